@@ -99,7 +99,7 @@ extension EntityObject {
         if attribute?.derivation == nil {
             fault = "is nil but not optional; set it before reading it"
         } else if managedObject.isInserted {
-            fault = "is nil until the first save computes it; save first"
+            fault = "is nil until the first save computes it; call save first"
         } else {
             fault = "is nil but not optional; make it optional in the model, because it is computed at each save"
         }

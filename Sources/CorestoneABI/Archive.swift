@@ -19,7 +19,7 @@ public func cst_archive_from_json(
     boundary(error) {
         let out = try required(out, "out_archive")
         guard let text = try json.utf8("json") else {
-            throw CoreError(.invalidArgument, "json is NULL; pass a JSON text")
+            throw CoreError(.invalidArgument, "json is NULL; pass a JSON text", key: "json")
         }
         try encodeArchive(try decodeTaggedJSON(Array(text))).withUnsafeBytes { try out.fill($0) }
     }
@@ -36,7 +36,8 @@ public func cst_archive_register_class(
             let missing = given.to_fields == nil ? "to_fields" : "from_fields"
             throw CoreError(
                 .invalidArgument,
-                "callbacks.\(missing) of the class \"\(name)\" is NULL; set both to_fields and from_fields")
+                "callbacks.\(missing) of the class \"\(name)\" is NULL; set both to_fields and from_fields",
+                key: name)
         }
         ArchivableClasses.register(HostClass(name, given, userdata))
     }
@@ -76,29 +77,33 @@ final class HostClass: HostValueMaker, ArchivableClass, @unchecked Sendable {
             throw CoreError(
                 .typeMismatch,
                 "the class \"\(className)\" takes only values that the host created; set the value with "
-                    + "cst_object_set_transformed")
+                    + "cst_object_set_transformed", key: className)
         }
-        let plain = try filled("to_fields of the class \"\(className)\"") {
+        let plain = try filled("to_fields of the class \"\(className)\"", key: className) {
             toFields(userdata.pointer, object.pointer, $0, $1)
         } read: { json in
-            try answered("to_fields of the class \"\(className)\"") { try decodeTaggedJSON(Array(json)) }
+            try answered("to_fields of the class \"\(className)\"", key: className) {
+                try decodeTaggedJSON(Array(json))
+            }
         }
         if case .dictionary(let fields) = plain { return fields }
         throw CoreError(
-            .callback, "to_fields of the class \"\(className)\" returned \(plain.kindPhrase) as JSON, not an object")
+            .callback, "to_fields of the class \"\(className)\" returned \(plain.kindPhrase) as JSON, not an object",
+            key: className, value: plain)
     }
 
     func object(from fields: [String: PropertyValue]) throws -> Any {
         guard let fromFields = callbacks.from_fields else {
             throw CoreError(
                 .internal,
-                "the class \"\(className)\" does not have the callback from_fields; register the class with it")
+                "the class \"\(className)\" does not have the callback from_fields; register the class with it",
+                key: className)
         }
         var text = JSONText(.dictionary(fields)).text
         return try text.withUTF8 { utf8 in
             try utf8.withMemoryRebound(to: CChar.self) { characters in
                 let json = cst_string(data: characters.baseAddress, size: characters.count)
-                return try made("from_fields of the class \"\(className)\"") {
+                return try made("from_fields of the class \"\(className)\"", key: className) {
                     fromFields(userdata.pointer, json, $0, $1)
                 }
             }

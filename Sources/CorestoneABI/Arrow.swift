@@ -9,7 +9,9 @@ private let allRows = Int.max
 private func arrowOptions(_ batchSize: Int, _ flags: UInt32) throws -> ArrowOptions {
     let known = UInt32(CST_ARROW_KEYS | CST_ARROW_DECIMAL_TEXT)
     guard flags & ~known == 0 else {
-        throw CoreError(.unsupported, "flags is 0x\(String(flags, radix: 16)); use CST_ARROW_ constants")
+        throw CoreError(
+            .unsupported, "flags is 0x\(String(flags, radix: 16)); use CST_ARROW_ constants", key: "flags",
+            value: .int(Int64(flags)))
     }
     var options = ArrowOptions()
     // Sizes beyond Int.max come as negative numbers.
@@ -112,7 +114,9 @@ public func cst_arrow_stream_copy(
     _ stream: UnsafePointer<ArrowArrayStream>?, _ out: UnsafeMutablePointer<ArrowArrayStream>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        guard let stream else { throw CoreError(.invalidArgument, "stream is NULL; pass the stream to be copied") }
+        guard let stream else {
+            throw CoreError(.invalidArgument, "stream is NULL; pass the stream to be copied", key: "stream")
+        }
         let out = try emptied(out, "out_stream")
         try ArrowStream.exported(at: UnsafeMutableRawPointer(mutating: stream)).copy().export(to: out)
     }

@@ -4,7 +4,7 @@ import CorestoneValues
 
 private func attribute(_ pointer: OpaquePointer?) throws -> Attribute {
     let attribute: Attribute = try resolve(pointer, .attribute)
-    if attribute.isRemoved { throw removed(.attribute, "\(attribute.entity.name).\(attribute.path)") }
+    if attribute.isRemoved { throw removed(.attribute, attribute.entity.name, attribute.path) }
     return attribute
 }
 
@@ -14,7 +14,7 @@ func attributeType(_ type: cst_attribute_type, of entity: String?, _ name: Strin
     let subject = entity.map { "\($0).\(name)" } ?? "\"\(name)\""
     throw CoreError(
         .invalidArgument, "\(subject): \(type) is not an attribute type; use a CST_ATTRIBUTE_ constant",
-        entity: entity, key: name)
+        entity: entity, key: name, value: .int(Int64(type)))
 }
 
 @_cdecl("cst_attribute_set_type") @implementation

@@ -68,7 +68,9 @@ struct BatchColumn: @unchecked Sendable {
 
     init(_ column: cst_batch_column, _ entity: Entity, slot: Int, rows: Int) throws {
         guard let form = Form(rawValue: column.form) else {
-            throw BatchColumn.refused(entity, slot, "\(column.form) is not a column form; use a CST_COLUMN_ constant")
+            throw BatchColumn.refused(
+                entity, slot, "\(column.form) is not a column form; use a CST_COLUMN_ constant",
+                value: .int(Int64(column.form)))
         }
         guard let values = column.values ?? (rows == 0 ? UnsafeRawPointer(bitPattern: 8) : nil) else {
             throw BatchColumn.refused(entity, slot, "columns.values is NULL; point it to a value for each row")
@@ -77,9 +79,12 @@ struct BatchColumn: @unchecked Sendable {
         kind = entity.layout.slots[slot].kind
     }
 
-    private static func refused(_ entity: Entity, _ slot: Int, _ complaint: String) -> CoreError {
+    private static func refused(
+        _ entity: Entity, _ slot: Int, _ complaint: String, value: PropertyValue? = nil
+    ) -> CoreError {
         let key = entity.properties[slot].path
-        return CoreError(.invalidArgument, "\(entity.name).\(key): \(complaint)", entity: entity.name, key: key)
+        return CoreError(
+            .invalidArgument, "\(entity.name).\(key): \(complaint)", entity: entity.name, key: key, value: value)
     }
 
     /// False when the row has the default.
@@ -156,14 +161,15 @@ final class BatchBlock {
         values.initialize(repeating: empty, count: columns * BatchBlock.capacity)
         (next, count) = (0, 0)
         var filled = 0
-        try callHost("the handler of the batch insert of \(entity)") {
+        try callHost("the handler of the batch insert of \(entity)", entity: entity) {
             handler.function(handler.userdata, BatchBlock.capacity, values, &filled, $0)
         }
         guard 0...BatchBlock.capacity ~= filled else {
             throw CoreError(
                 .invalidArgument,
                 "the handler of the batch insert of \(entity) reported \(UInt(bitPattern: filled)) filled rows, but its "
-                    + "capacity was \(BatchBlock.capacity); fill the remaining rows in the next call", entity: entity)
+                    + "capacity was \(BatchBlock.capacity); fill the remaining rows in the next call", entity: entity,
+                value: sizeValue(filled))
         }
         count = filled
     }

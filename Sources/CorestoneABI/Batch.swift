@@ -64,7 +64,7 @@ final class BatchRequestBox {
             guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key else {
                 throw CoreError(
                     .invalidArgument, "key \(key) is not a property of \(entity.name); look it up with cst_entity_key",
-                    entity: entity.name)
+                    entity: entity.name, value: .int(Int64(key)))
             }
             return try entity.batchSlot(of: entity.properties[slot].path)
         }
@@ -104,7 +104,7 @@ public func cst_batch_insert_set_rows(
             throw CoreError(
                 .invalidArgument,
                 "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646; insert them with several requests",
-                entity: entity.name)
+                entity: entity.name, value: sizeValue(rows))
         }
         // nil for the default.
         let values = try array(values, total, "values").enumerated().map { place, value -> PropertyValue? in
@@ -143,7 +143,7 @@ public func cst_batch_insert_set_columns(
             throw CoreError(
                 .invalidArgument,
                 "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646; insert them with several requests",
-                entity: try request.entity().name)
+                entity: try request.entity().name, value: sizeValue(rows))
         }
         let columns = try array(columns, count, "columns")
         let slots = try request.slots(columns.map(\.key))
@@ -206,7 +206,9 @@ public func cst_batch_insert_set_object_handler(
             BatchInsertRequest(entity: request.entity()) { (object: ManagedObject) in
                 var isDone = false
                 try lend(object) { borrowed in
-                    try callHost("the handler of the batch insert of \(object.entity.name)") {
+                    try callHost(
+                        "the handler of the batch insert of \(object.entity.name)", entity: object.entity.name
+                    ) {
                         handler.function(handler.userdata, borrowed, &isDone, $0)
                     }
                 }
@@ -355,7 +357,7 @@ public func cst_context_copy_batch_ids(
         default:
             throw CoreError(
                 .invalidArgument, "\(change) is not a kind of change; use a CST_BATCH_ constant",
-                entity: batch.request.entity?.name)
+                entity: batch.request.entity?.name, value: .int(Int64(change)))
         }
         out.pointee = try ResultList([], ids: ids, entity: batch.request.entity, box: context).makeHandle()
     }

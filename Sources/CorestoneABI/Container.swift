@@ -98,14 +98,16 @@ public func cst_container_add_description(
     boundary(error) {
         let container = try containerBox(pointer).container
         guard let description else {
-            throw CoreError(.invalidArgument, "description is NULL; pass the description of a store")
+            throw CoreError(
+                .invalidArgument, "description is NULL; pass the description of a store", key: "description")
         }
         let given = try options(description, cst_store_description(), "description")
         let known = UInt32(CST_DESCRIPTION_ASYNCHRONOUS | CST_DESCRIPTION_NO_FOLDER)
         guard given.flags & ~known == 0 else {
             throw CoreError(
                 .unsupported,
-                "description.flags is 0x\(String(given.flags, radix: 16)); use CST_DESCRIPTION_ constants")
+                "description.flags is 0x\(String(given.flags, radix: 16)); use CST_DESCRIPTION_ constants",
+                key: "flags", value: .int(Int64(given.flags)))
         }
         var added = StoreDescription(
             path: given.path.data == nil ? nil : try given.path.filePath("description.path"),
@@ -234,5 +236,7 @@ public func cst_container_close(_ pointer: OpaquePointer?, _ unsaved: UInt32, _ 
 
 func unsavedPolicy(_ number: UInt32) throws -> Container.Unsaved {
     if let policy = Container.Unsaved(rawValue: number) { return policy }
-    throw CoreError(.invalidArgument, "\(number) is not a policy for unsaved changes; use a CST_UNSAVED_ constant")
+    throw CoreError(
+        .invalidArgument, "\(number) is not a policy for unsaved changes; use a CST_UNSAVED_ constant", key: "unsaved",
+        value: .int(Int64(number)))
 }

@@ -19,10 +19,14 @@ public func cst_context_schedule(
     // Freed when the last reference goes: at once on failure, else after the body ran.
     let work = Work(Userdata(userdata, destroy))
     return boundary(error) {
-        guard let body else { throw CoreError(.invalidArgument, "body is NULL; pass the function to be called") }
+        guard let body else {
+            throw CoreError(.invalidArgument, "body is NULL; pass the function to be called", key: "body")
+        }
         let isImmediate = schedule == CST_SCHEDULE_IMMEDIATE
         guard isImmediate || schedule == CST_SCHEDULE_ENQUEUED else {
-            throw CoreError(.invalidArgument, "\(schedule) is not a schedule; use a CST_SCHEDULE_ constant")
+            throw CoreError(
+                .invalidArgument, "\(schedule) is not a schedule; use a CST_SCHEDULE_ constant", key: "schedule",
+                value: .int(Int64(schedule)))
         }
         let box = try contextBox(pointer)
         // The queue keeps the context's handle until the body ran, whatever the host releases meanwhile.
@@ -106,7 +110,9 @@ public func cst_context_perform_and_wait(
     _ pointer: OpaquePointer?, _ body: cst_context_perform_fn?, _ userdata: UnsafeMutableRawPointer?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        guard let body else { throw CoreError(.invalidArgument, "body is NULL; pass the function to be called") }
+        guard let body else {
+            throw CoreError(.invalidArgument, "body is NULL; pass the function to be called", key: "body")
+        }
         let box = try contextBox(pointer)
         try withExtendedLifetime(box) {
             try box.context.runAndWait { _ in

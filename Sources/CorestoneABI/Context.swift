@@ -12,7 +12,9 @@ public func cst_context_new(
         let out = try place(out, "out_context")
         let coordinator = try coordinator(pointer).coordinator
         guard let queue = Context.QueueType(rawValue: queue) else {
-            throw CoreError(.invalidArgument, "\(queue) is not a queue type; use a CST_QUEUE_ constant")
+            throw CoreError(
+                .invalidArgument, "\(queue) is not a queue type; use a CST_QUEUE_ constant", key: "queue",
+                value: .int(Int64(queue)))
         }
         guard HandleTable.retain(token(pointer)) else { throw invalidHandle(pointer, .coordinator) }
         let box = ContextBox(Context(on: coordinator, parent: nil, queue: queue), coordinatorToken: token(pointer))
@@ -66,7 +68,7 @@ public func cst_context_insert_many(
             throw CoreError(
                 .invalidArgument,
                 "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646; insert them with several calls",
-                entity: entity.name)
+                entity: entity.name, value: sizeValue(rows))
         }
         let values = try array(values, total, "values")
         try insertMany(context, entity, rows: rows, keys: keys, values: values, out)
@@ -204,7 +206,10 @@ private func changed(_ which: UInt32, _ context: Context) throws -> [ManagedObje
     case Int(CST_CHANGED_UPDATED): context.updatedObjects
     case Int(CST_CHANGED_DELETED): context.deletedObjects
     case Int(CST_CHANGED_REGISTERED): context.registeredObjects
-    default: throw CoreError(.invalidArgument, "\(which) is not a set of objects; use a CST_CHANGED_ constant")
+    default:
+        throw CoreError(
+            .invalidArgument, "\(which) is not a set of objects; use a CST_CHANGED_ constant", key: "which",
+            value: .int(Int64(which)))
     }
 }
 
@@ -259,7 +264,9 @@ public func cst_context_explain(
         let request = try request(requestPointer)
         let (rows, json) = (UInt32(CST_EXPLAIN_ROWS), UInt32(CST_EXPLAIN_JSON))
         guard form & ~rows <= json else {
-            throw CoreError(.invalidArgument, "\(form) is not a form of explanation; use a CST_EXPLAIN_ constant")
+            throw CoreError(
+                .invalidArgument, "\(form) is not a form of explanation; use a CST_EXPLAIN_ constant", key: "form",
+                value: .int(Int64(form)))
         }
         let found = try form & rows == 0 ? context.explain(request) : context.explainDictionaries(request)
         try out.fill(form & ~rows == json ? JSONText(found.report).text : found.description)

@@ -74,14 +74,15 @@ private func text(
     _ body: (UnsafeMutablePointer<cst_value>, ErrorOut) -> cst_status
 ) throws -> String? {
     var answer = cst_value()
-    try callHost(what()) { body(&answer, $0) }
-    switch try answered(what(), { try hostValue(answer) }) {
+    let entity = object.entity.name
+    try callHost(what(), entity: entity, objectURI: object.objectID.uri) { body(&answer, $0) }
+    switch try answered(what(), entity: entity, { try hostValue(answer) }) {
     case .null: return nil
     case .text(let text): return text.string
     case let value:
         throw CoreError(
             .typeMismatch, "\(what()) returned \(value.excerpt), not a string; return a string or null",
-            entity: object.entity.name, value: value, objectURI: object.objectID.uri)
+            entity: entity, value: value, objectURI: object.objectID.uri)
     }
 }
 

@@ -10,7 +10,9 @@ public func cst_coordinator_perform(
     // Freed when the last reference goes: at once on failure, else after the body ran.
     let payload = Userdata(userdata, destroy)
     return boundary(error) {
-        guard let body else { throw CoreError(.invalidArgument, "body is NULL; pass the function to be called") }
+        guard let body else {
+            throw CoreError(.invalidArgument, "body is NULL; pass the function to be called", key: "body")
+        }
         // Nobody waits for a failure of an asynchronous body; the header says that it is dropped.
         try coordinator(pointer).coordinator.perform {
             asCall {
@@ -26,7 +28,9 @@ public func cst_coordinator_perform_and_wait(
     _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        guard let body else { throw CoreError(.invalidArgument, "body is NULL; pass the function to be called") }
+        guard let body else {
+            throw CoreError(.invalidArgument, "body is NULL; pass the function to be called", key: "body")
+        }
         try coordinator(pointer).coordinator.performAndWait {
             try performing { _ = try callHost("the block performed on the coordinator") { body(userdata, $0) } }
         }

@@ -113,7 +113,9 @@ public func cst_coordinator_copy_unsaved_changes(
         let out = try required(out, "out_json")
         let coordinator = try coordinator(pointer).coordinator
         guard flags & ~UInt32(CST_CHANGES_NO_WAIT | CST_CHANGES_TOLD) == 0 else {
-            throw CoreError(.unsupported, "flags is 0x\(String(flags, radix: 16)); use CST_CHANGES_ constants")
+            throw CoreError(
+                .unsupported, "flags is 0x\(String(flags, radix: 16)); use CST_CHANGES_ constants", key: "flags",
+                value: .int(Int64(flags)))
         }
         let held = coordinator.unsavedChanges(
             waits: flags & UInt32(CST_CHANGES_NO_WAIT) == 0, areTold: flags & UInt32(CST_CHANGES_TOLD) != 0)
@@ -173,7 +175,8 @@ func asksForWriting(_ pointer: UnsafePointer<cst_store_options>?) throws -> Bool
     let (writable, readOnly) = (UInt32(CST_STORE_WRITABLE), UInt32(CST_STORE_READ_ONLY))
     guard flags & writable == 0 || flags & readOnly == 0 else {
         throw CoreError(
-            .invalidArgument, "options.flags has both CST_STORE_WRITABLE and CST_STORE_READ_ONLY; set one of them")
+            .invalidArgument, "options.flags has both CST_STORE_WRITABLE and CST_STORE_READ_ONLY; set one of them",
+            key: "flags", value: .int(Int64(flags)))
     }
     return flags & writable != 0
 }
@@ -189,7 +192,8 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
     )
     guard given.flags & ~known == 0 else {
         throw CoreError(
-            .unsupported, "options.flags is 0x\(String(given.flags, radix: 16)); use CST_STORE_ constants")
+            .unsupported, "options.flags is 0x\(String(given.flags, radix: 16)); use CST_STORE_ constants",
+            key: "flags", value: .int(Int64(given.flags)))
     }
     func has(_ flag: Int) -> Bool { given.flags & UInt32(flag) != 0 }
     var options = StoreOptions()
@@ -204,7 +208,8 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
     func requireOne(of one: Bool, _ name: String, or other: Bool, _ otherName: String) throws {
         guard one && other else { return }
         throw CoreError(
-            .invalidArgument, "options.flags has both \(name) and \(otherName); set one of them", key: "flags")
+            .invalidArgument, "options.flags has both \(name) and \(otherName); set one of them", key: "flags",
+            value: .int(Int64(given.flags)))
     }
     try requireOne(of: options.keepsHistory, "CST_STORE_HISTORY", or: options.refusesHistory, "CST_STORE_NO_HISTORY")
     try requireOne(
@@ -265,7 +270,8 @@ private func migrationOptions(_ given: cst_store_options) throws -> MigrationOpt
         throw CoreError(
             .invalidArgument,
             "options.flags has both CST_STORE_NO_MIGRATION and "
-                + "\(migrates ? "CST_STORE_MIGRATE" : "CST_STORE_INFER_MAPPING"); set one of them")
+                + "\(migrates ? "CST_STORE_MIGRATE" : "CST_STORE_INFER_MAPPING"); set one of them",
+            key: "flags", value: .int(Int64(given.flags)))
     }
     let models = try array(given.source_models, given.source_model_count, "options.source_models").map { try model($0) }
     let paths = try filePaths(given.model_paths, given.model_path_count, "options.model_paths")

@@ -31,7 +31,9 @@ private func handOver(_ document: Document, model: OpaquePointer?) throws -> Han
 
 private func queueType(_ queue: cst_queue) throws -> Context.QueueType {
     if let type = Context.QueueType(rawValue: queue) { return type }
-    throw CoreError(.invalidArgument, "\(queue) is not a queue type; use a CST_QUEUE_ constant")
+    throw CoreError(
+        .invalidArgument, "\(queue) is not a queue type; use a CST_QUEUE_ constant", key: "queue",
+        value: .int(Int64(queue)))
 }
 
 @_cdecl("cst_document_new") @implementation

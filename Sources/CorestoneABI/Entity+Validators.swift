@@ -81,7 +81,9 @@ final class HostValidator: @unchecked Sendable {
         }
         var cell = cst_value()
         let kept = KeptValues()
-        try kept.put(value, key, &cell)
+        try kept.put(
+            value, key,
+            of: KeptValues.Source(entity: object.entity.name, key: key, objectURI: object.objectID.uri), &cell)
         let given = cell
         try withUnsafeMutablePointer(to: &cell) { try call(object, purpose?.rawValue ?? 0, $0) }
         let isUntouched = withUnsafeBytes(of: given) { old in
@@ -90,7 +92,9 @@ final class HostValidator: @unchecked Sendable {
         return try withExtendedLifetime(kept) {
             isUntouched
                 ? value
-                : try answered("the host's validator of \(object.entity.name).\(key)") { try propertyValue(cell) }
+                : try answered(
+                    "the host's validator of \(object.entity.name).\(key)", entity: object.entity.name, key: key
+                ) { try propertyValue(cell) }
         }
     }
 
@@ -110,5 +114,6 @@ func ask(_ object: ManagedObject, _ what: StaticString, _ call: (OpaquePointer?,
         ?? CoreError(
             .callback,
             "the host's \(what) failed with status \(status) for an object of \(object.entity.name) but did not set "
-                + "an error; set one with cst_error_new_custom")
+                + "an error; set one with cst_error_new_custom",
+            entity: object.entity.name, objectURI: object.objectID.uri)
 }

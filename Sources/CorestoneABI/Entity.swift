@@ -142,7 +142,7 @@ public func cst_entity_add_fetch_index(
         let entity = try entity(pointer)
         let name = try name.string("name")
         let elements = try array(elements, count, "elements").enumerated().map {
-            try indexElement($1, place: $0, "the index \"\(name)\" of \(entity.name)", of: entity.name)
+            try indexElement($1, place: $0, index: name, of: entity.name)
         }
         let condition = try predicate.map { PredicateText(try predicateBox($0).predicate) }
         try entity.addIndex(FetchIndex(name: name, elements: elements, partialPredicate: condition))
@@ -150,14 +150,15 @@ public func cst_entity_add_fetch_index(
 }
 
 private func indexElement(
-    _ element: cst_index_element, place: Int, _ index: String, of entity: String
+    _ element: cst_index_element, place: Int, index: String, of entity: String
 ) throws -> FetchIndex.Element {
-    let shown = "element \(place + 1) of \(index)"
+    let shown = "element \(place + 1) of the index \"\(index)\" of \(entity)"
     let (descending, rTree) = (UInt32(CST_INDEX_DESCENDING), UInt32(CST_INDEX_RTREE))
     guard element.flags & ~(descending | rTree) == 0 else {
         throw CoreError(
             .invalidArgument,
-            "\(shown) has flags 0x\(String(element.flags, radix: 16)); use CST_INDEX_ constants", entity: entity)
+            "\(shown) has flags 0x\(String(element.flags, radix: 16)); use CST_INDEX_ constants", entity: entity,
+            key: index, value: .int(Int64(element.flags)))
     }
     let collation: FetchIndex.Collation = element.flags & rTree == 0 ? .binary : .rTree
     let isAscending = element.flags & descending == 0
@@ -169,18 +170,21 @@ private func indexElement(
         return FetchIndex.Element(property: property, collation: collation, isAscending: isAscending)
     case (nil, let expression?):
         let text = ExpressionText(expression)
-        do { _ = try text.required() } catch let error as CoreError { throw error.within(shown, entity: entity) }
+        do { _ = try text.required() } catch let error as CoreError {
+            throw error.within(shown, entity: entity, key: index)
+        }
         guard let type = AttributeType(rawValue: element.type) else {
             throw CoreError(
                 .invalidArgument, "\(shown): \(element.type) is not an attribute type; use a CST_ATTRIBUTE_ constant",
-                entity: entity)
+                entity: entity, key: index, value: .int(Int64(element.type)))
         }
         return FetchIndex.Element(
             expression: text, named: "expression\(place + 1)", type: type, collation: collation,
             isAscending: isAscending)
     default:
         let found = property == nil ? "neither a property nor an expression" : "both a property and an expression"
-        throw CoreError(.invalidArgument, "\(shown) has \(found), but must have exactly one of them", entity: entity)
+        throw CoreError(
+            .invalidArgument, "\(shown) has \(found), but must have exactly one of them", entity: entity, key: index)
     }
 }
 

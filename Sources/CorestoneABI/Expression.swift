@@ -33,7 +33,9 @@ private func identifier(_ name: cst_string, _ what: StaticString) throws -> Stri
     let text = try name.string(what)
     let letters = text.utf8.first == UInt8(ascii: "$") ? text.dropFirst() : text[...]
     guard !letters.isEmpty, !letters.contains(where: { $0.isWhitespace || "$.,()[]{}'\"".contains($0) }) else {
-        throw CoreError(.invalidArgument, "\(what) \"\(text)\" is not a variable name; use letters, digits and _")
+        throw CoreError(
+            .invalidArgument, "\(what) \"\(text)\" is not a variable name; use letters, digits and _",
+            key: parameterKey(what), value: .string(text))
     }
     return String(letters)
 }
@@ -84,7 +86,8 @@ public func cst_expression_new_key_path(
             throw CoreError(
                 .invalidArgument,
                 "path is empty; name a property, or use "
-                    + (base == nil ? "cst_expression_new_self for the object itself" : "base itself"))
+                    + (base == nil ? "cst_expression_new_self for the object itself" : "base itself"),
+                key: "path", value: .string(text))
         }
         return (base.map { $0.expression.following(KeyPath(text)) } ?? .keyPath(KeyPath(text)), base?.models ?? [])
     }
@@ -182,8 +185,8 @@ public func cst_expression_new_set_operation(
         default:
             throw CoreError(
                 .invalidArgument,
-                "\(type) is not a set operation; use CST_EXPRESSION_UNION, CST_EXPRESSION_INTERSECT or CST_EXPRESSION_MINUS"
-            )
+                "\(type) is not a set operation; use CST_EXPRESSION_UNION, CST_EXPRESSION_INTERSECT or CST_EXPRESSION_MINUS",
+                key: "type", value: .int(Int64(type)))
         }
         return (.setOperation(operation, left.expression, right.expression), left.models + right.models)
     }

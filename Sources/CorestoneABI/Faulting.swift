@@ -12,15 +12,17 @@ private enum ContextOption: UInt32 {
 
     init(_ number: UInt32) throws {
         guard let known = ContextOption(rawValue: number) else {
-            throw CoreError(.invalidArgument, "\(number) is not a context option; use a CST_OPTION_ constant")
+            throw CoreError(
+                .invalidArgument, "\(number) is not a context option; use a CST_OPTION_ constant", key: "option",
+                value: .int(Int64(number)))
         }
         self = known
     }
 }
 
 private func refused(_ option: ContextOption, _ value: Int64, _ takes: String) -> CoreError {
-    CoreError(
-        .invalidArgument, "\(constantName("CST_OPTION", option)) takes \(takes), not \(value)", value: .int(value))
+    let name = constantName("CST_OPTION", option)
+    return CoreError(.invalidArgument, "\(name) takes \(takes), not \(value)", key: name, value: .int(value))
 }
 
 @_cdecl("cst_context_set_option") @implementation
@@ -121,7 +123,10 @@ public func cst_context_copy_fault_report(
         switch Int(form) {
         case Int(CST_REPORT_TEXT): try out.fill(context.singleFaultReport)
         case Int(CST_REPORT_JSON): try out.fill(JSONText(.array(context.singleFaults.map(\.report))).text)
-        default: throw CoreError(.invalidArgument, "\(form) is not a report form; use a CST_REPORT_ constant")
+        default:
+            throw CoreError(
+                .invalidArgument, "\(form) is not a report form; use a CST_REPORT_ constant", key: "form",
+                value: .int(Int64(form)))
         }
     }
 }
@@ -145,7 +150,9 @@ public func cst_context_set_inaccessible_fault_handler(
                 var isHandled = false
                 let name = property.map { Text($0) }
                 try lend(object) { fault in
-                    try callHost("the handler for inaccessible faults") {
+                    try callHost(
+                        "the handler for inaccessible faults", entity: id.entity.name, key: property, objectURI: id.uri
+                    ) {
                         handler(payload.pointer, fault, idHandle, cst_string(name), &isHandled, $0)
                     }
                 }

@@ -15,7 +15,7 @@ public func cst_fetch_request_set_columns(
             guard column.reserved == 0 else {
                 throw CoreError(
                     .unsupported, "reserved of the column \"\(name)\" is \(column.reserved), but must be 0",
-                    entity: box.request.entityName, key: name)
+                    entity: box.request.entityName, key: name, value: .int(Int64(column.reserved)))
             }
             let type = try attributeType(column.type, of: box.request.entityName, name)
             guard let pointer = column.expression else { return .property(name) }

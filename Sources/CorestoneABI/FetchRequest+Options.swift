@@ -10,7 +10,9 @@ private enum FetchOption: UInt32 {
 
     init(_ number: UInt32) throws {
         guard let option = FetchOption(rawValue: number) else {
-            throw CoreError(.invalidArgument, "\(number) is not a fetch request option; use a CST_FETCH_ constant")
+            throw CoreError(
+                .invalidArgument, "\(number) is not a fetch request option; use a CST_FETCH_ constant", key: "option",
+                value: .int(Int64(number)))
         }
         self = option
     }
@@ -55,9 +57,9 @@ public func cst_fetch_request_set_option(
             guard value >= 0 else { throw refused(request, option, value, "0 or more") }
             request[keyPath: count] = Int(value)
         } else if option == .nulls {
-            request.nulls = try nullMeaning(value)
+            request.nulls = try nullMeaning(value, of: request)
         } else {
-            request.resultType = try resultType(value)
+            request.resultType = try resultType(value, of: request)
         }
     }
 }
@@ -87,18 +89,20 @@ private func refused(_ request: FetchRequest, _ option: FetchOption, _ value: In
         entity: request.entityName, value: .int(value))
 }
 
-private func resultType(_ value: Int64) throws -> FetchRequest.ResultType {
+private func resultType(_ value: Int64, of request: FetchRequest) throws -> FetchRequest.ResultType {
     if let type = FetchRequest.ResultType(rawValue: value) { return type }
     throw CoreError(
         .unsupported, code: .persistentStoreUnsupportedRequestType,
-        "\(value) is not a result type; use 0 for objects, 1 for object IDs, 2 for dictionaries or 4 for a count")
+        "\(value) is not a result type; use 0 for objects, 1 for object IDs, 2 for dictionaries or 4 for a count",
+        entity: request.entityName, value: .int(value))
 }
 
-func nullMeaning(_ value: some BinaryInteger) throws -> FetchRequest.NullMeaning {
+func nullMeaning(_ value: some BinaryInteger, of request: FetchRequest) throws -> FetchRequest.NullMeaning {
     if let meaning = UInt32(exactly: value).flatMap({ FetchRequest.NullMeaning(rawValue: $0) }) { return meaning }
     throw CoreError(
         .invalidArgument,
-        "\(value) is not a mode of comparisons with nil; use CST_NULLS_MEMORY or CST_NULLS_DATABASE")
+        "\(value) is not a mode of comparisons with nil; use CST_NULLS_MEMORY or CST_NULLS_DATABASE",
+        entity: request.entityName, value: .int(Int64(value)))
 }
 
 @_cdecl("cst_fetch_request_set_affected_stores") @implementation

@@ -90,7 +90,10 @@ public func cst_fetch_request_set_returns_faults(
 
 @_cdecl("cst_fetch_request_set_nulls") @implementation
 public func cst_fetch_request_set_nulls(_ pointer: OpaquePointer?, _ nulls: UInt32, _ error: ErrorOut) -> cst_status {
-    boundary(error) { try request(pointer).nulls = try nullMeaning(nulls) }
+    boundary(error) {
+        let request = try request(pointer)
+        request.nulls = try nullMeaning(nulls, of: request)
+    }
 }
 
 @_cdecl("cst_fetch_request_set_allows_split") @implementation

@@ -14,10 +14,10 @@ public func cst_function_register(
         FunctionRegistry.register(name) { receiver, arguments in
             try lending([receiver] + arguments) { cells in
                 var answer = cst_value()
-                try callHost("the host's function \"\(name)\"") {
+                try callHost("the host's function \"\(name)\"", key: name) {
                     host.function(host.userdata, cells, arguments.count, cells + 1, &answer, $0)
                 }
-                return try answered("the host's function \"\(name)\"") { try hostValue(answer) }
+                return try answered("the host's function \"\(name)\"", key: name) { try hostValue(answer) }
             }
         }
     }
@@ -58,6 +58,8 @@ func callFunction(_ name: String, _ receiver: PropertyValue) throws -> PropertyV
 
 private func functionName(_ name: cst_string) throws -> String {
     let name = try name.string("name")
-    guard !name.isEmpty else { throw CoreError(.invalidArgument, "the function name is empty; pass a name") }
+    guard !name.isEmpty else {
+        throw CoreError(.invalidArgument, "the function name is empty; pass a name", key: "name", value: .string(name))
+    }
     return name
 }

@@ -101,7 +101,7 @@ public func cst_context_merge_history(
                 .invalidArgument,
                 "transaction \(transaction.number) was read without its changes and cannot be merged; "
                     + HistoryCursorBox.readingChanges,
-                key: "omits_changes")
+                key: "omits_changes", value: .int(transaction.number), file: transaction.store.path)
         }
         try context.merge(transaction)
     }
@@ -190,7 +190,8 @@ func historyRequest(_ given: UnsafePointer<cst_history_options>?) throws -> Hist
 func historyDate(_ seconds: Double, _ name: StaticString) throws -> Double {
     guard seconds.isNaN else { return seconds }
     throw CoreError(
-        .invalidArgument, "\(name) is not a number; pass seconds since 2001-01-01 00:00:00 UTC", key: "\(name)")
+        .invalidArgument, "\(name) is not a number; pass seconds since 2001-01-01 00:00:00 UTC", key: "\(name)",
+        value: .double(seconds))
 }
 
 // MARK: Cursors
@@ -257,7 +258,8 @@ final class HistoryCursorBox {
                 + "change_count"
         }
         return CoreError(
-            .invalidArgument, "change is \(UInt(bitPattern: index)), but \(reason)", key: "change")
+            .invalidArgument, "change is \(UInt(bitPattern: index)), but \(reason)", key: "change",
+            value: sizeValue(index), file: transaction?.store.path)
     }
 
     private var cursor: HistoryCursor? {

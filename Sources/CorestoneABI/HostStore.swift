@@ -133,11 +133,13 @@ public func cst_save_request_next(
         let box: SaveBox = try resolve(pointer, .saveRequest)
         let changes = try box.current()
         guard let rows else {
-            throw CoreError(.invalidArgument, "out_rows is NULL; pass an array for at least one row")
+            throw CoreError(
+                .invalidArgument, "out_rows is NULL; pass an array for at least one row", key: "out_rows")
         }
         guard capacity > 0 else {
             throw CoreError(
-                .invalidArgument, "capacity is \(UInt(bitPattern: capacity)), but must be 1 to \(Int.max)")
+                .invalidArgument, "capacity is \(UInt(bitPattern: capacity)), but must be 1 to \(Int.max)",
+                key: "capacity", value: sizeValue(capacity))
         }
         let all = try box.all()
         box.arena = RowArena()
@@ -161,9 +163,10 @@ public func cst_save_request_add_conflict(
         let changes = try resolve(pointer, .saveRequest, as: SaveBox.self).current()
         guard let kind = RowConflict(rawValue: kind) else {
             throw CoreError(
-                .invalidArgument, "kind is \(kind); use CST_CONFLICT_ROW_VERSION or CST_CONFLICT_ROW_UNIQUE")
+                .invalidArgument, "kind is \(kind); use CST_CONFLICT_ROW_VERSION or CST_CONFLICT_ROW_UNIQUE",
+                key: "kind", value: .int(Int64(kind)))
         }
-        guard let row else { throw CoreError(.invalidArgument, "row is NULL; pass the row in conflict") }
+        guard let row else { throw CoreError(.invalidArgument, "row is NULL; pass the row in conflict", key: "row") }
         let named = try entity(row.pointee.entity)
         try changes.addConflict(kind, RowReference(named, try reference(row.pointee.reference, named)))
     }

@@ -44,12 +44,14 @@ public func cst_buffer_fill(
         guard bytes.data != nil || bytes.size == 0 else {
             throw CoreError(
                 .invalidArgument,
-                "bytes is NULL but has the size \(UInt(bitPattern: bytes.size)); pass its bytes, or the size 0")
+                "bytes is NULL but has the size \(UInt(bitPattern: bytes.size)); pass its bytes, or the size 0",
+                key: "bytes", value: sizeValue(bytes.size))
         }
         guard bytes.size >= 0, bytes.size < Int(Int32.max) else {
             throw CoreError(
                 .invalidArgument,
-                "bytes has \(UInt(bitPattern: bytes.size)) bytes, but the limit is \(Int32.max - 1)")
+                "bytes has \(UInt(bitPattern: bytes.size)) bytes, but the limit is \(Int32.max - 1)",
+                key: "bytes", value: sizeValue(bytes.size))
         }
         try buffer.fill(UnsafeRawBufferPointer(start: bytes.data, count: bytes.size))
     }

@@ -82,7 +82,9 @@ func noSection(_ section: Int, of count: Int) -> CoreError {
     let choices =
         count == 0 ? "but there are no sections; pass" : "but must be \(count == 1 ? "0" : "0 to \(count - 1)"), or"
     return CoreError(
-        .invalidArgument, "section is \(UInt(bitPattern: section)), \(choices) SIZE_MAX for all objects")
+        .invalidArgument, "section is \(UInt(bitPattern: section)), \(choices) SIZE_MAX for all objects",
+        key: "section",
+        value: sizeValue(section))
 }
 
 // MARK: - Lending

@@ -7,7 +7,7 @@ public func cst_log_set_sql_detail(_ detail: UInt32, _ error: ErrorOut) -> cst_s
         guard let known = DebugLog.SQLDetail(rawValue: detail) else {
             throw CoreError(
                 .invalidArgument, "detail is \(detail), but must be 0 (no SQL) to 4 (all details)",
-                value: .int(Int64(detail)))
+                key: "detail", value: .int(Int64(detail)))
         }
         DebugLog.sqlDetail = known
     }
@@ -38,7 +38,9 @@ public func cst_log_take_arguments(
         taken?.pointee = 0
         let texts = try array(arguments, count, "arguments").enumerated().map { place, text in
             guard let text else {
-                throw CoreError(.invalidArgument, "arguments[\(place)] is NULL; pass a string, or \(place) as count")
+                throw CoreError(
+                    .invalidArgument, "arguments[\(place)] is NULL; pass a string, or \(place) as count",
+                    key: "arguments")
             }
             return String(cString: text)
         }

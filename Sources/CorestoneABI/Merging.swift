@@ -58,7 +58,8 @@ public func cst_context_detect_conflicts(_ pointer: OpaquePointer?, _ item: Opaq
 private func mergePolicyType(_ number: Int32) throws -> MergePolicyType {
     guard let type = MergePolicyType(rawValue: number) else {
         throw CoreError(
-            .invalidArgument, "\(number) is not a merge policy type; use CST_MERGE_ERROR to CST_MERGE_ROLLBACK")
+            .invalidArgument, "\(number) is not a merge policy type; use CST_MERGE_ERROR to CST_MERGE_ROLLBACK",
+            key: "type", value: .int(Int64(number)))
     }
     return type
 }
@@ -138,14 +139,21 @@ final class ConflictBox: @unchecked Sendable {
             return merge.newVersion == 0 ? nil : merge.persistedSnapshot ?? merge.cachedSnapshot
         default:
             throw CoreError(
-                .invalidArgument, "\(number) is not a snapshot; use CST_SNAPSHOT_OBJECT to CST_SNAPSHOT_THEIRS")
+                .invalidArgument, "\(number) is not a snapshot; use CST_SNAPSHOT_OBJECT to CST_SNAPSHOT_THEIRS",
+                key: "snapshot", value: .int(Int64(number)))
         }
     }
 
     /// False when there is no such value.
     func put(_ number: Int32, _ index: Int, _ property: String, _ out: UnsafeMutablePointer<cst_value>) throws -> Bool {
         guard let value = try snapshot(number, index)?[property] else { return false }
-        try lock.with { try kept.put(value, "\(number) \(property)", row: index, out) }
+        let id = conflict.objectIDs[index]
+        try lock.with {
+            try kept.put(
+                value, "\(number) \(property)", row: index,
+                of: KeptValues.Source(
+                    entity: id.entity.name, key: property, objectURI: id.uri, prefix: "the snapshot of "), out)
+        }
         return true
     }
 }

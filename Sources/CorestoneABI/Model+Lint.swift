@@ -28,7 +28,8 @@ private func lintProfile(_ text: cst_string) throws -> LintProfile {
     let name = try text.optionalString("profile") ?? LintProfile.standard.rawValue
     if let profile = LintProfile(rawValue: name) { return profile }
     let known = LintProfile.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or ")
-    throw CoreError(.invalidArgument, "\"\(name)\" is not a lint profile; use \(known)")
+    throw CoreError(
+        .invalidArgument, "\"\(name)\" is not a lint profile; use \(known)", key: "profile", value: .string(name))
 }
 
 private func json(_ findings: [LintFinding]) throws -> String { try JSONText(.array(findings.map(\.fields))).text }

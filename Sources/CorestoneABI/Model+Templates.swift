@@ -83,8 +83,7 @@ public func cst_entity_set_fetched_request(
         guard let fetched = property as? FetchedProperty else {
             throw CoreError(
                 .invalidArgument, "\(entity.name).\(property.name) is not a fetched property; pass the name of one",
-                entity: entity.name,
-                key: property.name)
+                entity: entity.name, key: property.name)
         }
         try fetched.setFetchRequest(try requestTemplate(request, for: entity.model))
     }
@@ -150,7 +149,10 @@ public func cst_model_copy_names(
         case CST_NAMES_TEMPLATES: try list(sortedByBytes(model.fetchRequestTemplates.keys), out, count)
         case CST_NAMES_CONFIGURATIONS: try list(model.configurations.map(\.name), out, count)
         case CST_NAMES_VERSION_IDENTIFIERS: try list(model.versionIdentifiers, out, count)
-        default: throw CoreError(.invalidArgument, "\(which) is not a list of names; use a CST_NAMES_ constant")
+        default:
+            throw CoreError(
+                .invalidArgument, "\(which) is not a list of names; use a CST_NAMES_ constant", key: "which",
+                value: .int(Int64(which)))
         }
     }
 }

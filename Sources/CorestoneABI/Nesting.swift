@@ -11,7 +11,9 @@ public func cst_context_new_child(
         let out = try place(out, "out_context")
         let parent = try contextBox(pointer)
         guard let queue = Context.QueueType(rawValue: queue) else {
-            throw CoreError(.invalidArgument, "\(queue) is not a queue type; use a CST_QUEUE_ constant")
+            throw CoreError(
+                .invalidArgument, "\(queue) is not a queue type; use a CST_QUEUE_ constant", key: "queue",
+                value: .int(Int64(queue)))
         }
         guard HandleTable.retain(parent.coordinatorToken) else { throw invalidHandle(pointer, .context) }
         let child = Context(on: parent.context.coordinator, parent: parent.context, queue: queue)

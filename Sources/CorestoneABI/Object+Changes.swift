@@ -18,7 +18,10 @@ public func cst_object_copy_values(
         case CST_VALUES_CHANGED: values = try object.changedValues()
         case CST_VALUES_BEFORE_EVENT: values = try object.changedValuesForCurrentEvent()
         case CST_VALUES_COMMITTED: values = try object.committedValues(forKeys: isAll ? nil : names)
-        default: throw CoreError(.invalidArgument, "\(which) is not a selection of values; use a CST_VALUES_ constant")
+        default:
+            throw CoreError(
+                .invalidArgument, "\(which) is not a selection of values; use a CST_VALUES_ constant",
+                entity: object.entity.name, value: .int(Int64(which)), objectURI: object.objectID.uri)
         }
         if !isAll { values = values.filter { names.contains($0.key) } }
         let columns = values.keys.sorted()

@@ -91,7 +91,7 @@ private func mutation(_ kind: UInt32, _ object: ManagedObject, _ key: cst_key) t
         throw CoreError(
             .invalidArgument,
             "\(kind) is not a mutation of the members of \(object.objectID.entity.name).\(name); use a CST_MUTATION_ constant",
-            entity: object.objectID.entity.name, key: name, objectURI: object.objectID.uri)
+            entity: object.objectID.entity.name, key: name, value: .int(Int64(kind)), objectURI: object.objectID.uri)
     }
     return mutation
 }

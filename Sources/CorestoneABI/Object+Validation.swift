@@ -13,7 +13,7 @@ public func cst_object_validate(_ pointer: OpaquePointer?, _ purpose: UInt32, _ 
                 .invalidArgument,
                 "\(purpose) is not a validation purpose; use CST_VALIDATE_INSERT, CST_VALIDATE_UPDATE or "
                     + "CST_VALIDATE_DELETE",
-                entity: object.entity.name)
+                entity: object.entity.name, value: .int(Int64(purpose)), objectURI: object.objectID.uri)
         }
         try object.validate(for: reason, asksHook: purpose & flag == 0)
     }
@@ -33,7 +33,7 @@ public func cst_object_validate_value(
             throw CoreError(
                 .invalidArgument,
                 "value is NULL for \(object.entity.name).\(property.path); pass a value of type CST_NULL to validate null",
-                entity: object.entity.name, key: property.path)
+                entity: object.entity.name, key: property.path, objectURI: object.objectID.uri)
         }
         let proposed = try propertyValue(given)
         let accepted = try object.validateValue(proposed, forKey: property.path)
@@ -41,7 +41,10 @@ public func cst_object_validate_value(
         switch accepted {
         // What a validator put in its place is kept with the object.
         case _ where accepted.pointsOutside && !accepted.isWritten(as: proposed):
-            try KeptValues.of(object).put(accepted, "validated " + property.path, out)
+            try KeptValues.of(object).put(
+                accepted, "validated " + property.path,
+                of: KeptValues.Source(
+                    entity: object.entity.name, key: property.path, objectURI: object.objectID.uri), out)
         // What lies outside the value stays where the host has it.
         case .text, .bytes, .object: out.pointee = given
         case .uri:

@@ -223,7 +223,8 @@ func putPath(
         if view.type == .object { try putTarget(view, source, key, out) } else { put(view, out) }
     } else {
         try kept(object).put(
-            try object.value(forKeyPath: path), path, row: row, entity: object.entity.name, out)
+            try object.value(forKeyPath: path), path, row: row,
+            of: KeptValues.Source(entity: object.entity.name, key: path, objectURI: object.objectID.uri), out)
     }
 }
 
@@ -296,7 +297,10 @@ public func cst_object_get_committed(
         if let view = try object.committedView(key: key) { return put(view, out) }
         let name = object.propertyName(key: key) ?? "\(key)"
         try KeptValues.of(object).put(
-            try object.committedValue(key: key), "the committed value of \(object.objectID.entity.name).\(name)", out)
+            try object.committedValue(key: key), "the committed value of \(name)",
+            of: KeptValues.Source(
+                entity: object.objectID.entity.name, key: name, objectURI: object.objectID.uri,
+                prefix: "the committed value of ", function: "cst_object_copy_values"), out)
     }
 }
 

@@ -43,7 +43,8 @@ public func cst_object_observe(
             throw CoreError(
                 .invalidArgument,
                 "the options of the observation of \(object.objectID.entity.name).\(path) are \(options); use CST_OBSERVE_ constants",
-                entity: object.objectID.entity.name, key: path, objectURI: object.objectID.uri)
+                entity: object.objectID.entity.name, key: path, value: .int(Int64(options)),
+                objectURI: object.objectID.uri)
         }
         let text = Text(path)
         let token = try object.observe(keyPath: path, options: ObservationOptions(rawValue: options)) {
@@ -59,7 +60,7 @@ public func cst_observation_cancel(_ pointer: OpaquePointer?, _ error: ErrorOut)
 }
 
 func missingObserver() -> CoreError {
-    CoreError(.invalidArgument, "observe is NULL; pass the function to be notified")
+    CoreError(.invalidArgument, "observe is NULL; pass the function to be notified", key: "observe")
 }
 
 /// The notification that a host names by the number of a constant.
@@ -70,7 +71,9 @@ func notificationKind<Kind: RawRepresentable<UInt32>>(_ number: UInt32, constant
 /// The same where other constants have the same prefix.
 func notificationKind<Kind: RawRepresentable<UInt32>>(_ number: UInt32, choices: String) throws -> Kind {
     if let kind = Kind(rawValue: number) { return kind }
-    throw CoreError(.invalidArgument, "\(number) is not a notification; use \(choices)")
+    throw CoreError(
+        .invalidArgument, "\(number) is not a notification; use \(choices)", key: "notification",
+        value: .int(Int64(number)))
 }
 
 /// Lends an object and what changed of it to a callback, for as long as it runs.

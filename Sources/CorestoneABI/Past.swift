@@ -149,7 +149,7 @@ public func cst_revisions_copy_value(
                     + (values.isEmpty
                         ? "no values; check value_count first"
                         : "\(values.count) \(values.count == 1 ? "value" : "values"); pass an index below value_count"),
-                key: "value")
+                key: "value", value: sizeValue(place))
         }
         guard let value = old ? values[place].old : values[place].new else { return .notFound }
         try putOwned(value, out)
@@ -229,7 +229,7 @@ private final class Revisions {
                         ? "the list of changes is empty; check cst_revisions_count first"
                         : "there \(list.count == 1 ? "is 1 change" : "are \(list.count) changes"); pass an index below "
                             + "cst_revisions_count"),
-                key: "index")
+                key: "index", value: sizeValue(index))
         }
     }
 }

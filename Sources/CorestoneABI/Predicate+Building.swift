@@ -28,16 +28,21 @@ public func cst_predicate_new_comparison(
                 throw CoreError(
                     .invalidArgument,
                     "CST_OPERATOR_CUSTOM_SELECTOR needs a selector; create the predicate with cst_predicate_parse "
-                        + "(Predicate)")
+                        + "(Predicate)", key: "operator_type", value: .int(Int64(type)))
             }
-            throw CoreError(.invalidArgument, "\(type) is not a comparison operator; use a CST_OPERATOR_ constant")
+            throw CoreError(
+                .invalidArgument, "\(type) is not a comparison operator; use a CST_OPERATOR_ constant",
+                key: "operator_type", value: .int(Int64(type)))
         }
         guard modifier < 3 else {
-            throw CoreError(.invalidArgument, "modifier is \(modifier); use a CST_MODIFIER_ constant")
+            throw CoreError(
+                .invalidArgument, "modifier is \(modifier); use a CST_MODIFIER_ constant", key: "modifier",
+                value: .int(Int64(modifier)))
         }
         guard options < 16 else {
             throw CoreError(
-                .invalidArgument, "options is 0x\(String(options, radix: 16)); use CST_COMPARE_ constants")
+                .invalidArgument, "options is 0x\(String(options, radix: 16)); use CST_COMPARE_ constants",
+                key: "options", value: .int(Int64(options)))
         }
         let comparison = Comparison(
             left.expression, known.operator, right.expression, modifier: modifiers[Int(modifier)],
@@ -128,7 +133,11 @@ public func cst_predicate_copy_side(
     outcome(error) {
         let out = try place(out, "out_expression")
         let box = try predicateBox(pointer)
-        guard side < 2 else { throw CoreError(.invalidArgument, "side is \(side), but must be 0 (left) or 1 (right)") }
+        guard side < 2 else {
+            throw CoreError(
+                .invalidArgument, "side is \(side), but must be 0 (left) or 1 (right)", key: "side",
+                value: .int(Int64(side)))
+        }
         guard case .comparison(let comparison) = box.predicate else { return .notFound }
         let expression = side == 0 ? comparison.left : comparison.right
         out.pointee = try ExpressionBox(expression, models: box.models).makeHandle()

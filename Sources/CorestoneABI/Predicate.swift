@@ -46,14 +46,16 @@ public func cst_predicate_new_compound(
         case Int(CST_PREDICATE_OR): compound = try .or(parts)
         case Int(CST_PREDICATE_NOT):
             guard parts.count == 1 else {
-                throw CoreError(.invalidArgument, "CST_PREDICATE_NOT takes one predicate, not \(parts.count)")
+                throw CoreError(
+                    .invalidArgument, "CST_PREDICATE_NOT takes one predicate, not \(parts.count)", key: "count",
+                    value: .int(Int64(parts.count)))
             }
             compound = try .not(parts[0])
         default:
             throw CoreError(
                 .invalidArgument,
-                "\(type) is not a compound predicate type; use CST_PREDICATE_NOT, CST_PREDICATE_AND or CST_PREDICATE_OR"
-            )
+                "\(type) is not a compound predicate type; use CST_PREDICATE_NOT, CST_PREDICATE_AND or CST_PREDICATE_OR",
+                key: "type", value: .int(Int64(type)))
         }
         try give(compound, boxes.flatMap(\.models), out)
     }

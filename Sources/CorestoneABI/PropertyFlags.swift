@@ -36,7 +36,7 @@ struct PropertyFlags: OptionSet {
             throw CoreError(
                 .invalidArgument,
                 "\(entity).\(key) does not support the flags 0x\(String(unknown, radix: 16)); use "
-                    + "CST_PROPERTY_ constants that apply to it", entity: entity, key: key)
+                    + "CST_PROPERTY_ constants that apply to it", entity: entity, key: key, value: .int(Int64(flags)))
         }
         self.init(rawValue: flags)
     }

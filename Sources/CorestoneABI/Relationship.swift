@@ -4,7 +4,7 @@ import CorestoneValues
 
 private func relationship(_ pointer: OpaquePointer?) throws -> Relationship {
     let relationship: Relationship = try resolve(pointer, .relationship)
-    if relationship.isRemoved { throw removed(.relationship, "\(relationship.entity.name).\(relationship.name)") }
+    if relationship.isRemoved { throw removed(.relationship, relationship.entity.name, relationship.name) }
     return relationship
 }
 
@@ -35,8 +35,7 @@ public func cst_relationship_set_delete_rule(_ pointer: OpaquePointer?, _ rule: 
             throw CoreError(
                 .invalidArgument,
                 "\(rule) is not a delete rule for \(relationship.entity.name).\(relationship.name); use a CST_DELETE_ constant",
-                entity: relationship.entity.name,
-                key: relationship.name)
+                entity: relationship.entity.name, key: relationship.name, value: .int(Int64(rule)))
         }
         try relationship.setDeleteRule(rule)
     }

@@ -15,7 +15,7 @@ private enum ColumnForm: UInt64 {
             throw CoreError(
                 .invalidArgument,
                 "key \(key) is not a property of \(entity.name); look it up with cst_entity_key for that entity",
-                entity: entity.name)
+                entity: entity.name, value: .int(Int64(key)))
         }
         switch entity.layout.slots[slot].kind {
         case .bool, .int16, .int32, .int64: self = .integers

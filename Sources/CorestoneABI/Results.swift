@@ -15,7 +15,9 @@ func objectsOnQueue(_ pointer: OpaquePointer?) throws -> ResultList {
 
 private func requireObjects(_ results: ResultList) throws {
     guard results.ids.isEmpty else {
-        throw CoreError(.invalidArgument, "the results are object IDs; read them with cst_results_copy_id")
+        throw CoreError(
+            .invalidArgument, "the results are object IDs; read them with cst_results_copy_id",
+            entity: results.entity?.name)
     }
 }
 

@@ -30,7 +30,9 @@ public func cst_context_aggregate(
         let context = try onQueue(pointer).context
         let request = try request(requestPointer)
         guard let aggregate = Aggregate(rawValue: aggregate) else {
-            throw CoreError(.invalidArgument, "\(aggregate) is not an aggregate; use a CST_AGGREGATE_ constant")
+            throw CoreError(
+                .invalidArgument, "\(aggregate) is not an aggregate; use a CST_AGGREGATE_ constant", key: "aggregate",
+                value: .int(Int64(aggregate)))
         }
         let rows = try context.aggregate(aggregate, of: try key.optionalString("key"), request)
         out.pointee = try HandleTable.make(RowsBox(rows, model: request.entity.model), .rows)
@@ -60,11 +62,12 @@ public func cst_rows_copy_values(
         let box = try rowsBox(pointer)
         let all = box.rows.count
         guard first >= 0, count >= 0, first <= all, count <= all - first else {
+            let isFirst = !(0...all).contains(first)
             throw CoreError(
                 .invalidArgument,
                 "first is \(UInt(bitPattern: first)) and count is \(UInt(bitPattern: count)), but there "
-                    + (all == 1 ? "is 1 row" : "are \(all) rows")
-            )
+                    + (all == 1 ? "is 1 row" : "are \(all) rows"),
+                key: isFirst ? "first" : "count", value: sizeValue(isFirst ? first : count))
         }
         let out = try required(out, "out_values")
         try box.enter()

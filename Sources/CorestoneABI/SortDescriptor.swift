@@ -38,7 +38,7 @@ func sortDescriptors(
             throw CoreError(
                 .unsupported,
                 "the field reserved of the sort descriptor by \"\(path)\" is \(sort.reserved), but must be 0",
-                key: path)
+                key: path, value: .int(Int64(sort.reserved)))
         }
         var comparator: SortComparator?
         if flags & CST_SORT_COMPARATOR != 0 {
@@ -58,13 +58,14 @@ func sortDescriptors(
 private func unsuitable(_ flags: Int, _ path: String) -> CoreError {
     let found = "the flags of the sort descriptor by \"\(path)\" are 0x\(String(flags, radix: 16))"
     guard flags < 2 * CST_SORT_COMPARATOR else {
-        return CoreError(.unsupported, "\(found); use CST_SORT_ constants", key: path)
+        return CoreError(
+            .unsupported, "\(found); use CST_SORT_ constants", key: path, value: .int(Int64(flags)))
     }
     return CoreError(
         .unsupported,
         "\(found), but CST_SORT_LOCALIZED_STANDARD cannot be combined with CST_SORT_CASE_INSENSITIVE or "
             + "CST_SORT_LOCALIZED",
-        key: path)
+        key: path, value: .int(Int64(flags)))
 }
 
 private func withoutComparator(_ path: String, for purpose: SortPurpose) -> CoreError {

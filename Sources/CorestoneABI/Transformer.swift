@@ -15,7 +15,8 @@ public func cst_transformer_register(
             let missing = given.transform == nil ? "transform" : "reverse"
             throw CoreError(
                 .invalidArgument,
-                "callbacks.\(missing) of the transformer \"\(name)\" is NULL; set both transform and reverse")
+                "callbacks.\(missing) of the transformer \"\(name)\" is NULL; set both transform and reverse",
+                key: name)
         }
         ValueTransformers.register(HostTransformer(name, given, userdata), forName: name)
     }
@@ -112,7 +113,7 @@ private func takesOnlyHostValues(_ name: String) -> CoreError {
     CoreError(
         .typeMismatch,
         "the transformer \"\(name)\" takes only values that the host created; set the value with "
-            + "cst_object_set_transformed, or pass its bytes")
+            + "cst_object_set_transformed, or pass its bytes", key: name)
 }
 
 /// A transformer that a host registered.
@@ -129,7 +130,7 @@ private final class HostTransformer: HostValueMaker, ValueTransformer, @unchecke
         guard let value = value as? HostValue, let transform = callbacks.transform else {
             throw takesOnlyHostValues(name)
         }
-        return try filled("transform of the transformer \"\(name)\"") {
+        return try filled("transform of the transformer \"\(name)\"", key: name) {
             transform(userdata.pointer, value.pointer, $0, $1)
         } read: {
             Bytes(copying: $0)
@@ -140,10 +141,13 @@ private final class HostTransformer: HostValueMaker, ValueTransformer, @unchecke
         guard let reverse = callbacks.reverse else {
             throw CoreError(
                 .internal,
-                "the transformer \"\(name)\" does not have the callback reverse; register the transformer with it")
+                "the transformer \"\(name)\" does not have the callback reverse; register the transformer with it",
+                key: name)
         }
         let view = cst_bytes(data: bytes.buffer.start, size: bytes.count)
-        return try made("reverse of the transformer \"\(name)\"") { reverse(userdata.pointer, view, $0, $1) }
+        return try made("reverse of the transformer \"\(name)\"", key: name) {
+            reverse(userdata.pointer, view, $0, $1)
+        }
     }
 }
 
@@ -181,8 +185,8 @@ private final class NamedTransformer: HostValueMaker, ValueTransformer, @uncheck
         default:
             throw CoreError(
                 .typeMismatch,
-                "the function \"\(transform)\" returned \(answer.kindPhrase) for a value, but must return bytes or text"
-            )
+                "the function \"\(transform)\" returned \(answer.kindPhrase) for a value, but must return bytes or text",
+                key: transform, value: answer)
         }
     }
 

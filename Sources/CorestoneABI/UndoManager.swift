@@ -76,7 +76,7 @@ public func cst_undo_manager_register(
     return boundary(error) {
         let manager = try undoManager(pointer)
         guard let action else {
-            throw CoreError(.invalidArgument, "action is NULL; pass the function to be called")
+            throw CoreError(.invalidArgument, "action is NULL; pass the function to be called", key: "action")
         }
         try manager.registerUndo(target: UInt(bitPattern: target)) {
             _ = try callHost("the host's undo action") { action(payload.pointer, $0) }
@@ -98,7 +98,7 @@ public func cst_undo_manager_remove_target(
         guard let target else {
             throw CoreError(
                 .invalidArgument,
-                "target is NULL; pass a target, or remove all actions with cst_undo_manager_remove_all")
+                "target is NULL; pass a target, or remove all actions with cst_undo_manager_remove_all", key: "target")
         }
         manager.removeAllActions(target: UInt(bitPattern: target))
     }
@@ -155,7 +155,8 @@ public func cst_undo_manager_copy_text(
         default:
             throw CoreError(
                 .invalidArgument,
-                "\(text) is not a menu text; use CST_UNDO_NAME, CST_REDO_NAME, CST_UNDO_TITLE or CST_REDO_TITLE")
+                "\(text) is not a menu text; use CST_UNDO_NAME, CST_REDO_NAME, CST_UNDO_TITLE or CST_REDO_TITLE",
+                key: "text", value: .int(Int64(text)))
         }
         try out.fill(found)
     }

@@ -21,6 +21,8 @@ public func cst_value_copy_at_key_path(
 
 /// The value that the host hands over to be evaluated.
 func evaluated(_ value: UnsafePointer<cst_value>?) throws -> cst_value {
-    guard let value else { throw CoreError(.invalidArgument, "value is NULL; pass a value of type CST_NULL for nil") }
+    guard let value else {
+        throw CoreError(.invalidArgument, "value is NULL; pass a value of type CST_NULL for nil", key: "value")
+    }
     return value.pointee
 }

@@ -12,7 +12,7 @@ extension AtomicStore {
         var outcome = StoreFetchOutcome()
         outcome.remainder = query.remainder
         let records: ContiguousArray<Record>
-        do { records = try query.run(nodes, NodeClock(interruptCheck, "fetch \(fetch.entity.name)", path)) } catch {
+        do { records = try query.run(nodes, NodeClock(interruptCheck, "fetch", fetch.entity.name, path)) } catch {
             // A row is of no use to who gets the error.
             throw (error as? CoreError)?.withoutObjects ?? error
         }

@@ -176,8 +176,8 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
             guard metadata.uuid == own else {
                 throw CoreError(
                     .storeIO, code: .persistentStoreOperation,
-                    "\(path) was replaced by another store, with the identifier \(metadata.uuid). Remove the store from the "
-                        + "coordinator and add it again, or revert the document with cst_document_revert (revert)",
+                    "\(path) was replaced by another store, with the identifier \(metadata.uuid) instead of \(own). Remove the store "
+                        + "from the coordinator and add it again, or revert the document with cst_document_revert (revert)",
                     file: path)
             }
         }

@@ -88,8 +88,7 @@ extension AtomicTransaction {
         guard needs.reasons.isEmpty, !settings.contains(where: { fetch.entity.isUnique($0.slot) }) else { return false }
         let query = try store.query(fetch)
         if query.remainder != nil { return false }
-        let purpose = "update \(fetch.entity.name)"
-        let clock = NodeClock(store.interruptCheck, purpose, store.path)
+        let clock = NodeClock(store.interruptCheck, "update", fetch.entity.name, store.path)
         let source = NodeRows(nodes, store.identifier)
         let found = try query.run(nodes, clock)
         // A row that is replaced may be the last in its memory.
@@ -115,7 +114,7 @@ extension AtomicTransaction {
                 let own = error.withoutObjects
                 throw CoreError(
                     own.status, own.message, customCode: own.code, entity: own.entity, key: own.key, value: own.value,
-                    objectURI: uri)
+                    objectURI: uri, file: own.file)
             }
             changed.append((record, entity, values))
         }

@@ -22,7 +22,9 @@ final class AtomicTransaction: SaveTransaction {
                 throw CoreError(
                     .storeIO, code: .persistentStoreSave,
                     "the primary key \(record.primaryKey) of a new \(entity.name) is already in use in \(store.path); insert the "
-                        + "object again", entity: entity.name, file: store.path)
+                        + "object again", entity: entity.name, value: .int(record.primaryKey),
+                    objectURI: ObjectID.uri(ofKey: record.primaryKey, entity: entity.name, store: store.identifier),
+                    file: store.path)
             }
             try put(record, entity)
         }

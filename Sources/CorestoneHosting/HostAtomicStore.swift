@@ -15,7 +15,6 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
     let abilities: StoreAbilities
     let isReadOnly: Bool
     let readOnlyReason: String?
-    private let location: Locked<String>
     private let said: Locked<StoreMetadata>
     /// Whether the host has yet to hear of it, with the next save.
     private let isNews: Locked<Bool>
@@ -36,14 +35,13 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
         memory = .inMemory(model, metadata, type: type, path: path)
         self.abilities = memory.abilities.union(.emptySaves).union(abilities.intersection(.derivedAttributes))
         (isReadOnly, self.readOnlyReason) = (readOnlyReason != nil, readOnlyReason)
-        location = Locked(path)
         (said, self.isNews) = (Locked(metadata), Locked(isNews))
         if !isNew { try load(into: memory) }
     }
 
     var type: StoreType { place.type }
     var identifier: String { place.identifier }
-    var path: String { location.withLock { $0 } }
+    var path: String { place.path }
     var references: ReferenceTable? { names.table }
     var decidesVersions: Bool { true }
     var postsOwnChanges: Bool { false }
@@ -58,7 +56,7 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
     func move(to path: String) throws {
         try calls.refuseReentry()
         try calls.run("be moved to \(path)") { try host.move(to: path) }
-        location.withLock { $0 = path }
+        place.move(to: path)
     }
 
     // MARK: Loading
@@ -142,8 +140,8 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
     func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64 {
         throw CoreError(
             .internal,
-            "cannot reserve primary keys in \(path), which identifies rows by references; report it as a defect of the library"
-        )
+            "cannot reserve primary keys in \(path), which identifies rows by references; report it as a defect of the library",
+            entity: root.name, file: path)
     }
 
     func obtainKeys(for rows: [NewRow]) throws -> [Int64]? {

@@ -20,10 +20,12 @@ final class HostCalls: @unchecked Sendable {
             file: place.path)
     }
 
-    /// - Parameter doing: what for, as in "cannot …".
+    /// - Parameters:
+    ///   - doing: what for, as in "cannot …".
+    ///   - key: the key and the value that it names, for an error that has none of its own.
     func run<Result>(
-        _ doing: @autoclosure () -> String, _ entity: Entity? = nil, code: CocoaCode = .persistentStoreOperation,
-        _ body: () throws -> Result
+        _ doing: @autoclosure () -> String, _ entity: Entity? = nil, key: String? = nil, value: PropertyValue? = nil,
+        code: CocoaCode = .persistentStoreOperation, _ body: () throws -> Result
     ) throws -> Result {
         guard enter() else {
             throw CoreError(
@@ -32,7 +34,9 @@ final class HostCalls: @unchecked Sendable {
                     + "save its objects", file: place.path)
         }
         defer { leave() }
-        do { return try body() } catch { throw HostCalls.failure(place, doing(), entity, code, error) }
+        do { return try body() } catch {
+            throw HostCalls.failure(place, doing(), entity, key: key, value: value, code, error)
+        }
     }
 
     /// The same for a notice, which cannot fail; not for a store that is closed.
@@ -73,7 +77,8 @@ final class HostCalls: @unchecked Sendable {
 
     /// The host's own error is the detail.
     static func failure(
-        _ place: HostPlace, _ doing: String, _ entity: Entity?, _ code: CocoaCode, _ error: any Error
+        _ place: HostPlace, _ doing: String, _ entity: Entity?, key: String? = nil, value: PropertyValue? = nil,
+        _ code: CocoaCode, _ error: any Error
     ) -> CoreError {
         let known = error as? CoreError ?? CoreError(.callback, "\(error)", domain: "Host")
         // What the edge wrapped has the host's words within.
@@ -81,8 +86,8 @@ final class HostCalls: @unchecked Sendable {
         return CoreError(
             .callback, code: code,
             "the \(place.type.rawValue) store \(place.path) could not \(doing): \(details[0].message)",
-            entity: entity?.name ?? known.entity, key: known.key, value: known.value, objectURI: known.objectURI,
-            children: details, file: place.path
+            entity: entity?.name ?? known.entity, key: known.key ?? key, value: known.value ?? value,
+            objectURI: known.objectURI, children: details, file: place.path
         ).withoutObjects
     }
 }

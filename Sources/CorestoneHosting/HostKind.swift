@@ -74,7 +74,8 @@ package final class HostKind: StoreKind {
                     .storeCorrupt, code: .persistentStoreOpen,
                     "\(StoreMetadata.Key.uuid) in the metadata of the \(type.rawValue) store \(path) is "
                         + "\(given.string.map { "\"\($0)\", not a UUID" } ?? "not a string"); return the UUID with which the "
-                        + "store was created", key: StoreMetadata.Key.uuid, file: path)
+                        + "store was created", key: StoreMetadata.Key.uuid, value: given.string.map { .string($0) },
+                    file: path)
             }
             metadata.uuid = uuid
         }
@@ -86,7 +87,8 @@ package final class HostKind: StoreKind {
             throw CoreError(
                 .notAStore, code: .persistentStoreTypeMismatch,
                 "\(StoreMetadata.Key.storeType) in the metadata of \(path) is \(complaint), or leave out "
-                    + "\(StoreMetadata.Key.storeType)", key: StoreMetadata.Key.storeType, file: path)
+                    + "\(StoreMetadata.Key.storeType)", key: StoreMetadata.Key.storeType,
+                value: said.string.map { .string($0) }, file: path)
         }
         metadata.values[StoreMetadata.Key.uuid] = nil
         metadata.values[StoreMetadata.Key.storeType] = .string(type.rawValue)

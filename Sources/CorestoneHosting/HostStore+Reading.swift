@@ -126,7 +126,7 @@ extension HostStore {
         let rows = keys.map { names.row($0, root) }
         try calls.run(
             "read \(rows.count == 1 ? "\(rows[0].entity.name) \(rows[0].reference)" : "\(rows.count) rows of \(root.name)")",
-            rows[0].entity
+            rows[0].entity, value: rows.count == 1 ? rows[0].reference.value : nil
         ) {
             try host.values(of: rows, into: sink)
         }
@@ -178,7 +178,9 @@ extension HostStore {
         of relationship: Relationship, _ rows: [RowReference], keys owners: [Int64]
     ) throws -> (keys: [[Int64]], sink: RowSink) {
         let sink = sink(.members(relationship, owners: owners))
-        try calls.run("read \(relationship.entity.name).\(relationship.name)", relationship.entity) {
+        try calls.run(
+            "read \(relationship.entity.name).\(relationship.name)", relationship.entity, key: relationship.name
+        ) {
             try host.members(of: relationship, owners: rows, into: sink)
         }
         return (sink.members, sink)
@@ -284,17 +286,20 @@ private struct FetchLeft {
         }
     }
 
-    private static func mistake(_ what: String, _ fetch: StoreFetch, _ place: HostPlace) -> CoreError {
+    private static func mistake(
+        _ what: String, _ fetch: StoreFetch, _ place: HostPlace, value: PropertyValue? = nil
+    ) -> CoreError {
         CoreError(
             .callback, code: .persistentStoreOperation, "the \(place.type.rawValue) store \(place.path) \(what)",
-            entity: fetch.entity.name, file: place.path)
+            entity: fetch.entity.name, value: value, file: place.path)
     }
 
     /// What the host counted, in the window if it did not see to that.
     func count(_ counted: Int, _ fetch: StoreFetch, _ place: HostPlace) throws -> Int {
         guard counted >= 0 else {
             throw FetchLeft.mistake(
-                "returned the count \(counted) for \(fetch.entity.name); return 0 or more, or the rows", fetch, place)
+                "returned the count \(counted) for \(fetch.entity.name); return 0 or more, or the rows", fetch, place,
+                value: .int(Int64(counted)))
         }
         if !window { return counted }
         let behind = max(0, counted - fetch.offset)

@@ -13,7 +13,6 @@ final class HostStore: PersistentStore, @unchecked Sendable {
     let abilities: StoreAbilities
     let isReadOnly: Bool
     let readOnlyReason: String?
-    private let location: Locked<String>
     private let said: Locked<StoreMetadata>
     /// Whether the host has yet to hear of it, with the next save.
     private let isNews: Locked<Bool>
@@ -64,7 +63,6 @@ final class HostStore: PersistentStore, @unchecked Sendable {
         if host.hearsRegistrations { abilities.insert(.registrations) }
         self.abilities = abilities
         (isReadOnly, self.readOnlyReason) = (readOnlyReason != nil, readOnlyReason)
-        location = Locked(path)
         (said, self.isNews) = (Locked(metadata), Locked(isNews))
         let none = [[Int64: KeptRow]](repeating: [:], count: model.entities.count)
         spare = Locked(Spare(rows: none, versions: Array(repeating: [:], count: model.entities.count)))
@@ -72,7 +70,7 @@ final class HostStore: PersistentStore, @unchecked Sendable {
 
     var type: StoreType { place.type }
     var identifier: String { place.identifier }
-    var path: String { location.withLock { $0 } }
+    var path: String { place.path }
     var model: Model { names.model }
     var references: ReferenceTable? { names.table }
     var decidesVersions: Bool { true }
@@ -91,7 +89,7 @@ final class HostStore: PersistentStore, @unchecked Sendable {
     func move(to path: String) throws {
         try calls.refuseReentry()
         try calls.run("be moved to \(path)") { try host.move(to: path) }
-        location.withLock { $0 = path }
+        place.move(to: path)
     }
 
     func close() { calls.close { host.close() } }
@@ -108,8 +106,8 @@ final class HostStore: PersistentStore, @unchecked Sendable {
     func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64 {
         throw CoreError(
             .internal,
-            "cannot reserve primary keys in \(path), which identifies rows by references; report it as a defect of the library"
-        )
+            "cannot reserve primary keys in \(path), which identifies rows by references; report it as a defect of the library",
+            entity: root.name, file: path)
     }
 
     func obtainKeys(for rows: [NewRow]) throws -> [Int64]? {
@@ -302,7 +300,7 @@ extension HostChanges {
                 .conflict, code: .managedObjectConstraintMerge,
                 "another \(taken.row.entity.root.name) in \(path) already has the unique values of \(taken.row.entity.name) "
                     + "\(taken.row.reference); change the values, or fetch that object and change it instead",
-                entity: taken.row.entity.name, file: path)
+                entity: taken.row.entity.name, value: taken.row.reference.value, file: path)
         }
         let rows = conflicts.filter { $0.kind == .version }.map { ($0.row.entity, key(of: $0.row)) }
         throw SaveObstacle.reported(ReportedRows(rows, taken: taken))

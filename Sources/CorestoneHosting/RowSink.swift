@@ -122,7 +122,7 @@ package final class RowSink {
             throw refusal(
                 "the owner index for \(relationship.entity.name).\(relationship.name) is \(owner), but must be "
                     + (members.count == 1 ? "0" : "0 to \(members.count - 1)"),
-                relationship: relationship)
+                relationship: relationship, value: .int(Int64(owner)))
         }
         if !relationship.isToMany, members[owner].count + pushed.count > 1 {
             throw refusal(
@@ -134,10 +134,10 @@ package final class RowSink {
         members[owner] += rows[before...].map(\.key)
     }
 
-    private func refusal(_ why: String, relationship: Relationship?) -> CoreError {
+    private func refusal(_ why: String, relationship: Relationship?, value: PropertyValue? = nil) -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreOperation, "\(place.path): \(why)",
-            entity: relationship?.entity.name, key: relationship?.name, file: place.path)
+            entity: relationship?.entity.name, key: relationship?.name, value: value, file: place.path)
     }
 
     private func refused(_ row: PushedRow, _ entity: Entity?, _ why: String) -> CoreError {
@@ -237,7 +237,8 @@ package final class RowSink {
                     let property = entity.properties[slot].path
                     throw CoreError(
                         .invalidArgument, code: .persistentStoreOperation,
-                        "it has \"\(property)\" twice; set each property once", entity: entity.name, key: property)
+                        "it has \"\(property)\" twice; set each property once", entity: entity.name, key: property,
+                        value: value)
                 }
                 try set(value, target, slot, entity, key, &seen)
             }
@@ -330,6 +331,7 @@ package final class RowSink {
     ) throws -> (key: Int64, entity: Entity, isGuess: Bool)? {
         let destination = relationship.destination
         var entity = named
+        var uri: String?
         let key: Int64
         switch value {
         case .null: return nil
@@ -343,9 +345,10 @@ package final class RowSink {
                     "\(relationship.entity.name).\(relationship.name) cannot refer to \(object.id.uri), which is not a saved object of "
                         + "\(place.path); set a reference or a permanent ID of this store",
                     entity: relationship.entity.name,
-                    key: relationship.name, objectURI: object.id.uri, file: place.path)
+                    key: relationship.name, value: value, objectURI: object.id.uri, file: place.path)
             }
             entity = own
+            uri = object.id.uri
             key = names.table.key(of: found, own.root)
         default:
             guard let reference = StoreReference(value) else {
@@ -358,7 +361,8 @@ package final class RowSink {
                 throw CoreError(
                     .invalidArgument, code: .persistentStoreOperation,
                     "\(relationship.entity.name).\(relationship.name) takes \(destination.name), but \(entity.name) does not inherit "
-                        + "from it", entity: relationship.entity.name, key: relationship.name, file: place.path)
+                        + "from it", entity: relationship.entity.name, key: relationship.name, value: value,
+                    objectURI: uri, file: place.path)
             }
             if !entity.isAbstract { names.guess(entity, key) }
         }
@@ -416,8 +420,17 @@ package final class RowSink {
 }
 
 /// Where a host's store is, for errors.
-struct HostPlace {
+final class HostPlace: Sendable {
     let type: StoreType
-    let path: String
     let identifier: String
+    private let location: Locked<String>
+
+    init(type: StoreType, path: String, identifier: String) {
+        (self.type, self.identifier) = (type, identifier)
+        location = Locked(path)
+    }
+
+    var path: String { location.withLock { $0 } }
+
+    func move(to path: String) { location.withLock { $0 = path } }
 }

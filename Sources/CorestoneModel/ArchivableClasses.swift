@@ -99,8 +99,8 @@ public enum ArchivableClasses {
     static func isNot(_ className: String, _ object: Any) -> CoreError {
         CoreError(
             .typeMismatch,
-            "an object of type \(type(of: object)) is not an instance of the type registered for the class \"\(className)\"; set an object of the registered type"
-        )
+            "an object of type \(type(of: object)) is not an instance of the type registered for the class \"\(className)\"; set an object of the registered type",
+            value: object as? PropertyValue)
     }
 }
 
@@ -111,8 +111,8 @@ extension ArchivableClasses {
         guard depth <= PropertyListLimits().depth else {
             throw CoreError(
                 .unsupported,
-                "the value is nested more than \(PropertyListLimits().depth) levels deep, which is the limit; flatten it"
-            )
+                "the value is nested more than \(PropertyListLimits().depth) levels deep, which is the limit; flatten it",
+                value: value as? PropertyValue)
         }
         func within(_ value: PropertyValue) throws -> PropertyValue { try archived(value, depth: depth + 1) }
         switch value as? PropertyValue {

@@ -39,7 +39,7 @@ extension Attribute {
             let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
             throw CoreError(
                 .invalidArgument, "\((owner ?? entity).name).\(path) has no element \"\(name)\"\(hint)",
-                entity: (owner ?? entity).name, key: "\(path).\(name)")
+                entity: (owner ?? entity).name, key: "\(path).\(name)", value: entries[name])
         }
         var accepted: [String: PropertyValue] = [:]
         for element in elements {

@@ -27,7 +27,9 @@ extension Attribute {
         case (.decimal, .decimal): return value
         case (.decimal, .int(let number)): return .decimal(DecimalNumber(number))
         case (.decimal, .double(let real)):
-            guard let decimal = DecimalNumber(real) else { throw mismatch(value, entityName) }
+            guard let decimal = DecimalNumber(real) else {
+                throw real.isFinite ? beyondDecimals(real, entityName) : mismatch(value, entityName)
+            }
             return .decimal(decimal)
         case (.string, .text), (.date, .date), (.binary, .bytes), (.uuid, .uuid), (.uri, .uri): return value
         case (.uri, .text(let text)): return .uri(text)
@@ -54,6 +56,13 @@ extension Attribute {
         return CoreError(
             .typeMismatch, "\(entityName).\(path) takes \(taken), not \(value.kindPhrase)",
             entity: entityName, key: path, value: value)
+    }
+
+    private func beyondDecimals(_ real: Double, _ entityName: String) -> CoreError {
+        CoreError(
+            .typeMismatch,
+            "\(entityName).\(path) is Decimal: \(real) does not fit a decimal, which has exponents -128 to 127",
+            entity: entityName, key: path, value: .double(real))
     }
 
     private func notInteger(_ real: Double, _ entityName: String) -> CoreError {

@@ -126,7 +126,7 @@ public final class Attribute: Property, @unchecked Sendable {
             guard !elements.contains(where: { $0.name == name }) else {
                 throw modelError(
                     "\(entity.name).\(path) already has an element \"\(name)\"; choose another name",
-                    entity: entity.name, key: path)
+                    entity: entity.name, key: "\(path).\(name)")
             }
             return try addNewElement(named: name, type: type, isOptional: isOptional)
         }
@@ -158,7 +158,8 @@ public final class Attribute: Property, @unchecked Sendable {
             guard let place = elements.firstIndex(where: { $0.name == name }) else {
                 let hint = nearestName(to: name, among: elements.map(\.name)).map { "; did you mean \"\($0)\"?" } ?? ""
                 throw modelError(
-                    "\(entity.name).\(path) has no element \"\(name)\"\(hint)", entity: entity.name, key: path)
+                    "\(entity.name).\(path) has no element \"\(name)\"\(hint)", entity: entity.name,
+                    key: "\(path).\(name)")
             }
             entity.model.bury([elements.remove(at: place)])
         }

@@ -40,6 +40,11 @@ extension Entity {
     public func remove(_ property: Property) throws {
         try property.requireUnremoved()
         try property.edit {
+            if let composite = (property as? Attribute)?.composite {
+                throw modelError(
+                    "\(property.entity.name).\(property.path) is an element of a composite attribute; remove it from "
+                        + "\(property.entity.name).\(composite.path)", entity: property.entity.name, key: property.path)
+            }
             guard ownByName[property.name] === property else {
                 throw modelError(
                     "\(property.entity.name).\(property.name) "

@@ -127,6 +127,11 @@ extension Entity {
 
     private func checkReference(_ name: String, in what: String) throws {
         guard let property = propertiesByName[name] else {
+            guard anyProperty(named: name) == nil else {
+                throw modelError(
+                    "\(what) of \(self.name) contains the fetched property \"\(name)\", which does not have a column; use "
+                        + "an attribute or a to-one relationship", entity: self.name, key: name)
+            }
             let near = nearestName(to: name, among: properties.map(\.path)).map { "did you mean \"\($0)\"?" }
             throw modelError(
                 "\(what) of \(self.name) refers to the unknown property \"\(name)\"; "

@@ -64,9 +64,12 @@ extension Entity {
 
     func checkInheritance() throws { if lineageCount > Entity.maximumInheritance { throw tooDeep() } }
 
-    func tooDeep() -> CoreError {
-        modelError(
-            "\(name) has more than \(Entity.maximumInheritance - 1) superentities, which is the limit; flatten the inheritance",
-            entity: name)
+    /// - Parameter newParent: the entity that would be one too many; nil if the entity has too many already.
+    func tooDeep(below newParent: Entity? = nil) -> CoreError {
+        let complaint =
+            newParent.map { "\(name) cannot inherit from \($0.name), because it would have" } ?? "\(name) has"
+        return modelError(
+            "\(complaint) more than \(Entity.maximumInheritance - 1) superentities, which is the limit; flatten the "
+                + "inheritance", entity: name)
     }
 }

@@ -152,7 +152,9 @@ extension Entity {
                     entity: name
                 )
             }
-            guard newParent.lineageCount < Entity.maximumInheritance else { throw tooDeep() }
+            guard newParent.lineageCount < Entity.maximumInheritance else {
+                throw tooDeep(below: newParent)
+            }
             guard !newParent.isKind(of: self) else {
                 throw modelError(
                     "\(name) cannot inherit from \(newParent.name): the inheritance would be circular; set another parent",
@@ -258,10 +260,8 @@ extension Entity {
     /// Adds an index that a file has, where two may have one name: a store then has the first.
     func keepIndex(_ index: FetchIndex) throws {
         try change {
-            guard (1...1000).contains(index.name.utf8.count), index.name.utf8.allSatisfy({ $0 >= 32 }) else {
-                throw modelError(
-                    "\"\(index.name.prefix(60))\" is not a valid name for an index of \(name); use 1 to 1,000 bytes of "
-                        + "printable text", entity: name, key: String(index.name.prefix(60)))
+            if let fault = nameFault(ofIndex: index.name) {
+                throw modelError(fault, entity: name, key: String(index.name.prefix(60)))
             }
             guard index.elements.allSatisfy({ ($0.collation == .rTree) == index.isRTree }) else {
                 throw modelError(
@@ -273,13 +273,25 @@ extension Entity {
             indexes.append(index)
         }
     }
+
+    /// For an error message: why an index cannot have a name; nil if it can.
+    private func nameFault(ofIndex index: String) -> String? {
+        if index.isEmpty { return "the name of an index of \(name) must not be empty" }
+        if index.utf8.count > 1000 {
+            return "the name of an index of \(name) has \(index.utf8.count) bytes, but the limit is 1000: "
+                + "\"\(index.prefix(60))…\""
+        }
+        return index.utf8.allSatisfy { $0 >= 32 }
+            ? nil : "\"\(index.prefix(60))\" is not a valid name for an index of \(name); remove control characters"
+    }
+
     public func addUniqueConstraint(_ attributes: [String]) throws {
         try change { uniqueConstraints.append(attributes) }
     }
 
     private func checkNewProperty(_ name: String) throws {
         try checkFreeName(name)
-        try model.countProperty(of: self)
+        try model.countProperty(name, of: self)
     }
 
     func checkFreeName(_ name: String) throws {

@@ -61,7 +61,7 @@ extension Entity {
         for (key, _) in validators.values + hooked.values
         where anyProperty(named: key).map({ $0 is FetchedProperty }) != false {
             let hint =
-                nearestName(to: key, among: properties.map(\.name)).map { "; did you mean \"\($0)\"?" }
+                nearestName(to: key, among: allProperties.map(\.name)).map { "; did you mean \"\($0)\"?" }
                 ?? "; remove the validator, or correct its key"
             let fault =
                 anyProperty(named: key) == nil

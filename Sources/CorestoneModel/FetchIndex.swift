@@ -80,5 +80,8 @@ public struct FetchIndex: Sendable {
             && elements[0].expression == nil && partialPredicate == nil
     }
 
+    /// Whether the compiler added it beside another index.
+    var isImplied: Bool { if case .implied = spelling { true } else { false } }
+
     public var isRTree: Bool { elements.contains { $0.collation == .rTree } }
 }

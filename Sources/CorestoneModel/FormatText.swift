@@ -81,14 +81,20 @@ extension PredicateText {
             return nil
         }
         guard let found else { return }
-        throw modelError(
+        throw CoreError(
+            .model, code: .coreData,
             "\(what) refers to the managed object \(found.excerpt), which a model cannot store; "
                 + "\(variable.map { "use \($0), or " } ?? "")compare an attribute", entity: entity, key: key,
-            value: found)
+            value: found, objectURI: found.objectDescription)
     }
 }
 
 extension PropertyValue {
+    /// The URI of a managed object; nil for other values.
+    fileprivate var objectDescription: String? {
+        if case .object(let object) = self { object.valueDescription } else { nil }
+    }
+
     /// The first managed object in it.
     fileprivate var firstObject: PropertyValue? {
         switch self {

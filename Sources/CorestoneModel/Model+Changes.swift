@@ -5,7 +5,7 @@ extension Model {
     /// its own fields, its properties, its indexes; at the end what belongs to the model. Names are followed by renaming
     /// identifiers, and what is in the same place in both but for its order is no difference.
     public func changes(to newer: Model) -> [ModelChange] {
-        var comparison = ModelComparer()
+        var comparison = ModelComparer(areSources: hasExtras && newer.hasExtras)
         let pairs = paired(entities, newer.entities, name: \.name, identifier: \.renamingIdentifier)
         for (old, new) in pairs { comparison.compare(old, new) }
         comparison.compareRest(of: self, newer)
@@ -40,6 +40,10 @@ private func paired<Thing>(
 /// Gathers the differences of two models.
 private struct ModelComparer {
     private(set) var changes: [ModelChange] = []
+    /// Whether both were read from sources, which alone have settings of the editor.
+    let areSources: Bool
+
+    init(areSources: Bool) { self.areSources = areSources }
 
     // What the version hashes take in (store-format.md 5); of properties only those that are stored.
     private static let entityFields: Set<String> = ["abstract", "parent", "uniqueConstraints", "versionHashModifier"]
@@ -58,13 +62,21 @@ private struct ModelComparer {
         for list in ["name", "attributes", "relationships", "fetchedProperties", "indexes"] {
             (before[list], after[list]) = (nil, nil)
         }
-        compare(before, after, .entity, new.name, nil) { ModelComparer.entityFields.contains($0) }
+        let keepsConstraints =
+            sortedByBytes(old.uniqueConstraints.map { $0.joined(separator: ".") })
+            == sortedByBytes(new.uniqueConstraints.map { $0.joined(separator: ".") })
+        compare(before, after, .entity, new.name, nil) {
+            ModelComparer.entityFields.contains($0) && ($0 != "uniqueConstraints" || !keepsConstraints)
+        }
         let properties = paired(
             old.everyProperty, new.everyProperty, name: \.name, identifier: \.renamingIdentifier)
         for (one, other) in properties { compare(one, other, of: new) }
         let indexes = paired(old.indexes, new.indexes, name: \.name, identifier: { _ in nil })
         for (one, other) in indexes {
-            compare(one?.summary, other?.summary, .index, new.name, one?.name ?? other?.name)
+            // The compiler adds it beside another index, which is a change of its own.
+            let isImplied = (one ?? other)?.isImplied == true && one?.isImplied != false && other?.isImplied != false
+            compare(
+                one?.summary, other?.summary, .index, new.name, one?.name ?? other?.name, isEditorial: isImplied)
         }
     }
 
@@ -104,9 +116,12 @@ private struct ModelComparer {
 
     /// Things that no version hash takes in.
     private mutating func compare(
-        _ old: PropertyValue?, _ new: PropertyValue?, _ part: ModelChange.Part, _ entity: String?, _ name: String?
+        _ old: PropertyValue?, _ new: PropertyValue?, _ part: ModelChange.Part, _ entity: String?, _ name: String?,
+        isEditorial: Bool = false
     ) {
-        guard let old, let new else { return add(old == nil ? .added : .removed, part, entity, name, hash: false) }
+        guard let old, let new else {
+            return add(old == nil ? .added : .removed, part, entity, name, hash: false, isEditorial: isEditorial)
+        }
         compare(old.fields, new.fields, part, entity, name) { _ in false }
     }
 
@@ -121,17 +136,19 @@ private struct ModelComparer {
             changes.append(
                 ModelChange(
                     action: action, part: part, entity: entity, name: name, field: field, old: before, new: after,
-                    changesHash: changesHash(field)))
+                    changesHash: changesHash(field),
+                    isEditorial: isEditorial(field, before, after) || isExplained(field, after, part, entity, name)))
         }
     }
 
     private mutating func add(
-        _ action: ModelChange.Action, _ part: ModelChange.Part, _ entity: String?, _ name: String?, hash: Bool
+        _ action: ModelChange.Action, _ part: ModelChange.Part, _ entity: String?, _ name: String?, hash: Bool,
+        isEditorial: Bool = false
     ) {
         changes.append(
             ModelChange(
                 action: action, part: part, entity: entity, name: name, field: nil, old: .null, new: .null,
-                changesHash: hash))
+                changesHash: hash, isEditorial: isEditorial))
     }
 
     private mutating func rename(
@@ -140,7 +157,77 @@ private struct ModelComparer {
         changes.append(
             ModelChange(
                 action: .renamed, part: part, entity: entity, name: name, field: nil, old: .string(former),
-                new: .string(name ?? entity), changesHash: hash))
+                new: .string(name ?? entity), changesHash: hash, isEditorial: false))
+    }
+}
+
+// MARK: - What matters only to editors
+
+extension ModelComparer {
+    /// Settings of the editor that decide about generated code.
+    private static let codeSettings: Set<String> = ["codeGenerationType", "usesScalarValueType", "customClassName"]
+
+    private func isEditorial(_ field: String, _ old: PropertyValue, _ new: PropertyValue) -> Bool {
+        let path = field.split(separator: ".").map(String.init)
+        if path.first == "extras" {
+            return !areSources || path.count != 3 || !ModelComparer.codeSettings.contains(path[2])
+        }
+        switch field {
+        case "uniqueConstraints", "entities": return old.sortedTexts == new.sortedTexts
+        // Xcode writes an empty one where there is none.
+        case "versionIdentifiers":
+            return old.sortedTexts.filter { $0 != "\"\"" } == new.sortedTexts.filter { $0 != "\"\"" }
+        case "elements": return old.withoutExtras == new.withoutExtras
+        // Compiled models do not have the name.
+        case "composite": return old.isNull || new.isNull
+        case "className": return ModelComparer.isSameClass(old, new)
+        default: return false
+        }
+    }
+
+    /// Whether the renaming identifier only records a rename that is a change of its own.
+    private func isExplained(
+        _ field: String, _ new: PropertyValue, _ part: ModelChange.Part, _ entity: String?, _ name: String?
+    ) -> Bool {
+        field == "renamingIdentifier"
+            && changes.contains {
+                $0.action == .renamed && $0.part == part && $0.entity == entity && $0.name == name && $0.old == new
+            }
+    }
+
+    /// Whether one is the other with the module that the compiler fills in: `.Note` and `App.Note`.
+    private static func isSameClass(_ old: PropertyValue, _ new: PropertyValue) -> Bool {
+        guard case .text(let one) = old, case .text(let other) = new else { return false }
+        let (a, b) = (one.string, other.string)
+        return a.hasPrefix(".") && b.hasSuffix(a) || b.hasPrefix(".") && a.hasSuffix(b)
+    }
+}
+
+extension PropertyValue {
+    /// The elements of a list as texts in a fixed order.
+    fileprivate var sortedTexts: [String] {
+        guard case .array(let values) = self else { return [] }
+        return sortedByBytes(values.map { JSONText($0).text })
+    }
+
+    /// The value without what compiled models do not have, at any depth.
+    fileprivate var withoutExtras: PropertyValue {
+        switch self {
+        case .array(let values): .array(values.map(\.withoutExtras))
+        case .dictionary(let entries):
+            .dictionary(entries.filter { $0.key != "extras" && $0.key != "composite" }.mapValues(\.withoutExtras))
+        default: self
+        }
+    }
+}
+
+extension Model {
+    /// Whether any part has what only a source model has.
+    fileprivate var hasExtras: Bool {
+        !extras.isEmpty
+            || entities.contains { entity in
+                !entity.extras.isEmpty || entity.everyProperty.contains { !$0.extras.isEmpty }
+            }
     }
 }
 

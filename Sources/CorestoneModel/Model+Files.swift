@@ -61,9 +61,14 @@ extension Model {
         guard let different = sortedByBytes(names.filter { computed[$0] != version.recordedHashes[$0] }).first else {
             return
         }
+        let fault =
+            computed[different] == nil
+            ? "which does not have the entity \(different) of VersionInfo.plist"
+            : version.recordedHashes[different] == nil
+                ? "whose entity \(different) is not in VersionInfo.plist"
+                : "in which the entity \(different) does not match its hash in VersionInfo.plist"
         throw bundle.failure(
-            "contains the version \"\(version.name)\", in which the entity \(different) does not match its hash in "
-                + "VersionInfo.plist; recompile the model", .model)
+            "contains the version \"\(version.name)\", \(fault); recompile the model", .model, entity: different)
     }
 
     /// The versions of the model that a bundle holds, by name; a model without versions is its own only one.
@@ -94,7 +99,9 @@ extension Model {
     private static func refuse(_ version: String?, of file: ModelFile) throws {
         guard let version, version != file.stem else { return }
         guard file.exists else { throw file.failure("does not exist; check the path") }
-        throw file.failure("does not have versions; omit the version \"\(version)\"", .invalidArgument)
+        throw file.failure(
+            "does not have versions; omit the version \"\(version)\"", .invalidArgument,
+            value: .string(version))
     }
 
     /// A file by what it begins with.

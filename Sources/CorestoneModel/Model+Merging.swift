@@ -66,7 +66,9 @@ extension Model {
                 new.append(entity)
                 continue
             }
-            if let difference = known.difference(from: entity) { throw modelError(difference, entity: entity.name) }
+            if let (key, text) = known.difference(from: entity) {
+                throw modelError(text, entity: entity.name, key: key)
+            }
         }
         try ModelCopier(self).add(new)
     }
@@ -97,16 +99,18 @@ extension Model {
 // MARK: - What differs
 
 extension Entity {
-    /// What keeps two entities of one name from being the same, as a message; nil when nothing does. The order of
-    /// properties says nothing, and extras of a source model neither.
-    fileprivate func difference(from other: Entity) -> String? {
+    /// What keeps two entities of one name from being the same, as the path of what differs and a message; nil when nothing does.
+    /// The order of properties says nothing, and extras of a source model neither.
+    fileprivate func difference(from other: Entity) -> (key: String, text: String)? {
         let (mine, theirs) = (described, other.described)
         for key in sortedByBytes(Set(mine.keys).union(theirs.keys)) {
             let (one, two) = (mine[key] ?? .null, theirs[key] ?? .null)
             if one == two { continue }
-            return
+            return (
+                key,
                 "two models to merge have different entities named \"\(name)\": \(key) is \(one.phrase) in one and \(two.phrase) "
-                + "in the other; make them equal, or rename one of the entities"
+                    + "in the other; make them equal, or rename one of the entities"
+            )
         }
         return nil
     }

@@ -23,7 +23,7 @@ extension Model {
         let kind = try ModelKind(named)
         if !kind.isBundle, let version, version != named.stem {
             throw named.failure(
-                "does not have versions; omit the version \"\(version)\"", .invalidArgument)
+                "does not have versions; omit the version \"\(version)\"", .invalidArgument, value: .string(version))
         }
         let bytes = try kind.isSource ? source(isLossy: isLossy) : compiledFile()
         let file = try named.withoutLinks()
@@ -91,10 +91,14 @@ extension Model {
         }
         let versions = try Model.versions(of: path)
         guard let current = versions.first(where: \.isCurrent) else {
+            let missing = try ModelBundle(ModelFile(path))?.current
+            let fault =
+                missing.map { "has the current version \"\($0)\", which does not exist" }
+                ?? "does not have a current version"
             throw ModelFile(path).failure(
                 versions.isEmpty
                     ? "does not contain any versions; add one"
-                    : "does not have a current version; set one with corestone model set \(path) . currentVersion=NAME "
+                    : "\(fault); set one with corestone model set \(path) . currentVersion=NAME "
                         + "--version NAME", .invalidArgument)
         }
         guard kind.isBundle else {

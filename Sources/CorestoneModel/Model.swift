@@ -103,7 +103,7 @@ public final class Model: @unchecked Sendable {
             guard configuration.name != ModelConfiguration.defaultName else {
                 throw modelError(
                     "\"\(ModelConfiguration.defaultName)\" is the name of the configuration with all entities; "
-                        + "choose another name")
+                        + "choose another name", key: configuration.name)
             }
         }
         try keepConfiguration(configuration)
@@ -144,7 +144,8 @@ public final class Model: @unchecked Sendable {
             throw CoreError(
                 .invalidArgument,
                 "the model has no configuration \"\(name)\"; "
-                    + (remedy ?? (names.isEmpty ? "omit it" : "use \(TextPlace.listed(names.map { "\"\($0)\"" }))")))
+                    + (remedy ?? (names.isEmpty ? "omit it" : "use \(TextPlace.listed(names.map { "\"\($0)\"" }))")),
+                key: name)
         }
         return configuration.entityNames.compactMap { entity(named: $0) }
     }
@@ -207,12 +208,12 @@ public final class Model: @unchecked Sendable {
     /// Properties that the entities of one model declare, elements of composites not counted.
     public static let maximumProperties = 250_000
 
-    func countProperty(of entity: Entity) throws {
+    func countProperty(_ name: String, of entity: Entity) throws {
         propertyCount += 1
         guard propertyCount <= Model.maximumProperties else {
             throw modelError(
-                "cannot add a property to \(entity.name): the model has \(Model.maximumProperties) properties, which is the limit; "
-                    + "split the model", entity: entity.name)
+                "cannot add \(entity.name).\(name): the model has \(Model.maximumProperties) properties, which is the limit; "
+                    + "split the model", entity: entity.name, key: name)
         }
     }
 
@@ -330,7 +331,9 @@ package func isIdentifier(_ name: String) -> Bool {
 
 func checkName(_ name: String, of what: String, in entity: String?) throws {
     guard isIdentifier(name) else {
-        throw modelError(nameFault(name, of: entity.map { "\(what) of \($0)" } ?? what), entity: entity, key: name)
+        throw modelError(
+            nameFault(name, of: entity.map { "\(what) of \($0)" } ?? what), entity: entity ?? name,
+            key: name)
     }
 }
 

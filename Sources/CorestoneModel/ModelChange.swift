@@ -22,9 +22,16 @@ public struct ModelChange: Equatable, Sendable {
     public let new: PropertyValue
     /// Whether the version hash of the entity is another one, so that stores need a migration.
     public let changesHash: Bool
+    /// Whether it only concerns how a source model is edited or spelt: layout, versions of Xcode, the order of lists, parts that follow
+    /// from another change. Neither stores nor programs notice it.
+    public internal(set) var isEditorial = false
 
-    /// The change in a line: `Book.pages: optional true -> false`.
-    public var text: String {
+    /// The change in a line: `attribute Book.pages: optional true -> false`.
+    public var text: String { text(entity) }
+    /// The same where the entity is known: `attribute pages: optional true -> false`.
+    public var textWithinEntity: String { text(nil) }
+
+    private func text(_ entity: String?) -> String {
         let place = [entity, name].compactMap { $0 }.joined(separator: ".")
         let subject = "\(part.rawValue)\(place.isEmpty ? "" : " " + place)"
         switch (action, field) {

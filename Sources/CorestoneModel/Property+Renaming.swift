@@ -38,7 +38,7 @@ extension Property {
         guard !composite.elements.contains(where: { $0.name == newName }) else {
             throw modelError(
                 "\(entity.name).\(composite.path) already has an element \"\(newName)\"; choose another name",
-                entity: entity.name, key: composite.path)
+                entity: entity.name, key: "\(composite.path).\(newName)")
         }
         PropertyRenaming(self, newName).followEverywhere()
         let former = path

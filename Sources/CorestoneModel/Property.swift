@@ -70,7 +70,7 @@ public class Property: @unchecked Sendable {
         guard !isRemoved else {
             throw modelError(
                 "cannot change \(entity.name).\(path): \(removedPart) was removed from its model; add a new "
-                    + (entity.isRemoved ? "entity" : "property"), entity: entity.name, key: name)
+                    + (entity.isRemoved ? "entity" : "property"), entity: entity.name, key: path)
         }
         return try entity.model.change(body)
     }
@@ -80,7 +80,7 @@ public class Property: @unchecked Sendable {
         guard isRemoved else { return }
         throw modelError(
             "cannot remove \(entity.name).\(path): \(removedPart) was already removed from its model",
-            entity: entity.name, key: name)
+            entity: entity.name, key: path)
     }
 
     private var removedPart: String { entity.isRemoved ? entity.name : "it" }

@@ -86,12 +86,12 @@ public final class Relationship: Property, @unchecked Sendable {
             guard maximum == 0 || minimum <= maximum else {
                 throw modelError(
                     "\(entity.name).\(name) cannot require at least \(minimum) members and allow at most \(maximum); raise the maximum or lower the minimum",
-                    entity: entity.name, key: name)
+                    entity: entity.name, key: name, value: .int(Int64(minimum)))
             }
             guard maximum != 1 || !isOrdered else {
                 throw modelError(
                     "\(entity.name).\(name) is ordered and cannot be limited to one member; make it unordered first",
-                    entity: entity.name, key: name)
+                    entity: entity.name, key: name, value: .int(Int64(maximum)))
             }
             minimumCount = minimum
             maximumCount = maximum

@@ -72,7 +72,8 @@ extension Attribute {
             guard let codes = type.boundCodes else {
                 throw modelError(
                     "\(entity.name).\(path) is \(type.displayName), but only numbers, dates and strings (by length) can have "
-                        + "a minimum or maximum", entity: entity.name, key: path)
+                        + "a minimum or maximum", entity: entity.name, key: path,
+                    value: [least, greatest].compactMap { $0 }.first { !$0.isNull })
             }
             let bounds = try [(least, true), (greatest, false)].compactMap { value, isLeast in
                 try value.map { (value: try acceptBound($0), isLeast: isLeast) }
@@ -121,13 +122,14 @@ extension Attribute {
             guard type == .string else {
                 throw modelError(
                     "\(entity.name).\(path) is \(type.displayName), but only a string can have a pattern",
-                    entity: entity.name, key: path)
+                    entity: entity.name, key: path, value: pattern.map { .string($0) })
             }
             let rule = pattern.map { ValidationRule.pattern($0) }
             // Evaluated once, so that a pattern that is none is refused here and not at the first save.
             do { _ = try rule?.predicate.required().evaluate(with: .string("")) } catch let error as CoreError {
                 throw error.within(
-                    "the pattern of \(entity.name).\(path) cannot be used", entity: entity.name, key: path)
+                    "the pattern of \(entity.name).\(path) cannot be used", entity: entity.name, key: path,
+                    value: pattern.map { .string($0) })
             }
             replaceRules(of: [.validationStringPatternMatching], by: rule.map { [$0] } ?? [])
         }

@@ -107,7 +107,8 @@ private struct FunctionTransformer<Value>: ValueTransformer {
     func bytes(for value: Any) throws -> Bytes {
         guard let value = value as? Value else {
             throw CoreError(
-                .typeMismatch, "the transformer takes a value of type \(Value.self), not \(type(of: value))")
+                .typeMismatch, "the transformer takes a value of type \(Value.self), not \(type(of: value))",
+                value: value as? PropertyValue)
         }
         return try transform(value)
     }

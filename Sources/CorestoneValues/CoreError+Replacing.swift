@@ -2,7 +2,7 @@ extension CoreError {
     /// The same error with other texts in its message and its file: the path that the host gave instead of one that is the library's own.
     package func replacing(_ parts: [(part: String, text: String)]) -> CoreError {
         func settled(_ text: String) -> String {
-            parts.reduce(text) { text, each in replacingBytes(each.part, in: text, by: each.text) }
+            parts.reduce(text) { CorestoneValues.replacing($1.part, in: $0, by: $1.text) }
         }
         return CoreError(
             status, settled(message), domain: domain, customCode: code, entity: entity, key: key, value: value,
@@ -11,7 +11,8 @@ extension CoreError {
     }
 }
 
-private func replacingBytes(_ part: String, in text: String, by other: String) -> String {
+/// A text with each occurrence of a part replaced, byte by byte.
+package func replacing(_ part: String, in text: String, by other: String) -> String {
     let (part, text) = (Array(part.utf8), Array(text.utf8))
     guard !part.isEmpty else { return String(decoding: text, as: UTF8.self) }
     var result: [UInt8] = []

@@ -34,16 +34,17 @@ public enum LaunchArguments {
             let name = String(argument.dropFirst(prefix.count))
             guard let largest = known.first(where: { $0.name == name })?.largest else {
                 let near =
-                    nearestName(to: name, among: known.map(\.name)).map { "; did you mean \(prefix)\($0)?" }
-                    ?? "; use one of \(known.map { prefix + $0.name }.joined(separator: ", "))"
+                    nearestName(to: name, among: known.map(\.name)).map { "; did you mean \"\(prefix)\($0)\"?" }
+                    ?? "; use one of \(known.map { "\"\(prefix)\($0.name)\"" }.joined(separator: ", "))"
                 throw CoreError(
-                    .invalidArgument, "\(argument) is not a launch argument of Core Data\(near)", key: argument)
+                    .invalidArgument, "\"\(argument)\" is not a launch argument of Core Data\(near)", key: argument,
+                    value: .string(argument))
             }
             let text = index + 1 < arguments.count ? arguments[index + 1] : ""
             guard let value = number(text), (0...largest).contains(value) else {
                 let found = index + 1 < arguments.count ? "not \"\(text)\"" : "but is the last argument"
                 throw CoreError(
-                    .invalidArgument, "\(argument) must be followed by a number from 0 to \(largest), \(found)",
+                    .invalidArgument, "\"\(argument)\" must be followed by a number from 0 to \(largest), \(found)",
                     key: argument, value: .string(text))
             }
             pairs.append((name, value))

@@ -26,7 +26,7 @@ package enum MemoryRoom {
         throw CoreError(
             .noMemory,
             "out of memory: cannot \(doing()) without another \(wanted >> 20) MiB. Raise the limit of the process "
-                + "(ulimit -v), free some memory, or use an SQLite store instead of an XML or binary one",
+                + "(ulimit -v), free some memory, or use an SQLite store",
             file: file)
     }
 }

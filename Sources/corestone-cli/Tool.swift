@@ -96,10 +96,10 @@ enum Tool {
             return .command(found)
         }
         if let found = commands.first(where: { $0.manual.command == name }) { return .command(found) }
-        if name.hasPrefix("-") { throw UsageError("there is no option \"\(name)\"; see \(Tool.name) --help") }
+        if name.hasPrefix("-") { throw UsageError("\"\(name)\" is not an option; see \(Tool.name) --help") }
         let names = commands.map { $0.manual.command } + groups.map(\.name)
         let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" }
-        throw UsageError("there is no command \"\(name)\"\(hint ?? "; see \(Tool.name) --help")")
+        throw UsageError("\"\(name)\" is not a command\(hint ?? "; see \(Tool.name) --help")")
     }
 
     private static func text(of topic: Topic, for output: Output) throws -> String {

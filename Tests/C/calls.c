@@ -527,6 +527,11 @@ static cst_string string_for(struct world *world, const struct call *call, const
     }
     if (is(call, "cst_model_merge_folder") && strcmp(name, "path") == 0) return text(world->folder);
     if (is(call, "cst_mapping_model_load")) return text(world->mapping_file);
+    if (is(call, "cst_mapping_model_new_from_json")) return text("{\"entityMappings\": []}");
+    if (is(call, "cst_mapping_model_write")) {
+        snprintf(world->fresh, sizeof world->fresh, "%.500s/fresh%u.cdm", world->folder, world->names++);
+        return text(world->fresh);
+    }
     if (strcmp(name, "path") == 0 && strstr(call->name, "cst_model")) return text(world->model_file);
     if (strcmp(name, "version") == 0 || strcmp(name, "configuration") == 0 || strstr(call->name, "cst_model_merge"))
         return (cst_string){NULL, 0};

@@ -97,7 +97,7 @@ static void mistakes_in_elements_stick(void) {
     define(&s);
     CHECK_STATUS(CST_E_MODEL,
                  cst_attribute_add_element(s.location, text("latitude"), CST_ATTRIBUTE_DOUBLE, 0, NULL, E));
-    CHECK_TEXT("location", cst_error_key(check_error()));
+    CHECK_TEXT("location.latitude", cst_error_key(check_error()));
     CHECK_STATUS(CST_E_MODEL, cst_model_freeze(s.model, E));
     OK(cst_release(s.model));
     define(&s);

@@ -132,7 +132,7 @@ static void launch_arguments(void) {
 
     const char *const misspelt[] = {"-com.apple.CoreData.SQLDebug", "1", "-com.apple.CoreData.SQLDebugg", "1"};
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_log_take_arguments(4, misspelt, &taken, E));
-    CHECK_CONTAINS("did you mean -com.apple.CoreData.SQLDebug?", cst_error_message(check_error()));
+    CHECK_CONTAINS("did you mean \"-com.apple.CoreData.SQLDebug\"?", cst_error_message(check_error()));
     CHECK_INT(0, taken);
     CHECK_INT(0, cst_log_sql_detail());
 

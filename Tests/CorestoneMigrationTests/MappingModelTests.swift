@@ -42,7 +42,7 @@ final class MappingModelTests: XCTestCase {
     func testDamageIsNamed() throws {
         for (objects, words) in [
             ("", "no XDDEVMAPPINGMODEL"),
-            ("<object id='a' type='b'/><object id='a' type='b'/>", "two objects have the id a"),
+            ("<object id='a' type='b'/><object id='a' type='b'/>", "two objects have the id \"a\""),
             (
                 "<object type='XDDEVMAPPINGMODEL' id='z1'><relationship name='entitymappings' idrefs='z7'/></object>",
                 "z7"

@@ -100,6 +100,27 @@ final class RouteTests: MigrationTestCase {
         XCTAssertEqual(try values(open(path, models[1], migration), "Car", "doors"), ["3", "5"])
     }
 
+    /// CoreStore's examples have mapping models in both directions.
+    func testAMappingModelMayLeadToAnOlderVersion() throws {
+        let models = try versions()
+        let path = try garage(models[0])
+        var migration = MigrationOptions.inferred
+        migration.mappingModels = [
+            try mapping(models[0], models[1]),
+            MappingModel(
+                [
+                    EntityMapping(
+                        name: "CarToCar", kind: .copy, sourceName: "Car", destinationName: "Car",
+                        attributeMappings: [M.copy("plate"), M.property("doors", #"CAST($source.doors, "NSString")"#)])
+                ], source: models[1], destination: models[0]),
+        ]
+        for model in [models[1], models[0], models[1]] {
+            let context = try open(path, model, migration)
+            XCTAssertEqual(try context.count(FetchRequest(entityName: "Car")), 2)
+            try context.coordinator.remove(XCTUnwrap(context.coordinator.stores.first))
+        }
+    }
+
     func testAChainOfAMappingModelAndAnInferredMapping() throws {
         let models = try versions()
         let path = try garage(models[0])

@@ -206,7 +206,7 @@ final class AttributeValueTests: XCTestCase {
         let (model, place) = try place()
         let error = failure { try model.edit { _ = try place.addElement(named: "x", type: .date) } }
         XCTAssertEqual(error?.message, "E.a already has an element \"x\"; choose another name")
-        XCTAssertEqual([error?.entity, error?.key], ["E", "a"])
+        XCTAssertEqual([error?.entity, error?.key], ["E", "a.x"])
         let missing = failure { try model.edit { try place.removeElement(named: "y") } }
         XCTAssertEqual(missing?.message, "E.a has no element \"y\"")
         let twin = failure { try place.elements[0].rename(to: "more") }

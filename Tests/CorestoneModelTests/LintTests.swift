@@ -216,7 +216,7 @@ final class LintTests: XCTestCase {
                 warnings.contains(rule) ? .warning : notes.contains(rule) ? .note : .error
             XCTAssertEqual(rule.severity, expected, rule.rawValue)
         }
-        XCTAssertEqual(LintRule.allCases.count, 28)
+        XCTAssertEqual(LintRule.allCases.count, 29)
     }
 
     func testAFindingNamesWhatIsThereAndWhatToDo() throws {
@@ -338,6 +338,27 @@ final class LintTests: XCTestCase {
             FetchIndex(name: "u", elements: [.init(expression: ExpressionText("(("), named: "expression1")]))
         XCTAssertEqual(places(model, .unknownKey), ["A"])
         XCTAssertEqual(places(model, .unreadablePredicate), ["A"])
+    }
+
+    func testCloudKitLooksAtItsConfigurations() throws {
+        let (model, a, _) = try sound()
+        try a.addUniqueConstraint(["name"])
+        try model.setConfiguration(ModelConfiguration(name: "Local", entityNames: ["A"]))
+        try model.setConfiguration(ModelConfiguration(name: "Cloud", entityNames: ["B"], isUsedWithCloudKit: true))
+        XCTAssertEqual(places(model, .cloudKitUnique, .cloudKit), [])
+        XCTAssertEqual(places(model, .cloudKitConfiguration, .cloudKit), ["B.group"])
+        try model.setConfiguration(
+            ModelConfiguration(name: "Cloud", entityNames: ["A", "B"], isUsedWithCloudKit: true))
+        XCTAssertEqual(places(model, .cloudKitConfiguration, .cloudKit), [])
+        XCTAssertEqual(places(model, .cloudKitUnique, .cloudKit), ["A"])
+    }
+
+    func testCloudKitLooksAtElementsOfComposites() throws {
+        let (model, a, _) = try sound()
+        let place = try a.addAttribute(named: "place", type: .composite, isOptional: false)
+        try place.addElement(named: "latitude", type: .double, isOptional: false)
+        try place.addElement(named: "longitude", type: .double)
+        XCTAssertEqual(places(model, .cloudKitRequired, .cloudKit), ["A.place.latitude"])
     }
 
     func testWhatCloudKitLeavesAlone() throws {

@@ -224,4 +224,59 @@ final class ModelChangeTests: XCTestCase {
                 try note.remove(try note.requireOwnProperty(named: "sameTags"))
             }, ["fetched property note.sameTags: removed"])
     }
+
+    /// Fields of the changes that matter to stores or programs, and those of all.
+    private func fields(_ old: Model, _ new: Model) -> (noticed: [String], all: Int) {
+        let changes = old.changes(to: new)
+        return (changes.filter { !$0.isEditorial }.map(\.text), changes.count)
+    }
+
+    func testEditorialChangesAreMarked() throws {
+        func source(_ model: String, _ attribute: String, _ more: String = "") throws -> Model {
+            let text =
+                "<model \(model)><entity name='Note' representedClassName='.Note'>"
+                + "<attribute name='title' attributeType='String' \(attribute)/>\(more)</entity>"
+                + "<elements><element name='Note' positionX='1' positionY='2'/></elements></model>"
+            return try Model(data: Array(text.utf8))
+        }
+        let old = try source("lastSavedToolsVersion='1'", "syncable='YES' usesScalarValueType='NO'")
+        let saved = try source("lastSavedToolsVersion='2'", "usesScalarValueType='NO'")
+        XCTAssertEqual(fields(old, saved).noticed, [])
+        XCTAssertEqual(fields(old, saved).all, 2)
+        let code = try source("lastSavedToolsVersion='1'", "syncable='YES' usesScalarValueType='YES'")
+        XCTAssertEqual(fields(old, code).noticed.count, 1, "it changes generated code")
+        let compiled = try Model(data: compiledModel(code, form: .file))
+        XCTAssertEqual(fields(code, compiled).noticed, [])
+        try compiled.requireEntity(named: "Note").setClassName("App.Note")
+        XCTAssertEqual(fields(code, compiled).noticed, [])
+        try compiled.requireEntity(named: "Note").setClassName("App.Memo")
+        XCTAssertEqual(fields(code, compiled).noticed.count, 1)
+    }
+
+    func testOrderOfListsIsEditorial() throws {
+        func model(_ constraints: [[String]], _ entities: [String]) throws -> Model {
+            let model = Model()
+            let note = try model.addEntity(named: "Note")
+            for name in ["a", "b", "c"] { try note.addAttribute(named: name, type: .string) }
+            for constraint in constraints { try note.addUniqueConstraint(constraint) }
+            try model.addEntity(named: "Tag")
+            try model.setConfiguration(ModelConfiguration(name: "Main", entityNames: entities))
+            return model
+        }
+        let old = try model([["a"], ["b"]], ["Note", "Tag"])
+        let ordered = try model([["b"], ["a"]], ["Tag", "Note"])
+        XCTAssertEqual(fields(old, ordered).noticed, [])
+        XCTAssertEqual(old.changes(to: ordered).filter(\.changesHash), [])
+        XCTAssertEqual(fields(old, try model([["a"], ["c"]], ["Note", "Tag"])).noticed.count, 1)
+        XCTAssertEqual(fields(old, try model([["a"], ["b"]], ["Note"])).noticed.count, 1)
+    }
+
+    func testIdentifierOfARenameIsEditorial() throws {
+        let (old, new) = (Model(), Model())
+        try old.addEntity(named: "Note").addAttribute(named: "title", type: .string)
+        try new.addEntity(named: "Note").addAttribute(named: "headline", type: .string).setRenamingIdentifier("title")
+        XCTAssertEqual(fields(old, new).noticed, ["attribute Note.headline: renamed from title"])
+        XCTAssertEqual(fields(old, new).all, 2)
+        XCTAssertEqual(old.changes(to: new)[0].textWithinEntity, "attribute headline: renamed from title")
+    }
 }

@@ -47,7 +47,7 @@ final class ModelMistakeTests: XCTestCase {
         ) { try $1.addAttribute(named: "1a", type: .string) }
         check(
             "\"b c\" is not a valid name for an entity; use letters, digits and underscores, without a leading digit",
-            entity: nil, key: "b c"
+            entity: "b c", key: "b c"
         ) { model, _ in try model.addEntity(named: "b c") }
         check("the model already has an entity \"E\"; choose another name") { model, _ in
             try model.addEntity(named: "E")
@@ -249,7 +249,7 @@ final class ModelMistakeTests: XCTestCase {
     func testTheNameOfTheWholeModelIsNoConfigurations() {
         check(
             "\"Default\" is the name of the configuration with all entities; choose another name",
-            entity: nil
+            entity: nil, key: "Default"
         ) { model, _ in try model.setConfiguration(ModelConfiguration(name: "Default", entityNames: ["E"])) }
     }
 

@@ -97,7 +97,7 @@ final class ModelTextMistakeTests: XCTestCase {
         check(
             "{\"1st\": {}}",
             "\"1st\" is not a valid name for an entity; use letters, digits and underscores, without a leading digit",
-            key: "1st")
+            entity: "1st", key: "1st")
         check(
             "{\"E\": {\"a b\": \"int\"}}",
             "\"a b\" is not a valid name for a property of E; use letters, digits and underscores, without a leading digit",

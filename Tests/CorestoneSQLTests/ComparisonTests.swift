@@ -296,7 +296,7 @@ final class ComparisonTests: CompilerTestCase {
             ),
             (
                 "Employee", "ALL department.name == 'x'", "Employee", "department.name",
-                "the left side of ALL must be a collection, but department.name is a single value; leave ALL "
+                "the left side of ALL must be a collection, but Employee.department.name is a single value; leave ALL "
                     + "out"
             ),
         ])

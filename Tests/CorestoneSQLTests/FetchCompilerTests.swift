@@ -368,8 +368,8 @@ final class FetchCompilerTests: CompilerTestCase {
             ),
             (
                 "Employee", "ANY name == 'x'",
-                "the left side of ANY, SOME or NONE must be a collection, but name is a single value; leave the modifier out, or "
-                    + "write NOT instead of NONE"
+                "the left side of ANY, SOME or NONE must be a collection, but Employee.name is a single value; leave "
+                    + "the modifier out, or write NOT instead of NONE"
             ),
             (
                 "Employee", "name MATCHES '('",
@@ -386,7 +386,7 @@ final class FetchCompilerTests: CompilerTestCase {
                 "name BEGINSWITH 3 cannot be evaluated: BEGINSWITH compares strings, not a string with a number; compare two "
                     + "strings, or convert with CAST(…, \"NSString\")"
             ),
-            ("Employee", "name.foo == 3", #"Employee.name is String and has no key "foo""#),
+            ("Employee", "name.foo == 3", #"Employee.name is of type String and has no key "foo""#),
         ]
         for (entity, format, message) in table {
             XCTAssertThrowsError(try compile(entity, format), format) {

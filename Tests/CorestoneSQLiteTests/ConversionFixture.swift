@@ -26,7 +26,8 @@ enum ConversionModels {
         return model
     }
 
-    static func wanted() throws -> Model {
+    /// - Parameter derives: whether a person has a derived attribute, which XML stores cannot have.
+    static func wanted(derives: Bool = true) throws -> Model {
         let model = Model()
         let animal = try model.addEntity(named: "Animal")
         try animal.addAttribute(named: "title", type: .string)
@@ -40,6 +41,12 @@ enum ConversionModels {
         let owner = try animal.addRelationship(named: "owner", destination: person)
         let animals = try person.addRelationship(named: "animals", destination: animal, isToMany: true)
         try owner.setInverse(animals)
+        try animal.addAttribute(named: "weight", type: .double)
+        try animal.addIndex(FetchIndex(name: "byWeight", elements: [.init(property: "weight", collation: .rTree)]))
+        if derives {
+            try person.addAttribute(named: "count", type: .integer64).setDerivation(
+                Derivation(ExpressionText("animals.@count")))
+        }
         try person.addIndex(FetchIndex(name: "byName", elements: [.init(property: "fullName")]))
         for attribute in model.entities.flatMap(\.ownAttributes) { try attribute.setOptional(true) }
         try model.freeze()
@@ -98,7 +105,9 @@ struct FakeConversion: StoreConversion, ConversionRoute {
             let copy = try new.insert("Person")
             try copy.setValue(person.value(forKey: "name"), forKey: "fullName")
             try copy.setValue(person.value(forKey: "photo"), forKey: "photo")
-            if case .int(let age) = try person.value(forKey: "age") { try copy.setValue(.string("\(age) years"), forKey: "age") }
+            if case .int(let age) = try person.value(forKey: "age") {
+                try copy.setValue(.string("\(age) years"), forKey: "age")
+            }
             let badge = try new.insert("Badge")
             try badge.setValue(person.value(forKey: "name"), forKey: "label")
             became[person.objectID] = copy
@@ -108,7 +117,10 @@ struct FakeConversion: StoreConversion, ConversionRoute {
         for pet in try objects("Pet") {
             let animal = try new.insert("Animal")
             try animal.setValue(pet.value(forKey: "name"), forKey: "title")
-            if case .object(let owner as ManagedObject) = try pet.value(forKey: "owner"), let copy = became[owner.objectID] {
+            try animal.setValue(.double(Double(pairs.count)), forKey: "weight")
+            if case .object(let owner as ManagedObject) = try pet.value(forKey: "owner"),
+                let copy = became[owner.objectID]
+            {
                 try animal.setValue(.object(copy), forKey: "owner")
             }
             pairs.append((pet, animal))
@@ -124,8 +136,9 @@ struct FakeConversion: StoreConversion, ConversionRoute {
         defer { connection.close() }
         try connection.execute(
             "CREATE TABLE CST_ASSOCIATION (SOURCE_ENTITY TEXT, SOURCE_KEY INTEGER, ENTITY TEXT, KEY INTEGER)", "test")
-        if !rows.isEmpty {
-            try connection.execute("INSERT INTO CST_ASSOCIATION VALUES \(rows.joined(separator: ", "))", "test")
+        for start in stride(from: 0, to: rows.count, by: 10_000) {
+            let part = rows[start..<min(start + 10_000, rows.count)].joined(separator: ", ")
+            try connection.execute("INSERT INTO CST_ASSOCIATION VALUES \(part)", "test")
         }
         return .rows(properties: ConversionModels.properties)
     }

@@ -113,7 +113,7 @@ final class LogTests: XCTestCase {
             XCTAssertEqual(error?.value, .string(text), name)
             let found = arguments.count > 1 ? "not \"\(text)\"" : "but is the last argument"
             XCTAssertEqual(
-                error?.message, "\(prefix)\(name) must be followed by a number from 0 to \(largest), \(found)")
+                error?.message, "\"\(prefix)\(name)\" must be followed by a number from 0 to \(largest), \(found)")
         }
     }
 
@@ -143,13 +143,14 @@ final class LogTests: XCTestCase {
         XCTAssertThrowsError(try LaunchArguments.take([debug, "1", debug, "9"]))
         XCTAssertThrowsError(try LaunchArguments.take([debug, "1", prefix + "Nothing", "1"])) {
             XCTAssertEqual(($0 as? CoreError)?.key, prefix + "Nothing")
-            let start = "\(prefix)Nothing is not a launch argument of Core Data; use one of \(prefix)SQLDebug, "
+            let start =
+                "\"\(prefix)Nothing\" is not a launch argument of Core Data; use one of \"\(prefix)SQLDebug\", "
             XCTAssertEqual(($0 as? CoreError)?.message.hasPrefix(start), true)
         }
         XCTAssertThrowsError(try LaunchArguments.take([prefix + "SQLDebugg", "1"])) {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message,
-                "\(prefix)SQLDebugg is not a launch argument of Core Data; did you mean \(debug)?")
+                "\"\(prefix)SQLDebugg\" is not a launch argument of Core Data; did you mean \"\(debug)\"?")
         }
         XCTAssertEqual(DebugLog.sqlDetail, .values)
         XCTAssertEqual(try LaunchArguments.take(["SQLDebug", "1", "-com.apple.Other.SQLDebug", "1"]), 0)

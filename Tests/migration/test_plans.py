@@ -95,7 +95,7 @@ def test_a_store_of_the_model(path: Path) -> None:
     [
         ({"title": "string"}, "title", 134110, "Note.title is required and 1 object has no value"),
         ({"extra": "string"}, "extra", 134110, "Note.extra is required and 3 objects have no value"),
-        ({"size": "int32?"}, "size", 134110, "Note.size is Double with the value 1.5"),
+        ({"size": "int32?"}, "size", 134110, "Note.size has the value 1.5"),
     ],
 )
 def test_problems(path: Path, properties: dict[str, str], key: str, code: int, words: str) -> None:

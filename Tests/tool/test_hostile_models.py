@@ -157,7 +157,9 @@ def test_a_mark_under_an_accent_is_still_a_mark(tmp_path: Path) -> None:
     assert "&lt;\u0338b&gt;" in drawn.stdout and "&amp;\u0301lt;" in drawn.stdout
 
 
-@pytest.mark.parametrize("command", ["show", "model show", "model show --hashes", "model lint", "model diagram"])
+@pytest.mark.parametrize(
+    "command", ["show", "model show", "model show --hashes", "model lint", "model diagram", "model check-migration"]
+)
 def test_what_people_read_of_a_model(model: Path, command: str) -> None:
     outcome = run(*command.split(), model)
     assert outcome.returncode in (0, 1)
@@ -176,7 +178,13 @@ def test_differences(model: Path, tmp_path: Path) -> None:
     outcome = run("model", "diff", model, other)
     assert outcome.returncode == 1 and "VERY" in outcome.stdout
     assert not commands_in(outcome.stdout)
-    assert all(line.startswith(("* ", "  ")) for line in outcome.stdout.splitlines())
+    # The others are names of entities, which are identifiers.
+    headings = [line for line in outcome.stdout.splitlines() if not line.startswith(("  * ", "    "))]
+    assert all(heading.isidentifier() or heading == "(model)" for heading in headings), headings
+    checked = run("model", "check-migration", model, other)
+    assert checked.returncode in (0, 1, 3)
+    assert not commands_in(checked.stdout + checked.stderr)
+    assert not [line for line in checked.stdout.splitlines() if line.startswith("EVIL")]
 
 
 def test_views_are_sql_whatever_the_names(model: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import MODELS, ROOT, compare, make_versions, run
@@ -35,16 +36,29 @@ def notes(tmp_path: Path) -> Path:
     return bundle
 
 
+def printed(changes: list[dict[str, Any]]) -> list[str]:
+    """The lines of changes, grouped by entity."""
+    lines: list[str] = []
+    entity = None
+    for change in changes:
+        if change["entity"] != entity:
+            entity = change["entity"]
+            lines.append(entity or "(model)")
+        text = change["text"].replace(f" {entity}.", " ", 1).replace(f" {entity}:", ":", 1)
+        lines.append(("  * " if change["changesHash"] else "    ") + text)
+    return lines
+
+
 def test_two_versions(notes: Path) -> None:
     differing = run("model", "diff", notes, "--from", "Notes")
     assert (differing.returncode, differing.stderr) == (1, "")
     compare("model-diff.txt", differing.stdout)
     listed = json.loads(run("model", "diff", notes, "--from", "Notes", "--format", "json").stdout)
-    lines = [("* " if each["changesHash"] else "  ") + each["text"] for each in listed]
-    assert lines == differing.stdout.splitlines()
+    assert printed(listed) == differing.stdout.splitlines()
     only = run("model", "diff", notes, "--from", "Notes", "--hash-only").stdout.splitlines()
-    assert only == [line for line in lines if line.startswith("*")]
-    assert 0 < len(only) < len(lines)
+    hashed = [each for each in listed if each["changesHash"]]
+    assert only == printed(hashed)
+    assert 0 < len(hashed) < len(listed)
 
 
 def test_no_difference(notes: Path, tmp_path: Path) -> None:
@@ -122,7 +136,7 @@ def test_mistakes(arguments: list[str], code: int, words: str) -> None:
 
 def test_which_versions_are_compared(tmp_path: Path) -> None:
     bundle = make_versions(tmp_path)
-    there, back = (f'* attribute Note.size: type "Integer {a}" -> "Integer {b}"\n' for a, b in ((16, 64), (64, 16)))
+    there, back = (f'Note\n  * attribute size: type "Integer {a}" -> "Integer {b}"\n' for a, b in ((16, 64), (64, 16)))
     for words, printed in (
         (["--from", "App"], there),
         (["--from", "App", "--to", "App 2"], there),
@@ -135,6 +149,36 @@ def test_which_versions_are_compared(tmp_path: Path) -> None:
     ):
         found = run("model", "diff", bundle, *words)
         assert (found.returncode, found.stdout, found.stderr) == (1 if printed else 0, printed, ""), words
+
+
+def test_differences_that_only_an_editor_notices_need_all(tmp_path: Path) -> None:
+    for name, tools, position in (("1", "21513", "0"), ("2", "22522", "90")):
+        model = tmp_path / f"{name}.xcdatamodel"
+        model.mkdir()
+        attributes = ["<attribute name='a' attributeType='Double' defaultValueString='0' syncable='YES'/>"]
+        attributes.append("<attribute name='b' attributeType='String'/>")
+        if name == "2":
+            attributes = [attributes[1], attributes[0].replace("'0'", "'0.0'").replace(" syncable='YES'", "")]
+        (model / "contents").write_text(
+            f"<model lastSavedToolsVersion='{tools}'><entity name='Note'>{''.join(attributes)}</entity>"
+            f"<elements><element name='Note' positionX='{position}'/></elements></model>"
+        )
+    words = ("model", "diff", tmp_path / "1.xcdatamodel", tmp_path / "2.xcdatamodel")
+    quiet = run(*words)
+    assert (quiet.returncode, quiet.stdout) == (0, "")
+    assert run(*words, "--format", "json").stdout == "[]\n"
+    everything = run(*words, "--all")
+    assert everything.returncode == 1
+    assert "lastSavedToolsVersion" in everything.stdout and "default" not in everything.stdout
+
+
+def test_compiled_model_differs_from_its_source_in_nothing(notes: Path, tmp_path: Path) -> None:
+    for source in (notes, PACKAGES, ODD):
+        kind = "mom" if source.suffix == ".xcdatamodel" else "momd"
+        compiled = tmp_path / f"{source.stem}.{kind}"
+        assert run("model", "compile", source, "-o", compiled).returncode == 0
+        assert run("model", "diff", source, compiled).stdout == ""
+        assert run("model", "diff", compiled, source).stdout == ""
 
 
 def test_a_difference_as_json(notes: Path) -> None:

@@ -28,6 +28,8 @@ MODEL_COMMANDS = [
         "show",
         "lint",
         "diff",
+        "check-migration",
+        "freeze",
         "compile",
         "decompile",
         "merge",

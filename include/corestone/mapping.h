@@ -50,7 +50,7 @@ enum {
  * freezes both. `flags` is 0 or CST_MAPPING_ALLOW_TYPE_CHANGES. The mapping model contains both models.
  *
  * CST_E_MIGRATION (134190) for changes that cannot be inferred; the details list each. */
-CST_EXPORT CST_ONE_THREAD cst_status cst_mapping_model_new_inferred(cst_model *source, cst_model *destination,
+CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_new_inferred(cst_model *source, cst_model *destination,
                                                                     uint32_t flags,
                                                                     cst_mapping_model **out_mapping CST_OWNED,
                                                                     cst_error **error);

@@ -27,7 +27,7 @@ public func cst_entity_accessor(
             throw CoreError(
                 .invalidArgument,
                 "\(entity.name).\(name): \(kind) is not an accessor kind; use a CST_ACCESSOR_ constant",
-                entity: entity.name, key: name)
+                entity: entity.name, key: name, value: .int(Int64(kind)))
         }
         try entity.model.freeze()
         guard let property = entity.property(named: name) else {

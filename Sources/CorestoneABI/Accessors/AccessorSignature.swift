@@ -56,7 +56,7 @@ enum AccessorType: Hashable {
                 .typeMismatch,
                 "\(attribute.entity.name).\(attribute.path) is composite and does not have accessors; "
                     + "read and set its elements with cst_object_get_path and cst_object_set_path",
-                entity: attribute.entity.name, key: attribute.name)
+                entity: attribute.entity.name, key: attribute.path)
         }
     }
 
@@ -136,6 +136,6 @@ struct AccessorSignature: Hashable {
             .invalidArgument,
             "\(property.entity.name).\(property.name) does not have the accessor "
                 + "\(constantName("CST_ACCESSOR", kind)): it is \(what)",
-            entity: property.entity.name, key: property.name)
+            entity: property.entity.name, key: property.name, value: .int(Int64(kind.rawValue)))
     }
 }

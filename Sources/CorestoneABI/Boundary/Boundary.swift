@@ -87,7 +87,18 @@ func place(
 
 @inline(never)
 func missingOutput(_ name: StaticString) -> CoreError {
-    CoreError(.invalidArgument, "\(name) is NULL; pass a pointer for the result")
+    CoreError(.invalidArgument, "\(name) is NULL; pass a pointer for the result", key: parameterKey(name))
+}
+
+/// The name of a parameter as the key of an error; nil for a description of several words.
+func parameterKey(_ name: StaticString) -> String? {
+    let name = "\(name)"
+    return name.contains(" ") ? nil : name
+}
+
+/// A size of the host's as the value of an error: beyond `Int.max` it comes as a negative number.
+func sizeValue(_ size: Int) -> PropertyValue {
+    size >= 0 ? .int(Int64(size)) : .decimal(DecimalNumber(mantissa: UInt128(UInt(bitPattern: size))))
 }
 
 /// An array of `count` elements that the host passes; NULL is fine when there are none.
@@ -96,12 +107,14 @@ func array<Element>(
 ) throws -> UnsafeBufferPointer<Element> {
     guard count >= 0, count < Int(Int32.max) else {
         throw CoreError(
-            .invalidArgument, "\(name) has \(UInt(bitPattern: count)) elements, but the limit is 2147483646")
+            .invalidArgument, "\(name) has \(UInt(bitPattern: count)) elements, but the limit is 2147483646",
+            key: parameterKey(name), value: sizeValue(count))
     }
     guard count == 0 || start != nil else {
         throw CoreError(
             .invalidArgument,
-            "\(name) is NULL but has \(count) \(count == 1 ? "element" : "elements"); pass the array, or the count 0")
+            "\(name) is NULL but has \(count) \(count == 1 ? "element" : "elements"); pass the array, or the count 0",
+            key: parameterKey(name), value: sizeValue(count))
     }
     return UnsafeBufferPointer(start: start, count: count)
 }
@@ -118,17 +131,14 @@ func constantName(_ prefix: String, _ option: Any) -> String {
 func options<Options>(_ pointer: UnsafePointer<Options>?, _ fallback: Options, _ name: StaticString) throws -> Options {
     guard let pointer else { return fallback }
     let size = UnsafeRawPointer(pointer).load(as: Int.self)
-    guard size >= MemoryLayout<Int>.size, size <= 1 << 16 else {
-        let macro = "\(Options.self)".uppercased() + "_INIT"
-        throw CoreError(.invalidArgument, "\(name).struct_size is \(size); initialise the struct with \(macro)")
-    }
+    guard size >= MemoryLayout<Int>.size, size <= 1 << 16 else { throw missized(name, size, "\(Options.self)") }
     let known = MemoryLayout<Options>.size
     let tail = UnsafeRawBufferPointer(start: pointer, count: size).dropFirst(known)
     guard tail.allSatisfy({ $0 == 0 }) else {
         throw CoreError(
             .unsupported,
             "\(name) sets fields that are unknown to this version of the library; upgrade the library, or set "
-                + "them to zero")
+                + "them to zero", key: parameterKey(name))
     }
     var result = fallback
     // Each version of a struct ends with a whole word. A size that ends within a pointer would make half of one.
@@ -159,9 +169,14 @@ struct SizedOutput<Fields> {
 func sized<Fields>(_ pointer: UnsafeMutablePointer<Fields>?, _ name: StaticString) throws -> SizedOutput<Fields> {
     let start = UnsafeMutableRawPointer(try required(pointer, name))
     let size = start.loadUnaligned(as: Int.self)
-    guard size >= MemoryLayout<Int>.size, size <= 1 << 16 else {
-        let macro = "\(Fields.self)".uppercased() + "_INIT"
-        throw CoreError(.invalidArgument, "\(name).struct_size is \(size); initialise the struct with \(macro)")
-    }
+    guard size >= MemoryLayout<Int>.size, size <= 1 << 16 else { throw missized(name, size, "\(Fields.self)") }
     return SizedOutput(start: start, size: size)
+}
+
+@inline(never)
+private func missized(_ name: StaticString, _ size: Int, _ type: String) -> CoreError {
+    CoreError(
+        .invalidArgument,
+        "\(name).struct_size is \(UInt(bitPattern: size)); initialise the struct with \(type.uppercased())_INIT",
+        key: "struct_size", value: sizeValue(size))
 }

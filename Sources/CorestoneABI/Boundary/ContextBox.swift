@@ -113,7 +113,8 @@ func contextBox(_ pointer: Handle?) throws -> ContextBox {
     guard let box = swift_tryRetain(entry.pointee.object) else {
         throw CoreError(
             .invalidHandle,
-            "the context is being freed because its last handle was released; retain the context while it is in use")
+            "the context is being freed because its last handle was released; retain it with cst_retain while it is in "
+                + "use")
     }
     return Unmanaged<ContextBox>.fromOpaque(box).takeRetainedValue()
 }

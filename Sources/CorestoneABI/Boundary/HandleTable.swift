@@ -52,7 +52,8 @@ enum HandleTable {
         guard token != 0 else {
             if type.isRetained { object.release() }
             if hosts > 0 { owner?.release() }
-            throw CoreError(.noMemory, "out of memory: cannot allocate a handle; release unused handles")
+            throw CoreError(
+                .noMemory, "out of memory: cannot allocate a handle; release unused handles with cst_release")
         }
         if !type.isRetained { object.release() }
         return token
@@ -64,7 +65,7 @@ enum HandleTable {
         CoreError(
             .invalidHandle,
             "the context or model of the \(type.name) is being freed because its last handle was released; retain it "
-                + "while the application uses the \(type.name)")
+                + "with cst_retain while the application uses the \(type.name)")
     }
 
     /// One more reference of the library's; false when the token ended.

@@ -140,6 +140,9 @@ func withdrawTokens(of model: Model) {
 }
 
 /// The handle of a part that was taken out of its model serves no more.
-func removed(_ type: HandleType, _ name: String) -> CoreError {
-    CoreError(.invalidHandle, "the \(type.name) \(name) was removed from its model; stop using its handle")
+func removed(_ type: HandleType, _ entity: String, _ key: String? = nil) -> CoreError {
+    let name = key.map { "\(entity).\($0)" } ?? entity
+    return CoreError(
+        .invalidHandle, "the \(type.name) \(name) was removed from its model; stop using its handle", entity: entity,
+        key: key)
 }

@@ -22,26 +22,32 @@ class HostValueMaker: @unchecked Sendable {
     func held(_ value: UnsafeMutableRawPointer) throws -> HostValue { HostValue(value, self) }
 
     /// What the host puts into a buffer.
+    ///
+    /// - Parameter key: the registered name, for errors.
     func filled<Result>(
-        _ name: @autoclosure () -> String, _ body: (UnsafeMutablePointer<cst_buffer>, ErrorOut) -> cst_status,
+        _ name: @autoclosure () -> String, key: String,
+        _ body: (UnsafeMutablePointer<cst_buffer>, ErrorOut) -> cst_status,
         read: (UnsafeRawBufferPointer) throws -> Result
     ) throws -> Result {
         var buffer = cst_buffer()
         defer { cst_buffer_dispose(&buffer) }
-        try callHost("the host's \(name())") { body(&buffer, $0) }
+        try callHost("the host's \(name())", key: key) { body(&buffer, $0) }
         return try read(UnsafeRawBufferPointer(start: buffer.data, count: buffer.data == nil ? 0 : buffer.size))
     }
 
     /// The value that the host makes.
+    ///
+    /// - Parameter key: the registered name, for errors.
     func made(
-        _ name: @autoclosure () -> String,
+        _ name: @autoclosure () -> String, key: String,
         _ body: (UnsafeMutablePointer<UnsafeMutableRawPointer?>, ErrorOut) -> cst_status
     ) throws -> HostValue {
         var made: UnsafeMutableRawPointer?
-        try callHost("the host's \(name())") { body(&made, $0) }
+        try callHost("the host's \(name())", key: key) { body(&made, $0) }
         guard let made else {
             throw CoreError(
-                .callback, "the host's \(name()) succeeded without a value; set out_value, or return a failure status")
+                .callback, "the host's \(name()) succeeded without a value; set out_value, or return a failure status",
+                key: key)
         }
         return HostValue(made, self)
     }

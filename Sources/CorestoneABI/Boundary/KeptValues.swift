@@ -30,11 +30,27 @@ final class KeptValues {
         return fresh
     }
 
+    /// The property or key path whose value is written, for errors.
+    struct Source {
+        let entity: String
+        let key: String
+        let objectURI: String
+        /// What stands before the name of the property.
+        var prefix = ""
+        /// What copies a value that is a collection.
+        var function = "cst_value_copy_at_key_path"
+
+        /// - Parameter unit: what a value does not fit into, and the remedy.
+        fileprivate func refused(_ value: PropertyValue, _ found: String, _ unit: String) -> CoreError {
+            CoreError(
+                .typeMismatch, "\(prefix)\(entity).\(key) is \(found), which does not fit into \(unit)", entity: entity,
+                key: key, value: value, objectURI: objectURI)
+        }
+    }
+
     /// Writes a computed value, whose bytes or handle stay valid as long as this.
-    ///
-    /// - Parameter entity: where the path begins, for errors.
     func put(
-        _ value: PropertyValue, _ path: String, row: Int = 0, entity: @autoclosure () -> String? = nil,
+        _ value: PropertyValue, _ path: String, row: Int = 0, of source: @autoclosure () -> Source,
         _ out: UnsafeMutablePointer<cst_value>
     ) throws {
         switch value {
@@ -43,22 +59,16 @@ final class KeptValues {
             let same = values[place].flatMap { $0 == value ? $0 : nil } ?? value
             values[place] = same
             CorestoneABI.put(ValueView(same), out)
-        case .object(let object): try put(object, Place(path: path, row: row), entity, out)
+        case .object(let object): try put(object, Place(path: path, row: row), source, out)
         case .array, .set, .dictionary:
-            let entity = entity()
-            // Without an entity it is a committed value, to which no key path leads.
-            let function = entity == nil ? "cst_object_copy_values" : "cst_value_copy_at_key_path"
-            throw CoreError(
-                .typeMismatch,
-                "\(entity.map { "\($0)." } ?? "")\(path) is \(value.kindPhrase), which does not fit into a borrowed "
-                    + "cst_value; copy it with \(function)",
-                entity: entity, key: path)
+            let source = source()
+            throw source.refused(value, value.kindPhrase, "a borrowed cst_value; copy it with \(source.function)")
         default: CorestoneABI.put(ValueView(value), out)
         }
     }
 
     private func put(
-        _ object: any ValueObject, _ place: Place, _ entity: () -> String?, _ out: UnsafeMutablePointer<cst_value>
+        _ object: any ValueObject, _ place: Place, _ source: () -> Source, _ out: UnsafeMutablePointer<cst_value>
     ) throws {
         switch object {
         case let target as ManagedObject:
@@ -76,12 +86,9 @@ final class KeptValues {
             }
             CorestoneABI.put(ValueView(.objectID, tokens[place] ?? 0), out)
         default:
-            let entity = entity()
-            throw CoreError(
-                .typeMismatch,
-                "\(entity.map { "\($0)." } ?? "")\(place.path) is \(object.valueDescription), which does not fit into a "
-                    + "cst_value; copy the bytes of its attribute with cst_object_copy_bytes",
-                entity: entity, key: place.path)
+            throw source().refused(
+                .object(object), object.valueDescription,
+                "a cst_value; copy the bytes of its attribute with cst_object_copy_bytes")
         }
     }
 }

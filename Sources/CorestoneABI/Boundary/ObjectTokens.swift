@@ -48,7 +48,8 @@ private func newToken(
     guard token != 0 else {
         kept.release()
         if hosts > 0 { owner.release() }
-        throw CoreError(.noMemory, "out of memory: cannot allocate a handle; release unused handles")
+        throw CoreError(
+            .noMemory, "out of memory: cannot allocate a handle; release unused handles with cst_release")
     }
     object.token = UInt(token)
     return token

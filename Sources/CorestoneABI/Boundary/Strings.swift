@@ -20,24 +20,29 @@ extension cst_string {
             guard size == 0 || size == Int(bitPattern: UInt.max) else {
                 throw CoreError(
                     .invalidArgument,
-                    "\(name) is NULL but has the size \(UInt(bitPattern: size)); pass its bytes, or the size 0")
+                    "\(name) is NULL but has the size \(UInt(bitPattern: size)); pass its bytes, or the size 0",
+                    key: parameterKey(name), value: sizeValue(size))
             }
             return nil
         }
         let count = size == Int(bitPattern: UInt.max) ? strlen(data) : size
         guard count >= 0, count < Int(Int32.max) else {
             throw CoreError(
-                .invalidArgument, "\(name) has \(UInt(bitPattern: count)) bytes, but the limit is 2147483646")
+                .invalidArgument, "\(name) has \(UInt(bitPattern: count)) bytes, but the limit is 2147483646",
+                key: parameterKey(name), value: sizeValue(count))
         }
         let bytes = UnsafeRawBufferPointer(start: data, count: count)
         if let bad = firstInvalidUTF8(bytes) {
-            throw CoreError(.invalidUTF8, "\(name) is not valid UTF-8 at byte \(bad)", offset: bad)
+            throw CoreError(
+                .invalidUTF8, "\(name) is not valid UTF-8 at byte \(bad)", key: parameterKey(name), offset: bad)
         }
         return bytes
     }
 
     func string(_ name: StaticString) throws -> String {
-        guard let bytes = try utf8(name) else { throw CoreError(.invalidArgument, "\(name) is NULL; pass a string") }
+        guard let bytes = try utf8(name) else {
+            throw CoreError(.invalidArgument, "\(name) is NULL; pass a string", key: parameterKey(name))
+        }
         return String(decoding: bytes, as: UTF8.self)
     }
 
@@ -46,13 +51,14 @@ extension cst_string {
         let path: String
         do { path = try string(name) } catch let error as CoreError where error.status == .invalidUTF8 {
             throw CoreError(
-                .invalidUTF8, "\(error.message), but a path must be; rename the file or the folder",
+                .invalidUTF8, "\(error.message), but a path must be; rename the file or the folder", key: error.key,
                 offset: error.offset)
         }
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "\(name) \(path.isEmpty ? "is empty; pass a path" : "contains a NUL byte; remove it")")
+                "\(name) \(path.isEmpty ? "is empty; pass a path" : "contains a NUL byte; remove it")",
+                key: parameterKey(name), value: .string(path))
         }
         return path
     }
@@ -77,7 +83,9 @@ private func elements(
     _ start: UnsafePointer<cst_string>?, _ count: Int, _ name: StaticString, _ read: (cst_string) throws -> String
 ) throws -> [String] {
     try array(start, count, name).enumerated().map { place, text -> String in
-        do { return try read(text) } catch let error as CoreError { throw error.within("\(name)[\(place)]") }
+        do { return try read(text) } catch let error as CoreError {
+            throw error.within("\(name)[\(place)]", key: parameterKey(name))
+        }
     }
 }
 
@@ -88,12 +96,14 @@ extension cst_bytes {
     func array(_ name: StaticString, limit: Int, file: String? = nil) throws -> [UInt8] {
         let place = file.map { " for \($0)" } ?? ""
         guard let data else {
-            throw CoreError(.invalidArgument, "\(name)\(place) is NULL; pass the bytes to be read", file: file)
+            throw CoreError(
+                .invalidArgument, "\(name)\(place) is NULL; pass the bytes to be read", key: parameterKey(name),
+                file: file)
         }
         guard 0...limit ~= size else {
             throw CoreError(
                 .invalidArgument, "\(name)\(place) has \(UInt(bitPattern: size)) bytes, but the limit is \(limit)",
-                file: file)
+                key: parameterKey(name), value: sizeValue(size), file: file)
         }
         return Array(UnsafeRawBufferPointer(start: data, count: size))
     }

@@ -63,7 +63,8 @@ private func unsuitable(_ type: cst_type) -> CoreError {
     let complaint =
         others.indices.contains(place)
         ? "\(others[place]) is not a type of property values" : "\(type) is not a cst_type"
-    return CoreError(.invalidArgument, "\(complaint); use a type from CST_NULL to CST_URI")
+    return CoreError(
+        .invalidArgument, "\(complaint); use a type from CST_NULL to CST_URI", value: .int(Int64(type)))
 }
 
 private func bytes(_ bytes: cst_bytes) throws -> PropertyValue {
@@ -72,14 +73,15 @@ private func bytes(_ bytes: cst_bytes) throws -> PropertyValue {
             throw CoreError(
                 .invalidArgument,
                 "a value of type CST_BYTES is NULL but has the size \(UInt(bitPattern: bytes.size)); pass its bytes, "
-                    + "or the size 0")
+                    + "or the size 0", value: sizeValue(bytes.size))
         }
         return .null
     }
     guard bytes.size >= 0, bytes.size < Int(Int32.max) else {
         throw CoreError(
             .invalidArgument,
-            "a value of type CST_BYTES has \(UInt(bitPattern: bytes.size)) bytes, but the limit is 2147483646")
+            "a value of type CST_BYTES has \(UInt(bitPattern: bytes.size)) bytes, but the limit is 2147483646",
+            value: sizeValue(bytes.size))
     }
     return .bytes(Bytes(copying: UnsafeRawBufferPointer(start: data, count: bytes.size)))
 }
@@ -91,12 +93,13 @@ private func decimal(_ value: cst_value) throws -> PropertyValue {
         throw CoreError(
             .invalidArgument,
             "aux of the decimal is 0x\(String(value.aux, radix: 16)), but must be 0 to 0x1ff; set it with "
-                + "CST_DECIMAL_AUX")
+                + "CST_DECIMAL_AUX", value: .int(Int64(value.aux)))
     }
     guard number.mantissa < 100_000_000_000_000_000_000_000_000_000_000_000_000 else {
         throw CoreError(
             .invalidArgument,
-            "the mantissa of the decimal is \(number.mantissa), but must have at most 38 digits; round the decimal")
+            "the mantissa of the decimal is \(number.mantissa), but must have at most 38 digits; round the decimal",
+            value: .decimal(number))
     }
     return .decimal(number)
 }

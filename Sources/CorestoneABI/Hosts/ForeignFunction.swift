@@ -23,8 +23,8 @@ final class ForeignFunction: @unchecked Sendable {
         guard ffi_prep_cif(interface, FFI_DEFAULT_ABI, count, signature.result.foreign, types) == FFI_OK else {
             throw CoreError(
                 .internal,
-                "cannot call the function \"\(name)\": libffi rejected its signature; register it with cst_function_register instead"
-            )
+                "cannot call the function \"\(name)\": libffi rejected its signature; register it with cst_function_register instead",
+                key: name)
         }
     }
 
@@ -63,7 +63,7 @@ final class ForeignFunction: @unchecked Sendable {
             places[place] = raw
         }
         ffi_call(interface, function, words, places)
-        return try answered("the function \"\(name)\"") { try result(UnsafeRawPointer(words)) }
+        return try answered("the function \"\(name)\"", key: name) { try result(UnsafeRawPointer(words)) }
     }
 
     private func put(
@@ -148,7 +148,8 @@ final class ForeignFunction: @unchecked Sendable {
         return CoreError(
             .predicate,
             "the function \"\(name)\" has \(parameters) \(parameters == 1 ? "parameter" : "parameters"), but \(count) "
-                + "\(count == 1 ? "argument was" : "arguments were") passed; \(remedy)", key: name)
+                + "\(count == 1 ? "argument was" : "arguments were") passed; \(remedy)", key: name,
+            value: .int(Int64(count)))
     }
 
     private func refused(_ value: PropertyValue, _ type: ForeignType, _ place: Int) -> CoreError {

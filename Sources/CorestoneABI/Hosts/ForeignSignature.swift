@@ -108,6 +108,7 @@ struct ForeignSignature: Sendable {
         CoreError(
             .invalidArgument,
             "cannot read the signature \"\(text)\" at byte \(offset): \(what); write C types as in "
-                + "double(double, int64_t), or their letters as in d(dq)", offset: offset)
+                + "double(double, int64_t), or their letters as in d(dq)", key: "signature",
+            value: .string(text), offset: offset)
     }
 }

@@ -3,10 +3,15 @@ import CorestoneValues
 
 /// Calls the host back; a negative answer is its failure.
 ///
-/// - Parameter what: which callback, for the message.
+/// - Parameters:
+///   - what: which callback, for the message.
+///   - entity: what it was called about, and the others, for an error that does not name them.
 /// - Returns: the answer when it is none: `CST_OK`, `CST_NOT_FOUND`, …
 @discardableResult
-func callHost(_ what: @autoclosure () -> String, _ body: (ErrorOut) -> cst_status) throws -> cst_status {
+func callHost(
+    _ what: @autoclosure () -> String, entity: @autoclosure () -> String? = nil, key: @autoclosure () -> String? = nil,
+    objectURI: @autoclosure () -> String? = nil, _ body: (ErrorOut) -> cst_status
+) throws -> cst_status {
     var failure: OpaquePointer?
     let status = body(&failure)
     defer { HandleTable.releaseForHost(token(failure)) }
@@ -14,18 +19,23 @@ func callHost(_ what: @autoclosure () -> String, _ body: (ErrorOut) -> cst_statu
     guard let detail = try? resolve(failure, .error, as: ErrorBox.self).error else {
         throw CoreError(
             .callback,
-            "\(what()) failed with status \(status) but did not set an error; set one with cst_error_new_custom")
+            "\(what()) failed with status \(status) but did not set an error; set one with cst_error_new_custom",
+            entity: entity(), key: key(), objectURI: objectURI())
     }
+    // A key belongs to the entity beside it.
     throw CoreError(
-        .callback, "\(what()) failed: \(detail.message)", entity: detail.entity,
-        key: detail.key, value: detail.value,
-        objectURI: detail.objectURI, children: [detail])
+        .callback, "\(what()) failed: \(detail.message)", entity: detail.entity ?? entity(),
+        key: detail.entity == nil ? detail.key ?? key() : detail.key, value: detail.value,
+        objectURI: detail.objectURI ?? objectURI(), children: [detail])
 }
 
 /// Reads the value that a callback of the host's returned. An error names the callback.
-func answered<Result>(_ what: @autoclosure () -> String, _ read: () throws -> Result) throws -> Result {
+func answered<Result>(
+    _ what: @autoclosure () -> String, entity: @autoclosure () -> String? = nil, key: @autoclosure () -> String? = nil,
+    _ read: () throws -> Result
+) throws -> Result {
     do { return try read() } catch let error as CoreError {
-        throw error.within("\(what()) returned a value that cannot be read")
+        throw error.within("\(what()) returned a value that cannot be read", entity: entity(), key: key())
     }
 }
 
@@ -40,7 +50,7 @@ func boundary<Table>(
 ) -> cst_status {
     var (table, owner, failure) = (empty, Userdata?.none, (any Error)?.none)
     if callbacks == nil {
-        failure = CoreError(.invalidArgument, "callbacks is NULL; pass a table of callbacks")
+        failure = CoreError(.invalidArgument, "callbacks is NULL; pass a table of callbacks", key: "callbacks")
     } else {
         do {
             table = try options(callbacks, empty, "callbacks")
@@ -68,7 +78,8 @@ struct HostCallback<Function>: @unchecked Sendable {
     /// The same, unless there is no function.
     func required<Present>(_ name: StaticString) throws -> HostCallback<Present> where Function == Present? {
         guard let function else {
-            throw CoreError(.invalidArgument, "\(name) is NULL; pass the function to be called")
+            throw CoreError(
+                .invalidArgument, "\(name) is NULL; pass the function to be called", key: parameterKey(name))
         }
         return HostCallback<Present>(function, payload)
     }

@@ -9,7 +9,9 @@ final class HostObject: KeyValueCoding, @unchecked Sendable {
 
     init(_ host: cst_host) throws {
         guard host.callbacks != nil else {
-            throw CoreError(.invalidArgument, "a value of type CST_HOST does not have callbacks; set as.host.callbacks")
+            throw CoreError(
+                .invalidArgument, "a value of type CST_HOST does not have callbacks; set as.host.callbacks",
+                key: "callbacks")
         }
         self.host = host
         callbacks = try options(host.callbacks, cst_host_callbacks(), "callbacks")
@@ -28,7 +30,7 @@ final class HostObject: KeyValueCoding, @unchecked Sendable {
         let status = try name.withUTF8 { bytes in
             let view = cst_string(
                 data: UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self), size: bytes.count)
-            return try callHost("reading the key \"\(key)\" of \(className)") {
+            return try callHost("reading the key \"\(key)\" of \(className)", key: key) {
                 callbacks.value_for_key?(host.object, view, &answer, $0) ?? Status.notFound.rawValue
             }
         }
@@ -38,7 +40,7 @@ final class HostObject: KeyValueCoding, @unchecked Sendable {
                 "\(className) is not key value coding-compliant for the key \"\(key)\"; "
                     + "return a value from value_for_key (define the attribute), or correct the key", key: key)
         }
-        return try answered("reading the key \"\(key)\" of \(className)") { try hostValue(answer) }
+        return try answered("reading the key \"\(key)\" of \(className)", key: key) { try hostValue(answer) }
     }
 
     /// The elements, when it is a list; `read` takes each as the host gives it.
@@ -50,7 +52,8 @@ final class HostObject: KeyValueCoding, @unchecked Sendable {
         guard 0...ValueReader.mostValues ~= size else {
             throw CoreError(
                 .invalidArgument,
-                "\(className) has \(UInt(bitPattern: size)) elements, but the limit is \(ValueReader.mostValues)")
+                "\(className) has \(UInt(bitPattern: size)) elements, but the limit is \(ValueReader.mostValues)",
+                value: sizeValue(size))
         }
         return try (0..<size).map { index in
             var answer = cst_value()

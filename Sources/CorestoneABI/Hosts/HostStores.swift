@@ -9,6 +9,9 @@ import CorestoneValues
 /// A store by its path, which may be empty, for messages.
 private func subject(_ path: String) -> String { path.isEmpty ? "a store without a path" : path }
 
+/// The file of a store, for errors; nil for a store without a path.
+private func filed(_ path: String) -> String? { path.isEmpty ? nil : path }
+
 /// What a handle of a sink stands for: good on one thread, for one callback.
 final class SinkBox {
     private var sink: RowSink?
@@ -25,14 +28,14 @@ final class SinkBox {
             throw CoreError(
                 .wrongThread,
                 "the row sink of \(subject(path)) belongs to the thread of its callback; push rows on that thread",
-                file: path)
+                file: filed(path))
         }
         guard let sink else {
             throw CoreError(
                 .invalidHandle,
                 "the row sink of \(subject(path)) is no longer valid: its callback has returned; push rows during the "
                     + "callback",
-                file: path)
+                file: filed(path))
         }
         return sink
     }
@@ -63,7 +66,7 @@ final class SaveBox {
             throw CoreError(
                 .unsupported,
                 "cst_save_request_next (cache_nodes) works only in the save of an atomic store; read the inserted, updated "
-                    + "and deleted rows of the save instead", file: path)
+                    + "and deleted rows of the save instead", file: filed(path))
         }
         known = found
         return found
@@ -74,14 +77,14 @@ final class SaveBox {
             throw CoreError(
                 .wrongThread,
                 "the save request of \(subject(path)) belongs to the thread of its callback; use it on that thread",
-                file: path)
+                file: filed(path))
         }
         guard let changes else {
             throw CoreError(
                 .invalidHandle,
                 "the save request of \(subject(path)) is no longer valid: its callback has returned; use it during the "
                     + "callback",
-                file: path)
+                file: filed(path))
         }
         return changes
     }
@@ -105,13 +108,14 @@ final class HostStoreType: HostedType, @unchecked Sendable {
             throw CoreError(
                 .invalidArgument,
                 "callbacks.kind of the store type \"\(name)\" is \(table.kind); use CST_STORE_INCREMENTAL or "
-                    + "CST_STORE_ATOMIC")
+                    + "CST_STORE_ATOMIC", key: name, value: .int(Int64(table.kind)))
         }
         guard table.abilities & ~known == 0 else {
             throw CoreError(
                 .unsupported,
                 "callbacks.abilities of the store type \"\(name)\" is 0x\(String(table.abilities, radix: 16)); use "
-                    + "CST_STORE_PARALLEL_READS, CST_STORE_UNIQUE_CONSTRAINTS and CST_STORE_DERIVED_ATTRIBUTES")
+                    + "CST_STORE_PARALLEL_READS, CST_STORE_UNIQUE_CONSTRAINTS and CST_STORE_DERIVED_ATTRIBUTES",
+                key: name, value: .int(Int64(table.abilities)))
         }
         var missing: [String] = table.open == nil ? ["open"] : []
         if isAtomic {
@@ -127,7 +131,8 @@ final class HostStoreType: HostedType, @unchecked Sendable {
             throw CoreError(
                 .invalidArgument,
                 "\(names) of the store type \"\(name)\" \(missing.isEmpty ? "is" : "are") NULL, but required for "
-                    + "\(isAtomic ? "an atomic" : "an incremental") store; set \(missing.isEmpty ? "it" : "them")")
+                    + "\(isAtomic ? "an atomic" : "an incremental") store; set \(missing.isEmpty ? "it" : "them")",
+                key: name)
         }
     }
 
@@ -141,7 +146,8 @@ final class HostStoreType: HostedType, @unchecked Sendable {
 
     func open(_ opening: StoreOpening) throws -> (store: any HostedStore, metadata: [String: PropertyListValue]?)? {
         guard let open = table.open else {
-            throw CoreError(.internal, "the store type \"\(name)\" does not have the callback open; set callbacks.open")
+            throw CoreError(
+                .internal, "the store type \"\(name)\" does not have the callback open; set callbacks.open", key: name)
         }
         let arena = RowArena()
         var given = cst_store_opening()
@@ -167,14 +173,14 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         withExtendedLifetime(arena) {}
         if status == CST_NOT_FOUND { return nil }
         let opened = HostedCallbacks(self, store)
-        do { return (opened, try values(in: buffer)) } catch {
+        do { return (opened, try values(in: buffer, of: opening.path)) } catch {
             opened.close()
             throw error
         }
     }
 
     /// nil for an empty buffer.
-    private func values(in buffer: cst_buffer) throws -> [String: PropertyListValue]? {
+    private func values(in buffer: cst_buffer, of path: String) throws -> [String: PropertyListValue]? {
         guard let data = buffer.data, buffer.size > 0 else { return nil }
         let bytes = [UInt8](UnsafeRawBufferPointer(start: data, count: buffer.size))
         do {
@@ -187,7 +193,7 @@ final class HostStoreType: HostedType, @unchecked Sendable {
                 .storeCorrupt, code: .persistentStoreOpen,
                 "cannot read the metadata of a store of type \"\(name)\": \(error.message.withoutRemedy); return a dictionary as "
                     + "a property list",
-                children: [error])
+                children: [error], file: filed(path))
         }
     }
 
@@ -217,7 +223,7 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         let status = try withText(path) { path in
             try callHost(described("copy_metadata")) { copy(userdata.pointer, path, &buffer, $0) }
         }
-        return status == CST_NOT_FOUND ? nil : try values(in: buffer) ?? [:]
+        return status == CST_NOT_FOUND ? nil : try values(in: buffer, of: path) ?? [:]
     }
 
     func setMetadata(_ values: [String: PropertyListValue], ofStoreAt path: String) throws {
@@ -309,7 +315,8 @@ private final class HostedCallbacks: HostedStore {
         guard done < 16 else {
             throw CoreError(
                 .callback,
-                "\(type.described("fetch")) set out_done to 0x\(String(done, radix: 16)); use CST_FETCHED_ constants")
+                "\(type.described("fetch")) set out_done to 0x\(String(done, radix: 16)); use CST_FETCHED_ constants",
+                entity: fetch.entity.name, value: .int(Int64(done)))
         }
         // What a host counts as below zero is above the highest number here.
         return (FetchWork(rawValue: done), Int(truncatingIfNeeded: count))
@@ -396,7 +403,11 @@ private final class HostedCallbacks: HostedStore {
         defer { out.deallocate() }
         try callHost(type.described("obtain_ids")) { callback(store, rows.count, given, out, $0) }
         defer { withExtendedLifetime(arena) {} }
-        return try (0..<rows.count).map { StoreReference(try propertyValue(out[$0])) }
+        return try rows.enumerated().map { place, row -> StoreReference? in
+            try answered(type.described("obtain_ids"), entity: row.entity.name) {
+                StoreReference(try propertyValue(out[place]))
+            }
+        }
     }
 
     func didRegister(_ rows: [RowReference]) { tell(table.did_register, rows) }

@@ -60,7 +60,8 @@ struct ValueReader {
         case CST_DICTIONARY: return try dictionary(variables.pointee.as.values, 0)
         case let type:
             throw CoreError(
-                .invalidArgument, "variables is of type \(type), not CST_DICTIONARY; pass names and their values")
+                .invalidArgument, "variables is of type \(type), not CST_DICTIONARY; pass names and their values",
+                key: "variables", value: .int(Int64(type)))
         }
     }
 
@@ -84,7 +85,7 @@ struct ValueReader {
             throw CoreError(
                 .invalidArgument,
                 "a CST_DICTIONARY of \(cells.count) \(cells.count == 1 ? "element" : "elements") does not have a value "
-                    + "for its last key; pass keys and values in turn")
+                    + "for its last key; pass keys and values in turn", value: .int(Int64(cells.count)))
         }
         var members: [String: PropertyValue] = [:]
         members.reserveCapacity(cells.count / 2)
@@ -92,7 +93,8 @@ struct ValueReader {
             guard cells[place].type == CST_STRING else {
                 throw CoreError(
                     .invalidArgument,
-                    "key \(place / 2 + 1) of a CST_DICTIONARY is of type \(cells[place].type), not CST_STRING")
+                    "key \(place / 2 + 1) of a CST_DICTIONARY is of type \(cells[place].type), not CST_STRING",
+                    value: .int(Int64(cells[place].type)))
             }
             members[try cells[place].as.string.string("a key of a CST_DICTIONARY")] = try element(
                 cells[place + 1], nesting)

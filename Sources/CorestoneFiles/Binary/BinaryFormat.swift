@@ -79,11 +79,13 @@ struct BinaryFormat: AtomicFormat {
         guard let lists = content[Key.relationships]?.array else {
             throw BinaryFormat.damaged(path, "it does not have a list of relationships")
         }
+        // For the URIs in errors.
+        let store = (try? metadata(in: content, path))?.uuid.description
         var budget = BinaryFormat.spareMemory + bytes.count * BinaryFormat.mostMemory
         // nil for one that is left out.
         var tables: [BinaryTable?] = []
         for value in listed {
-            let table = try BinaryTable(value, nodes.model, path, leftOut, budget: &budget)
+            let table = try BinaryTable(value, nodes.model, path, store, leftOut, budget: &budget)
             if let table, tables.contains(where: { $0?.entity === table.entity }) {
                 let name = table.entity.name
                 throw BinaryFormat.damaged(path, "it has two tables for \(name)", entity: name)
@@ -92,7 +94,7 @@ struct BinaryFormat: AtomicFormat {
         }
         let entities = tables.map { $0?.entity }
         for case let table? in tables { try table.read(into: nodes, entities) }
-        try BinaryLists(nodes, path, leftOut).read(lists)
+        try BinaryLists(nodes, path, store, leftOut).read(lists)
         return try metadata(in: content, path)
     }
 
@@ -115,7 +117,7 @@ struct BinaryFormat: AtomicFormat {
             throw CoreError(
                 .unsupported, code: .persistentStoreOpen,
                 "\(path) is a binary store of version \(version), but only version \(BinaryFormat.version) can be read; "
-                    + "open it with the version of Corestone that wrote it", file: path)
+                    + "open it with the version of Corestone that wrote it", value: .int(version), file: path)
         }
         guard let content = file[Key.content]?.data else {
             throw BinaryFormat.damaged(path, "it does not have data for the key \(Key.content)")
@@ -123,8 +125,10 @@ struct BinaryFormat: AtomicFormat {
         guard let expected = file[Key.checksum]?.integer else {
             throw BinaryFormat.damaged(path, "it does not have an integer for the key \(Key.checksum)")
         }
-        guard expected == Int64(checksum(content)) else {
-            throw BinaryFormat.damaged(path, "the checksum of its content does not match")
+        let found = Int64(checksum(content))
+        guard expected == found else {
+            throw BinaryFormat.damaged(
+                path, "the checksum of its content does not match: it is \(found), not \(expected)", value: .int(found))
         }
         return try dictionary(content, path)
     }
@@ -145,8 +149,11 @@ struct BinaryFormat: AtomicFormat {
     }
 
     private func metadata(in content: [String: PropertyListValue], _ path: String) throws -> StoreMetadata {
-        guard let uuid = content[Key.uuid]?.string.flatMap({ UUIDValue($0) }) else {
-            throw BinaryFormat.damaged(path, "it does not have a valid UUID")
+        let text = content[Key.uuid]?.string
+        guard let uuid = text.flatMap({ UUIDValue($0) }) else {
+            let found = text.map { ", but \"\($0.prefix(60))\"" } ?? ""
+            throw BinaryFormat.damaged(
+                path, "it does not have a valid UUID\(found)", value: text.map { .string($0) })
         }
         guard let values = content[Key.metadata]?.dictionary else {
             throw BinaryFormat.damaged(path, "it does not have a dictionary of metadata")
@@ -156,10 +163,14 @@ struct BinaryFormat: AtomicFormat {
         return metadata
     }
 
-    static func damaged(_ path: String, _ what: String, entity: String? = nil, key: String? = nil) -> CoreError {
+    /// - Parameter object: The URI of an object.
+    static func damaged(
+        _ path: String, _ what: String, entity: String? = nil, key: String? = nil, value: PropertyValue? = nil,
+        object: String? = nil
+    ) -> CoreError {
         CoreError(
             .storeCorrupt, code: .persistentStoreOpen,
             "\(path) cannot be read as a binary store: \(what); restore it from a backup", entity: entity, key: key,
-            file: path)
+            value: value, objectURI: object, file: path)
     }
 }

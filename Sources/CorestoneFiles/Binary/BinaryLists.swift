@@ -6,6 +6,8 @@ import CorestoneValues
 struct BinaryLists {
     private let nodes: Nodes
     private let path: String
+    /// The identifier of the store; nil if the file does not have one.
+    private let store: String?
     private let leftOut: LeftOut?
 
     private typealias Key = BinaryFormat.Key
@@ -16,8 +18,8 @@ struct BinaryLists {
     /// - Parameters:
     ///   - nodes: have all rows of the file.
     ///   - leftOut: takes what the model does not have; nil when that is an error.
-    init(_ nodes: Nodes, _ path: String, _ leftOut: LeftOut?) {
-        (self.nodes, self.path, self.leftOut) = (nodes, path, leftOut)
+    init(_ nodes: Nodes, _ path: String, _ store: String?, _ leftOut: LeftOut?) {
+        (self.nodes, self.path, self.store, self.leftOut) = (nodes, path, store, leftOut)
     }
 
     /// - Throws: `.storeCorrupt` with entity and key for what is not whole, comes twice, or is contradicted by the other side;
@@ -37,7 +39,7 @@ struct BinaryLists {
                 throw CoreError(
                     .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
                     "\(path) has members of \(subject), which the model does not have; open it with the model it was "
-                        + "written with", entity: entity, key: key, file: path)
+                        + "written with", entity: entity.isEmpty ? nil : entity, key: key, file: path)
             }
             guard listed.insert(relationship.key).inserted else {
                 throw damaged(relationship, "are listed twice")
@@ -77,14 +79,17 @@ struct BinaryLists {
             let isOwner = entity?.isKind(of: relationship.entity) ?? mayBeLeftOut
             if let entity, !isOwner {
                 let what = "belong to object \(owner) of \(entity.name), not of \(relationship.entity.name)"
-                throw leftOut == nil ? damaged(relationship, what) : mismatch(relationship, what)
+                throw leftOut == nil ? damaged(relationship, what, owner) : mismatch(relationship, what, owner)
             }
-            guard isOwner else { throw damaged(relationship, "have the owner \(owner), which does not exist") }
+            guard isOwner else { throw damaged(relationship, "have the owner \(owner), which does not exist", owner) }
             guard known.insert(owner).inserted else {
-                throw damaged(relationship, "of object \(owner) are listed twice")
+                throw damaged(relationship, "of object \(owner) are listed twice", owner)
             }
             guard count >= 0, count <= Int64(members.count - place) else {
-                throw damaged(relationship, "of object \(owner) have the invalid count \(count)")
+                throw damaged(
+                    relationship,
+                    "of object \(owner) have the count \(count), which must be 0 to \(members.count - place)", owner,
+                    value: .int(count))
             }
             var keys = Array(members[place..<place + Int(count)])
             place += Int(count)
@@ -102,12 +107,12 @@ struct BinaryLists {
         var isMended = false
         for key in keys {
             guard known.insert(key).inserted else {
-                throw damaged(relationship, "of object \(owner) include object \(key) twice")
+                throw damaged(relationship, "of object \(owner) include object \(key) twice", owner)
             }
             guard let member = nodes.node(destination.root, key)?.record else {
                 // A list without inverse keeps members that were deleted. Those that are left out have no rows, either.
                 guard inverse == nil || mayBeLeftOut else {
-                    throw damaged(relationship, "of object \(owner) include object \(key), which does not exist")
+                    throw damaged(relationship, "of object \(owner) include object \(key), which does not exist", owner)
                 }
                 isMended = true
                 continue
@@ -116,12 +121,12 @@ struct BinaryLists {
             guard entity.isKind(of: destination) else {
                 let what =
                     "of object \(owner) include object \(key) of \(entity.name), not of \(destination.name)"
-                throw leftOut == nil ? damaged(relationship, what) : mismatch(relationship, what)
+                throw leftOut == nil ? damaged(relationship, what, owner) : mismatch(relationship, what, owner)
             }
             if let inverse, !inverse.isToMany, target(of: member, inverse) != owner {
                 throw damaged(
                     relationship,
-                    "of object \(owner) include object \(key), but its \(inverse.name) does not refer back")
+                    "of object \(owner) include object \(key), but its \(inverse.name) does not refer back", owner)
             }
         }
         if isMended { keys.removeAll { nodes.node(destination.root, $0) == nil } }
@@ -147,7 +152,7 @@ struct BinaryLists {
             if let member = members.first(where: { !(back[$0]?.contains(owner) ?? false) }) {
                 throw damaged(
                     relationship,
-                    "of object \(owner) include object \(member), but its \(inverse.name) does not refer back")
+                    "of object \(owner) include object \(member), but its \(inverse.name) does not refer back", owner)
             }
         }
     }
@@ -168,26 +173,37 @@ struct BinaryLists {
                 let expected = nodes.model.entities[Int(target.entity)].name
                 failure = damaged(
                     relationship,
-                    "of object \(key) refers to object \(target.primaryKey) of \(found), not of \(expected)")
+                    "of object \(key) refers to object \(target.primaryKey) of \(found), not of \(expected)", key)
             } else if !inverse.isToMany, self.target(of: other, inverse) != key {
                 failure = damaged(
                     relationship,
-                    "of object \(key) refers to object \(target.primaryKey), but its \(inverse.name) does not refer back"
-                )
+                    "of object \(key) refers to object \(target.primaryKey), but its \(inverse.name) does not refer back",
+                    key)
             }
             return failure == nil
         }
         if let failure { throw failure }
     }
 
-    private func damaged(_ relationship: Relationship, _ what: String) -> CoreError {
+    /// - Parameter owner: The key of the object that has the members or the target.
+    private func damaged(
+        _ relationship: Relationship, _ what: String, _ owner: Int64? = nil, value: PropertyValue? = nil
+    ) -> CoreError {
         BinaryFormat.damaged(
-            path, described(relationship, what), entity: relationship.entity.name, key: relationship.name)
+            path, described(relationship, what), entity: relationship.entity.name, key: relationship.name, value: value,
+            object: uri(owner, relationship))
     }
 
-    private func mismatch(_ relationship: Relationship, _ what: String) -> CoreError {
+    private func mismatch(_ relationship: Relationship, _ what: String, _ owner: Int64) -> CoreError {
         CoreError.ofAnotherModel(
-            path, described(relationship, what), entity: relationship.entity.name, key: relationship.name)
+            path, described(relationship, what), entity: relationship.entity.name, key: relationship.name,
+            object: uri(owner, relationship))
+    }
+
+    private func uri(_ owner: Int64?, _ relationship: Relationship) -> String? {
+        guard let owner, let store else { return nil }
+        let entity = entity(owner, relationship.entity) ?? relationship.entity
+        return ObjectID.uri(ofKey: owner, entity: entity.name, store: store)
     }
 
     private func described(_ relationship: Relationship, _ what: String) -> String {

@@ -13,12 +13,14 @@ struct BinaryTable {
     private let lastKey: Int64
     /// The file; empty for a table that is to be written.
     private let path: String
+    /// The identifier of the store; nil if the file does not have one.
+    private let store: String?
     private let areVersionsIgnored: Bool
 
     private typealias Key = BinaryFormat.Key
 
     init(of entity: Entity, in nodes: Nodes) {
-        (self.entity, path, areVersionsIgnored) = (entity, "", false)
+        (self.entity, path, store, areVersionsIgnored) = (entity, "", nil, false)
         let rows = nodes.rows(of: entity)
         keys = PackedNumbers(rows.map(\.record.primaryKey))
         versions = PackedNumbers(rows.map { Int64($0.record.version) })
@@ -54,12 +56,14 @@ extension BinaryTable {
     /// Takes a table as a file has it. Names are compared with the model before anything is unpacked, and nothing is copied.
     ///
     /// - Parameters:
+    ///   - store: the identifier of the store, for errors.
     ///   - leftOut: takes what the model does not have; nil when that is an error.
     ///   - budget: bytes of memory that all rows of the file may still take before their values.
     /// - Returns: nil for a table of an entity that is left out.
     /// - Throws: `.storeCorrupt` for one that is not whole; `.modelMismatch` for what the model does not have.
     init?(
-        _ table: PropertyListValue, _ model: Model, _ path: String, _ leftOut: LeftOut?, budget: inout Int
+        _ table: PropertyListValue, _ model: Model, _ path: String, _ store: String?, _ leftOut: LeftOut?,
+        budget: inout Int
     ) throws {
         let entries = table.dictionary ?? [:]
         let name = entries[Key.name]?.string ?? ""
@@ -69,7 +73,7 @@ extension BinaryTable {
             if PackedNumbers(entries[Key.keys])?.count != 0 { leftOut.add(name) }
             return nil
         }
-        (self.entity, self.path, areVersionsIgnored) = (entity, path, leftOut != nil)
+        (self.entity, self.path, self.store, areVersionsIgnored) = (entity, path, store, leftOut != nil)
         guard let keys = PackedNumbers(entries[Key.keys]), let versions = PackedNumbers(entries[Key.versions]),
             keys.count == versions.count, let lastKey = entries[Key.lastKey]?.integer,
             let columns = entries[Key.columns]?.dictionary
@@ -106,9 +110,8 @@ extension BinaryTable {
                 }
                 if let row = column.firstUnsound() {
                     throw BinaryFormat.damaged(
-                        path, "\(name).\(key) of object \(keys[row]) is not a valid \(column.type.rawValue)",
-                        entity: name,
-                        key: key)
+                        path, "\(name).\(key) of object \(keys[row]) is not valid UTF-8", entity: name, key: key,
+                        object: store.map { ObjectID.uri(ofKey: keys[row], entity: name, store: $0) })
                 }
                 return (key, column)
             })
@@ -164,19 +167,21 @@ extension BinaryTable {
         for (row, key) in keys.enumerated() {
             if row & 0xFFF == 0 { try MemoryRoom.require(row * 128, to: "read \(path)", file: path) }
             guard key > 0, key <= lastKey else {
+                let fault = key > 0 ? "because the last key is \(lastKey)" : "which must be 1 or more"
                 throw BinaryFormat.damaged(
-                    path, "object \(key) of \(entity.name) has an invalid key, which must be 1 to \(lastKey)",
-                    entity: entity.name)
+                    path, "object \(key) of \(entity.name) has an invalid key, \(fault)", entity: entity.name,
+                    value: .int(key))
             }
             guard nodes.node(entity.root, key) == nil else {
                 throw BinaryFormat.damaged(
-                    path, "two objects of \(entity.root.name) have the key \(key)", entity: entity.name)
+                    path, "two objects of \(entity.root.name) have the key \(key)", entity: entity.name,
+                    value: .int(key), object: uri(key))
             }
             guard let version = Int32(exactly: versions[row]) else {
                 throw BinaryFormat.damaged(
                     path,
                     "object \(key) of \(entity.name) has the version \(versions[row]), which does not fit into 32 bits",
-                    entity: entity.name)
+                    entity: entity.name, value: .int(versions[row]), object: uri(key))
             }
             writer.begin(primaryKey: key, version: version, entity: entity)
             for filling in fillings where filling.column.isPresent(row) {
@@ -194,16 +199,20 @@ extension BinaryTable {
                     writer.set(view, filling.slot, filling.layout)
                 }
             }
-            try nodes.put(writer.finish()) { properties, _ in
+            try nodes.put(writer.finish()) { properties, values in
                 let names = properties.map(\.name).joined(separator: ", ")
                 return BinaryFormat.damaged(
                     path,
                     "object \(key) of \(entity.name) has the same \(names) as another object, but "
                         + "\(properties.count == 1 ? "it" : "they") must be unique",
-                    entity: entity.name, key: properties.first?.name)
+                    entity: entity.name, key: properties.first?.name, value: values.first, object: uri(key))
             }
         }
         nodes.reserveKeys(of: entity.root, upTo: lastKey)
+    }
+
+    private func uri(_ key: Int64) -> String? {
+        store.map { ObjectID.uri(ofKey: key, entity: entity.name, store: $0) }
     }
 
     /// - Parameter target: The entity of the target; nil if the file does not list it.
@@ -213,17 +222,17 @@ extension BinaryTable {
         guard let target else {
             return BinaryFormat.damaged(
                 path, "\(subject) has a target of an entity that the file does not list", entity: entity.name,
-                key: name)
+                key: name, object: uri(key))
         }
         guard let destination = filling.destination, !target.isKind(of: destination) else {
             return BinaryFormat.damaged(
                 path, "\(subject) has the invalid target \(targetKey), which must be 1 or more", entity: entity.name,
-                key: name)
+                key: name, value: .int(targetKey), object: uri(key))
         }
         let difference = "\(subject) refers to an object of \(target.name), not of \(destination.name)"
         return areVersionsIgnored
-            ? CoreError.ofAnotherModel(path, difference, entity: entity.name, key: name)
-            : BinaryFormat.damaged(path, difference, entity: entity.name, key: name)
+            ? CoreError.ofAnotherModel(path, difference, entity: entity.name, key: name, object: uri(key))
+            : BinaryFormat.damaged(path, difference, entity: entity.name, key: name, object: uri(key))
     }
 
     /// Only a column of another model has integers of another width.
@@ -233,7 +242,7 @@ extension BinaryTable {
         let range = filling.layout.kind == .int16 ? "-32768 to 32767" : "-2147483648 to 2147483647"
         return CoreError.ofAnotherModel(
             path, "\(entity.name).\(property.path) of object \(key) is \(value), but must be \(range) (\(type))",
-            entity: entity.name, key: property.path, value: .int(value))
+            entity: entity.name, key: property.path, value: .int(value), object: uri(key))
     }
 
     private func fillings() -> [Filling] {
@@ -252,7 +261,7 @@ extension BinaryTable {
         return CoreError(
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
             "\(path) has \(found), which the model does not have; open it with the model it was written with",
-            entity: entity, key: key, file: path)
+            entity: entity.isEmpty ? nil : entity, key: key, file: path)
     }
 
     /// - Parameter type: that of the column, where the model has the property with another one.

@@ -43,11 +43,11 @@ extension CoreError {
     /// - Parameter difference: where the models differ, as a part of the message.
     static func ofAnotherModel(
         _ path: String, _ difference: String, entity: String?, key: String? = nil, value: PropertyValue? = nil,
-        children: [CoreError] = []
+        object: String? = nil, children: [CoreError] = []
     ) -> CoreError {
         CoreError(
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
             "\(path) was written with another model: \(difference); open it with that model", entity: entity, key: key,
-            value: value, children: children, file: path)
+            value: value, objectURI: object, children: children, file: path)
     }
 }

@@ -31,7 +31,7 @@ package struct AtomicKind: StoreKind {
         let place = try StorePlace(path)
         try place.requireStore()
         let file = ModelFile(place.path, shownAs: path)
-        try StoreFile(place, format, StoreOptions()).alone {
+        try StoreFile(place, format, StoreOptions(), areOptionsGiven: false).alone {
             let bytes = try file.bytes(limit: .max, holes: StoreLimits().valueBytes)
             do {
                 try file.write(format.replacingMetadata(of: bytes, by: metadata, path: path))

@@ -10,6 +10,8 @@ import Glibc
 final class StoreFile: @unchecked Sendable {
     let format: any AtomicFormat
     private let options: StoreOptions
+    /// Whether the caller passed the options: only then a message asks for another one.
+    private let areOptionsGiven: Bool
     /// Where it is now; the next save goes there. Used by whoever uses the store.
     private(set) var place: StorePlace
     /// What was read or written last. It stays open, so that no later file can have its number.
@@ -23,8 +25,11 @@ final class StoreFile: @unchecked Sendable {
     /// Why what was read last is not to be saved; nil when the model has a place for all of it.
     private(set) var obstacle: String?
 
-    init(_ place: StorePlace, _ format: any AtomicFormat, _ options: StoreOptions) {
+    init(
+        _ place: StorePlace, _ format: any AtomicFormat, _ options: StoreOptions, areOptionsGiven: Bool = true
+    ) {
         (self.place, self.format, self.options) = (place, format, options)
+        self.areOptionsGiven = areOptionsGiven
     }
 
     /// Whoever refused what was read has no store to close.
@@ -56,12 +61,14 @@ final class StoreFile: @unchecked Sendable {
     ///
     /// - Parameter toReplace: Whether the file is to be replaced, not opened. Only the remedy depends on it.
     private func requireWritable(toReplace: Bool = false) throws {
+        // A store that does not exist cannot be opened read-only.
+        let mayRead = !toReplace && place.state == .present
         if file.name.utf8.count > ModelFile.longestName {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
                 "the file name of \(place.given) has \(file.name.utf8.count) bytes, but a writable store allows at most "
                     + "\(ModelFile.longestName); choose a shorter name"
-                    + (toReplace ? "" : " or open the store read-only"), file: place.given)
+                    + (mayRead ? " or open the store read-only" : ""), value: .string(file.name), file: place.given)
         }
         let mayWrite = place.state == .missing || faccessat(AT_FDCWD, place.path, W_OK, AT_EACCESS) == 0
         if mayWrite, place.mayWriteFolder { return }
@@ -69,7 +76,7 @@ final class StoreFile: @unchecked Sendable {
         throw CoreError(
             .storeReadOnly, code: .persistentStoreOpen,
             "\(what) is not writable; make it writable, or "
-                + (toReplace ? "choose another path" : "open the store read-only"), file: place.given)
+                + (mayRead ? "open the store read-only" : "choose another path"), file: place.given)
     }
 
     private func make(_ nodes: Nodes) throws -> StoreMetadata {
@@ -128,7 +135,7 @@ final class StoreFile: @unchecked Sendable {
             guard there.uuid == uuid else {
                 throw CoreError(
                     .invalidArgument, code: .persistentStoreOperation,
-                    "\(place.given) is another store, with the identifier \(there.uuid); choose an unused path",
+                    "\(place.given) is another store, with the identifier \(there.uuid) instead of \(uuid); choose an unused path",
                     file: place.given)
             }
         }
@@ -320,7 +327,7 @@ final class StoreFile: @unchecked Sendable {
         return CoreError(
             .storeBusy, code: .persistentStoreTimeout,
             "another process or coordinator has locked \(place.given)\(patience > 0 ? " for \(patience) ms" : ""); "
-                + "try again, or raise busy_timeout_ms (busy_timeout)",
+                + (areOptionsGiven ? "try again, or raise busy_timeout_ms (busy_timeout)" : "try again"),
             file: place.given)
     }
 }

@@ -113,14 +113,16 @@ extension Predicate {
 final class NodeClock {
     private let check: (() -> Bool)?
     private let purpose: String
+    private let entity: String
     private let path: String
     private var ticks = 0
     private var asked: UInt64
 
     private static let patience: UInt64 = 5_000_000
 
-    init(_ check: (() -> Bool)?, _ purpose: String, _ path: String) {
-        (self.check, self.purpose, self.path) = (check, purpose, path)
+    /// - Parameter purpose: what is done with the rows of the entity, as in "cannot fetch Person".
+    init(_ check: (() -> Bool)?, _ purpose: String, _ entity: String, _ path: String) {
+        (self.check, self.purpose, self.entity, self.path) = (check, purpose, entity, path)
         asked = check == nil ? 0 : monotonicNanoseconds()
     }
 
@@ -137,6 +139,7 @@ final class NodeClock {
         asked = now
         guard check?() == true else { return }
         throw CoreError(
-            .cancelled, code: .persistentStoreOperation, "cannot \(purpose): cancelled by the application", file: path)
+            .cancelled, code: .persistentStoreOperation, "cannot \(purpose) \(entity): cancelled by the application",
+            entity: entity, file: path)
     }
 }

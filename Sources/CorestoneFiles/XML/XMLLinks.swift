@@ -77,8 +77,8 @@ struct XMLLinks {
         for (place, record) in records.enumerated() {
             if table.set(record.primaryKey, record.start) != nil {
                 throw reader.damaged(
-                    "two objects have the id z\(record.primaryKey)", at: offsets[place], entity: entity(record).name
-                )
+                    "two objects have the id z\(record.primaryKey)", at: offsets[place], entity: entity(record).name,
+                    value: .string("z\(record.primaryKey)"), object: uri(record))
             }
         }
         if !leftOut.isEmpty { for place in lists.indices { lists[place].members = known(lists[place]) } }
@@ -103,20 +103,23 @@ struct XMLLinks {
     private func entity(_ record: Record) -> Entity { nodes.model.entities[Int(record.header.pointee.entity)] }
 
     private func put(_ record: Record, at offset: Int) throws {
-        try nodes.put(record) { properties, _ in
+        try nodes.put(record) { properties, values in
             let names = properties.map(\.name).joined(separator: ", ")
             let subject = properties.count == 1 ? "it" : "they"
             return reader.damaged(
                 "object z\(record.primaryKey) of \(entity(record).name) has the same \(names) as another object, but \(subject) must "
-                    + "be unique", at: offset, entity: entity(record).name, key: properties.first?.name)
+                    + "be unique", at: offset, entity: entity(record).name, key: properties.first?.name,
+                value: values.first, object: uri(record))
         }
     }
 
     private func damaged(_ list: List, _ what: String) -> CoreError {
         reader.damaged(
             "\(described(list)) \(what)", at: list.offset, entity: entity(records[list.owner]).name,
-            key: list.relationship.name)
+            key: list.relationship.name, object: uri(records[list.owner]))
     }
+
+    private func uri(_ record: Record) -> String? { reader.uri(ofKey: record.primaryKey, entity(record)) }
 
     private func described(_ list: List) -> String {
         let record = records[list.owner]
@@ -130,7 +133,7 @@ struct XMLLinks {
         if !areVersionsIgnored { return damaged(list, what) }
         return reader.mismatch(
             "\(described(list)) \(what); open the store with the model it was written with", entity: owner,
-            key: relationship.name)
+            key: relationship.name, object: uri(records[list.owner]))
     }
 
     /// The members of a list without those that are left out, in its place.

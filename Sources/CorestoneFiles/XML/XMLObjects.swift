@@ -21,6 +21,8 @@ final class XMLObjects {
     private var kind: XMLKind?
     /// The place of its entity in the model.
     private var place = 0
+    /// Its key, below 0 if its ID is not a number; 0 while the ID is not read.
+    private var ownKey: Int64 = 0
     /// Where the relationship leads that is being read.
     private var targets: [Int64] = []
     /// The attribute that is open, where it begins, and the place of the member that came last.
@@ -57,8 +59,10 @@ final class XMLObjects {
         }
         guard let type else { throw reader.damaged("an <object> does not have a type") }
         guard let id else { throw reader.damaged("an <object> does not have an id") }
+        ownKey = 0
         try find(type)
         let key = try key(UnsafeBufferPointer(start: id, count: strlen(id)))
+        ownKey = key
         guard let entity = kind?.entity else { return links.leaveOut(key) }
         writer.begin(primaryKey: key, version: 1, entity: entity)
         last = -1
@@ -96,11 +100,14 @@ final class XMLObjects {
         }
         let text = id.withMemoryRebound(to: UInt8.self) { String(decoding: $0, as: UTF8.self) }
         let isNumber = id.first == 0x7A && id.count > 1 && id.dropFirst().allSatisfy { (0x30...0x39).contains($0) }
-        if text.isEmpty { throw reader.damaged("the object id \"\" is not valid, because it is empty") }
+        if text.isEmpty {
+            throw reader.damaged(
+                "the object id \"\" is not valid, because it is empty", entity: kind?.entity.name, value: .string(text))
+        }
         if isNumber {
             throw reader.damaged(
                 "the object id \"\(reader.short(text))\" is not valid: the number after z must be 1 to \(XMLFormat.maximumKey), "
-                    + "without leading zeros", value: .string(text))
+                    + "without leading zeros", entity: kind?.entity.name, value: .string(text), object: ownURI)
         }
         return strangers[text] ?? addStranger(text)
     }
@@ -127,11 +134,28 @@ final class XMLObjects {
             && text[name.count] == 0
     }
 
+    /// - Parameter element: The element with the attribute. An `<object>` is not read yet; the others are within one.
     private func stranger(_ name: UnsafePointer<CChar>, _ element: String) -> CoreError {
-        reader.damaged(
+        let isObject = element == "object"
+        return reader.damaged(
             "<\(element)> has the unknown attribute \"\(reader.short(String(cString: name)))\", which a save would lose",
-            remedy: "remove the attribute")
+            entity: isObject ? nil : kind?.entity.name, value: .string(String(cString: name)),
+            object: isObject ? nil : ownURI, remedy: "remove the attribute")
     }
+
+    /// - Parameters:
+    ///   - element: The element within the object that is read.
+    ///   - name: The property that it names; nil if that is what it lacks.
+    private func incomplete(_ element: String, _ name: UnsafePointer<CChar>?, lacks part: String) -> CoreError {
+        let key = name.map { String(cString: $0) }
+        let article = element == "attribute" ? "an" : "a"
+        let subject = key.map { "the <\(element)> \"\(reader.short($0))\"" } ?? "\(article) <\(element)>"
+        return reader.damaged(
+            "\(subject) does not have a \(part)", entity: kind?.entity.name, key: key, object: ownURI)
+    }
+
+    /// The URI of the object that is read, as far as it is known.
+    private var ownURI: String? { kind.flatMap { reader.uri(ofKey: ownKey, $0.entity) } }
 
     // MARK: Members
 
@@ -148,7 +172,7 @@ final class XMLObjects {
                 }
                 throw reader.mismatch(
                     "\(kind.entity.name) has no property \"\(reader.short(text))\" in the model; open the store with the model it was "
-                        + "written with", entity: kind.entity.name, key: text)
+                        + "written with", entity: kind.entity.name, key: text, object: ownURI)
             }
             found = place
             following[self.place][last + 1] = place
@@ -168,7 +192,7 @@ final class XMLObjects {
     private func mismatch(_ member: XMLMember, _ what: String) -> CoreError {
         reader.mismatch(
             "\(named(member)) \(what); open the store with the model it was written with", entity: kind?.entity.name,
-            key: member.property.path)
+            key: member.property.path, object: ownURI)
     }
 
     private func damaged(
@@ -176,7 +200,7 @@ final class XMLObjects {
     ) -> CoreError {
         reader.damaged(
             "\(named(member)) \(what)", at: offset, entity: kind?.entity.name, key: member.property.path,
-            value: value.map { .string($0) })
+            value: value.map { .string($0) }, object: ownURI)
     }
 
     // MARK: Attributes
@@ -192,8 +216,8 @@ final class XMLObjects {
                 throw stranger(name, "attribute")
             }
         }
-        guard let found else { throw reader.damaged("an <attribute> does not have a name") }
-        guard let type else { throw reader.damaged("an <attribute> does not have a type") }
+        guard let found else { throw incomplete("attribute", nil, lacks: "name") }
+        guard let type else { throw incomplete("attribute", found, lacks: "type") }
         member = nil
         guard let member = try find(found, isRelationship: false) else { return }
         written = member.type
@@ -216,7 +240,7 @@ final class XMLObjects {
                 throw reader.mismatch(
                     "\(named(member)) is \(number), which is out of the range of its type in the model, \(type.described); "
                         + "open the store with the model it was written with", entity: kind?.entity.name,
-                    key: member.property.path, value: .int(number))
+                    key: member.property.path, value: .int(number), object: ownURI)
             }
             let text = reader.short(reader.text.string)
             throw damaged(member, "is \"\(text)\", which is not a valid \(type.described)", value: text, at: start)
@@ -282,9 +306,9 @@ final class XMLObjects {
                 throw stranger(name, "relationship")
             }
         }
-        guard let found else { throw reader.damaged("a <relationship> does not have a name") }
-        guard let type else { throw reader.damaged("a <relationship> does not have a type") }
-        guard let destination else { throw reader.damaged("a <relationship> does not have a destination") }
+        guard let found else { throw incomplete("relationship", nil, lacks: "name") }
+        guard let type else { throw incomplete("relationship", found, lacks: "type") }
+        guard let destination else { throw incomplete("relationship", found, lacks: "destination") }
         guard let member = try find(found, isRelationship: true), let relationship = member.relationship else { return }
         if !XMLObjects.isSame(member.typeName, type) || !XMLObjects.isSame(member.destination, destination) {
             try check(member, relationship, String(cString: type), String(cString: destination))

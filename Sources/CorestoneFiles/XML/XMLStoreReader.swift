@@ -207,7 +207,7 @@ final class XMLStoreReader {
             metadataPlace = position..<position
         case (.info, _):
             guard let field = Field(rawValue: name), fields[field] == nil else {
-                throw stranger("the element <\(name)>")
+                throw stranger("the element <\(short(name))>")
             }
             place = .field(field)
             text.removeAll()
@@ -244,7 +244,7 @@ final class XMLStoreReader {
         metadataPlace = start..<max(start, position + Int(XML_GetCurrentByteCount(parser)))
         if propertyList.count == 0 { return }
         do { metadataValues = try decodeXMLPropertyList(propertyList.array).dictionary } catch let error as CoreError {
-            throw damaged("<metadata> is invalid: \(error.message)")
+            throw damaged("<metadata> is invalid: \(error.message.withoutRemedy)")
         }
         if metadataValues == nil { throw damaged("<metadata> does not contain a dictionary") }
     }
@@ -275,18 +275,21 @@ final class XMLStoreReader {
 
     /// - Parameters:
     ///   - offset: nil for where the parser is, if it is anywhere.
+    ///   - object: the URI of an object.
     ///   - remedy: nil if `what` implies or contains it.
     func damaged(
         _ what: String, at offset: Int? = nil, entity: String? = nil, key: String? = nil, value: PropertyValue? = nil,
-        remedy: String? = "correct the file or restore it from a backup"
+        object: String? = nil, remedy: String? = "correct the file or restore it from a backup"
     ) -> CoreError {
         let text = remedy.map { "\(what); \($0)" } ?? what
-        return error(.storeCorrupt, .persistentStoreOpen, text, offset, entity, key, value)
+        return error(.storeCorrupt, .persistentStoreOpen, text, offset, entity, key, value, object)
     }
 
     /// For what the model has no place for, or another.
-    func mismatch(_ what: String, entity: String?, key: String? = nil, value: PropertyValue? = nil) -> CoreError {
-        error(.modelMismatch, .persistentStoreIncompatibleVersionHash, what, nil, entity, key, value)
+    func mismatch(
+        _ what: String, entity: String?, key: String? = nil, value: PropertyValue? = nil, object: String? = nil
+    ) -> CoreError {
+        error(.modelMismatch, .persistentStoreIncompatibleVersionHash, what, nil, entity, key, value, object)
     }
 
     private func stranger(_ what: String) -> CoreError {
@@ -295,14 +298,20 @@ final class XMLStoreReader {
 
     private func error(
         _ status: Status, _ code: CocoaCode, _ what: String, _ offset: Int?, _ entity: String?, _ key: String?,
-        _ value: PropertyValue?
+        _ value: PropertyValue?, _ object: String?
     ) -> CoreError {
         let offset = offset ?? (parser == nil ? nil : position)
         let line = offset.map { bytes.prefix(max($0, 0)).reduce(1) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 } }
         return CoreError(
             status, code: code,
             "\(path) cannot be read as an XML store\(line.map { " (line \($0))" } ?? ""): \(what)", entity: entity,
-            key: key, value: value, file: path, offset: offset ?? -1)
+            key: key, value: value, objectURI: object, file: path, offset: offset ?? -1)
+    }
+
+    /// The URI of an object, for errors; nil while its key or the identifier of the store is not known.
+    func uri(ofKey key: Int64, _ entity: Entity) -> String? {
+        guard key > 0, let uuid = fields[.uuid].flatMap({ UUIDValue($0) }) else { return nil }
+        return ObjectID.uri(ofKey: key, entity: entity.name, store: uuid.description)
     }
 
     func short(_ text: String) -> String { text.utf8.count > 60 ? "\(text.prefix(60))…" : text }

@@ -15,7 +15,8 @@ struct XMLStoreWriter {
             throw CoreError(
                 .unsupported, code: .persistentStoreSave,
                 "the last primary key is \(nodes.lastSharedKey), but primary keys in an XML store must be 1 to "
-                    + "\(XMLFormat.maximumKey); migrate the store to another type")
+                    + "\(XMLFormat.maximumKey); migrate the store to another type",
+                value: .int(nodes.lastSharedKey))
         }
         file.append(
             """
@@ -40,7 +41,7 @@ struct XMLStoreWriter {
                 try requireMemory()
                 asked = file.count + max(file.count / 2, 1 << 20)
             }
-            try add(node)
+            try add(node, metadata)
         }
         file.append("</database>")
         try MemoryRoom.require(file.count, to: "save the store")
@@ -64,7 +65,7 @@ struct XMLStoreWriter {
         return isSorted ? all : all.sorted { $0.record.primaryKey < $1.record.primaryKey }
     }
 
-    private func add(_ node: Node) throws {
+    private func add(_ node: Node, _ metadata: StoreMetadata) throws {
         let record = node.record
         let kind = names.kinds[Int(record.header.pointee.entity)]
         file.append(kind.opening)
@@ -75,7 +76,7 @@ struct XMLStoreWriter {
             if let type = member.type {
                 add(record.view(member.slot, member.layout), member, type)
             } else if let relationship = member.relationship {
-                try add(relationship, of: record, member)
+                try add(relationship, of: record, member, metadata)
             }
         }
         file.append(file.count == start ? "</object>\n" : "\n    </object>\n")
@@ -104,7 +105,9 @@ struct XMLStoreWriter {
 
     /// The element is there also when it leads nowhere. A reference to a deleted object, which a relationship without inverse and the
     /// delete rule "no action" leave, is not written: the file could not be read. If the relationship is required, that is an error.
-    private func add(_ relationship: Relationship, of record: Record, _ member: XMLMember) throws {
+    private func add(
+        _ relationship: Relationship, of record: Record, _ member: XMLMember, _ metadata: StoreMetadata
+    ) throws {
         file.append(member.opening)
         let start = file.count
         if relationship.isToMany {
@@ -112,20 +115,24 @@ struct XMLStoreWriter {
         } else if let target = record.target(member.slot, member.layout) {
             addReference(target.primaryKey, relationship, start)
             if file.count == start, !relationship.isOptional {
-                throw lostTarget(relationship, record, target.primaryKey)
+                throw lostTarget(relationship, record, target.primaryKey, metadata)
             }
         }
         file.append(file.count == start ? "></relationship>" : "\"></relationship>")
     }
 
-    private func lostTarget(_ relationship: Relationship, _ record: Record, _ target: Int64) -> CoreError {
+    private func lostTarget(
+        _ relationship: Relationship, _ record: Record, _ target: Int64, _ metadata: StoreMetadata
+    ) -> CoreError {
         let entity = nodes.model.entities[Int(record.header.pointee.entity)]
         return CoreError(
             .validation, code: .validationMissingMandatoryProperty,
             "the required \(entity.name).\(relationship.name) of the object with the primary key \(record.primaryKey) "
                 + "refers to a deleted object (primary key \(target)), which an XML store cannot record. Set another "
                 + "target, or give the relationship an inverse",
-            entity: entity.name, key: relationship.name)
+            entity: entity.name, key: relationship.name,
+            objectURI: ObjectID.uri(
+                ofKey: record.primaryKey, entity: entity.name, store: metadata.uuid.description))
     }
 
     private func addReference(_ key: Int64, _ relationship: Relationship, _ start: Int) {

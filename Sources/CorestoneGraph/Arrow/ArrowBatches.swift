@@ -7,7 +7,7 @@ extension ArrowOptions {
         guard batchSize > 0 else {
             throw CoreError(
                 .invalidArgument, "the batch size of an Arrow export is \(batchSize), but must be 1 or more",
-                value: .int(Int64(batchSize)))
+                key: "batch_size", value: .int(Int64(batchSize)))
         }
     }
 }

@@ -265,7 +265,7 @@ final class ArrowBuilder {
             throw CoreError(
                 .noMemory,
                 "out of memory: cannot allocate \(part) of an Arrow export; export a stream with a smaller "
-                    + "batch_size (batchSize)")
+                    + "batch_size (batchSize)", key: field.name.isEmpty ? nil : field.name)
         }
         _ = (validity.take(), offsets.take(), values.take())
         (count, nullCount, used, capacity, isLarge) = (0, 0, 0, 0, field.isLarge)

@@ -15,7 +15,8 @@ extension ArrowField {
                 isRequired ? 0 : ArrowField.nullable, Int64(children.count))
         }
         guard made else {
-            throw CoreError(.noMemory, "out of memory: cannot allocate an Arrow schema; free some memory")
+            throw CoreError(
+                .noMemory, "out of memory: cannot allocate an Arrow schema; free some memory", entity: entity?.name)
         }
         do {
             for (place, child) in children.enumerated() {

@@ -229,8 +229,8 @@ extension Entity {
             guard let transformer = ValueTransformers.named(attribute.valueTransformerName) else {
                 throw refusedInBatch(
                     attribute, value,
-                    "needs the transformer \"\(attribute.valueTransformerName ?? "")\", which is not registered; register it, "
-                        + "or pass bytes")
+                    "needs the transformer \"\(attribute.valueTransformerName ?? "")\", which is not registered; register it "
+                        + "with cst_transformer_register (register_transformer), or pass bytes")
             }
             do { return .bytes(try transformer.bytes(for: value)) } catch let error as CoreError {
                 throw error.within(

@@ -46,7 +46,7 @@ extension Context {
             throw CoreError(
                 .invalidArgument,
                 "\(object.entity.name) does not belong to the model of this context's coordinator; use the entity of that model",
-                entity: object.entity.name)
+                entity: object.entity.name, objectURI: object.objectID.uri)
         }
         var (waiting, taken) = ([object], [ManagedObject]())
         while let next = waiting.popLast() {

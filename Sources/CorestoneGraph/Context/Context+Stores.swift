@@ -44,7 +44,10 @@ extension Context {
                     ? "it is not in a context; insert it first" : "it belongs to another context; assign it there")
         }
         guard object.isInserted, object.hasTemporaryID else {
-            throw refused("it has a permanent ID and cannot change its store; insert a new object")
+            throw refused(
+                object.isDeleted
+                    ? "it is deleted; roll back first"
+                    : "it has a permanent ID and cannot change its store; insert a new object")
         }
         guard coordinator.stores.contains(where: { $0 === store }) else {
             throw refused("the store is not one of this context's coordinator; pass one of its stores")

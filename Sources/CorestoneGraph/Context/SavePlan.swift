@@ -99,7 +99,7 @@ extension ManagedObject {
             .invalidArgument, code: .managedObjectExternalRelationship,
             "\(entity.name).\(relationship.name) must stay within one store, but refers from \(objectID.uri) in "
                 + "\(store?.path ?? "no store") to \(other.objectID.uri) in \(otherStore?.path ?? "no store"); "
-                + "assign both to one, or use a fetched property", entity: entity.name,
+                + "assign both to one with cst_context_assign (assign), or use a fetched property", entity: entity.name,
             key: relationship.name, value: .object(other), objectURI: objectID.uri, file: store?.path)
     }
 }

@@ -35,7 +35,7 @@ extension Context {
         guard (1...1 << 16).contains(size) else {
             throw CoreError(
                 .invalidArgument, "the batch size of faults is \(size), but must be 1 to 65536",
-                value: .int(Int64(size)))
+                key: "fault_batch_size", value: .int(Int64(size)))
         }
         faultBatchSize = size
     }

@@ -42,7 +42,7 @@ extension Context {
         throw CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
             "row \(row) of the results has no values: \(uri) was deleted after the fetch; fetch again",
-            entity: object.entity.name, objectURI: uri)
+            entity: object.entity.name, value: .int(Int64(row)), objectURI: uri)
     }
 
     /// Objects that count as deleted because they never had a row are no part of a save: they are faults again.

@@ -168,7 +168,7 @@ extension AsynchronousFetchResult {
     private func requireGoing() throws {
         if isCancelled {
             throw CoreError(
-                .cancelled, "the fetch of \(fetchRequest.entityName ?? "") was cancelled",
+                .cancelled, "the fetch\(fetchRequest.entityName.map { " of \($0)" } ?? "") was cancelled",
                 entity: fetchRequest.entityName)
         }
     }

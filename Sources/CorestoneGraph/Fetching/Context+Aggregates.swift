@@ -78,12 +78,19 @@ extension Aggregate {
                 key: key)
         }
         if let collection = properties.lazy.compactMap({ $0 as? Relationship }).first(where: \.isToMany) {
+            let end = path.keys.firstIndex { $0.text == collection.name } ?? path.keys.endIndex - 1
+            let head = path.keys[...end].map(\.text).joined(separator: ".")
             throw fault(
-                "\(collection.name) is to-many; compute one value per object first, as in \(collection.name).@count")
+                "\(collection.entity.name).\(collection.name) is to-many; compute one value per object first, as in "
+                    + "\(head).@count")
         }
         switch last {
-        case is Relationship where self != .count:
-            throw fault("\(last.name) is a relationship; use a property of its destination, as in \(key).name")
+        case let relationship as Relationship where self != .count:
+            let destination = relationship.destination
+            let suitable = destination.attributes.first { !needsNumbers || $0.type.isNumber }
+            throw fault(
+                "\(relationship.entity.name).\(relationship.name) is a relationship; use an attribute of "
+                    + destination.name + (suitable.map { ", as in \(key).\($0.name)" } ?? ""))
         case let attribute as Attribute where needsNumbers && !attribute.type.isNumber:
             throw fault("its type is \(attribute.type.displayName), not a number; use count, minimum or maximum")
         default: return .keyPath(path)

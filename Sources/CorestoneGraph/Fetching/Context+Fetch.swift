@@ -75,10 +75,11 @@ extension Context {
         try checkQueue()
         try request.resolve(in: coordinator.model)
         guard request.limit >= 0, request.offset >= 0 else {
+            let (key, number) = request.limit < 0 ? ("limit", request.limit) : ("offset", request.offset)
             throw CoreError(
                 .invalidArgument,
                 "a fetch of \(request.entity.name) has limit \(request.limit) and offset \(request.offset), but both must be 0 or more",
-                entity: request.entity.name)
+                entity: request.entity.name, key: key, value: .int(Int64(number)))
         }
         try requireOpen(request.affectedStores)
         takeMailInPassing()

@@ -164,7 +164,7 @@ extension Context {
             throw CoreError(
                 .invalidArgument,
                 "the batch size of a cursor\(request.entityName.map { " of \($0)" } ?? "") is \(batchSize), but must be 1 or more",
-                entity: request.entityName, value: .int(Int64(batchSize)))
+                entity: request.entityName, key: "batch_size", value: .int(Int64(batchSize)))
         }
         try request.requireObjects()
         return try preparedFetch(request) { try FetchCursor(self, $0, batchSize: batchSize) }

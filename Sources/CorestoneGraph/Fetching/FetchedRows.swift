@@ -48,8 +48,10 @@ public struct FetchedRows: Sendable {
     /// - Throws: `.wrongThread` where lazy rows are read off the queue of their context; else what a fetch throws.
     public func rows(in range: Range<Int>) throws -> ArraySlice<[PropertyValue]> {
         guard range.lowerBound >= 0, range.upperBound <= count else {
+            let index = range.lowerBound < 0 ? range.lowerBound : range.upperBound
             throw CoreError(
-                .invalidArgument, "rows \(range) are out of bounds of \(count) row\(count == 1 ? "" : "s")")
+                .invalidArgument, "rows \(range) are out of bounds of \(count) row\(count == 1 ? "" : "s")",
+                value: .int(Int64(index)))
         }
         guard let batches else { return whole[range] }
         return try range.map { try batches.row(at: $0) }[...]

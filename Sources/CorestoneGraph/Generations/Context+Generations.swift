@@ -94,8 +94,8 @@ extension Context {
         guard let token = try generationToRead(), !token.knows(store) else { return }
         throw CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
-            "\(store.path) was added to the coordinator after the context's query generation; pin the context again to read "
-                + "it", file: store.path)
+            "\(store.path) was added to the coordinator after the context's query generation; pin the context again with "
+                + "cst_context_set_query_generation (pin, setQueryGeneration)", file: store.path)
     }
 }
 

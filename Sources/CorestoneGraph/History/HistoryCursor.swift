@@ -16,7 +16,9 @@ public final class HistoryCursor {
     private var count = 0
     /// Whether nothing was returned since the event of a wait was cleared.
     private var isWholePass = false
-    var hasLimit: Bool { request.limit > 0 }
+    var hasLimit: Bool { limit > 0 }
+    /// How many transactions or changes the request asks for; 0 for all.
+    var limit: Int { request.limit }
     /// The place after the last transaction that was read, in all stores of the request: where to go on later. Transactions that
     /// the predicate leaves out count as read.
     public private(set) var token: HistoryToken

@@ -38,7 +38,7 @@ struct HistoryDeletion {
                     default: "the \(transactions) transactions deleted so far stay deleted"
                     }
                 throw CoreError(
-                    .cancelled, "the \(noun) of the history of \(store.path) was cancelled; \(result)",
+                    .cancelled, "the \(noun) of the history of \(store.path) was cancelled, and \(result)",
                     file: store.path)
             }
         }

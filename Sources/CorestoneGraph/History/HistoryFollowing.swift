@@ -81,7 +81,7 @@ extension HistoryCursor {
             .invalidArgument,
             "a request that follows the history must not have a limit; leave the limit out, and stop following after that many "
                 + "transactions or changes",
-            key: "limit")
+            key: "limit", value: .int(Int64(limit)))
     }
 
     private func following() throws -> (event: HistoryEvent, isNew: Bool) {

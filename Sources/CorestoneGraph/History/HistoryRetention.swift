@@ -79,12 +79,12 @@ extension Coordinator {
     public func registerHistoryConsumer(
         _ name: String, of store: Store, at token: HistoryToken? = nil, lease: Double = HistoryConsumer.usualLease
     ) throws -> HistoryConsumer {
-        try requireName(name)
+        try requireName(name, of: store)
         guard lease > 0, lease <= HistoryConsumer.longestLease else {
             throw CoreError(
                 .invalidArgument,
                 "the lease of the history consumer \"\(name)\" is \(lease) seconds, but must be above 0 and at most 100 "
-                    + "years", key: "lease", value: .double(lease))
+                    + "years", key: "lease", value: .double(lease), file: store.path)
         }
         let start = try token.map { try $0.number(for: store) }
         return try writeHistory(of: store, "register the history consumer \"\(name)\"") { transaction in
@@ -141,9 +141,11 @@ extension Coordinator {
         return try store.readHistory { try $0.consumers() } ?? []
     }
 
-    private func requireName(_ name: String) throws {
+    private func requireName(_ name: String, of store: Store) throws {
         guard name.isEmpty else { return }
-        throw CoreError(.invalidArgument, "the name of a history consumer is empty; pass a name", key: "name")
+        throw CoreError(
+            .invalidArgument, "the name of a history consumer is empty; pass a name", key: "name", value: .string(name),
+            file: store.path)
     }
 
     /// Runs `body` in a write transaction of the store, when it is this thread's turn.

@@ -84,10 +84,11 @@ extension HistoryToken: CustomStringConvertible {
             guard let identifier = UUIDValue(store)?.description else {
                 throw HistoryToken.unreadable("\"\(store)\" is not a UUID", json)
             }
-            guard case .int(let number) = number, number >= 0 else {
-                throw HistoryToken.unreadable("the number of the store \(store) is not an integer of at least 0", json)
+            guard case .int(let last) = number, last >= 0 else {
+                throw HistoryToken.unreadable(
+                    "the number of the store \"\(store)\" is \(number.excerpt), not an integer of at least 0", json)
             }
-            numbers[identifier] = number
+            numbers[identifier] = last
         }
         self.init(transactionNumbers: numbers)
     }

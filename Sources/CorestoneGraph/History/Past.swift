@@ -51,7 +51,7 @@ extension Coordinator {
         if chosen.isEmpty {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "the coordinator has no store, so it has no past; add a store with a history")
+                "the coordinator has no store, so it has no past; add a store with CST_STORE_HISTORY (history)")
         }
         for store in chosen {
             let opened = try store.readHistory { history -> (Int64, StoredPast)? in

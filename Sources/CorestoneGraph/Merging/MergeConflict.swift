@@ -122,7 +122,7 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
                 : concerned.map {
                     CoreError(
                         .conflict, code: .managedObjectMerge, "\(objectID.entity.name).\($0.message)",
-                        entity: objectID.entity.name, key: $0.key, value: $0.theirs, objectURI: uri)
+                        entity: objectID.entity.name, key: $0.key, value: $0.theirs, objectURI: uri, file: path)
                 }, file: path, payload: ConflictList([self]))
     }
 }

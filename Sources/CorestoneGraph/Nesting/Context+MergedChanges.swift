@@ -317,8 +317,8 @@ extension ChangedIDs {
             default:
                 throw CoreError(
                     .invalidArgument,
-                    "\"\(key)\" is not a kind of changes to merge; use inserted, updated, deleted, refreshed or invalidated",
-                    key: key)
+                    "\"\(key)\" is not a kind of changes to merge; use \"inserted\", \"updated\", \"deleted\", \"refreshed\" or "
+                        + "\"invalidated\"", key: key, value: .string(key))
             }
         }
     }

@@ -60,7 +60,7 @@ private final class Cloning {
                 "\(object.entity.name) \(object.objectID.uri) is deleted and cannot be cloned; roll back first",
                 entity: object.entity.name, objectURI: object.objectID.uri)
         }
-        for path in options.including ?? [] { try check(path, from: object.entity) }
+        for path in options.including ?? [] { try check(path, of: object) }
         _ = originals.append(object)
         var level = [(object: object, path: "")]
         var depth = included.map { $0.reduce(0) { max($0, $1.utf8.count { $0 == UInt8(ascii: ".") } + 1) } } ?? .max
@@ -71,15 +71,16 @@ private final class Cloning {
         }
     }
 
-    private func check(_ path: String, from entity: Entity) throws {
-        var entity = entity
+    private func check(_ path: String, of object: ManagedObject) throws {
+        var entity = object.entity
         for name in path.split(separator: ".", omittingEmptySubsequences: false) {
             let property = try entity.requireProperty(named: String(name))
             guard let relationship = property as? Relationship else {
                 throw CoreError(
                     .invalidArgument,
                     "\(entity.name).\(name) in the key path \"\(path)\" is not a relationship; leave it out, because "
-                        + "\"including\" takes relationships only", entity: entity.name, key: path)
+                        + "\"including\" takes relationships only", entity: entity.name, key: path,
+                    objectURI: object.objectID.uri)
             }
             entity = relationship.destination
         }

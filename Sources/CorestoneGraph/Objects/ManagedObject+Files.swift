@@ -164,7 +164,8 @@ extension ManagedObject {
         return CoreError(
             .conflict, code: .managedObjectMerge,
             "cannot read \(entity.name).\(name) of \(objectID.uri): a later save removed the backing file \(file) of the "
-                + "context's query generation. Pin the context again and refresh the object",
+                + "context's query generation. Pin the context again with cst_context_set_query_generation (pin, "
+                + "setQueryGeneration), and refresh the object",
             entity: entity.name, key: name, objectURI: objectID.uri, file: file)
     }
 

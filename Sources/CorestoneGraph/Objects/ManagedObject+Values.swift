@@ -287,13 +287,14 @@ extension ManagedObject {
 
     private func isDerived(_ attribute: Attribute, _ value: PropertyValue) -> CoreError {
         let expression = attribute.derivation?.expression
+        let source = expression.map { " from \"\($0.text)\"" } ?? ""
         let remedy =
             expression?.expression?.keyPaths.isEmpty == true
             ? "do not set it" : "change the values that it is derived from"
         return CoreError(
             .invalidArgument,
-            "\(entity.name).\(attribute.path) is derived from \(expression?.text ?? "") and computed at each save; \(remedy)",
-            entity: entity.name, key: attribute.name, value: value, objectURI: objectID.uri)
+            "\(entity.name).\(attribute.path) is derived\(source) and computed at each save; \(remedy)",
+            entity: entity.name, key: attribute.path, value: value, objectURI: objectID.uri)
     }
 
     func isToMany(_ slot: Int) -> CoreError {

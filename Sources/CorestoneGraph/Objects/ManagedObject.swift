@@ -164,9 +164,11 @@ public final class ManagedObject {
 
     static func requireConcrete(_ entity: Entity) throws {
         guard !entity.isAbstract else {
-            let children = entity.children.map(\.name).joined(separator: ", ")
+            let concrete = entity.withDescendants.filter { !$0.isAbstract }.map(\.name)
+            let names = concrete.prefix(10).joined(separator: ", ") + (concrete.count > 10 ? ", …" : "")
             let remedy =
-                children.isEmpty ? "add a subentity to the model" : "insert one of its subentities (\(children))"
+                concrete.isEmpty
+                ? "add a subentity to the model that is not abstract" : "insert one of its subentities (\(names))"
             throw CoreError(
                 .invalidArgument,
                 "\(entity.name) is an abstract entity and cannot be instantiated; \(remedy)",

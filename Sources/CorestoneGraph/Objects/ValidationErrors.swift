@@ -106,7 +106,7 @@ extension ManagedObject {
         case .validationStringTooShort: "which is too short"
         case .validationStringTooLong: "which is too long"
         case .validationStringPatternMatching: "which does not match its pattern"
-        default: "which is not valid"
+        default: "which does not meet the model's condition"
         }
     }
 
@@ -121,7 +121,7 @@ extension ManagedObject {
             .validation, said.isEmpty ? "\(subject) was rejected by a validator; change it" : said,
             domain: code == nil ? CoreError.cocoaDomain : own?.domain ?? CoreError.cocoaDomain,
             customCode: code ?? CocoaCode.managedObjectValidation.rawValue, entity: own?.entity ?? entity.name,
-            key: own?.key ?? property?.name, value: own?.value ?? value, predicate: own?.predicate,
+            key: own?.key ?? property?.path, value: own?.value ?? value, predicate: own?.predicate,
             objectURI: own?.objectURI ?? objectID.uri, children: own?.children ?? [], payload: own?.payload,
             isHosts: own != nil)
     }

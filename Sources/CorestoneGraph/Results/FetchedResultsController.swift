@@ -119,7 +119,7 @@ public final class FetchedResultsController {
             .invalidArgument,
             "the results\(fetchRequest.entityName.map { " of \($0)" } ?? "") have no object at \(path): \(place) \(count) "
                 + "\(noun)\(count == 1 ? "" : "s")",
-            entity: fetchRequest.entityName)
+            entity: fetchRequest.entityName, value: .int(Int64(isRow ? path.row : path.section)))
     }
 
     private var noResults: CoreError {

@@ -25,6 +25,9 @@ public struct MigrationOptions: Sendable {
         (self.isAutomatic, self.infersMapping) = (isAutomatic, infersMapping)
     }
 
+    /// Whether the store is a copy that only shows whether the migration succeeds: warnings are not logged.
+    package var isTrial = false
+
     /// Whether nothing was said of `isAutomatic` and `infersMapping`, so that a container's or document's default counts.
     package var isUnspecified = false
 

@@ -19,7 +19,7 @@ extension MigrationOptions {
     package func way(from source: Model, to model: Model, past: [String], ofStoreAt path: String) throws -> MigrationWay
     {
         if let route = try conversion?.route(from: source, to: model, ofStoreAt: path, self) {
-            try model.requireNew(past: past, ofStoreAt: path)
+            if !route.mayGoBack { try model.requireNew(past: past, ofStoreAt: path) }
             return .route(route)
         }
         let mapping = try inferMapping(from: source, to: model, ofStoreAt: path)

@@ -19,8 +19,10 @@ package protocol StoreConversion: Sendable {
 package protocol ConversionRoute {
     /// What it does, for plans and logs: one line per step.
     var steps: [String] { get }
+    /// Whether the destination may be a model that the store had before: the host named this very way.
+    var mayGoBack: Bool { get }
 
-    /// Writes a store of the destination model at `result`, where nothing is.
+    /// Writes a store of the destination model at `result`, an unused path.
     ///
     /// The result is an SQLite store without a log, closed, with its backing files beside it.
     ///
@@ -33,6 +35,10 @@ package protocol ConversionRoute {
         from path: String, named given: String, to result: String,
         progress: @escaping (_ done: Int, _ total: Int) -> Bool
     ) throws -> ConvertedContent
+}
+
+extension ConversionRoute {
+    package var mayGoBack: Bool { false }
 }
 
 /// What a route wrote.

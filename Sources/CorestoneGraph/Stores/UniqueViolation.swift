@@ -34,7 +34,7 @@ extension CoreError {
 
     private static func shown(_ value: PropertyValue) -> String {
         switch value {
-        case .uri(let uri): "\(uri.string.prefix(120))"
+        case .uri(let uri): "\"\(uri.string.prefix(120))\""
         case .bytes: "the same binary data"
         default: value.shownInConflict
         }

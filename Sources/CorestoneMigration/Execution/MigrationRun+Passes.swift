@@ -13,19 +13,16 @@ extension MigrationRun {
     func execute() throws {
         sourceContext.savesUnvalidated = true
         destinationContext.savesUnvalidated = runsInBatches
-        let isUndone = destinationContext.propagatesDeletesAtEndOfEvent
-        destinationContext.propagatesDeletesAtEndOfEvent = false
-        defer { destinationContext.propagatesDeletesAtEndOfEvent = isUndone }
         total = try plans.reduce(0) { try $0 + count($1) }
         try advance(by: 0, of: .creation)
-        try pass(.creation, create)
-        try pass(.relationships, relate)
-        try pass(.validation, validate)
+        try pass(create)
+        try pass(relate)
+        try pass(validate)
         manager.currentEntityMapping = nil
         try finish()
     }
 
-    private func pass(_ pass: Pass, _ body: (EntityPlan) throws -> Void) throws {
+    private func pass(_ body: (EntityPlan) throws -> Void) throws {
         done = 0
         for plan in plans {
             manager.currentEntityMapping = plan.mapping
@@ -194,9 +191,8 @@ extension MigrationRun {
 extension Entity {
     /// Whether the model's conditions could refuse an object of this entity.
     fileprivate var hasConditions: Bool {
-        allProperties.contains {
-            !$0.isOptional || !$0.validationRules.isEmpty || ($0 as? Relationship)?.isToMany == true
-        }
+        let slots = (0..<Int(slotCount)).lazy.map { self.layout.slots[$0] }
+        return slots.contains { !$0.conditions.isDisjoint(with: [.required, .ruled, .bounded]) }
     }
 }
 

@@ -25,11 +25,13 @@ struct XcodeMappingBuilder {
     private static func model(_ record: Record, _ name: String) throws -> Model? {
         guard let text = record.attributes[name], !text.isEmpty else { return nil }
         guard let bytes = decodeBase64(Array(text.utf8)) else {
-            throw archiveError(
-                "the attribute \"\(name)\" of the mapping model is not valid base64; refresh its data models in Xcode")
+            throw CoreError(
+                .storeCorrupt, code: .persistentStoreOpen,
+                "the attribute \"\(name)\" of the mapping model is not valid base64; refresh its data models in Xcode",
+                key: name)
         }
         do { return try Model(data: bytes) } catch let error as CoreError {
-            throw error.within("the model in the attribute \"\(name)\" of the mapping model cannot be read")
+            throw error.within("the model in the attribute \"\(name)\" of the mapping model cannot be read", key: name)
         }
     }
 
@@ -47,9 +49,10 @@ struct XcodeMappingBuilder {
     private func followed(_ record: Record, _ relationship: String) throws -> [Record] {
         try (record.references[relationship] ?? []).map { id in
             guard let found = records[id] else {
-                throw archiveError(
+                throw CoreError(
+                    .storeCorrupt, code: .persistentStoreOpen,
                     "the mapping model refers by \"\(relationship)\" to the object \"\(id)\", which does not exist; restore "
-                        + "the file, or create the mapping model again in Xcode")
+                        + "the file, or create the mapping model again in Xcode", key: relationship, value: .string(id))
             }
             return found
         }
@@ -69,13 +72,16 @@ struct XcodeMappingBuilder {
         do {
             let archive = try KeyedArchiveReader(bytes)
             return (try ArchivedPredicates.readableExpression(archive.root, in: archive), true)
-        } catch let error as CoreError { throw error.within(place(record, name, in: mapping)) }
+        } catch let error as CoreError { throw error.within(place(record, name, in: mapping), key: name) }
     }
 
     private func data(_ record: Record, _ name: String, in mapping: String) throws -> [UInt8]? {
         guard let text = text(record, name) else { return nil }
         guard let bytes = decodeBase64(Array(text.utf8)) else {
-            throw archiveError("\(place(record, name, in: mapping)) is not valid base64; set it again in Xcode")
+            throw CoreError(
+                .storeCorrupt, code: .persistentStoreOpen,
+                "\(place(record, name, in: mapping)) is not valid base64; set it again in Xcode", key: name,
+                value: .string(text))
         }
         return bytes
     }

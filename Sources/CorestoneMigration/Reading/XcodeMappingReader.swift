@@ -47,8 +47,8 @@ final class XcodeMappingReader: XMLHandler {
         case "object":
             guard open == nil else { throw parser.corrupt("an <object> is inside another one") }
             guard let id = values["id"] else { throw parser.corrupt("an <object> does not have an id") }
-            guard let kind = values["type"] else { throw parser.corrupt("the <object> \(id) does not have a type") }
-            guard records[id] == nil else { throw parser.corrupt("two objects have the id \(id)") }
+            guard let kind = values["type"] else { throw parser.corrupt("the <object> \"\(id)\" does not have a type") }
+            guard records[id] == nil else { throw parser.corrupt("two objects have the id \"\(id)\"") }
             guard records.count < XcodeMappingReader.maximumCount else {
                 throw parser.corrupt("it exceeds the limit of \(XcodeMappingReader.maximumCount) objects")
             }

@@ -11,6 +11,9 @@ struct MappingRoute: ConversionRoute {
     let destination: Model
     let managerWillStart: (@Sendable (MigrationManager) -> Void)?
 
+    /// A mapping model from a version to an older one was made for that.
+    var mayGoBack: Bool { true }
+
     var steps: [String] {
         mapping.entityMappings.map { mapping in
             let policy = mapping.policyClassName.map { " with the policy \"\($0)\"" } ?? ""

@@ -1,3 +1,4 @@
+import CorestonePredicate
 import CorestoneValues
 
 /// What a keyed archive holds, as plain data: what transformable attributes keep in a store of Apple's framework.
@@ -133,8 +134,9 @@ private struct ArchiveDecoder {
         var entries: [String: PropertyValue] = [:]
         for (key, value) in zip(keys, values) {
             guard let name = reader.string(key) else {
-                let kind = reader.className(key).map { "an object of class \"\($0)\"" } ?? "a number"
-                throw ArchiveDecoder.unsupported("contains a dictionary with \(kind) as a key instead of a string")
+                let kind = reader.className(key).map { "an object of class \"\($0)\"" }
+                let found = kind ?? reader.value(key)?.kind ?? "an unknown value"
+                throw ArchiveDecoder.unsupported("contains a dictionary with \(found) as a key instead of a string")
             }
             try spend(name.utf8.count)
             entries[name] = try decode(value, depth: depth + 1)

@@ -65,7 +65,9 @@ private struct BinaryPropertyListReader {
         guard count > 0 else { throw corrupt("the object count is 0", at: trailer + 8) }
         guard table >= 8, table < UInt64(trailer), count <= (UInt64(trailer) - table) / UInt64(offsetSize)
         else {
-            throw corrupt("the table of \(count) offsets at byte \(table) does not fit into the data", at: trailer + 8)
+            throw corrupt(
+                "the table of \(count) offset\(count == 1 ? "" : "s") at byte \(table) does not fit into the data",
+                at: trailer + 8)
         }
         guard top < count else {
             throw corrupt(

@@ -63,7 +63,9 @@ final class BundleDraft {
     }
 
     private func check(_ name: String, _ fileName: String) throws {
-        func refusal(_ why: String) -> CoreError { target.failure("cannot contain \(why)", .invalidArgument) }
+        func refusal(_ why: String) -> CoreError {
+            target.failure("cannot contain \(why)", .invalidArgument, value: .string(name))
+        }
         if name.isEmpty { throw refusal("a version without a name; name the version") }
         if name.utf8.contains(0) { throw refusal("a version with a NUL byte in its name; rename the version") }
         if name.utf8.first == UInt8(ascii: ".") || name.utf8.contains(UInt8(ascii: "/")) {

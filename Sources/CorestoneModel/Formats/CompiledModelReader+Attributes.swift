@@ -7,7 +7,7 @@ extension CompiledModelReader {
         if let type = Int32(exactly: code).flatMap(AttributeType.init(rawValue:)) { return type }
         throw modelError(
             "\(entity.name).\(name) has the unknown attribute type \(code); set another type, and compile the model again",
-            entity: entity.name, key: name)
+            entity: entity.name, key: name, value: .int(code))
     }
 
     func describe(_ attribute: Attribute, _ fields: Fields) throws {

@@ -1,11 +1,26 @@
 import CDigest
 import CZlib
+import Glibc
 
 /// SHA-256 of the bytes: 32 bytes.
 package func sha256(_ bytes: [UInt8]) -> [UInt8] {
     var context = SHA2_CTX()
     SHA256Init(&context)
     SHA256Update(&context, bytes, bytes.count)
+    var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
+    SHA256Final(&digest, &context)
+    return digest
+}
+
+/// SHA-256 of the content of a file of any size; nil if it cannot be read.
+package func sha256(ofFileAt path: String) -> [UInt8]? {
+    guard let file = fopen(path, "rbe") else { return nil }
+    defer { fclose(file) }
+    var context = SHA2_CTX()
+    SHA256Init(&context)
+    var piece = [UInt8](repeating: 0, count: 64 << 10)
+    while case let count = fread(&piece, 1, piece.count, file), count > 0 { SHA256Update(&context, piece, count) }
+    guard ferror(file) == 0 else { return nil }
     var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
     SHA256Final(&digest, &context)
     return digest

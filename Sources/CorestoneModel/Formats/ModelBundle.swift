@@ -66,7 +66,7 @@ struct ModelBundle {
     }
 
     /// Xcode numbers versions at the end of their names: the second comes before the tenth.
-    private static func order(_ name: String) -> (Text, Int) {
+    static func order(_ name: String) -> (Text, Int) {
         let digits = name.reversed().prefix { $0.isASCII && $0.isNumber }.count
         return (Text(String(name.dropLast(digits))), Int(name.suffix(digits)) ?? 0)
     }
@@ -99,7 +99,8 @@ struct ModelBundle {
         let dangling = current.map { "has the current version \"\($0)\", which does not exist" }
         let what =
             name.map { "has no version \"\($0)\"" } ?? dangling ?? "does not specify the current version"
-        throw folder.failure("\(what); choose one of: \(all)", .invalidArgument)
+        throw folder.failure(
+            "\(what); choose one of: \(all)", .invalidArgument, value: name.map { .string($0) })
     }
 }
 

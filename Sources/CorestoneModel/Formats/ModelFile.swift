@@ -102,9 +102,10 @@ package struct ModelFile {
 
     /// - Parameter what: what follows the path in a sentence.
     package func failure(
-        _ what: String, _ status: Status = .storeIO, key: String? = nil, value: PropertyValue? = nil
+        _ what: String, _ status: Status = .storeIO, entity: String? = nil, key: String? = nil,
+        value: PropertyValue? = nil
     ) -> CoreError {
-        CoreError(status, code: .coreData, "\(shown) \(what)", key: key, value: value, file: shown)
+        CoreError(status, code: .coreData, "\(shown) \(what)", entity: entity, key: key, value: value, file: shown)
     }
 
     /// Runs a reader; its errors name the file.

@@ -60,7 +60,8 @@ extension SourceElement {
         let remedy = nearestName(to: text, among: types).map { "did you mean \"\($0)\"?" }
         throw modelError(
             "\(entity.name).\(name) has the unknown attribute type \"\(text)\"; "
-                + (remedy ?? "use \(TextPlace.listed(types))"), entity: entity.name, key: name)
+                + (remedy ?? "use \(TextPlace.listed(types))"), entity: entity.name, key: name,
+            value: .string(text))
     }
 
     /// The default value, when it is one of the type; else it stays in the element.

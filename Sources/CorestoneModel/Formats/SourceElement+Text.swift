@@ -54,7 +54,7 @@ func escapedXML(
             let digits = String(scalar.value, radix: 16, uppercase: true)
             throw modelError(
                 "\"\(text.prefix(40))\"\(place()) contains the character U+\(String(repeating: "0", count: 4 - digits.count))"
-                    + "\(digits), which XML cannot represent; remove it")
+                    + "\(digits), which XML cannot represent; remove it", value: .string(text))
         default: escaped.unicodeScalars.append(scalar)
         }
     }

@@ -4,54 +4,78 @@ extension Model {
     /// What the model knows and the source that Xcode edits has no way to say, each as the object of a sentence: conditions
     /// of an author's own words, defaults of binary attributes, the order of a fetch. The localisation is not among them: it
     /// has a file of its own.
-    public var sourceLosses: [String] {
+    public var sourceLosses: [String] { sourceLossPlaces.map(\.text) }
+
+    /// The same, each with the entity and the key that it names.
+    var sourceLossPlaces: [SourceLoss] {
         let requests = sortedByBytes(fetchRequestTemplates.keys).flatMap { name in
-            (fetchRequestTemplates[name]?.sourceLosses ?? []).map { "\($0) of the fetch request \"\(name)\"" }
+            (fetchRequestTemplates[name]?.sourceLosses ?? []).map {
+                SourceLoss("\($0) of the fetch request \"\(name)\"", fetchRequestTemplates[name]?.entityName, name)
+            }
         }
         let identifiers = versionIdentifiers.filter { $0.utf8.contains(UInt8(ascii: ",")) }
         return entities.flatMap(\.sourceLosses) + requests
-            + identifiers.map { "the version identifier \"\($0)\", which contains a comma" }
+            + identifiers.map { SourceLoss("the version identifier \"\($0)\", which contains a comma") }
+    }
+}
+
+/// A part of a model that a source has no way to say.
+struct SourceLoss {
+    let text: String
+    let entity: String?
+    let key: String?
+
+    init(_ text: String, _ entity: String? = nil, _ key: String? = nil) {
+        (self.text, self.entity, self.key) = (text, entity, key)
     }
 }
 
 extension Entity {
-    fileprivate var sourceLosses: [String] {
-        var losses: [String] = []
+    fileprivate var sourceLosses: [SourceLoss] {
+        var losses: [SourceLoss] = []
         for attribute in ownAttributes { attribute.addSourceLosses(&losses) }
         for relationship in ownRelationships {
             let place = "\(name).\(relationship.name)"
-            losses += relationship.validationRules.map { "the validation predicate \($0.predicate.text) of \(place)" }
+            losses += relationship.validationRules.map {
+                SourceLoss("the validation predicate \($0.predicate.text) of \(place)", name, relationship.name)
+            }
             if Int32(bitPattern: relationship.maximumCount) < 0 {
-                losses.append("the maximum count \(Int32(bitPattern: relationship.maximumCount)) of \(place)")
+                losses.append(
+                    SourceLoss(
+                        "the maximum count \(Int32(bitPattern: relationship.maximumCount)) of \(place)", name,
+                        relationship.name))
             }
         }
         for index in indexes where index.isForeign {
-            losses.append("the archived index \"\(index.name)\" of \(name)")
+            losses.append(SourceLoss("the archived index \"\(index.name)\" of \(name)", name, index.name))
         }
         for property in ownFetchedProperties {
-            losses += property.fetchRequest.sourceLosses.map { "\($0) of \(name).\(property.name)" }
+            losses += property.fetchRequest.sourceLosses.map {
+                SourceLoss("\($0) of \(name).\(property.name)", name, property.name)
+            }
         }
         return losses
     }
 }
 
 extension Attribute {
-    fileprivate func addSourceLosses(_ losses: inout [String]) {
+    fileprivate func addSourceLosses(_ losses: inout [SourceLoss]) {
         let place = "\(entity.name).\(path)"
+        func add(_ text: String) { losses.append(SourceLoss(text, entity.name, path)) }
         var words: Set<String> = []
         for rule in validationRules {
             // Of two rules of one kind only one has a place.
             guard let name = rule.sourceAttribute(of: type)?.name, words.insert(name).inserted else {
-                losses.append("the validation predicate \(rule.predicate.text) of \(place)")
+                add("the validation predicate \(rule.predicate.text) of \(place)")
                 continue
             }
         }
         if !defaultValue.isNull, type.sourceText(of: defaultValue).flatMap(type.value(source:)) != defaultValue {
-            losses.append("the default value of \(place)")
+            add("the default value of \(place)")
         }
-        if derivation?.expression.foreign != nil { losses.append("the archived derivation of \(place)") }
-        if derivation?.filter != nil { losses.append("the filter of the derived attribute \(place)") }
-        if allowsNaN { losses.append("the permission for NaN values of \(place)") }
+        if derivation?.expression.foreign != nil { add("the archived derivation of \(place)") }
+        if derivation?.filter != nil { add("the filter of the derived attribute \(place)") }
+        if allowsNaN { add("the permission for NaN values of \(place)") }
         for element in elements { element.addSourceLosses(&losses) }
     }
 }

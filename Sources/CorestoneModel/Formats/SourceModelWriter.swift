@@ -13,13 +13,14 @@ extension Model {
     ///   the model's construction.
     public func source(isLossy: Bool = false) throws -> [UInt8] {
         try requireSound()
-        if !isLossy, let first = sourceLosses.first {
-            let others = sourceLosses.count - 1
+        let losses = isLossy ? [] : sourceLossPlaces
+        if let first = losses.first {
+            let others = losses.count - 1
             throw modelError(
-                "a source model cannot represent \(first)"
+                "a source model cannot represent \(first.text)"
                     + (others > 0
                         ? " and \(others) other element\(others == 1 ? "" : "s"); remove them" : "; remove it")
-                    + ", or allow losses with CST_MODEL_LOSSY (lossy)")
+                    + ", or allow losses with CST_MODEL_LOSSY (lossy)", entity: first.entity, key: first.key)
         }
         var text = SourceText()
         try text.add(SourceModelWriter(self).model)

@@ -27,12 +27,12 @@ extension StoreMetadata {
         result.values = entries
         result.values[Key.uuid] = nil
         if let given = entries[Key.uuid], given.string.flatMap({ UUIDValue($0) }) != uuid {
-            throw StoreMetadata.refusal(Key.uuid, "is \(uuid), which is part of the store's object IDs", file)
+            throw StoreMetadata.refusal(Key.uuid, given, "is \(uuid), which is part of the store's object IDs", file)
         }
         for key in StoreMetadata.guaranteed {
             if let given = entries[key], given != values[key] {
                 throw StoreMetadata.refusal(
-                    key,
+                    key, given,
                     key == Key.storeType ? "identifies the type of the store" : "describes the store's format or model",
                     file)
             }
@@ -41,10 +41,26 @@ extension StoreMetadata {
         return result
     }
 
-    private static func refusal(_ key: String, _ why: String, _ file: String) -> CoreError {
+    private static func refusal(
+        _ key: String, _ given: PropertyListValue, _ why: String, _ file: String
+    ) -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "\(key) of \(file) must not change: it \(why); omit it, or pass its current value", key: key, file: file)
+            "\(key) of \(file) must not change: it \(why); omit it, or pass its current value", key: key,
+            value: scalar(given), file: file)
+    }
+
+    /// The value for an error; nil for a container.
+    private static func scalar(_ value: PropertyListValue) -> PropertyValue? {
+        switch value {
+        case .bool(let flag): .bool(flag)
+        case .integer(let number): .int(number)
+        case .real(let number): .double(number)
+        case .date(let seconds): .date(seconds)
+        case .data(let bytes): .bytes(Bytes(bytes))
+        case .string(let text): .string(text)
+        case .null, .unsigned, .uid, .array, .dictionary: nil
+        }
     }
 
     /// Reads a property list that a host gave.

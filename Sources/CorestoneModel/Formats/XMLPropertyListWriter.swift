@@ -52,7 +52,8 @@ private struct XMLPropertyListWriter {
             guard let text = ReferenceDate.text(seconds.rounded(.down)) else {
                 throw CoreError(
                     .invalidArgument,
-                    "an XML property list cannot represent a date \(seconds) seconds after 2001-01-01; set another date",
+                    "an XML property list cannot represent a date \(seconds) seconds after 2001-01-01; the limit is "
+                        + "\(ReferenceDate.calendarLimit) seconds before or after",
                     value: .date(seconds))
             }
             line("<date>\(text)</date>", depth)

@@ -56,6 +56,7 @@ public enum LintRule: String, Sendable, CaseIterable {
     case cloudKitUnique = "cloudkit-unique"
     case cloudKitDeny = "cloudkit-deny"
     case cloudKitType = "cloudkit-type"
+    case cloudKitConfiguration = "cloudkit-configuration"
 
     public var severity: LintFinding.Severity {
         switch self {

@@ -1,18 +1,43 @@
 /// What CloudKit asks of the models that it mirrors: records come one by one and in any order, so nothing may depend on
 /// another record being there.
 extension Linter {
-    mutating func lookForCloudKit(at entity: Entity) {
-        for attribute in entity.ownAttributes where !attribute.isTransient {
+    /// Looks at the entities of the configurations that are used with CloudKit, at all of them where no configuration is.
+    mutating func lookForCloudKit(in model: Model) {
+        let mirrored = model.configurations.filter(\.isUsedWithCloudKit)
+        let names = Set(mirrored.flatMap(\.entityNames))
+        for entity in model.entities where mirrored.isEmpty || names.contains(entity.name) {
+            lookForCloudKit(at: entity)
+            for configuration in mirrored where configuration.entityNames.contains(entity.name) {
+                look(at: entity, in: configuration)
+            }
+        }
+    }
+
+    /// Objects of one record zone cannot refer to those of another store.
+    private mutating func look(at entity: Entity, in configuration: ModelConfiguration) {
+        for relationship in entity.ownRelationships where !relationship.isTransient {
+            let name = relationship.destination.name
+            if configuration.entityNames.contains(name) { continue }
+            add(
+                .cloudKitConfiguration, entity, relationship.name,
+                "\(entity.name).\(relationship.name) leads to \(name), which is not in the configuration "
+                    + "\"\(configuration.name)\" that is used with CloudKit",
+                "add \(name) to the configuration, or replace the relationship by a fetched property")
+        }
+    }
+
+    private mutating func lookForCloudKit(at entity: Entity) {
+        for attribute in entity.ownAttributes.flatMap(\.leaves) where !attribute.isTransient {
             let shown = "\(entity.name).\(attribute.path)"
             if !attribute.isOptional, attribute.defaultValue.isNull, attribute.derivation == nil {
                 add(
-                    .cloudKitRequired, entity, attribute.name,
+                    .cloudKitRequired, entity, attribute.path,
                     "\(shown) is required but does not have a default value, which CloudKit does not support",
                     "make it optional, or set a default value")
             }
             if attribute.type == .undefined || attribute.type == .objectID {
                 add(
-                    .cloudKitType, entity, attribute.name,
+                    .cloudKitType, entity, attribute.path,
                     "\(shown) has the type \(attribute.type.displayName), which CloudKit does not support",
                     "set another type, or make it transient")
             }

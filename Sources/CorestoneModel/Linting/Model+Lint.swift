@@ -21,7 +21,7 @@ extension Model {
             }
         }
         linter.lookForChains(in: self, after: formerVersions)
-        if profile == .cloudKit { for entity in entities { linter.lookForCloudKit(at: entity) } }
+        if profile == .cloudKit { linter.lookForCloudKit(in: self) }
         return linter.findings
     }
 }

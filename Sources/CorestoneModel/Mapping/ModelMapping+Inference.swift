@@ -16,11 +16,36 @@ extension ModelMapping {
     public static func inferred(
         from source: Model, to destination: Model, typeChanges: TypeChanges = .refused
     ) throws -> ModelMapping {
+        let outcome = try outcome(from: source, to: destination, typeChanges: typeChanges)
+        guard outcome.refusals.isEmpty else { throw MappingInference.failure(outcome.refusals.map(\.error)) }
+        return outcome.mapping
+    }
+
+    /// The correspondence as far as it can be inferred, and each change that cannot.
+    ///
+    /// - Throws: what `freeze` throws for a model that cannot be used.
+    static func outcome(
+        from source: Model, to destination: Model, typeChanges: TypeChanges
+    ) throws -> (mapping: ModelMapping, refusals: [MappingRefusal]) {
         try source.freeze()
         try destination.freeze()
         var inference = MappingInference(source: source, destination: destination, typeChanges: typeChanges)
-        return try inference.run()
+        return inference.run()
     }
+}
+
+/// A change that cannot be inferred.
+struct MappingRefusal {
+    enum Kind {
+        /// Several parts of a model have one identifier.
+        case ambiguousIdentifier
+        case typeChange
+        /// Trees that become one, a to-many relationship that becomes to-one, another destination, and so on.
+        case other
+    }
+
+    let kind: Kind
+    let error: CoreError
 }
 
 /// Pairs entities and properties, and collects the reasons why that cannot be done.
@@ -28,7 +53,7 @@ private struct MappingInference {
     let source: Model
     let destination: Model
     let typeChanges: TypeChanges
-    private var refusals: [CoreError] = []
+    private var refusals: [MappingRefusal] = []
     private var warnings: [String] = []
     /// By the index of the destination's entity.
     private var sources: [Entity?] = []
@@ -42,7 +67,7 @@ private struct MappingInference {
         destinations = Array(repeating: nil, count: source.entities.count)
     }
 
-    mutating func run() throws -> ModelMapping {
+    mutating func run() -> (mapping: ModelMapping, refusals: [MappingRefusal]) {
         pairEntities()
         checkTrees()
         let hashes = (entityVersionHashes(of: source), entityVersionHashes(of: destination))
@@ -60,13 +85,11 @@ private struct MappingInference {
                 source: entity, destination: nil, kind: .remove, properties: [], added: [],
                 removed: entity.storedProperties)
         }
-        if refusals.isEmpty {
-            return ModelMapping(source: source, destination: destination, entities: pairs, warnings: warnings)
-        }
-        throw MappingInference.failure(refusals)
+        let mapping = ModelMapping(source: source, destination: destination, entities: pairs, warnings: warnings)
+        return (mapping, refusals)
     }
 
-    private static func failure(_ refusals: [CoreError]) -> CoreError {
+    static func failure(_ refusals: [CoreError]) -> CoreError {
         let first = refusals[0]
         let message =
             refusals.count == 1
@@ -83,8 +106,11 @@ private struct MappingInference {
         return sorted.dropLast().joined(separator: ", ") + " and " + (sorted.last ?? "")
     }
 
-    private mutating func refuse(_ message: String, _ entity: String?, _ key: String? = nil) {
-        refusals.append(CoreError(.migration, code: .inferredMappingModel, message, entity: entity, key: key))
+    private mutating func refuse(
+        _ message: String, _ entity: String?, _ key: String? = nil, kind: MappingRefusal.Kind = .other
+    ) {
+        let error = CoreError(.migration, code: .inferredMappingModel, message, entity: entity, key: key)
+        refusals.append(MappingRefusal(kind: kind, error: error))
     }
 }
 
@@ -98,7 +124,7 @@ extension MappingInference {
             refuse(
                 "the entities \(MappingInference.listed(entities.map(\.name))) of the new model have the same identifier "
                     + "\"\(identifier)\" (the renaming identifier, or else the name); change it for all but one of them",
-                entities[0].name)
+                entities[0].name, kind: .ambiguousIdentifier)
         }
         for entity in destination.preorder {
             guard let candidates = former[entity.canonicalName] else {
@@ -109,7 +135,7 @@ extension MappingInference {
                 refuse(
                     "\(MappingInference.listed(candidates.map(\.name))) of the store's model have the same identifier "
                         + "\"\(entity.canonicalName)\" as \(entity.name) in the new model; \(MappingInference.byHand)",
-                    entity.name)
+                    entity.name, kind: .ambiguousIdentifier)
                 continue
             }
             sources[Int(entity.index)] = candidates[0]
@@ -161,7 +187,7 @@ extension MappingInference {
             refuse(
                 "the properties \(MappingInference.listed(properties.map(\.name))) of \(entity.name) have the same identifier "
                     + "\"\(identifier)\" (the renaming identifier, or else the name); change it for all but one of them",
-                entity.name, properties[0].name)
+                entity.name, properties[0].name, kind: .ambiguousIdentifier)
         }
         for property in wanted {
             guard let found = candidates[name(property)]?.first else {
@@ -215,12 +241,14 @@ extension MappingInference {
         let change =
             "\(entity.name).\(to.path) is \(from.type.displayName) in the store, but \(to.type.displayName) in the model"
         guard from.type.converts(to: to.type) else {
-            return refuse("\(change); rename the attribute, or \(MappingInference.byHand)", entity.name, to.path)
+            return refuse(
+                "\(change); rename the attribute, or \(MappingInference.byHand)", entity.name, to.path,
+                kind: .typeChange)
         }
         guard typeChanges == .exact else {
             return refuse(
                 "\(change); set CST_STORE_ALLOW_TYPE_CHANGES (allow_type_changes, corestone migrate --allow-casts), or "
-                    + MappingInference.byHand, entity.name, to.path)
+                    + MappingInference.byHand, entity.name, to.path, kind: .typeChange)
         }
     }
 

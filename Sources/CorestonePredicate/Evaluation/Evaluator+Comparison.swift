@@ -25,7 +25,9 @@ extension Evaluator {
             throw predicateError(
                 "the left side of ALL, ANY, SOME or NONE must be a list or a set, "
                     + "\(comparison.left.mismatch(other)). Leave ALL, ANY or SOME out, write NOT for NONE, or "
-                    + "name a to-many key path", value: other)
+                    + "name a to-many key path", entity: entityName(for: comparison.left),
+                key: comparison.left.pathText,
+                value: other)
         }
         // A path over two to-many relationships gives collections of collections; their leaves are what is meant.
         if comparison.left.isPath { elements = elements.flattened }
@@ -143,7 +145,8 @@ extension Evaluator {
             let isSet = if case .set = bounds { true } else { false }
             throw predicateError(
                 "\(refusal(of: comparison))BETWEEN takes a list of two bounds, {low, high}, not "
-                    + "\(isSet ? "the set " : "")\(bounds.excerpt)", value: bounds)
+                    + "\(isSet ? "the set " : "")\(bounds.excerpt)", entity: entityName(for: comparison.left),
+                key: comparison.left.pathText, value: bounds)
         }
         for (limit, sign) in [(limits[0], 1), (limits[1], -1)] as [(PropertyValue, Int)] {
             if limit.isNull { return false }
@@ -188,7 +191,7 @@ extension Evaluator {
         default:
             throw predicateError(
                 "\(refusal(of: comparison))\(comparison.operator.symbol) needs a collection or a string, not \(collection.excerpt)",
-                key: source.pathText, value: collection)
+                entity: entityName(for: source), key: source.pathText, value: collection)
         }
     }
 }

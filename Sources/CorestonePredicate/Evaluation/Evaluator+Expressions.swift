@@ -27,14 +27,15 @@ extension Evaluator {
         case .cast(let operand, let type): return try cast(try value(operand), to: try value(type))
         case .assignment(let name, let operand):
             guard let bindings else {
-                throw predicateError("$\(name) := needs variables; pass a dictionary of variables to the evaluation")
+                throw predicateError(
+                    "$\(name) := needs variables; pass a dictionary of variables to the evaluation", key: name)
             }
             let assigned = try value(operand)
             bindings.outermost[name] = assigned
             return assigned
         case .anyKey:
             guard case .dictionary(let values) = root else {
-                throw predicateError("ANYKEY applies to a dictionary, not to \(root.kind)")
+                throw predicateError("ANYKEY applies to a dictionary, not to \(root.kind)", value: root)
             }
             return .array(Array(values.values))
         case .fetch(let request, let context, let countOnly):
@@ -50,18 +51,20 @@ extension Evaluator {
     private func computedKey(_ key: Expression, in expression: Expression) throws -> Text {
         let found: PropertyValue
         do { found = try value(key) } catch let error as CoreError {
-            if case .keyPath = key.withoutIndices, error.entity != nil {
+            let base = key.withoutIndices
+            if case .keyPath = base, error.entity != nil, (try? value(base)) == nil {
                 throw predicateError(
                     "the brackets of \(expression.format) apply to the key \(key.format) only: \(error.message.withoutRemedy). "
                         + "To index the list, put the path before the brackets in parentheses",
-                    key: error.key)
+                    key: error.key, value: error.value)
             }
             throw error
         }
         guard case .text(let name) = found else {
             throw predicateError(
                 "\(expression.format) uses \(key.format) as a key, but its value is \(found.excerpt), not a string. "
-                    + "To index a list, put the path before the brackets in parentheses")
+                    + "To index a list, put the path before the brackets in parentheses",
+                entity: entityName(for: key), key: key.pathText, value: found)
         }
         return name
     }
@@ -71,10 +74,11 @@ extension Evaluator {
     ) throws -> PropertyValue {
         guard case .object(let source as any FetchSource) = context else {
             let fault = context.isNull ? "does not have a context" : "takes a context, not \(context.excerpt)"
-            throw predicateError("FETCH \(fault); pass one, or use FETCH in the predicate of a fetch request")
+            throw predicateError(
+                "FETCH \(fault); pass one, or use FETCH in the predicate of a fetch request", value: context)
         }
         guard case .object(let request) = request else {
-            throw predicateError("FETCH takes a fetch request, not \(request.kind)")
+            throw predicateError("FETCH takes a fetch request, not \(request.kind)", value: request)
         }
         return try source.value(ofFetch: request, isCounted: isCounted.number ?? 0 != 0)
     }
@@ -85,14 +89,15 @@ extension Evaluator {
             // Its own variables have their values already, or none: one that stands for itself would never end.
             return try Evaluator(root: root, bindings: nil, arithmetic: arithmetic).value(bound.expression)
         }
-        throw predicateError("$\(name) does not have a value; pass one in the variables of the evaluation")
+        throw predicateError("$\(name) does not have a value; pass one in the variables of the evaluation", key: name)
     }
 
     /// `base.$name`: the key is the variable's value.
     private func dynamicKey(_ base: PropertyValue, _ name: String) throws -> PropertyValue {
         let found = try variable(name)
         guard case .text(let key) = found else {
-            throw predicateError("$\(name) is used as a key and must be a string, not \(found.excerpt)")
+            throw predicateError(
+                "$\(name) is used as a key and must be a string, not \(found.excerpt)", key: name, value: found)
         }
         return try KeyPathEvaluation.value(of: base, keys: KeyPath(key.string).keys[...])
     }
@@ -122,7 +127,7 @@ extension Evaluator {
             guard let number = place.number, let index = Int(exactly: number) else {
                 throw predicateError(
                     "\(source?.format ?? "a list") is indexed by an integer, not by \(place.excerpt)",
-                    key: source?.pathText, value: place)
+                    entity: entityName(for: source), key: source?.pathText, value: place)
             }
             guard elements.indices.contains(index) else {
                 let remedy =
@@ -134,7 +139,7 @@ extension Evaluator {
                 throw predicateError(
                     "index \(index) is out of bounds of \(source.map { "\($0.format), " } ?? "")a list of \(elements.count) "
                         + "element\(elements.count == 1 ? "" : "s"); \(remedy)",
-                    key: source?.pathText, value: place)
+                    entity: entityName(for: source), key: source?.pathText, value: place)
             }
             return elements[index]
         case .dictionary(let values):
@@ -145,16 +150,16 @@ extension Evaluator {
     }
 
     private func notIndexable(_ value: PropertyValue, _ source: Expression?) -> CoreError {
-        let name = source.map { "\($0.format), " } ?? ""
+        let name = source.map { "\($0.format), \(value.kind)," } ?? value.kind
         let fault =
             switch value {
-            case .set: "\(name)a set, cannot be indexed; use [SIZE] only"
-            case .dictionary: "\(name)a dictionary, does not have a first or last element; use a key or [SIZE]"
+            case .set: "\(name) cannot be indexed; use [SIZE] only"
+            case .dictionary: "\(name) does not have a first or last element; use a key or [SIZE]"
             default:
-                "[ ] indexes a list or a dictionary, "
-                    + (source?.mismatch(value) ?? "not \(value.excerpt)")
+                source.map { "[ ] indexes a list or a dictionary, \($0.mismatch(value))" }
+                    ?? "an index applies to a list or a dictionary, not to \(value.excerpt)"
             }
-        return predicateError(fault, key: source?.pathText, value: value)
+        return predicateError(fault, entity: entityName(for: source), key: source?.pathText, value: value)
     }
 
     /// The elements for which the condition holds; key paths in it start from the outer object.
@@ -163,8 +168,8 @@ extension Evaluator {
         if collection.isNull { return .array([]) }
         guard let elements = collection.elements else {
             throw predicateError(
-                "SUBQUERY takes a collection, \(source.mismatch(collection))", key: source.pathText,
-                value: collection)
+                "SUBQUERY takes a collection, \(source.mismatch(collection))", entity: entityName(for: source),
+                key: source.pathText, value: collection)
         }
         let inner = Bindings([:], outer: bindings)
         let evaluator = Evaluator(self, bindings: inner)
@@ -184,7 +189,7 @@ extension Evaluator {
                 left.elements == nil ? "a list or a set on its left" : "a list, a set or a dictionary on its right"
             throw predicateError(
                 "\(operation.rawValue) takes \(wanted), \(source.mismatch(found))",
-                key: source.pathText, value: found)
+                entity: entityName(for: source), key: source.pathText, value: found)
         }
         switch operation {
         case .union:

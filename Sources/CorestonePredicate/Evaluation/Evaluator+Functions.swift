@@ -19,7 +19,8 @@ extension Evaluator {
                     right.number == 0
                         ? "division by zero in \(format); add a condition that excludes 0 as the divisor"
                         : "division by zero in \(format), which truncates the divisor \(right.excerpt) to 0; add a condition "
-                            + "that excludes divisors between -1 and 1")
+                            + "that excludes divisors between -1 and 1",
+                    entity: entityName(for: arguments[1]), key: arguments[1].pathText, value: right)
             }
             return settled(try Arithmetic.combine(function, left, right))
         case .negate, .abs, .floor, .ceiling, .truncate, .sqrt, .log10, .naturalLog, .exp, .onesComplement:

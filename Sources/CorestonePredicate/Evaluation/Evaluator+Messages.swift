@@ -23,7 +23,7 @@ extension Evaluator {
             throw predicateError(
                 "the function \"\(name)\" is not registered, and a method of this name takes \(wanted) "
                     + "argument\(wanted == 1 ? "" : "s") (one per colon), not \(arguments.count). Pass one per colon, "
-                    + "or register the function with cst_function_register (register_function)")
+                    + "or register the function with cst_function_register (register_function)", key: name)
         }
         if wanted == 0 {
             if let value = try receiver.property(name) { return value }
@@ -56,7 +56,8 @@ extension Evaluator {
         switch method {
         case .isKind, .isMember:
             guard case .text(let wanted) = right else {
-                throw predicateError("\(selector) takes the name of a class, not \(right.kind)", value: right)
+                throw predicateError(
+                    "\(selector) takes the name of a class, not \(right.kind)", key: selector, value: right)
             }
             let names = left.classNames
             return method == .isKind ? names.contains(wanted.string) : names.first == wanted.string

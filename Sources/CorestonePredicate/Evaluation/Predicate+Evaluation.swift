@@ -111,9 +111,14 @@ struct Evaluator {
         }
     }
 
+    /// For an error about the value of an expression: the entity of the object, if the expression is a key path from it.
+    func entityName(for source: Expression?) -> String? { source?.pathText == nil ? nil : object?.nameOfEntity }
+
     var variablesForHost: [String: PropertyValue] { (bindings?.all ?? [:]).mapValues(\.withOriginals) }
 }
 
-func predicateError(_ message: String, key: String? = nil, value: PropertyValue? = nil) -> CoreError {
-    CoreError(.predicate, message, key: key, value: value)
+func predicateError(
+    _ message: String, entity: String? = nil, key: String? = nil, value: PropertyValue? = nil
+) -> CoreError {
+    CoreError(.predicate, message, entity: entity, key: key, value: value)
 }

@@ -58,7 +58,7 @@ struct ArgumentReader {
     }
 
     private func refused(_ value: PropertyValue, _ sign: String, _ wanted: String, _ offset: Int) -> CoreError {
-        errors.make("\(sign) takes \(wanted), but argument \(used) is \(found(value))", at: offset)
+        errors.make("\(sign) takes \(wanted), but argument \(used) is \(found(value))", at: offset, value: value)
     }
 
     private func found(_ value: PropertyValue) -> String {

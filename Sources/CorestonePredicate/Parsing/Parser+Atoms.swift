@@ -124,7 +124,7 @@ extension Parser {
         }
         guard skip(.leftParenthesis) else { throw expected("( and the arguments of the function \(name)") }
         if Function(named: name) == nil {
-            throw errors.make(Expression.unknownFunction(name), at: start.range.lowerBound)
+            throw errors.make(Expression.unknownFunction(name), at: start.range.lowerBound, key: name)
         }
         return name
     }
@@ -133,7 +133,7 @@ extension Parser {
     private func call(_ name: String, _ arguments: [Expression], depth: Int, at start: Int) throws -> Node {
         let depth = try checked(depth + 1)
         do { return .expression(try Expression.calling(name, arguments), depth: depth) } catch let error as CoreError {
-            throw errors.make(error.message, at: start)
+            throw errors.make(error.message, at: start, key: error.key)
         }
     }
 

@@ -6,11 +6,12 @@ struct SyntaxError {
     /// What is read.
     let noun: String
 
-    func make(_ complaint: String, at offset: Int) -> CoreError {
+    func make(_ complaint: String, at offset: Int, key: String? = nil, value: PropertyValue? = nil) -> CoreError {
         let place = min(offset, source.count)
         return CoreError(
             .predicateSyntax,
-            "cannot read the \(noun) at byte \(place): \(complaint)\n  \(excerpt(around: place))", offset: place)
+            "cannot read the \(noun) at byte \(place): \(complaint)\n  \(excerpt(around: place))", key: key,
+            value: value, offset: place)
     }
 
     /// What a token looks like in a message.

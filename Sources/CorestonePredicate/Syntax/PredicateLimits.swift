@@ -41,14 +41,14 @@ struct TreeSize: Sendable {
         guard depth <= PredicateLimits.maximumDepth else {
             throw CoreError(
                 .invalidArgument,
-                "a predicate or an expression is limited to \(PredicateLimits.maximumDepth) nested operations; combine many "
-                    + "conditions in one AND or OR, and many values in one list")
+                "a predicate or an expression has more than \(PredicateLimits.maximumDepth) nested operations, which is the limit; "
+                    + "combine many conditions in one AND or OR, and many values in one list")
         }
         guard parts <= PredicateLimits.maximumParts else {
             throw CoreError(
                 .invalidArgument,
-                "a predicate or an expression is limited to \(PredicateLimits.maximumParts) parts; pass many values as one list"
-            )
+                "a predicate or an expression has more than \(PredicateLimits.maximumParts) parts, which is the limit; pass many "
+                    + "values as one list")
         }
     }
 }

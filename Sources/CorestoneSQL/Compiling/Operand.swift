@@ -52,9 +52,11 @@ extension Operand {
     var attributeName: String? { attribute.map { "\($0.entity.name).\($0.path)" } }
 
     /// The kind of an operand that is refused, behind "takes numbers".
-    var mismatch: String {
+    ///
+    /// - Parameter expression: the operand in the predicate, for one that is neither an attribute nor a constant.
+    func mismatch(_ expression: Expression? = nil) -> String {
         if let attributeName { return ", but \(attributeName) is \(kind.name)" }
-        return ", not \(kind.name)" + (constant.map { " (\($0.excerpt))" } ?? "")
+        return ", not \(kind.name)" + ((constant?.excerpt ?? expression?.format).map { " (\($0))" } ?? "")
     }
 
     /// The form of what is either of two values.

@@ -59,11 +59,12 @@ extension PredicateCompiler {
         switch operation {
         case .sum, .average:
             guard kind.isNumber else {
-                let attribute = operand.attribute
-                let name = operand.attributeName ?? keys.map(\.text).joined(separator: ".")
+                // With keys of the value, as in `uri.absoluteString`.
+                let path = ([value.attribute.path] + value.rest.map(\.text)).joined(separator: ".")
+                let entity = value.attribute.entity.name
                 throw CoreError(
-                    .predicate, "\(operation.rawValue) takes numbers, but \(name) is \(kind.name)",
-                    entity: attribute?.entity.name, key: attribute?.path)
+                    .predicate, "\(operation.rawValue) takes numbers, but \(entity).\(path) is \(kind.name)",
+                    entity: entity, key: path)
             }
             if kind == .decimal {
                 throw NotExpressible(

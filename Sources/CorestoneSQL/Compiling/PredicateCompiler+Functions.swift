@@ -15,27 +15,27 @@ extension PredicateCompiler {
         case .sum, .count, .min, .max, .average: return try statistics(function, arguments, environment)
         case .castObject: return try cast(arguments[0], to: arguments[1], environment)
         case .uppercase, .lowercase, .canonical, .length:
-            return try text(function, try operand(arguments[0], environment))
+            return try text(function, try operand(arguments[0], environment), arguments[0])
         default:
             guard function.infix != nil || ComputedFunction.call(function, []) != nil || function == .negate else {
                 throw NotExpressible("\(Expression.function(function, arguments).format) is computed in memory")
             }
             let operands = try arguments.map { try operand($0, environment) }
-            for operand in operands where !operand.kind.isNumber && operand.kind != .null {
+            for (operand, argument) in zip(operands, arguments) where !operand.kind.isNumber && operand.kind != .null {
                 let wanted = operands.count == 1 ? "a number" : "numbers"
                 throw CoreError(
-                    .predicate, "\(function.rawValue) takes \(wanted)\(operand.mismatch)",
+                    .predicate, "\(function.rawValue) takes \(wanted)\(operand.mismatch(argument))",
                     entity: operand.attribute?.entity.name, key: operand.attribute?.path, value: operand.constant)
             }
             return try arithmetic(function, operands)
         }
     }
 
-    private func text(_ function: Function, _ operand: Operand) throws -> Operand {
+    private func text(_ function: Function, _ operand: Operand, _ argument: Expression) throws -> Operand {
         if operand.kind == .null { return operand }
         guard operand.kind.isTextual else {
             throw CoreError(
-                .predicate, "\(function.rawValue) takes a string\(operand.mismatch)",
+                .predicate, "\(function.rawValue) takes a string\(operand.mismatch(argument))",
                 entity: operand.attribute?.entity.name, key: operand.attribute?.path, value: operand.constant)
         }
         return computed(function, [operand], function == .length ? .integer : .text)

@@ -87,7 +87,8 @@ extension PredicateCompiler {
                 .predicate,
                 "\(Predicate.comparison(comparison).format) cannot be evaluated: BETWEEN takes a list of two bounds, {low, high}, "
                     + "not a list of \(bounds.count)",
-                entity: value.attribute?.entity.name, key: value.attribute?.path)
+                entity: value.attribute?.entity.name, key: value.attribute?.path,
+                value: comparison.right.constantValue)
         }
         if value.kind == .null || bounds.contains(where: { $0.kind == .null }) { return .constant(false) }
         let lower = try compare(value, .greaterOrEqual, bounds[0].withoutNull, comparison)

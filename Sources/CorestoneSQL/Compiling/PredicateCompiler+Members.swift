@@ -122,7 +122,7 @@ extension PredicateCompiler {
                 !keys.contains(where: { $0.collectionOperator != nil })
             {
                 _ = try operand(try resolve(keys, scope))
-                throw singleValue(comparison, scope)
+                throw singleValue(comparison, scope, keys)
             }
             throw NotExpressible("\(comparison.left.format) is computed in memory")
         }
@@ -134,14 +134,17 @@ extension PredicateCompiler {
     }
 
     /// Names the modifiers that the parser reads as that of the comparison; in NOT IN, ANY is read as ALL.
-    private func singleValue(_ comparison: Comparison, _ scope: Scope) -> CoreError {
+    private func singleValue(_ comparison: Comparison, _ scope: Scope, _ keys: ArraySlice<KeyName>) -> CoreError {
+        let entity = scope.mapping.entity.name
+        let path = keys.map(\.text).joined(separator: ".")
+        let name = keys.isEmpty ? "\(comparison.left.format) of \(entity)" : "\(entity).\(path)"
         let isAny = comparison.modifier == .any
         let modifiers = comparison.operator == .in ? "ANY, SOME, ALL or NONE" : isAny ? "ANY, SOME or NONE" : "ALL"
         let remedy = modifiers == "ALL" ? "leave ALL out" : "leave the modifier out, or write NOT instead of NONE"
         return CoreError(
             .predicate,
-            "the left side of \(modifiers) must be a collection, but \(comparison.left.format) is a single value; \(remedy)",
-            entity: scope.mapping.entity.name, key: comparison.left.format)
+            "the left side of \(modifiers) must be a collection, but \(name) is a single value; \(remedy)",
+            entity: entity, key: keys.isEmpty ? comparison.left.format : path)
     }
 
     /// Whether a value that the collection leads to satisfies the test; through further to-many relationships too.

@@ -62,10 +62,14 @@ extension PredicateCompiler {
         guard let members = try members(before, environment) else {
             if let (scope, keys) = path(before, environment) {
                 _ = try operand(try resolve(keys, scope))
+                let entity = scope.mapping.entity.name
+                let name =
+                    keys.isEmpty
+                    ? "\(before.format) of \(entity)" : "\(entity).\(keys.map(\.text).joined(separator: "."))"
                 throw CoreError(
                     .predicate,
-                    "\(operation.rawValue) applies to a to-many relationship, but \(before.format) is a single value",
-                    entity: scope.mapping.entity.name, key: operation.rawValue)
+                    "\(operation.rawValue) applies to a to-many relationship, but \(name) is a single value",
+                    entity: entity, key: operation.rawValue)
             }
             throw NotExpressible("\(expression.format) is computed in memory")
         }

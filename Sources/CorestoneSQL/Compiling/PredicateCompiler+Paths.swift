@@ -170,7 +170,7 @@ extension PredicateCompiler {
         if attribute.type == .transformable || known.contains(key.text) { return }
         throw CoreError(
             .predicate,
-            "\(attribute.entity.name).\(attribute.path) is \(attribute.type.displayName) and has no key "
+            "\(attribute.entity.name).\(attribute.path) is of type \(attribute.type.displayName) and has no key "
                 + "\"\(key.text)\""
                 + (nearestName(to: key.text, among: known).map { "; did you mean \"\($0)\"?" } ?? ""),
             entity: attribute.entity.name, key: key.text)

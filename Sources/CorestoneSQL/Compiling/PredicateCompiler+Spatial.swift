@@ -230,21 +230,22 @@ extension PredicateCompiler {
     private func index(
         named name: Expression, over value: Expression, _ environment: Environment
     ) throws -> (index: FetchIndex, owner: Entity) {
-        guard let (path, keys) = path(value, environment), let key = keys.last, case .constant(.text(let text)) = name
+        guard let (path, keys) = path(value, environment), !keys.isEmpty, case .constant(.text(let text)) = name
         else {
             throw CoreError(
                 .predicate,
                 "indexed:by: takes a key path and the name of an index, as in indexed:by:(latitude, \"byPlace\"), not "
-                    + "\(value.format) and \(name.format)", key: "indexed:by:")
+                    + "\(value.format) and \(name.format)", entity: environment.root.mapping.entity.name,
+                key: "indexed:by:")
         }
         var compiler = self
         let joins = path.state
         defer { path.state = joins }
         guard case .attribute(let found) = try compiler.resolve(keys, path), found.rest.isEmpty else {
+            let (entity, shown) = (path.mapping.entity.name, keys.map(\.text).joined(separator: "."))
             throw CoreError(
-                .predicate,
-                "indexed:by: takes an attribute, but \(path.mapping.entity.name).\(keys.map(\.text).joined(separator: ".")) is not one",
-                entity: path.mapping.entity.name, key: key.text)
+                .predicate, "indexed:by: takes an attribute, but \(entity).\(shown) is not one", entity: entity,
+                key: shown)
         }
         let attribute = found.attribute
         let owner = keys.count == 1 ? path.mapping.entity : attribute.entity
@@ -256,7 +257,7 @@ extension PredicateCompiler {
                 .predicate,
                 "\(owner.name) has no index \"\(text.string)\" that covers \(shown)"
                     + (near ?? "; add it to the model, or leave indexed:by: out"), entity: owner.name,
-                key: attribute.path)
+                key: attribute.path, value: .text(text))
         }
         guard index.elements.contains(where: { $0.expression == nil && $0.property == attribute.path }) else {
             throw CoreError(
@@ -264,7 +265,7 @@ extension PredicateCompiler {
                 "the index \"\(index.name)\" of \(owner.name) does not cover \(shown), only "
                     + "\(index.elements.map { "\"\($0.property)\"" }.joined(separator: ", ")); name another index, or leave "
                     + "indexed:by: out",
-                entity: owner.name, key: attribute.path)
+                entity: owner.name, key: attribute.path, value: .text(text))
         }
         return (index, owner)
     }

@@ -40,14 +40,16 @@ extension PredicateCompiler {
             throw CoreError(
                 .predicate,
                 "\(Predicate.comparison(comparison).format) cannot be evaluated: \(comparison.operator.symbol) needs a collection "
-                    + "or a string\(text.mismatch)",
+                    + "or a string\(text.mismatch())",
                 entity: text.attribute?.entity.name, key: text.attribute?.path, value: text.constant)
         }
         guard part.kind.isTextual else {
             let found = (part.attributeName ?? part.constant?.excerpt).map { " (\($0))" } ?? ""
+            let failure =
+                text.attributeName.map { "cannot search \($0)" }
+                ?? "\(Predicate.comparison(comparison).format) cannot be evaluated: cannot search a string"
             throw CoreError(
-                .predicate,
-                "cannot search \(text.attributeName ?? "a string") for \(part.kind.name)\(found); pass a string instead",
+                .predicate, "\(failure) for \(part.kind.name)\(found); pass a string instead",
                 entity: text.attribute?.entity.name, key: text.attribute?.path, value: part.constant)
         }
         if let constant = part.constant?.textual {

@@ -169,7 +169,9 @@ extension WriteTransaction {
         }
         statement.bind(primaryKey, at: Int32(written.count + 1))
         do { try statement.run(purpose) } catch let error as CoreError {
-            throw explained(error, "\(entity.name) \(primaryKey)", entity) { values[Int($0.slot)].propertyValue }
+            throw explained(error, "\(entity.name)/p\(primaryKey)", entity, key: primaryKey) {
+                values[Int($0.slot)].propertyValue
+            }
         }
         try connection.requireOneChange(purpose, entity: entity.name)
         try history?.update(primaryKey, entity: entity, slots: written)

@@ -39,8 +39,7 @@ public struct AppleCheck: Sendable {
             let cause = problems.first?.text ?? "\(path) does not contain a model"
             let remedy = "; pass the model that the store was written with"
             throw CoreError(
-                .modelMismatch, code: .persistentStoreOpen, cause.hasSuffix(remedy) ? cause : cause + remedy, file: path
-            )
+                .modelMismatch, code: .persistentStoreOpen, cause.hasRemedy ? cause : cause + remedy, file: path)
         }
         try model.freeze()
         checkMetadata(contents.document.metadata)

@@ -62,10 +62,11 @@ extension Connection {
         let value: Int
         if expressionParts > 0, most < limits.valueBytes {
             (key, value) = ("memory_limit", limits.expressionBytes)
+            let share = value / 512 < Connection.leastShare ? "the least share" : "1/512"
             reason =
                 searchesInExpressions && most == mostSearched
-                ? "a value or row exceeds \(most) bytes, 1/512 of memory_limit (\(value)), because the file's schema searches text; "
-                    + "raise memory_limit if the file is trusted"
+                ? "a value or row exceeds \(most) bytes, \(share) of memory_limit (\(value) bytes), because the file's schema searches "
+                    + "text; raise memory_limit if the file is trusted"
                 : "a value or row exceeds \(most) bytes, its share of memory_limit (\(value) bytes), which is divided among the terms of "
                     + "the expressions in the file's schema (\(expressionParts)); raise memory_limit if the file is trusted"
         } else {

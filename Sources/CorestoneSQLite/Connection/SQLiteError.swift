@@ -7,7 +7,8 @@ enum SQLiteError {
     ///
     /// `purpose` completes "cannot …"; `cocoaCode` is used for failures that are SQLite's own (134180 when left out).
     static func make(
-        _ db: OpaquePointer?, code: Int32, path: String, purpose: String, cocoaCode: CocoaCode = .sqlite
+        _ db: OpaquePointer?, code: Int32, path: String, purpose: String, cocoaCode: CocoaCode = .sqlite,
+        entity: String? = nil
     ) -> CoreError {
         let extended = db.map { sqlite3_extended_errcode($0) } ?? code
         let detail = extended & 0xff == code & 0xff ? extended : code
@@ -15,11 +16,12 @@ enum SQLiteError {
             if let db, detail == extended, let message = sqlite3_errmsg(db) { String(cString: message) } else {
                 sqlite3_errstr(code).map { String(cString: $0) } ?? "unknown error"
             }
-        return make(code: detail, text: text, path: path, purpose: purpose, cocoaCode: cocoaCode)
+        return make(
+            code: detail, text: text, path: path, purpose: purpose, cocoaCode: cocoaCode, entity: entity)
     }
 
     static func make(
-        code: Int32, text: String, path: String, purpose: String, cocoaCode: CocoaCode = .sqlite
+        code: Int32, text: String, path: String, purpose: String, cocoaCode: CocoaCode = .sqlite, entity: String? = nil
     ) -> CoreError {
         let status: Status
         var cause = ""
@@ -31,7 +33,7 @@ enum SQLiteError {
                 .storeBusy, code: .persistentStoreTimeout,
                 "cannot \(purpose) because another process or connection holds the lock: \(text) (SQLite \(code)); "
                     + "try again, or raise busy_timeout_ms (busy_timeout)",
-                sqliteCode: code, file: path)
+                entity: entity, sqliteCode: code, file: path)
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
             status = .storeReadOnly
             remedy = "make the file and its folder writable, or open the store read-only"
@@ -52,14 +54,14 @@ enum SQLiteError {
             remedy = "check the disk and the file system"
         case SQLITE_INTERRUPT:
             return CoreError(
-                .cancelled, code: cocoaCode, "cannot \(purpose): cancelled by the application", sqliteCode: code,
-                file: path)
+                .cancelled, code: cocoaCode, "cannot \(purpose): cancelled by the application", entity: entity,
+                sqliteCode: code, file: path)
         case SQLITE_NOMEM:
             status = .noMemory
             remedy = "free some memory, or fetch fewer rows at a time"
         case SQLITE_TOOBIG:
             status = .invalidArgument
-            remedy = "keep values and requests below SQLite's limit of 1,000,000,000 bytes"
+            remedy = "keep values and requests within SQLite's limit of 1,000,000,000 bytes"
         case SQLITE_CONSTRAINT:
             status = .conflict
             remedy = "change the values that violate the constraint"
@@ -67,13 +69,13 @@ enum SQLiteError {
             // All statements were made for what was there when the store was opened.
             status = .storeCorrupt
             cause = ", because another program changed or truncated the open file"
-            remedy = "restore the file from a backup, or add the store again"
+            remedy = "restore the file from a backup, or remove the store from the coordinator and add it again"
         default:
             status = .internal
             remedy = "run corestone check to examine the store"
         }
         return CoreError(
-            status, code: cocoaCode, "cannot \(purpose): \(text) (SQLite \(code))\(cause); \(remedy)", sqliteCode: code,
-            file: path)
+            status, code: cocoaCode, "cannot \(purpose): \(text) (SQLite \(code))\(cause); \(remedy)", entity: entity,
+            sqliteCode: code, file: path)
     }
 }

@@ -14,7 +14,7 @@ struct HistoryConversion {
     let connection: Connection
 
     private static let associations = "\(ConvertedStore.alias).\(ConvertedStore.associations)"
-    /// `FORMER`, `FORMERKEY`: an object that has changes. `WANTED`, `WANTEDKEY`: what became of it.
+    /// `FORMER`, `FORMERKEY`: an object that has changes. `WANTED`, `WANTEDKEY`: one that it became.
     private static let keys = "temp.CST_KEY"
     /// Objects that have changes.
     private static let changed = "temp.CST_CHANGED"
@@ -53,7 +53,8 @@ struct HistoryConversion {
         guard try !connection.finds(query, purpose: purpose) else { return }
         throw CoreError(
             .internal, code: .migration,
-            "cannot \(purpose): the converted content does not list what became of the objects", file: connection.path)
+            "cannot \(purpose): the converted content has no table \(ConvertedStore.associations), by which the history is translated",
+            file: connection.path)
     }
 
     private func createTables() throws {
@@ -79,7 +80,7 @@ struct HistoryConversion {
 
     // MARK: - Objects
 
-    /// Lists the objects that have changes, and what became of them.
+    /// Lists the objects that have changes, and those that they became.
     private func findObjects() throws {
         let entry = try connection.prepare("INSERT INTO \(HistoryConversion.names) VALUES (?, ?, ?)", purpose)
         for name in Set(former.model.entities.map(\.name) + wanted.model.entities.map(\.name)) {
@@ -131,7 +132,8 @@ struct HistoryConversion {
     /// The entity to which most objects of each former one were mapped; of several the one whose properties come first.
     private func destinations() throws -> [Pair] {
         let statement = try connection.prepare(
-            "SELECT SOURCE_ENTITY, ENTITY, count(*) FROM \(HistoryConversion.associations) GROUP BY 1, 2 ORDER BY 1, 2", purpose)
+            "SELECT SOURCE_ENTITY, ENTITY, count(*) FROM \(HistoryConversion.associations) GROUP BY 1, 2 ORDER BY 1, 2",
+            purpose)
         var counts: [String: [String: Int64]] = [:]
         while try statement.step(purpose) {
             guard let source = statement.text(0), let destination = statement.text(1) else { continue }
@@ -237,7 +239,8 @@ struct HistoryConversion {
     private func translateChanges(_ pairs: [Pair]) throws {
         let origins = pairs.map { pair -> (pair: Pair, places: [Int?]) in
             let sources = Dictionary(
-                copies(pair).map { (ObjectIdentifier($0.destination), $0.source) }, uniquingKeysWith: { first, _ in first })
+                copies(pair).map { (ObjectIdentifier($0.destination), $0.source) },
+                uniquingKeysWith: { first, _ in first })
             let places = HistoryMigration.origins(from: pair.former, to: pair.wanted) { sources[ObjectIdentifier($0)] }
             return (pair, places)
         }
@@ -261,7 +264,8 @@ struct HistoryConversion {
     private func removeRepetitions() throws {
         let merged = "SELECT 1 FROM \(HistoryConversion.keys) GROUP BY WANTED, WANTEDKEY HAVING count(*) > 1 LIMIT 1"
         guard try connection.finds(merged, purpose: purpose) else { return }
-        let columns = ["ZTRANSACTIONID", "ZENTITY", "ZENTITYPK", "ZCHANGETYPE"] + (design.hasColumns ? ["ZCOLUMNS"] : [])
+        let columns =
+            ["ZTRANSACTIONID", "ZENTITY", "ZENTITYPK", "ZCHANGETYPE"] + (design.hasColumns ? ["ZCOLUMNS"] : [])
         try execute(
             "DELETE FROM \(HistoryConversion.changes) WHERE rowid NOT IN (SELECT min(rowid) FROM \(HistoryConversion.changes) "
                 + "GROUP BY \(columns.joined(separator: ", ")))")

@@ -146,15 +146,15 @@ struct MigrationChecks {
                         + "\(MigrationFunctions.conversion)(\(column), \(from.rawValue), \(to.rawValue)) IS NULL "
                         + "LIMIT \(MigrationChecks.mostDetails)", purpose)
                 while try statement.step(purpose) {
-                    let text = statement.text(1) ?? ""
+                    let (key, text) = (statement.integer(0), statement.text(1) ?? "")
                     let shown = from == .string || from == .uri ? "\"\(text)\"" : text
                     failures.append(
                         CoreError(
                             .migration, code: .migration,
-                            "\(former.name).\(property.source.path) is \(from.displayName) with the value \(shown), which "
-                                + "\(to.displayName) cannot hold exactly; change the value first", entity: former.name,
-                            key: property.source.path, value: .string(text),
-                            objectURI: uri(former, statement.integer(0)), file: path))
+                            "\(former.name).\(property.source.path) has the value \(shown) (\(from.displayName)) in "
+                                + "\(former.name)/p\(key), but \(to.displayName) cannot hold it exactly; change the value first",
+                            entity: former.name,
+                            key: property.source.path, value: .string(text), objectURI: uri(former, key), file: path))
                 }
             }
         }

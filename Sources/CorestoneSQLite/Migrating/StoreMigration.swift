@@ -49,7 +49,7 @@ struct StoreMigration {
         case .mapping(let mapping):
             let plan = start.plan(mapping)
             try requireSpace(for: plan)
-            for warning in mapping.warnings {
+            for warning in mapping.warnings where !migration.isTrial {
                 DebugLog.write("CoreData: warning: migration of \(place.given): \(warning)")
             }
             remains.obsolete = try InPlaceMigration(

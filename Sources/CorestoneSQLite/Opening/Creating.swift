@@ -21,7 +21,7 @@ struct StoreCreation {
         for attribute in model.entities.flatMap(\.ownAttributes) where !attribute.isTransient {
             guard let derivation = attribute.derivation, !known.contains(ObjectIdentifier(attribute)) else { continue }
             let entity = attribute.entity.name
-            if let obstacle = attribute.derivationObstacle { throw attribute.cannotBeDerived(obstacle) }
+            if let obstacle = attribute.derivationObstacle { throw attribute.cannotBeDerived(obstacle, place.given) }
             let filter = derivation.filter.map { " with the filter \"\($0.text)\"" } ?? ""
             throw CoreError(
                 .unsupported, code: .persistentStoreOpen,
@@ -29,8 +29,7 @@ struct StoreCreation {
                     + "\"\(derivation.expression.text)\"\(filter), which stores cannot compute. Use a key path, "
                     + "to-many.@count, to-many.attribute.@sum, canonical:(), uppercase:(), lowercase:() or now(), without a "
                     + "filter and with the type of its result",
-                entity: entity,
-                key: attribute.name)
+                entity: entity, key: attribute.name, file: place.given)
         }
     }
 
@@ -204,12 +203,14 @@ extension Model {
 }
 
 extension Attribute {
-    /// - Parameter obstacle: goes on behind the derivation.
-    fileprivate func cannotBeDerived(_ obstacle: String) -> CoreError {
+    /// - Parameters:
+    ///   - obstacle: goes on behind the derivation.
+    ///   - file: the store that was to be made.
+    fileprivate func cannotBeDerived(_ obstacle: String, _ file: String? = nil) -> CoreError {
         CoreError(
             .unsupported, code: .persistentStoreOpen,
             "\(entity.name).\(name) is derived by \"\(derivation?.expression.text ?? "")\", \(obstacle)"
                 + (obstacle.hasRemedy ? "" : "; correct the derivation"),
-            entity: entity.name, key: name)
+            entity: entity.name, key: name, file: file)
     }
 }

@@ -99,10 +99,11 @@ extension ModelGaps {
         } catch let error as CoreError where error.sqliteCode & 0xff == SQLITE_CONSTRAINT {
             let keys = promise.keys.isEmpty ? [promise.key ?? ""] : promise.keys
             let names = keys.map { "\(promise.entity ?? "").\($0)" }.joined(separator: ", ")
-            let subject = keys.count == 1 ? names : "the combination of \(names)"
+            let (subject, found) =
+                keys.count == 1 ? (names, "the same value") : ("the combination of \(names)", "the same values")
             throw CoreError(
                 .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-                "cannot \(purpose): \(subject) must be unique, but several objects have the same value; change them with "
+                "cannot \(purpose): \(subject) must be unique, but several objects have \(found); change them with "
                     + "the store's own model, or open the store read-only", entity: promise.entity, key: promise.key,
                 sqliteCode: error.sqliteCode, file: connection.path)
         }

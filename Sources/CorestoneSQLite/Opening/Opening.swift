@@ -211,7 +211,10 @@ struct StoreOpening {
                 place.path, path: place.given, flags: SQLITE_OPEN_READWRITE, limits: options.limits)
             guard place.number == file else {
                 connection.close()
-                throw failure(.storeIO, "\(place.given) was replaced by another file; add the store again", place)
+                throw failure(
+                    .storeIO,
+                    "\(place.given) was replaced by another file; remove the store from the coordinator and add it again",
+                    place)
             }
             connection.waitForLocks(milliseconds: busyTimeout)
             connection.distrust()

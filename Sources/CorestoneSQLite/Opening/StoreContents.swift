@@ -56,8 +56,8 @@ struct StoreContents {
         } catch let error as CoreError {
             throw CoreError(
                 error.status, code: .persistentStoreOpen,
-                "cannot read the model in \(place.given): \(error.message)",
-                entity: error.entity, key: error.key, sqliteCode: error.sqliteCode, file: place.given)
+                "cannot read the model in \(place.given): \(error.message)", entity: error.entity, key: error.key,
+                value: error.value, sqliteCode: error.sqliteCode, file: place.given, offset: error.offset)
         }
     }
 }
@@ -157,8 +157,9 @@ extension StoreContents {
             guard number > 0 else {
                 throw CoreError(
                     .storeCorrupt, code: .persistentStoreOpen,
-                    "\(place.given) is damaged: the entity \"\(name)\" has no positive number (Z_ENT) in the table "
-                        + "Z_PRIMARYKEY; restore the store from a backup", entity: name, file: place.given)
+                    "\(place.given) is damaged: the number (Z_ENT) of the entity \"\(name)\" in the table Z_PRIMARYKEY is "
+                        + "\(number), but must be positive; restore the store from a backup", entity: name,
+                    file: place.given)
             }
             entities.append(StoredEntity(name: name, number: number, parent: statement.integer(2)))
         }
@@ -219,6 +220,8 @@ extension StoreContents {
         default:
             message = error.file == nil ? "\(place.given) is damaged: \(error.message)" : error.message
         }
-        return CoreError(status, code: .persistentStoreOpen, message, sqliteCode: error.sqliteCode, file: place.given)
+        return CoreError(
+            status, code: .persistentStoreOpen, message, entity: error.entity, key: error.key, value: error.value,
+            sqliteCode: error.sqliteCode, file: place.given, offset: error.offset)
     }
 }

@@ -98,7 +98,9 @@ extension OpenFile {
             return
         }
         guard there == identifier else {
-            let other = there.map { "another store, with the identifier \($0)" } ?? "a store without an identifier"
+            let other =
+                there.map { "another store, with the identifier \($0) instead of \(identifier)" }
+                ?? "a store without an identifier"
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
                 "\(connection.path) was replaced by \(other); remove the store from the coordinator and add it again, or revert "

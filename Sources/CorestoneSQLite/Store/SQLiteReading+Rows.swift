@@ -153,7 +153,9 @@ extension SQLiteReading {
     private func failed(_ statement: Statement, _ code: Int32, _ table: TableSchema) -> CoreError {
         let purpose = "read \(table.root.name)"
         if code & 0xff == SQLITE_TOOBIG { return statement.error(code, purpose) }
-        return SQLiteError.make(sqlite3_db_handle(statement.handle), code: code, path: store.path, purpose: purpose)
+        return SQLiteError.make(
+            sqlite3_db_handle(statement.handle), code: code, path: store.path, purpose: purpose,
+            entity: table.root.name)
     }
 
     /// - Parameter byKeys: whether certain rows were wanted, so that there are too many also if two have one key.

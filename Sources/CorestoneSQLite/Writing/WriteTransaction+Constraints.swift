@@ -6,12 +6,16 @@ import CorestoneValues
 extension WriteTransaction {
     /// A violated constraint in terms of the model: entity, attributes, values. Other errors pass unchanged.
     func explained(_ error: CoreError, _ record: Record, _ entity: Entity) -> CoreError {
-        explained(error, "\(entity.name) \(record.primaryKey)", entity) { value(of: $0, in: record, entity) }
+        explained(error, "\(entity.name)/p\(record.primaryKey)", entity, key: record.primaryKey) {
+            value(of: $0, in: record, entity)
+        }
     }
 
     /// The same for a row that `name` names.
+    ///
+    /// - Parameter key: its primary key; nil for several rows.
     func explained(
-        _ error: CoreError, _ name: String, _ entity: Entity, _ value: (Property) -> PropertyValue
+        _ error: CoreError, _ name: String, _ entity: Entity, key: Int64? = nil, _ value: (Property) -> PropertyValue
     ) -> CoreError {
         guard error.sqliteCode & 0xff == SQLITE_CONSTRAINT else { return error }
         let table = schema.table(of: entity)
@@ -22,7 +26,9 @@ extension WriteTransaction {
             return CoreError(
                 .conflict, code: .persistentStoreSave,
                 "cannot save \(name), which violates a constraint of the store: \(error.message)",
-                entity: entity.name, sqliteCode: error.sqliteCode, file: path)
+                entity: entity.name,
+                objectURI: key.map { ObjectID.uri(ofKey: $0, entity: entity.name, store: identifier) },
+                sqliteCode: error.sqliteCode, file: path)
         }
         return .notUnique(entity, properties, properties.map(value), in: path, sqliteCode: error.sqliteCode)
     }

@@ -117,13 +117,14 @@ extension Container {
 }
 
 extension Coordinator {
-    fileprivate func recordID(_ uri: String, entity: String? = nil, key: String? = nil) throws -> ObjectID {
+    fileprivate func recordID(_ uri: String, of object: ManagedObject? = nil, key: String? = nil) throws -> ObjectID {
         if let id = try? objectID(forURI: uri) { return id }
+        let entity = object?.entity.name
         let subject = entity.map { "\($0).\(key ?? "") cannot refer to \"\(uri)\", which" } ?? "\"\(uri)\""
         throw CoreError(
             .invalidArgument,
             "\(subject) is not the URI of an object in an open store; use the @id of a record",
-            entity: entity, key: key, value: .string(uri))
+            entity: entity, key: key, value: .string(uri), objectURI: object?.objectID.uri)
     }
 }
 
@@ -143,7 +144,8 @@ private struct RecordWork {
         if let id = record[Container.idKey], !id.isNull {
             throw CoreError(
                 .invalidArgument,
-                "cannot insert a record of \(asked.name) that has an @id; call cst_container_update (update), or leave out the @id",
+                "cannot insert a record of \(asked.name) that has the @id \(id.excerpt); call cst_container_update (update), or "
+                    + "leave out the @id",
                 entity: asked.name, key: Container.idKey, value: id)
         }
         let object = try context.insert(try entity(of: record, asked))
@@ -189,7 +191,9 @@ private struct RecordWork {
                 {
                     throw CoreError(
                         error.status, error.message, domain: error.domain, customCode: error.code, entity: entity.name,
-                        key: error.key ?? key, value: value)
+                        key: error.key ?? key, value: value, predicate: error.predicate,
+                        objectURI: error.objectURI ?? object.objectID.uri, children: error.children,
+                        payload: error.payload)
                 }
             case let relationship as Relationship:
                 try set(relationship, of: object, to: value, depth)
@@ -198,7 +202,7 @@ private struct RecordWork {
                 throw CoreError(
                     .invalidArgument,
                     "\(entity.name).\(key) is a fetched property and cannot be set; leave it out of the record",
-                    entity: entity.name, key: key, value: value)
+                    entity: entity.name, key: key, value: value, objectURI: object.objectID.uri)
             }
         }
     }
@@ -271,7 +275,7 @@ private struct RecordWork {
 
     private func existing(_ uri: String, _ relationship: Relationship, of object: ManagedObject) throws -> ManagedObject
     {
-        let id = try context.coordinator.recordID(uri, entity: object.entity.name, key: relationship.name)
+        let id = try context.coordinator.recordID(uri, of: object, key: relationship.name)
         do { return try context.existingObject(with: id) } catch let error as CoreError
             where error.status == .objectGone
         {
@@ -279,7 +283,8 @@ private struct RecordWork {
                 .invalidArgument,
                 "\(object.entity.name).\(relationship.name) cannot refer to \"\(uri)\", which does not exist: its row was deleted "
                     + "or never saved; use the @id of an existing record",
-                entity: object.entity.name, key: relationship.name, value: .string(uri))
+                entity: object.entity.name, key: relationship.name, value: .string(uri),
+                objectURI: object.objectID.uri)
         }
     }
 
@@ -289,7 +294,7 @@ private struct RecordWork {
         CoreError(
             .typeMismatch,
             "\(object.entity.name).\(relationship.name) takes \(wanted) of \(relationship.destination.name), not \(value.kindPhrase)",
-            entity: object.entity.name, key: relationship.name, value: value)
+            entity: object.entity.name, key: relationship.name, value: value, objectURI: object.objectID.uri)
     }
 
     /// Saves, and gives the records of objects. What cannot be read any more after the save, which has succeeded, is as it was before

@@ -166,8 +166,8 @@ public final class Container: Sendable {
         if let first = failures.first {
             throw CoreError(
                 first.status, code: .persistentStoreOpen,
-                "\(failures.count) of \(storeDescriptions.count) stores of the container \"\(name)\" could not be opened; the "
-                    + "details list each error",
+                "cannot open \(failures.count) of \(storeDescriptions.count) stores of the container \"\(name)\"; the details "
+                    + "list each error",
                 children: failures, file: first.file)
         }
     }

@@ -146,7 +146,8 @@ public final class Document: @unchecked Sendable {
         if type == .inMemory {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreInvalidType,
-                "a document needs a file, but a store of type InMemory does not have one; use SQLite, XML or Binary")
+                "a document needs a file, but a store of type InMemory does not have one; use SQLite, XML or Binary",
+                value: .string(type.rawValue))
         }
     }
 

@@ -76,7 +76,7 @@ extension StoreTypes {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
                 "\(path) cannot be opened with the custom option \"\(name)\", which \(type.rawValue) stores do not accept; "
-                    + "leave it out, or open a custom store", key: name, file: path)
+                    + "leave it out, or open a custom store", key: name, value: options.hostOptions[name], file: path)
         }
         var warnings = try ForeignOptions.warnings(options.foreignOptions, path: path)
         if type != .sqlite {

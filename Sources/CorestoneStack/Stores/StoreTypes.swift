@@ -36,7 +36,7 @@ public enum StoreTypes {
         guard !name.isEmpty, !name.utf8.contains(0) else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreInvalidType,
-                "the name of a store type must not be empty or contain a NUL character",
+                "the store type name \"\(name)\" must not be empty or contain a NUL character",
                 value: .string(name))
         }
         try registered.withLock { kinds in

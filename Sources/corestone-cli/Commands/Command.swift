@@ -23,7 +23,7 @@ extension Command {
 /// How the tool ends; the same for every command.
 enum ExitCode: Int32 {
     case done = 0
-    /// `check` or `model lint` found problems, `model diff`, `history diff` or `convert --check` differences, `load` lines that it
+    /// `check`, `model lint` and other checks found problems, `model diff`, `history diff` or `convert --check` differences, `load` lines that it
     /// left out; or a person did not confirm `destroy`.
     case problems = 1
     /// The command line asks for what does not exist: a command, an option, an entity, a key, a predicate.
@@ -41,8 +41,9 @@ enum ExitCode: Int32 {
     static let help = """
         Exit codes
           0   success; also if the reader of a pipe closed it early
-          1   check or model lint found problems, model diff, history diff or convert --check found
-              differences, load skipped lines, or destroy was not confirmed
+          1   check, model lint, model check-migration or model freeze --check found problems, model diff,
+              history diff or convert --check found differences, load skipped lines, or destroy was not
+              confirmed
           2   wrong usage: an unknown command, option, entity or key, or a predicate that cannot be parsed
           3   the store, the model or a value in it cannot be opened or read, or output cannot be written
         """

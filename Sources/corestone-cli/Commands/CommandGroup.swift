@@ -15,7 +15,7 @@ struct CommandGroup: Sendable {
         let help = "\(Tool.name) \(name) --help"
         if word.hasPrefix("-") { throw UsageError("\(name) does not have an option \"\(word)\"; see \(help)") }
         let hint = nearestName(to: word, among: names).map { "; did you mean \"\(name) \($0)\"?" }
-        throw UsageError("there is no command \"\(name) \(word)\"\(hint ?? "; see \(help)")")
+        throw UsageError("\"\(name) \(word)\" is not a command\(hint ?? "; see \(help)")")
     }
 
     var help: String {

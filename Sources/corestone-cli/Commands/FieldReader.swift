@@ -65,6 +65,7 @@ final class FieldReader {
             first?.status ?? .storeCorrupt,
             "cannot read some values of \(names.joined(separator: ", ")), which are null in JSON and empty in other formats"
                 + reason,
-            file: first?.file ?? stores.first?.path)
+            entity: first?.entity ?? misfits.first?.entity.name, key: first?.key ?? misfits.first?.path,
+            value: first?.value, objectURI: first?.objectURI, file: first?.file ?? stores.first?.path)
     }
 }

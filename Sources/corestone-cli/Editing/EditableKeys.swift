@@ -233,7 +233,7 @@ extension FetchRequestTemplate {
         for assignment in assignments {
             let names = FetchRequestTemplate.keys.map(\.name)
             guard let key = FetchRequestTemplate.keys.first(where: { $0.name == assignment.key }) else {
-                let hint = nearestName(to: assignment.key, among: names).map { "; did you mean \($0)?" }
+                let hint = nearestName(to: assignment.key, among: names).map { "; did you mean \"\($0)\"?" }
                 throw UsageError(
                     "\"\(assignment.key)\" is not a key of a fetch request"
                         + (hint ?? "; use one of \(names.joined(separator: ", "))"))

@@ -213,7 +213,7 @@ struct EditableKey<Subject>: Sendable {
     static func apply(_ assignments: [Assignment], to subject: Subject, _ keys: [EditableKey], of what: String) throws {
         for assignment in assignments {
             guard let key = keys.first(where: { $0.name == assignment.key }) else {
-                let hint = nearestName(to: assignment.key, among: keys.map(\.name)).map { "; did you mean \($0)?" }
+                let hint = nearestName(to: assignment.key, among: keys.map(\.name)).map { "; did you mean \"\($0)\"?" }
                 throw UsageError(
                     "\"\(assignment.key)\" is not a key of \(what)"
                         + (hint ?? "; use one of \(keys.map(\.name).joined(separator: ", "))"))

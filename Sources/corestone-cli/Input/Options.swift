@@ -74,7 +74,7 @@ extension Manual {
             throw failure("\(command) does not have an option \"\(parts[0])\"\(hint)")
         }
         guard let wanted = option.value else {
-            guard parts.count == 1 else { throw failure("\(parts[0]) does not take a value") }
+            guard parts.count == 1 else { throw failure("\(parts[0]) does not take a value, but has \"\(parts[1])\"") }
             return (option, "")
         }
         if parts.count == 2 { return (option, String(parts[1])) }

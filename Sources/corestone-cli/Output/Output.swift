@@ -100,10 +100,11 @@ final class Output {
                 } else if errno == EPIPE {
                     throw ReaderLeft()
                 } else if errno != EINTR {
+                    let code = errno
+                    let target = [ENOSPC, EDQUOT].contains(code) ? "a file on a disk with free space" : "a file"
                     throw CoreError(
                         .storeIO,
-                        "cannot write to standard output: \(String(cString: strerror(errno))); redirect it to a file on a "
-                            + "disk with free space")
+                        "cannot write to standard output: \(String(cString: strerror(code))); redirect it to \(target)")
                 }
             }
         }

@@ -36,7 +36,7 @@ final class ByteSource {
         var facts = stat()
         guard fstat(descriptor, &facts) == 0 else { throw ByteSource.failure(name) }
         guard facts.st_mode & S_IFMT != S_IFDIR else {
-            throw CoreError(.storeIO, "\(name) is a folder; pass the files in it", file: path)
+            throw CoreError(.storeIO, "\(name) is a folder; pass the files in it", file: path == "-" ? nil : path)
         }
         size = facts.st_mode & S_IFMT == S_IFREG ? Int(facts.st_size) : 0
     }
@@ -106,6 +106,7 @@ final class ByteSource {
         let reason = String(cString: strerror(errno))
         let remedy =
             path == standardInput ? "redirect a file to it, or pass FILE" : "check the path and its permissions"
-        return CoreError(.storeIO, "cannot read \(path): \(reason); \(remedy)", file: path)
+        return CoreError(
+            .storeIO, "cannot read \(path): \(reason); \(remedy)", file: path == standardInput ? nil : path)
     }
 }

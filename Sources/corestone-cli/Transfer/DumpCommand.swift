@@ -112,6 +112,7 @@ struct DumpCommand: Command {
                     + (error.message.hasRemedy ? ", or " : "; ")
                     + (needsEntity ? "dump one entity at a time without --output" : "omit --output")
                     + " to print the dump anyway",
+                entity: error.entity, key: error.key, value: error.value, objectURI: error.objectURI,
                 file: error.file)
         }
         // A dump with holes takes the place of no other one.

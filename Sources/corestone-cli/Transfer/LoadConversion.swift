@@ -69,7 +69,7 @@ extension CoreError {
     var lineMessage: String {
         var words = message
         if let value, let text = value.plainText {
-            let short = text.count > 60 ? String(text.prefix(59)) + "…" : text
+            let short = LineText.short(text)
             if !words.utf8.elementsEqual(short.utf8), !LineText.contains(words, short) {
                 words += " (the value is \"\(short)\")"
             }
@@ -83,6 +83,9 @@ extension CoreError {
 }
 
 enum LineText {
+    /// The beginning of a text that is long.
+    static func short(_ text: String) -> String { text.count > 60 ? String(text.prefix(59)) + "…" : text }
+
     static func contains(_ text: String, _ part: String) -> Bool {
         let (bytes, wanted) = (Array(text.utf8), Array(part.utf8))
         guard !wanted.isEmpty, wanted.count <= bytes.count else { return wanted.isEmpty }

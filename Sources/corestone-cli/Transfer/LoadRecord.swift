@@ -20,8 +20,16 @@ enum LoadField {
     /// The beginning of the value, for error messages.
     var excerpt: String {
         switch self {
-        case .value(let value): value.excerpt
+        // As the file has it: `true`, not the `1` of predicates.
+        case .value(let value): LineText.short(JSON(value).line)
         case .text(let text): PropertyValue.string(text ?? "").excerpt
+        }
+    }
+
+    var content: PropertyValue {
+        switch self {
+        case .value(let value): value
+        case .text(let text): text.map { .string($0) } ?? .null
         }
     }
 

@@ -56,7 +56,7 @@ extension Loader {
                 "\(relationship.entity.name).\(relationship.name) takes "
                     + (relationship.isToMany ? "a list of object names (@id)" : "the name of one object (@id)")
                     + ", not \(field.excerpt)",
-                entity: relationship.entity.name, key: relationship.name)
+                entity: relationship.entity.name, key: relationship.name, value: field.content)
         }
         let found = try names.compactMap { try object(named: $0) }
         try check(found, relationship, names)
@@ -73,7 +73,7 @@ extension Loader {
             .typeMismatch,
             "\(relationship.entity.name).\(relationship.name) takes objects of \(relationship.destination.name), not of "
                 + "\(members[other].objectID.entity.name)\(label)",
-            entity: relationship.entity.name, key: relationship.name)
+            entity: relationship.entity.name, key: relationship.name, objectURI: members[other].objectID.uri)
     }
 
     // MARK: Setting
@@ -141,12 +141,12 @@ extension Loader {
             throw CoreError(
                 .invalidArgument,
                 "\(relationship.entity.name).\(relationship.name): \(found.isEmpty ? "no" : "more than one") object has the "
-                    + "value \"\(value.plainText ?? "")\" for \(relationship.destination.name).\(attribute.name); "
+                    + "value \"\(LineText.short(value.plainText ?? ""))\" for \(relationship.destination.name).\(attribute.name); "
                     + (found.isEmpty
                         ? "load the object first, or correct the value"
                         : "name the object in the field \"\(relationship.name)\" by its @id or URI"),
                 entity: relationship.entity.name,
-                key: relationship.name)
+                key: relationship.name, value: value)
         }
         return found[0]
     }

@@ -84,13 +84,15 @@ extension Loader {
             guard let object = try known ?? stored(key), try has(key, object) else { continue }
             let found = object.objectID.entity
             guard found.isKind(of: entity) else {
-                let taken = zip(key.names, key.values).map { "\(entity.name).\($0) (\"\($1.plainText ?? "")\")" }
+                let taken = zip(key.names, key.values).map {
+                    "\(entity.name).\($0) (\"\(LineText.short($1.plainText ?? ""))\")"
+                }
                 throw CoreError(
                     .typeMismatch,
                     "the unique \(taken.count == 1 ? "value" : "values") of \(taken.joined(separator: " and ")) "
                         + "\(taken.count == 1 ? "belongs" : "belong") to an object of \(found.name), not of \(entity.name); "
                         + "use the entity \(found.name), or change the value",
-                    entity: entity.name, key: key.names[0])
+                    entity: entity.name, key: key.names[0], value: key.values[0], objectURI: object.objectID.uri)
             }
             return object
         }

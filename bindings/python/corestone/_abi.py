@@ -57,7 +57,9 @@ def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
         except AttributeError:
             raise LibraryNotFoundError(
                 f"the library {find_library()} does not have the function {name}, so it is not Corestone or is "
-                "older than this package. Build or install the Corestone library of the same version"
+                "older than this package. Build or install the Corestone library of the same version",
+                name="corestone",
+                path=find_library(),
             ) from None
         function.restype = result
         function.argtypes = parameters
@@ -70,7 +72,9 @@ def _checked_version(library: ctypes.CDLL) -> ctypes.CDLL:
     if major.value != VERSION[0] or minor.value < VERSION[1]:
         raise LibraryNotFoundError(
             f"the library {find_library()} has version {major.value}.{minor.value}.{patch.value}; install version "
-            f"{VERSION[0]}.{VERSION[1]} or a later {VERSION[0]}.x, which this package requires"
+            f"{VERSION[0]}.{VERSION[1]} or a later {VERSION[0]}.x, which this package requires",
+            name="corestone",
+            path=find_library(),
         )
     return library
 
@@ -100,10 +104,11 @@ def utf8(value: str) -> bytes:
         start = value[:40].encode(errors="backslashreplace").decode()
         raise InvalidUTF8Error(
             f'the string "{start}" has an unpaired surrogate at index {failure.start}, which UTF-8 cannot encode; '
-            "remove it"
+            "remove it",
+            value=value,
         ) from None
     except (AttributeError, TypeError):
-        raise TypeMismatchError(f"{value!r:.80} is of type {type(value).__name__}; pass a str") from None
+        raise TypeMismatchError(f"{value!r:.80} is of type {type(value).__name__}; pass a str", value=value) from None
 
 
 def text(value: str) -> InputString:

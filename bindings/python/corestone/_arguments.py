@@ -37,7 +37,7 @@ def whole(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeMismatchError(f"{name} must be an integer, not {shown(value)}", key=name) from None
+        raise TypeMismatchError(f"{name} must be an integer, not {shown(value)}", key=name, value=value) from None
     if number > most or number < -MOST - 1:
         raise NumberRangeError(f"{name} must be {least} to {most}, not {number}", key=name, value=number)
     if number < least:
@@ -48,7 +48,9 @@ def whole(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
 def milliseconds(seconds: Any, name: str) -> int:
     """Returns the milliseconds of a duration in seconds."""
     if not isinstance(seconds, (int, float)) or math.isnan(seconds):
-        raise TypeMismatchError(f"{name} must be a number of seconds (int or float), not {shown(seconds)}", key=name)
+        raise TypeMismatchError(
+            f"{name} must be a number of seconds (int or float), not {shown(seconds)}", key=name, value=seconds
+        )
     if seconds < 0:
         raise InvalidArgumentError(f"{name} must be at least 0 seconds, not {seconds}", key=name, value=seconds)
     if seconds * 1000 > MOST_SMALL:
@@ -61,14 +63,14 @@ def flag(value: Any, name: str) -> bool:
     """Returns True or False, also for a number that stands for it."""
     if isinstance(value, int):
         return bool(value)
-    raise TypeMismatchError(f"{name} must be True or False, not {shown(value)}", key=name)
+    raise TypeMismatchError(f"{name} must be True or False, not {shown(value)}", key=name, value=value)
 
 
 def one_of(kind: Any, value: Any, name: str) -> Any:
     """Returns the object if it is of one of the package's classes."""
     if isinstance(value, kind):
         return value
-    raise TypeMismatchError(f"{name} must be of type {kind.__name__}, not {shown(value)}", key=name)
+    raise TypeMismatchError(f"{name} must be of type {kind.__name__}, not {shown(value)}", key=name, value=value)
 
 
 def choice(
@@ -78,7 +80,7 @@ def choice(
     words = tuple(choices)
     if isinstance(value, str) and value in words:
         return value
-    raise kind(f"{name} must be {quoted(words)}, not {shown(value)}", key=name)
+    raise kind(f"{name} must be {quoted(words)}, not {shown(value)}", key=name, value=value)
 
 
 def quoted(words: Iterable[str]) -> str:
@@ -92,14 +94,14 @@ def elements(value: Any, name: str, what: str) -> Iterator[Any]:
     try:
         return iter(value)
     except TypeError:
-        raise TypeMismatchError(f"{name} must be {what}, not {shown(value)}", key=name) from None
+        raise TypeMismatchError(f"{name} must be {what}, not {shown(value)}", key=name, value=value) from None
 
 
 def function(value: Any, name: str) -> Callable[..., Any]:
     """Returns the value if it is callable."""
     if callable(value):
         return value  # type: ignore[no-any-return]
-    raise TypeMismatchError(f"{name} must be a function, not {shown(value)}", key=name)
+    raise TypeMismatchError(f"{name} must be a function, not {shown(value)}", key=name, value=value)
 
 
 def handles(values: Sequence[Any], kind: type[Any], name: str) -> tuple[int, Any]:

@@ -163,6 +163,7 @@ def columns_of(
                 f"cannot insert {entity}: row 0 is {shown(given[0])}, not a dictionary; pass dictionaries, or pass "
                 "tuples and columns=[...]",
                 entity=entity,
+                value=given[0],
             )
         names = list(given[0])
         for place, row in enumerate(given):
@@ -171,13 +172,15 @@ def columns_of(
                     f"cannot insert {entity}: row {place} is {shown(row)}, not a dictionary like row 0; pass a "
                     "dictionary for every row",
                     entity=entity,
+                    value=row,
                 )
             if len(row) != len(names) or any(name not in row for name in names):
-                keys = ", ".join(map(shown, names)) or "no keys"
+                keys, others = (", ".join(map(shown, each)) or "none" for each in (row, names))
                 raise InvalidArgumentError(
-                    f"cannot insert {entity}: row {place} does not have the same keys as row 0 ({keys}). Pass the same "
+                    f"cannot insert {entity}: row {place} has other keys ({keys}) than row 0 ({others}). Pass the same "
                     "keys in every row, with None for a missing value",
                     entity=entity,
+                    value=row,
                 )
         return list(names), [tuple(row[name] for row in given) for name in names], len(given)
     for place, row in enumerate(given):
@@ -186,5 +189,6 @@ def columns_of(
                 f"cannot insert {entity}: row {place} has {plural(len(row), 'value')} for "
                 f"{plural(len(names), 'column')}; pass one value for each column",
                 entity=entity,
+                value=row,
             )
     return list(names), list(zip(*given)), len(given)

@@ -40,7 +40,9 @@ def _words(view: memoryview, at: int, count: int, form: Literal["Q", "q", "d"] =
     return list(view[at : at + 8 * count].cast(form))
 
 
-def unpack(data: memoryview, is_strict: bool = False, first: int = 0) -> list[tuple[int, list[bool] | None, list[Any]]]:
+def unpack(
+    data: memoryview, is_strict: bool = False, first: int = 0, entity: str | None = None
+) -> list[tuple[int, list[bool] | None, list[Any]]]:
     """Returns the columns of a packed buffer: form, null flags (None if no row is null) and values.
 
     Rows whose objects were deleted since are an error if `is_strict`, otherwise null.
@@ -54,7 +56,9 @@ def unpack(data: memoryview, is_strict: bool = False, first: int = 0) -> list[tu
         nulls = data[at : at + rows].tobytes()
         if is_strict and _DELETED in nulls:
             place = first + nulls.index(_DELETED)
-            raise ObjectGoneError(f"the object at index {place} was deleted after the fetch; fetch again")
+            raise ObjectGoneError(
+                f"the object at index {place} was deleted after the fetch; fetch again", entity=entity
+            )
         at += _padded(rows)
         column: list[Any]
         if form in (INTEGERS, DOUBLES, KEYS):
@@ -110,17 +114,17 @@ def read_columns(
     """Returns the values of several attributes of `count` rows from `first`, a list for each attribute."""
     whole: list[list[Any]] = [[] for _ in descriptions]
     keys = (ctypes.c_uint32 * len(descriptions))(*[description.key for description in descriptions])
+    entity = results._entity.name if results._entity is not None else None
     buffer = _abi.Buffer()
     try:
         for start in range(first, first + count, CHUNK):
             size = min(CHUNK, first + count - start)
             call(lib.cst_results_copy_columns, results._handle, start, size, len(keys), keys, byref(buffer))
             data = memoryview((ctypes.c_char * buffer.size).from_address(buffer.data)).cast("B")
-            for into, description, packed in zip(whole, descriptions, unpack(data, is_strict, start)):
+            for into, description, packed in zip(whole, descriptions, unpack(data, is_strict, start, entity)):
                 try:
                     into.extend(_finish(description, *packed))
                 except CorestoneError as error:
-                    entity = results._entity.name if results._entity is not None else None
                     raise located(error, entity, description.path, None) from None
             data.release()
     finally:

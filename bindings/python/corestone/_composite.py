@@ -53,6 +53,7 @@ def decompose(description: PropertyDescription, value: Any, entity: str) -> Iter
                 f'{entity}.{description.path} does not have an element "{name}"{nearest(str(name), known)}',
                 entity=entity,
                 key=f"{description.path}.{name}",
+                value=(value or {})[name],
             )
     for name, element in known.items():
         yield from decompose(element, (value or {}).get(name), entity)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from . import _abi, log
 from ._abi import lib
-from ._arguments import choice, shown
+from ._arguments import choice
 from ._call import call
-from .errors import CorestoneError, InvalidArgumentError, UnsavedChangesError
+from .errors import CorestoneError, UnsavedChangesError
 
 if TYPE_CHECKING:
     from .context import Context
@@ -154,9 +154,7 @@ class ContextOwner:
 
     def _child(self, parent: Context, queue: str, unsaved: Policy | None) -> Context:
         """Creates a child of one of the contexts, for Context.child."""
-        if queue not in QUEUES:
-            raise InvalidArgumentError(f'queue must be "caller", "private" or "main", not {shown(queue)}', key="queue")
-        return self._context(QUEUES[queue], parent, unsaved)
+        return self._context(QUEUES[choice(queue, "queue", QUEUES)], parent, unsaved)
 
     def _close_contexts(self) -> None:
         for context in list(self._contexts):

@@ -35,6 +35,9 @@ ATTRIBUTE_TYPES: dict[str, AttributeType] = {
     "objectid": AttributeType.OBJECT_ID,
 }
 
+# One name for each type, for messages.
+_TYPE_NAMES = sorted({kind: name for name, kind in reversed(ATTRIBUTE_TYPES.items())}.values())
+
 DELETE_RULES: dict[str, DeleteRule] = {
     "noaction": DeleteRule.NO_ACTION,
     "nullify": DeleteRule.NULLIFY,
@@ -52,23 +55,34 @@ def _place(entity: str | None, key: str | None) -> str:
     return f"{entity}.{key}: " if entity is not None else ""
 
 
-def attribute_type(name: str | int, entity: str | None = None, key: str | None = None) -> AttributeType:
-    """Returns the attribute type of a name such as "string", "int32" or "Integer 32"."""
+def attribute_type(
+    name: str | int, entity: str | None = None, key: str | None = None, place: str | None = None
+) -> AttributeType:
+    """Returns the attribute type of a name such as "string", "int32" or "Integer 32".
+
+    `place` is the beginning of the message for something else than a property.
+    """
+    begin = _place(entity, key) if place is None else f"{place}: "
     if isinstance(name, int):
         try:
             return AttributeType(name)
         except ValueError:
             raise ModelError(
-                f"{_place(entity, key)}{name} is not an attribute type; use a member of corestone.AttributeType",
+                f"{begin}{name} is not an attribute type; use a member of corestone.AttributeType",
                 entity=entity,
                 key=key,
+                value=name,
             ) from None
     known = ATTRIBUTE_TYPES.get(_folded(name)) if isinstance(name, str) else None
     if known is None:
+        from .property import nearest
+
+        near = nearest(name, ATTRIBUTE_TYPES) if isinstance(name, str) else ""
         raise ModelError(
-            f"{_place(entity, key)}{shown(name)} is not an attribute type; use {quoted(sorted(ATTRIBUTE_TYPES))}",
+            f"{begin}{shown(name)} is not an attribute type{near or f'; use {quoted(_TYPE_NAMES)}'}",
             entity=entity,
             key=key,
+            value=name,
         )
     return known
 
@@ -83,6 +97,7 @@ def delete_rule(name: str | int, entity: str | None = None, key: str | None = No
                 f"{_place(entity, key)}{name} is not a delete rule; use a member of corestone.DeleteRule",
                 entity=entity,
                 key=key,
+                value=name,
             ) from None
     known = DELETE_RULES.get(_folded(name)) if isinstance(name, str) else None
     if known is None:
@@ -90,5 +105,6 @@ def delete_rule(name: str | int, entity: str | None = None, key: str | None = No
             f'{_place(entity, key)}{shown(name)} is not a delete rule; use "nullify", "cascade", "deny" or "no-action"',
             entity=entity,
             key=key,
+            value=name,
         )
     return known

@@ -132,18 +132,19 @@ class EntityEditing:
                 f'the index "{name}" of {self.name}: kind must be "binary" or "rtree", not {shown(kind)}',
                 entity=self.name,
                 key=name,
+                value=kind,
             )
         condition = Predicate(where) if isinstance(where, str) else where
-        listed = [self._element(element, _abi.INDEX_RTREE if kind == "rtree" else 0) for element in elements]
+        listed = [self._element(name, element, _abi.INDEX_RTREE if kind == "rtree" else 0) for element in elements]
         array = (_abi.IndexElement * len(listed))(*listed)
         handle = condition._handle if condition is not None else None
         call(lib.cst_entity_add_fetch_index, self._handle, text(name), len(listed), array, handle)
         return self._itself()
 
-    @staticmethod
-    def _element(element: str | tuple[str, str | AttributeType], flags: int) -> _abi.IndexElement:
+    def _element(self, index: str, element: str | tuple[str, str | AttributeType], flags: int) -> _abi.IndexElement:
         if isinstance(element, tuple):
-            return _abi.IndexElement(_abi.null_text(), text(element[0]), int(attribute_type(element[1])), flags)
+            kind = attribute_type(element[1], self.name, index, f'the index "{index}" of {self.name}')
+            return _abi.IndexElement(_abi.null_text(), text(element[0]), int(kind), flags)
         if element.startswith("-"):
             flags |= _abi.INDEX_DESCENDING
         return _abi.IndexElement(text(element.lstrip("+-")), _abi.null_text(), 0, flags)
@@ -190,8 +191,11 @@ class EntityEditing:
         elif function is not None:
             add_validator(self._handle, which, function)
         else:
-            place = f"{self.name}.{which}" if isinstance(which, str) else self.name
-            raise ModelError(f"the validator of {place} is None; pass a function", entity=self.name, key=which)
+            key, given = (which, None) if isinstance(which, str) else (None, which)
+            place = self.name if key is None else f"{self.name}.{key}"
+            raise ModelError(
+                f"the validator of {place} is {shown(given)}; pass a function", entity=self.name, key=key, value=given
+            )
         return self._itself()
 
     def remove_index(self, name: str) -> bool:

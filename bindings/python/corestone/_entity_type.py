@@ -41,7 +41,9 @@ class EntityType(ABCMeta):
         """Returns a key for a custom class, whose properties only the model defines."""
         entity = _entity(cls)
         if name.startswith("_") or (entity is None and cls._cst_entity_name is None):
-            raise AttributeError(f'the class {cls.__name__} does not have an attribute "{name}"')
+            # Python itself looks for names that begin with an underscore.
+            near = "" if name.startswith("_") else nearest(name, [each for each in dir(cls) if each[0] != "_"])
+            raise AttributeError(f'the class {cls.__name__} does not have an attribute "{name}"{near}')
         return _key(entity, name)
 
 

@@ -72,7 +72,7 @@ def history_options(
     if isinstance(since, HistoryToken):
         given.after = since._handle
     elif since is not None:
-        given.has_after_date, given.after_date = True, _seconds(since, "since", "a HistoryToken or a datetime")
+        given.has_after_date, given.after_date = True, values.moment(since, "since", "a HistoryToken or a datetime")
     given.omits_changes = not flag(changes, "changes")
     given.subject = _SUBJECTS[choice(subject, "subject", _SUBJECTS)]
     condition = given_predicate(predicate, arguments)
@@ -86,13 +86,6 @@ def history_options(
     given.batch_size = whole(batch_size, "batch_size")
     given.kept = condition, array, keys, since  # kept alive as long as the structure
     return given
-
-
-def _seconds(date: Any, name: str, what: str) -> float:
-    values.refuse_day(date)
-    if not isinstance(date, datetime):
-        raise TypeMismatchError(f"{name} must be {what}, not {shown(date)}", key=name)
-    return values.date_to_seconds(date)
 
 
 def read_ids(coordinator: Coordinator, options: _abi.HistoryOptions) -> list[ObjectID]:
@@ -122,7 +115,7 @@ def delete_transactions(
             )
         function, arguments = lib.cst_coordinator_delete_history, (before._handle,)
     else:
-        seconds = _seconds(before, "before", "a HistoryToken, a HistoryTransaction or a datetime")
+        seconds = values.moment(before, "before", "a HistoryToken, a HistoryTransaction or a datetime")
         function, arguments = lib.cst_coordinator_delete_history_before, (seconds, *stores)
     with told(progress) as callback:
         call(function, coordinator._handle, *arguments, callback, None, byref(transactions), byref(changes))
@@ -137,12 +130,12 @@ def register_consumer(
 ) -> None:
     """Implements Coordinator.register_history_consumer."""
     if at is not None and not isinstance(at, HistoryToken):
-        raise TypeMismatchError(f"at must be a HistoryToken, not {shown(at)}", key="at")
+        raise TypeMismatchError(f"at must be a HistoryToken, not {shown(at)}", key="at", value=at)
     seconds = 0.0
     if lease is not None:
         seconds = _duration(lease, "lease")
         if seconds <= 0:
-            raise InvalidArgumentError(f"lease must be longer than 0, not {shown(lease)}", key="lease")
+            raise InvalidArgumentError(f"lease must be longer than 0 seconds, not {seconds}", key="lease", value=lease)
     call(
         lib.cst_coordinator_register_history_consumer, coordinator._handle, store._handle, text(name),
         at._handle if at is not None else None, seconds,
@@ -151,7 +144,7 @@ def register_consumer(
 
 def _duration(duration: Any, name: str) -> float:
     if not isinstance(duration, timedelta):
-        raise TypeMismatchError(f"{name} must be a timedelta, not {shown(duration)}", key=name)
+        raise TypeMismatchError(f"{name} must be a timedelta, not {shown(duration)}", key=name, value=duration)
     return duration.total_seconds()
 
 

@@ -130,14 +130,18 @@ class _Encoder:
         for depth in range(_NESTING + 2):
             if depth == _SUSPICIOUS and _holds_itself(items):
                 raise InvalidArgumentError(
-                    "a collection contains itself and cannot be passed as a value; pass a copy without the cycle"
+                    "a collection contains itself and cannot be passed as a value; pass a copy without the cycle",
+                    value=items[0] if len(items) == 1 else items,
                 )
             self._next = []
             self._add_level(level, known)
             level = self._next
             if not level:
                 return
-        raise InvalidArgumentError(f"collections are nested more than {_NESTING} levels deep; pass a flatter value")
+        raise InvalidArgumentError(
+            f"collections are nested more than {_NESTING} levels deep; pass a flatter value",
+            value=items[0] if len(items) == 1 else items,
+        )
 
     def _add_level(self, level: list[tuple[int, Sequence[Any]]], known: dict[str, tuple[int, int, int]]) -> None:
         words, member_words, note_text, wait = self.words, self.member_words, self.text_words.append, self._next.append
@@ -145,10 +149,11 @@ class _Encoder:
             if place >= 0:
                 words[place] = len(words) // 3
                 member_words.append(place)
-            if len(words) // 3 + len(members) > _CELLS:
+            total = len(words) // 3 + len(members)
+            if total > _CELLS:
                 raise InvalidArgumentError(
-                    f"the values of one call, with the elements of their collections, exceed the limit of {_CELLS}; "
-                    "pass fewer values or smaller collections"
+                    f"the values of one call, with the elements of their collections, are {total} or more, but must be "
+                    f"at most {_CELLS}; pass fewer values or smaller collections"
                 )
             for value in members:
                 kind = type(value)
@@ -226,7 +231,8 @@ class _Encoder:
             self._add_members(_ARRAY, list(value))
         elif getattr(type(value), "_cst_is_condition", False):
             raise TypeMismatchError(
-                f"{shown(value)} is a predicate and cannot be used as a value; combine predicates with &, | and ~"
+                f"{shown(value)} is a predicate and cannot be used as a value; combine predicates with &, | and ~",
+                value=value,
             )
         else:
             self._held.append(_hold(value))

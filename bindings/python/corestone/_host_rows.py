@@ -81,7 +81,7 @@ class Rows:
         cells: list[Any],
     ) -> None:
         if entity is None:
-            raise InvalidArgumentError(f"{shown(node)} has values but no entity; pass a row with an entity")
+            raise InvalidArgumentError(f"{shown(node)} has values but no entity; pass a row with an entity", value=node)
         properties, plain = entity.properties, reading_of(entity._handle, store).plain
         for name, value in node.values.items():
             if type(value) in _PLAIN and name in plain:
@@ -111,6 +111,7 @@ def _fields(
                 f"not {shown(value)}",
                 entity=entity.name,
                 key=description.name,
+                value=value,
             )
         targets = [_target(each, store, entity, description.name) for each in value]
         entities = {target.entity for target in targets}
@@ -124,6 +125,7 @@ def _fields(
                 f"not {shown(value)}",
                 entity=entity.name,
                 key=description.path,
+                value=value,
             )
         for element in description.elements:
             yield from _fields(element, (value or {}).get(element.name), entity, store)
@@ -161,7 +163,9 @@ def identity(item: Any, store: HostStore) -> tuple[Entity | None, int | None, An
         entity = item.entity
         if not isinstance(entity, Entity):
             raise TypeMismatchError(
-                f"the entity of {shown(item)} is not an Entity; create the ID with {type(store).__name__}.row_id"
+                f"the entity of {shown(item)} is {shown(entity)}, which is not an Entity; create the ID with "
+                f"{type(store).__name__}.row_id",
+                value=item,
             )
         return entity, entity._handle, _reference(item.reference, store)
     if isinstance(item, ObjectID):
@@ -175,7 +179,8 @@ def _reference(item: Any, store: HostStore) -> Reference:
         return item
     raise TypeMismatchError(
         f"{shown(item)} does not identify a row of {type(store).__name__}; use an IncrementalStoreNode, a RowID, an "
-        "ObjectID, or a reference: an int, non-empty str or bytes"
+        "ObjectID, or a reference: an int, non-empty str or bytes",
+        value=item,
     )
 
 
@@ -183,7 +188,9 @@ def push(items: Iterable[Any], sink: int, store: HostStore, method: str, entity:
     if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
         raise TypeMismatchError(
             f"{type(store).__name__}.{method} returned {shown(items)}, which is not a list of rows; return an iterable "
-            "of nodes or IDs"
+            "of nodes or IDs",
+            entity=entity.name if entity is not None else None,
+            value=items,
         )
     iterator = iter(items)
     while True:

@@ -118,7 +118,7 @@ def _begin(store: Any, kind: str, out_metadata: Any) -> None:
         raise TypeMismatchError(f"{kind}.__init__ did not initialise the store; call super().__init__(opening) in it")
     metadata = store.load_metadata()
     if metadata is not None:
-        plist = _plist(metadata, f"{kind}.load_metadata")
+        plist = _plist(metadata, f"{kind}.load_metadata", store.opening.path)
         call(lib.cst_buffer_fill, out_metadata, _abi.InputString(plist, len(plist)))
         store.metadata = dict(metadata)
 
@@ -141,16 +141,18 @@ def _opening(given: Any) -> StoreOpening:
     )
 
 
-def _plist(metadata: Any, whose: str) -> bytes:
+def _plist(metadata: Any, whose: str, path: str) -> bytes:
     if not isinstance(metadata, Mapping):
-        raise TypeMismatchError(f"{whose} must return a dictionary, not {shown(metadata)}")
+        raise TypeMismatchError(f"{whose} must return a dictionary, not {shown(metadata)}", value=metadata, file=path)
     try:
         return plistlib.dumps(dict(metadata), fmt=plistlib.FMT_BINARY)
     except (TypeError, OverflowError, ValueError) as failure:
         raise TypeMismatchError(
             f"{whose} returned metadata that cannot be stored as a property list: {failure}. Use bool, int (64 bits), "
             "float, str, bytes, datetime (without a time zone), or lists and dictionaries (with strings as keys) of "
-            "these"
+            "these",
+            value=metadata,
+            file=path,
         ) from failure
 
 
@@ -239,7 +241,8 @@ def _run_obtain(store: HostStore, count: int, rows: Any, out: Any) -> None:
         amount = plural(len(given), "ID") if isinstance(given, (list, tuple)) else shown(given)
         raise TypeMismatchError(
             f"{type(store).__name__}.obtain_permanent_ids returned {amount} for {plural(count, 'object')}; return a "
-            "list with one ID per object, in the same order"
+            "list with one ID per object, in the same order",
+            value=given,
         )
     store._references = encoded = _host.Encoded([identity(each, store)[2] for each in given])
     ctypes.memmove(out, encoded.address, CELL * count)
@@ -255,6 +258,7 @@ def _run_fetch(store: HostStore, fetch: Any, sink: int, out_done: Any, out_count
                 f"{type(store).__name__}.execute_fetch returned the number {answer} for a request of "
                 f'{request.entity.name} with result type "{request.result_type}"; return rows',
                 entity=request.entity.name,
+                value=answer,
             )
         out_count[0] = answer
         out_done[0] = _abi.FETCHED_COUNT | _abi.FETCHED_PREDICATE | _abi.FETCHED_WINDOW
@@ -309,6 +313,7 @@ def _run_relationship(store: HostStore, entity: int, key: int, count: int, owner
             f"{owner}.{description.name} for {plural(count, 'object')}; return one per object, in the same order",
             entity=owner,
             key=description.name,
+            value=given,
         )
     destination = reading_of(description.destination, store).entity
     for place, value in enumerate(given):
@@ -323,6 +328,7 @@ def _run_relationship(store: HostStore, entity: int, key: int, count: int, owner
                 f"{owner}.{description.name} of {ids[place]!r}; return a list",
                 entity=owner,
                 key=description.name,
+                value=value,
             )
         members = Rows(list(value), store, destination)
         if members.count:
@@ -362,7 +368,8 @@ def _run_move(store: HostStore, path: Any) -> None:
 
 
 def _run_copy_metadata(kind: type[HostStore], path: Any, out: Any) -> None:
-    plist = _plist(kind.metadata_for_store(_abi.decode(path) or ""), f"{kind.__name__}.metadata_for_store")
+    file = _abi.decode(path) or ""
+    plist = _plist(kind.metadata_for_store(file), f"{kind.__name__}.metadata_for_store", file)
     call(lib.cst_buffer_fill, out, _abi.InputString(plist, len(plist)))
 
 
@@ -417,7 +424,8 @@ def register(name: str, kind: Any) -> None:
     if not isinstance(kind, type) or not issubclass(kind, (IncrementalStore, AtomicStore)):
         raise TypeMismatchError(
             f'cannot register the store type "{name}": {shown(kind)} is not a subclass of IncrementalStore or '
-            "AtomicStore"
+            "AtomicStore",
+            value=kind,
         )
     table = _TABLE()
     table.struct_size = ctypes.sizeof(table)
@@ -435,7 +443,8 @@ def register(name: str, kind: Any) -> None:
     missing = [method for method in needed if not _has_own(kind, method)]
     if missing:
         raise InvalidArgumentError(
-            f'{kind.__name__} must implement {" and ".join(missing)} to be registered as the store type "{name}"'
+            f'{kind.__name__} must implement {" and ".join(missing)} to be registered as the store type "{name}"',
+            value=kind,
         )
     for field, callback in _ALWAYS.items():
         setattr(table, field, callback)

@@ -38,11 +38,15 @@ def _from_environment() -> Optional[str]:
                 return str(path / name)
         raise LibraryNotFoundError(
             f"{VARIABLE} is the folder {named}, which does not contain {_file_names()[0]}; set it to the path of the "
-            "library file, or unset it"
+            "library file, or unset it",
+            name="corestone",
+            path=named,
         )
     if not path.exists():
         raise LibraryNotFoundError(
-            f"{VARIABLE} is {named}, which does not exist; set it to the path of the library file, or unset it"
+            f"{VARIABLE} is {named}, which does not exist; set it to the path of the library file, or unset it",
+            name="corestone",
+            path=named,
         )
     return str(path)
 
@@ -81,7 +85,8 @@ def find_library() -> str:
     raise LibraryNotFoundError(
         f"cannot find the Corestone library in {', '.join([*tried, 'the system libraries'])}. Run `make build` or "
         "`make install` in the source tree, install the package libcorestone1 (Debian, Ubuntu), or set "
-        f"{VARIABLE} to the path of {_file_names()[0]}"
+        f"{VARIABLE} to the path of {_file_names()[0]}",
+        name="corestone",
     )
 
 
@@ -118,10 +123,12 @@ def load_library() -> ctypes.CDLL:
         library = ctypes.CDLL(path)
     except OSError as failure:
         if str(failure).startswith(_sqlite.LIBRARY):
-            raise LibraryNotFoundError(_sqlite.MISSING % failure) from failure
+            raise LibraryNotFoundError(_sqlite.MISSING % failure, name="corestone", path=path) from failure
         raise LibraryNotFoundError(
-            f"cannot load the Corestone library {path}: {failure}; build it for this machine, or set {VARIABLE} to the "
-            "path of a library for this machine"
+            f"cannot load the Corestone library {path}: {failure}; install it and its dependencies for this machine, "
+            f"or set {VARIABLE} to the path of another library",
+            name="corestone",
+            path=path,
         ) from failure
     _sqlite.check(library)
     return library

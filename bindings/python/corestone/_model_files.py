@@ -68,10 +68,18 @@ class ModelFiles:
         Z_MODELCACHE. The model can be changed until it is used, unless `for_store` selected it.
         """
         if version is not None and for_store is not None:
-            raise InvalidArgumentError("version and for_store cannot be combined; pass one of them")
+            raise InvalidArgumentError(
+                "version and for_store cannot be combined; pass one of them", key="version", value=version
+            )
         if isinstance(source, bytes):
-            if version is not None or for_store is not None:
-                raise ModelError("bytes contain a single model; omit version and for_store, or pass a path")
+            for name, value in (("version", version), ("for_store", for_store)):
+                if value is not None:
+                    raise ModelError(
+                        f"{name} selects one of several models, but bytes contain a single model; omit {name}, or pass "
+                        "a path",
+                        key=name,
+                        value=value,
+                    )
             return cls._of(owned(lib.cst_model_load_bytes, _abi.InputString(source, len(source))))
         if for_store is not None:
             return cls._of(owned(lib.cst_model_load_for_store, path_argument(source), path_argument(for_store)))

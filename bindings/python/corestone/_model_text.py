@@ -32,7 +32,7 @@ class Conditions(NamedTuple):
 def model_text(definition: Mapping[str, Mapping[str, Any]]) -> tuple[str, list[Conditions]]:
     """Returns the text for a dictionary of entities, and the conditions that it cannot express."""
     reader = _Reader()
-    content = {name: reader.entity(name, body) for name, body in reader.entries(definition, "the model")}
+    content = {name: reader.entity(name, body) for name, body in reader.entries(definition, "the model", None)}
     return json.dumps(content, ensure_ascii=False), reader.conditions
 
 
@@ -40,10 +40,14 @@ class _Reader:
     def __init__(self) -> None:
         self.conditions: list[Conditions] = []
 
-    def entries(self, mapping: Mapping[Any, Any], where: str) -> list[tuple[str, Any]]:
+    def entries(
+        self, mapping: Mapping[Any, Any], where: str, entity: str | None, path: str | None = None
+    ) -> list[tuple[str, Any]]:
         for key in mapping:
             if not isinstance(key, str):
-                raise ModelError(f"{where} has the key {shown(key)}, but keys must be strings")
+                raise ModelError(
+                    f"{where} has the key {shown(key)}, but keys must be strings", entity=entity, key=path, value=key
+                )
         return list(mapping.items())
 
     def entity(self, name: str, body: Any) -> Any:
@@ -51,14 +55,14 @@ class _Reader:
             return self.plain(body, name, None)
         return {
             key: self.plain(value, name, key) if key.startswith("@") else self.property(value, name, key)
-            for key, value in self.entries(body, name)
+            for key, value in self.entries(body, name, name)
         }
 
     def property(self, value: Any, entity: str, path: str) -> Any:
         """Converts a line, a dictionary of options, or a dictionary of the elements of a composite attribute."""
         if not isinstance(value, Mapping):
             return self.plain(value, entity, path)
-        entries = self.entries(value, f"{entity}.{path}")
+        entries = self.entries(value, f"{entity}.{path}", entity, path)
         if not any(kind in value for kind in _KINDS):
             return {name: self.property(element, entity, f"{path}.{name}") for name, element in entries}
         found: dict[str, Any] = {}
@@ -69,7 +73,7 @@ class _Reader:
             elif name == "validation" and isinstance(option, Mapping):
                 found[name] = self.validation(option, entity, path)
             elif name == "elements" and isinstance(option, Mapping):
-                elements = self.entries(option, f"{entity}.{path}")
+                elements = self.entries(option, f"{entity}.{path}", entity, path)
                 found[name] = {each: self.property(line, entity, f"{path}.{each}") for each, line in elements}
             else:
                 found[name] = self.plain(option, entity, path, name)
@@ -94,7 +98,7 @@ class _Reader:
 
     def validation(self, conditions: Mapping[Any, Any], entity: str, path: str) -> dict[str, Any]:
         if not any(isinstance(each, Predicate) for each in conditions):
-            entries = self.entries(conditions, f"{entity}.{path}")
+            entries = self.entries(conditions, f"{entity}.{path}", entity, path)
             return {name: self.plain(warning, entity, path) for name, warning in entries}
         if "." in path:
             return {str(each): self.plain(warning, entity, path) for each, warning in conditions.items()}
@@ -110,7 +114,8 @@ class _Reader:
         if isinstance(value, Entity):
             return value.name
         if isinstance(value, Mapping):
-            return {name: self.plain(each, entity, key, option) for name, each in self.entries(value, where)}
+            entries = self.entries(value, where, entity, key)
+            return {name: self.plain(each, entity, key, option) for name, each in entries}
         if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray, memoryview)):
             return [self.plain(each, entity, key, option) for each in value]
         raise ModelError(
@@ -118,4 +123,5 @@ class _Reader:
             "str, an Entity, or dictionaries and lists of these",
             entity=entity,
             key=key,
+            value=value,
         )

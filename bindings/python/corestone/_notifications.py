@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, TypeVar
 
+from ._arguments import whole
 from .errors import InvalidArgumentError
 from .object_id import ObjectID
 
@@ -45,8 +46,8 @@ class Notifications(AsyncIterator[T], Generic[T]):
         observe: Callable[[Callable[[Any, Any], None]], Observation],
         news: Callable[[Any], T],
     ) -> None:
-        if newest is not None and newest < 1:
-            raise InvalidArgumentError(f"newest must be at least 1, not {newest}")
+        if newest is not None:
+            newest = whole(newest, "newest", least=1)
         self._lock = threading.Lock()
         self._news: deque[T] = deque(maxlen=newest)
         self._waiter: asyncio.Future[None] | None = None

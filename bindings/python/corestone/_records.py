@@ -105,7 +105,8 @@ def _plain(value: Any) -> Any:
         return _finite(list(value))
     raise TypeMismatchError(
         f"a record cannot have a value of type {type(value).__name__}: {shown(value)}. Use None, bool, int, float, "
-        "Decimal, str, bytes, datetime, UUID, an object or its ID, or dictionaries and lists of these"
+        "Decimal, str, bytes, datetime, UUID, an object or its ID, or dictionaries and lists of these",
+        value=value,
     )
 
 
@@ -161,12 +162,14 @@ def _read(record: Record, readers: Mapping[str, Callable[[Any], Any]]) -> Record
 class _Filter:
     """Keeps a predicate alive while the library uses it."""
 
-    def __init__(self, predicate: Predicate | None, arguments: tuple[Any, ...]) -> None:
+    def __init__(self, entity: str, predicate: Predicate | None, arguments: tuple[Any, ...]) -> None:
         if arguments:
             was, them = ("was", "it") if len(arguments) == 1 else ("were", "them")
             raise InvalidArgumentError(
-                f"{plural(len(arguments), 'argument')} {was} passed without a predicate format; omit {them}, or pass "
-                "the predicate as a str with conversions such as %@"
+                f"{plural(len(arguments), 'argument')} {was} passed without a predicate format for {entity}; omit "
+                f"{them}, or pass the predicate as a str with conversions such as %@",
+                entity=entity,
+                value=list(arguments),
             )
         self.predicate = predicate
         self.handle = predicate._handle if predicate is not None else None
@@ -236,8 +239,8 @@ class Records:
         keys = sort if isinstance(sort, str) else ",".join(sort)
         given = (optional_text(keys or None), bool(ascending), whole(limit, "limit"), whole(offset, "offset"))
         found: list[Record] = self._asked(
-            lib.cst_container_read, lambda: (text(entity), self._filter(where, arguments), *given), success, failure,
-            lambda json_text, count: self._many(entity, json_text),
+            lib.cst_container_read, lambda: (text(entity), self._filter(entity, where, arguments), *given),
+            success, failure, lambda json_text, count: self._many(entity, json_text),
         )  # fmt: skip
         return found
 
@@ -260,8 +263,8 @@ class Records:
         """
         json_text = self._json(entity, values)
         found: list[Record] = self._asked(
-            lib.cst_container_update, lambda: (text(entity), self._filter(where, arguments), json_text), success,
-            failure, lambda json_text, count: self._many(entity, json_text),
+            lib.cst_container_update, lambda: (text(entity), self._filter(entity, where, arguments), json_text),
+            success, failure, lambda json_text, count: self._many(entity, json_text),
         )  # fmt: skip
         return found
 
@@ -280,7 +283,7 @@ class Records:
                 f"delete of {entity} takes a predicate, not None; call delete_all to delete all objects", entity=entity
             )
         found: int = self._asked(
-            lib.cst_container_delete, lambda: (text(entity), self._filter(where, arguments)), success, failure,
+            lib.cst_container_delete, lambda: (text(entity), self._filter(entity, where, arguments)), success, failure,
             lambda json_text, count: count,
         )  # fmt: skip
         return found
@@ -298,19 +301,22 @@ class Records:
         )
         return found
 
-    def _filter(self, where: Filter, arguments: tuple[Any, ...]) -> _Filter | None:
+    def _filter(self, entity: str, where: Filter, arguments: tuple[Any, ...]) -> _Filter | None:
         if isinstance(where, str) and where.startswith("x-coredata:"):
             found = self.coordinator.object_id(where)
             if found is None:
                 raise InvalidArgumentError(
-                    f'"{where}" is not the URI of an object in an open store; pass the "@id" of a record', value=where
+                    f'"{where}" is not the URI of an object in an open store; pass the "@id" of a record',
+                    entity=entity,
+                    value=where,
+                    object_uri=where,
                 )
             where = found
         if isinstance(where, ObjectID):
-            return _Filter(Predicate("SELF == %@", where), arguments)
+            return _Filter(entity, Predicate("SELF == %@", where), arguments)
         if where is None or isinstance(where, Predicate):
-            return _Filter(where, arguments) if where is not None or arguments else None
-        return _Filter(Predicate(where, *arguments), ())
+            return _Filter(entity, where, arguments) if where is not None or arguments else None
+        return _Filter(entity, Predicate(where, *arguments), ())
 
     def _json(self, entity: str, values: Any) -> _abi.InputString:
         last: Any = None
@@ -325,19 +331,23 @@ class Records:
                 values = plain(values)
             return text(json.dumps(_finite(values), default=plain, allow_nan=False))
         except CorestoneError as raised:
-            if last is values and isinstance(raised, TypeMismatchError):  # the record itself, not a value in it
+            name = None if last is values else _name_of(values, last)
+            if isinstance(raised, TypeMismatchError) and (last is values or name == ""):
+                # The record itself, not a value in it.
                 raise TypeMismatchError(
-                    f"a record of {entity} must be a dictionary, not a value of type {type(values).__name__}: "
-                    f"{shown(values)}",
+                    f"a record of {entity} must be a dictionary, not a value of type {type(last).__name__}: "
+                    f"{shown(last)}",
                     entity=entity,
-                    value=values,
+                    value=last,
                 ) from None
-            raise located(raised, entity, _name_of(values, last) or None, last) from None
+            raised.entity = raised.entity or entity
+            raise located(raised, entity, name or None, last) from None
         except (ValueError, TypeError, RecursionError) as raised:
             raise TypeMismatchError(
-                f"cannot write the record of {entity} as JSON: {raised}. Use strings as keys, and refer to an object "
+                f"cannot write a record of {entity} as JSON: {raised}. Use strings as keys, and refer to an object "
                 'by its "@id" instead of nesting a record in itself',
                 entity=entity,
+                value=values,
             ) from raised
 
     def _asked(

@@ -47,6 +47,7 @@ def given_predicate(
             f"arguments were passed without a predicate format: {subject} is {shown(predicate)}; pass it as a str with "
             "a conversion such as %@ for each argument",
             entity=entity,
+            value=predicate,
         )
     if predicate is None or isinstance(predicate, Predicate):
         return predicate
@@ -54,6 +55,7 @@ def given_predicate(
         f"{shown(predicate)} is not a predicate; pass a str, a Predicate or a comparison such as "
         "Employee.active == True",
         entity=entity,
+        value=predicate,
     )
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import _abi
 from ._abi import optional_text, text
-from ._arguments import MOST_SMALL, elements, flag, function, milliseconds, one_of, shown, whole
-from .errors import InvalidArgumentError, TypeMismatchError
+from ._arguments import MOST_SMALL, choice, elements, flag, function, milliseconds, one_of, shown, whole
+from .errors import TypeMismatchError
 from .values import encode_all
 
 if TYPE_CHECKING:
@@ -92,10 +92,8 @@ def store_options(
     migration_progress: Callable[[int, int], Any] | None = None,
 ) -> _abi.StoreOptions:
     """Returns the structure for the options of a store; `flags` are added to the flags of the options."""
-    if sync not in ("full", "normal"):
-        raise InvalidArgumentError(f'sync must be "full" or "normal", not {shown(sync)}')
-    if journal not in ("wal", "rollback"):
-        raise InvalidArgumentError(f'journal must be "wal" or "rollback", not {shown(journal)}')
+    choice(sync, "sync", ("full", "normal"))
+    choice(journal, "journal", ("wal", "rollback"))
     given = _abi.StoreOptions()
     given.struct_size = ctypes.sizeof(given)
     given.flags = (
@@ -136,7 +134,9 @@ def store_options(
     _set_pragmas(given, pragmas)
     if isinstance(foreign_options, str):
         raise TypeMismatchError(
-            f"foreign_options must be a list of names, not {shown(foreign_options)}", key="foreign_options"
+            f"foreign_options must be a list of names, not {shown(foreign_options)}",
+            key="foreign_options",
+            value=foreign_options,
         )
     names = [text(each) for each in elements(foreign_options, "foreign_options", "a list of names")]
     given.foreign_option_count = len(names)
@@ -201,10 +201,12 @@ def _set_progress(options: _abi.StoreOptions, progress: Callable[[int, int], Any
 
 def _set_host_options(options: _abi.StoreOptions, given: Mapping[str, Any] | None) -> None:
     if given is not None and not isinstance(given, Mapping):
-        raise TypeMismatchError(f"options must be a dictionary, not {shown(given)}", key="options")
+        raise TypeMismatchError(f"options must be a dictionary, not {shown(given)}", key="options", value=given)
     for name in given or {}:
         if not isinstance(name, str):
-            raise TypeMismatchError(f"the names in options must be of type str, not {shown(name)}", key="options")
+            raise TypeMismatchError(
+                f"the names in options must be of type str, not {shown(name)}", key="options", value=name
+            )
     names = [text(name) for name in given or {}]
     options.host_option_count = len(names)
     options.host_option_names = (_abi.InputString * max(len(names), 1))(*names)
@@ -216,7 +218,7 @@ def _set_host_options(options: _abi.StoreOptions, given: Mapping[str, Any] | Non
 def _set_pragmas(options: _abi.StoreOptions, pragmas: Mapping[str, str | int] | None) -> None:
     if pragmas is not None and not isinstance(pragmas, Mapping):
         raise TypeMismatchError(
-            f"pragmas must be a dictionary of names and values, not {shown(pragmas)}", key="pragmas"
+            f"pragmas must be a dictionary of names and values, not {shown(pragmas)}", key="pragmas", value=pragmas
         )
     found = []
     for name, value in (pragmas or {}).items():

@@ -116,7 +116,8 @@ def tagged(value: Any, depth: int = 0) -> Any:
     if depth > MAXIMUM_DEPTH:
         raise InvalidArgumentError(
             f"cannot archive a value that is nested more than {MAXIMUM_DEPTH} levels deep or contains itself; flatten "
-            "it, or remove the reference to itself"
+            "it, or remove the reference to itself",
+            value=value,
         )
     if value is None or isinstance(value, bool):
         return value
@@ -201,7 +202,8 @@ def _made(description: dict[str, Any]) -> Any:
     except Exception as error:
         raise CallbackError(
             f'from_fields of the archivable class "{name}" failed: {described(error)}. Correct it, or call '
-            "corestone.unregister_archivable to read an ArchivedObject instead"
+            "corestone.unregister_archivable to read an ArchivedObject instead",
+            value=fields,
         ) from error
 
 

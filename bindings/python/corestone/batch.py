@@ -40,6 +40,16 @@ _numbers = itertools.count(1)
 _sources: dict[int, Callable[..., None]] = {}
 
 
+def _name_of(entity: Any) -> str | None:
+    """Returns the name of an entity that was passed as a name, a class or an Entity, otherwise None."""
+    if isinstance(entity, str):
+        return entity
+    if isinstance(entity, type):
+        own = vars(entity).get("_cst_entity")
+        return own.name if own is not None else getattr(entity, "_cst_entity_name", None)
+    return getattr(entity, "name", None)
+
+
 class _BatchRequest:
     """The common base of the three batch requests.
 
@@ -61,7 +71,10 @@ class _BatchRequest:
     def _execute(self, context: Context) -> BatchOutcome:
         if not isinstance(self.result_type, str) or self.result_type not in _RESULTS:
             raise UnsupportedError(
-                f"result_type must be {quoted(_RESULTS)}, not {shown(self.result_type)}", code=134091
+                f"result_type must be {quoted(_RESULTS)}, not {shown(self.result_type)}",
+                code=134091,
+                key="result_type",
+                value=self.result_type,
             )
         handle = self._made(context)
         outer, batches.context = getattr(batches, "context", None), context
@@ -118,13 +131,15 @@ class BatchInsertRequest(_BatchRequest):
         super().__init__(result_type, merge, stores)
         sources = sum(each is not None for each in (rows, handler, objects))
         if sources != 1:
+            name = _name_of(entity)
             raise InvalidArgumentError(
-                f"the BatchInsertRequest for {shown(entity)} has {sources} sources, but takes exactly one; pass rows, "
-                "handler or objects"
+                f"the BatchInsertRequest for {name or shown(entity)} has {sources} sources, but takes exactly one; "
+                "pass rows, handler or objects",
+                entity=name,
             )
-        for given, name in ((handler, "handler"), (objects, "objects")):
+        for given, parameter in ((handler, "handler"), (objects, "objects")):
             if given is not None:
-                function(given, name)
+                function(given, parameter)
         self.entity, self.rows, self.columns, self.handler, self.objects = entity, rows, columns, handler, objects
 
     def _made(self, context: Context) -> Token:
@@ -227,6 +242,7 @@ class _RowSource:
                         f"{plural(len(row), 'value')} for {plural(len(self._columns), 'column')}; "
                         "pass one value for each column",
                         entity=self._entity.name,
+                        value=row,
                     )
             yield from zip(self._columns, zip(*rows))
             return
@@ -237,6 +253,7 @@ class _RowSource:
                     f"row {self._done + place + 1} of the batch insert of {self._entity.name} must be a dictionary, "
                     f"not {shown(row)}; pass dictionaries, or pass tuples and columns=[...]",
                     entity=self._entity.name,
+                    value=row,
                 )
             if row.keys() != names.keys():
                 names.update(dict.fromkeys(row))
@@ -299,10 +316,13 @@ class BatchUpdateRequest(_BatchRequest):
     ) -> None:
         super().__init__(result_type, merge, stores)
         if arguments and not isinstance(predicate, str):
+            name = _name_of(entity)
             raise InvalidArgumentError(
                 "arguments were passed without a predicate format: the predicate of the batch update of "
-                f"{shown(entity)} is {shown(predicate)}. Pass it as a str with a conversion such as %@ for each "
-                "argument"
+                f"{name or shown(entity)} is {shown(predicate)}; pass it as a str with a conversion such as %@ for "
+                "each argument",
+                entity=name,
+                value=predicate,
             )
         self.entity, self.values, self.include_subentities = entity, values, include_subentities
         one_of(Mapping, values, "values")

@@ -186,8 +186,8 @@ class Container(Records, Contexts):
                 raise TypeError(f"Container got {name} as a positional argument and by keyword; pass it once")
             if len(given) > 2:
                 raise TypeError(
-                    f"Container takes only {names[0]} and {names[1]} as positional arguments; pass the others by "
-                    "keyword"
+                    f"Container takes only {names[0]} and {names[1]} as positional arguments, but got {len(given)}; "
+                    "pass the others by keyword"
                 )
             options[name] = value
         if names[0] == "name":
@@ -197,7 +197,7 @@ class Container(Records, Contexts):
         path = options.pop("path", None)
         if path is None:
             raise InvalidArgumentError(
-                "path is None; pass the path of the store, or pass a container name before the model"
+                "path is None; pass the path of the store, or pass a container name before the model", key="path"
             )
         store = StoreDescription(path, type=options.pop("type", None), makes_folder=False, **options)
         self._make(_file_name(store.path), model, stores=[store], application="corestone")
@@ -288,6 +288,7 @@ class Container(Records, Contexts):
         if self._store is None:
             found = self.coordinator.stores
             if not found:
+                self._require_open()
                 raise InvalidHandleError("the container does not have an open store; call load first")
             self._store = found[0]
         return self._store

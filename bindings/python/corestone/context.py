@@ -795,6 +795,7 @@ class Context:
             raise InvalidArgumentError(
                 f'"{which}" is not the URI of an object in a store of this coordinator; check the URI, or add its '
                 "store",
+                value=str(which),
                 object_uri=str(which),
             )
         context = self._argument or self._open
@@ -808,6 +809,7 @@ class Context:
                 f'"{which}" is not the URI of an object in a store of this coordinator; check the URI, or add its '
                 "store",
                 code=133000,
+                value=str(which),
                 object_uri=str(which),
             )
         return self._adopt(held(lib.cst_context_existing_object, self._open, found._handle), None)
@@ -1024,7 +1026,8 @@ class Context:
             if function is None:
                 raise InvalidArgumentError(
                     f"cannot observe {shown(notification)}: function is None; pass a function, or call "
-                    "context.notifications() for an iterator"
+                    "context.notifications() for an iterator",
+                    key="function",
                 )
             return observe_context(self, self._open, notification, function)
         if function is not None:

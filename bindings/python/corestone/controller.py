@@ -230,7 +230,11 @@ class FetchedResultsController:
                 f"{self._title} has no results; call perform_fetch first", entity=self.request.entity_name
             )
         if section < 0 or row < 0:
-            raise InvalidArgumentError(f"the index path ({section}, {row}) is negative; use indexes from 0")
+            raise InvalidArgumentError(
+                f"the index path ({section}, {row}) is negative; use indexes from 0",
+                entity=self.request.entity_name,
+                value=[section, row],
+            )
         out = Handle()
         self.context._work_on(self._handle, lib.cst_controller_copy_object, section, row, byref(out))
         return self.context._adopt(out, None)

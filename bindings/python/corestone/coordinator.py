@@ -227,7 +227,7 @@ def check_apple(path: str | os.PathLike[str], model: ModelLike | None = None) ->
 def _property_list(values: Mapping[str, Any], file: str) -> _abi.InputString:
     if not isinstance(values, Mapping):
         raise TypeMismatchError(
-            f"the metadata of {file} must be a dictionary, not {shown(values)}", key="values", file=file
+            f"the metadata of {file} must be a dictionary, not {shown(values)}", key="values", value=values, file=file
         )
     try:
         encoded = plistlib.dumps(dict(values), fmt=plistlib.FMT_BINARY)
@@ -236,6 +236,7 @@ def _property_list(values: Mapping[str, Any], file: str) -> _abi.InputString:
             f"cannot write the metadata of {file} as a property list: {failure}. Use bool, int (64 bits), float, str, "
             "bytes, datetime (without a time zone), or lists and dictionaries (with strings as keys) of these",
             key="values",
+            value=values,
             file=file,
         ) from failure
     return _abi.InputString(encoded, len(encoded))
@@ -412,9 +413,13 @@ class Coordinator(Contexts):
         configuration = options.get("configuration")
         if configuration not in (None, old.configuration):
             raise InvalidArgumentError(
-                f'a migration cannot change the configuration of {old.path} to "{configuration}"; omit configuration',
-                key="configuration", value=configuration,
-            )  # fmt: skip
+                f"a migration cannot change the configuration of {old.path or 'a store in memory'} from "
+                f"{'none' if old.configuration is None else shown(old.configuration)} to {shown(configuration)}; omit "
+                "configuration",
+                key="configuration",
+                value=configuration,
+                file=old.path or None,
+            )
         # Without a type, the library chooses SQLite.
         wanted = type if type is not None else "SQLite" if old.type == "InMemory" else old.type
         arguments = (self._handle, old._handle, text(wanted), path_argument(path), byref(given))
@@ -771,7 +776,7 @@ class Coordinator(Contexts):
         """
         self._require_open()
         if not isinstance(to, HistoryToken):
-            raise TypeMismatchError(f"to must be a HistoryToken, not {shown(to)}", key="to")
+            raise TypeMismatchError(f"to must be a HistoryToken, not {shown(to)}", key="to", value=to)
         store = one_of(Store, store, "store")
         call(lib.cst_coordinator_move_history_consumer, self._handle, store._handle, text(name), to._handle)
 

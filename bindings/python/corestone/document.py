@@ -88,7 +88,7 @@ class Document(ContextOwner):
         self._unsaved = policy_of(unsaved)
         given = given_model(model)
         if given is None:
-            raise InvalidArgumentError("model is None; pass the model of the new document")
+            raise InvalidArgumentError("model is None; pass the model of the new document", key="model")
         number = QUEUES[choice(queue, "queue", QUEUES)]
         self._adopt(owned(lib.cst_document_new, given._handle, optional_text(type), number), given, number)
 
@@ -168,7 +168,8 @@ class Document(ContextOwner):
         """The store of the document."""
         found = self.coordinator.stores
         if not found:
-            raise InvalidHandleError("the document is closed; open it again, or create another one")
+            self._require_open()
+            raise InvalidHandleError("the document does not have an open store; close the document and open it again")
         return found[0]
 
     @property

@@ -112,8 +112,10 @@ def key_path(item: KeyPath) -> str:
         return item
     found = getattr(item, "_cst_expression", item)
     if not isinstance(found, Expression) or found.type != ExpressionType.KEY_PATH or found.operands:
-        given = found.format if isinstance(found, Expression) else shown(item)
-        raise TypeMismatchError(f'{given} is not a key path; write "department.name", Employee.name or key("name")')
+        given = shown(found.format if isinstance(found, Expression) else item)
+        raise TypeMismatchError(
+            f'{given} is not a key path; write "department.name", Employee.name or key("name")', value=item
+        )
     return found.name or ""
 
 
@@ -123,7 +125,9 @@ def check_format(format: Any, kind: str, example: str) -> None:
         found = f"already a {kind}" if type(format).__name__ == kind else f"of type {type(format).__name__}"
         raise TypeMismatchError(
             f"{shown(format)} is {found}; pass the format of the {kind} as a str, followed by its arguments: "
-            f'{kind}("{example}", 40)'
+            f'{kind}("{example}", 40)',
+            key="format",
+            value=format,
         )
 
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from . import _abi
 from ._abi import lib
-from ._arguments import shown
+from ._arguments import choice
 from ._call import call
 from ._callbacks import reported
 from ._handles import hold_on
 from ._interrupt import immortal
 from ._validators import wrapper
-from .errors import InvalidArgumentError, InvalidUTF8Error
+from .errors import InvalidUTF8Error
 from .object_id import ObjectID
 
 if TYPE_CHECKING:
@@ -60,9 +60,7 @@ def set_option(handle: int, which: int, value: int) -> None:
 
 def policy_number(policy: str) -> int:
     """Returns the number of a policy by its name."""
-    if policy not in _abi.FAULT_POLICIES:
-        raise InvalidArgumentError(f'fault_policy must be "batch", "warn" or "error", not {shown(policy)}')
-    return _abi.FAULT_POLICIES.index(policy)
+    return _abi.FAULT_POLICIES.index(choice(policy, "fault_policy", _abi.FAULT_POLICIES))
 
 
 # ---- call sites

@@ -80,10 +80,12 @@ class HistoryToken:
         try:
             return cls.from_json(bytes(memoryview(data)).decode())
         except TypeError:
-            raise TypeMismatchError(f"data must be bytes, not {shown(data)}", key="data") from None
+            raise TypeMismatchError(f"data must be bytes, not {shown(data)}", key="data", value=data) from None
         except UnicodeDecodeError:
             raise InvalidArgumentError(
-                "cannot read the history token: the bytes are not UTF-8; pass the result of bytes(token)", key="data"
+                "cannot read the history token: the bytes are not UTF-8; pass the result of bytes(token)",
+                key="data",
+                value=data,
             ) from None
 
     def to_json(self) -> str:
@@ -154,7 +156,7 @@ def _identifier(store: Store | str) -> str:
         return store
     if isinstance(store, Store):
         return store.identifier
-    raise TypeMismatchError(f"store must be a Store or its UUID, not {shown(store)}", key="store")
+    raise TypeMismatchError(f"store must be a Store or its UUID, not {shown(store)}", key="store", value=store)
 
 
 class _Stores:
@@ -175,7 +177,9 @@ class _Stores:
             store = next(found, None)
             if store is None:
                 raise InvalidHandleError(
-                    f"the store of {change.object_uri} is not open; use object_uri, or open the store again"
+                    f"the store of {change.object_uri} is not open; use object_uri, or open the store again",
+                    entity=change.entity_name,
+                    object_uri=change.object_uri,
                 )
             self._known[identifier] = store
         entity = self._coordinator.model[change.entity_name]
@@ -469,7 +473,10 @@ class HistoryCursor(Iterator[HistoryTransaction]):
             raise InvalidArgumentError(
                 f"{change!r} is not a change of the cursor's last transaction; "
                 "read its values before the next transaction",
+                entity=change.entity_name,
                 key="change",
+                value=change,
+                object_uri=change.object_uri,
             )
         return index
 

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar, Union, ove
 
 from . import _abi
 from ._abi import lib
-from ._arguments import shown
+from ._arguments import choice, shown
 from ._call import call
-from .errors import InvalidArgumentError, InvalidHandleError, TypeMismatchError
+from .errors import InvalidHandleError, TypeMismatchError
 from .object_id import ObjectID
 from .request import FetchRequest, PersistentStoreRequest
 
@@ -53,7 +53,8 @@ class RowID(NamedTuple):
     reference: Reference
 
     def __repr__(self) -> str:
-        return f"RowID({self.entity.name}, {self.reference!r})"
+        # Errors show also an ID whose entity is not an Entity.
+        return f"RowID({getattr(self.entity, 'name', self.entity)}, {self.reference!r})"
 
 
 class IncrementalStoreNode:
@@ -73,7 +74,7 @@ class IncrementalStoreNode:
     def __init__(self, object_id: RowID | ObjectID, values: Mapping[str, Any] | None = None, version: int = 0) -> None:
         if not isinstance(object_id, (RowID, ObjectID)):
             raise TypeMismatchError(
-                f"object_id must be a RowID or an ObjectID, not {shown(object_id)}", key="object_id"
+                f"object_id must be a RowID or an ObjectID, not {shown(object_id)}", key="object_id", value=object_id
             )
         self.object_id = object_id
         self.values: dict[str, Any] = {}
@@ -84,7 +85,10 @@ class IncrementalStoreNode:
         """Replaces the values and the version."""
         if not isinstance(values, Mapping):
             raise TypeMismatchError(
-                f"the values of {self.object_id!r} must be a dictionary, not {shown(values)}", key="values"
+                f"the values of {self.object_id!r} must be a dictionary, not {shown(values)}",
+                entity=self.object_id.entity.name if isinstance(self.object_id, RowID) else self.object_id.entity_name,
+                key="values",
+                value=values,
             )
         known = self.object_id.entity.properties if isinstance(self.object_id, RowID) else None
         self.values = {name: value for name, value in values.items() if known is None or name in known}
@@ -212,10 +216,9 @@ class SaveChangesRequest(PersistentStoreRequest):
         """
         from ._host_rows import Rows
 
-        if kind not in _CONFLICTS:
-            raise InvalidArgumentError(f'kind must be "version" or "unique", not {shown(kind)}', key="kind")
+        number = _CONFLICTS[choice(kind, "kind", _CONFLICTS)]
         rows = Rows([row], self._open_store())
-        call(lib.cst_save_request_add_conflict, self._handle, _CONFLICTS[kind], rows.array)
+        call(lib.cst_save_request_add_conflict, self._handle, number, rows.array)
 
     def cache_nodes(self) -> Iterator[AtomicStoreCacheNode]:
         """Yields all rows that an atomic store holds after this save, entity by entity.

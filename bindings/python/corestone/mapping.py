@@ -43,7 +43,7 @@ class EntityMapping:
 
     #: The default is Core Data's: "CarToBus", or the name of the entity that was added or removed.
     name: str
-    #: "custom", "add", "remove", "copy", "transform" or "undefined"; None is determined from the other fields.
+    #: "custom", "add", "remove", "copy", "transform" or "undefined". The other fields determine the default.
     kind: str | None
     source: str | None
     destination: str | None
@@ -297,7 +297,8 @@ def _ordered(mapping: EntityMapping) -> dict[str, Any]:
 
 
 def _model(model: Model) -> int:
-    return one_of(Model, model, "the model")._handle
+    handle: int = one_of(Model, model, "the model")._handle
+    return handle
 
 
 def _optional_model(model: Model | None) -> int | None:

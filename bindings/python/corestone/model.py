@@ -274,6 +274,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
                     f"{nearest(waiting.target, self._entities)}",
                     entity=waiting.owner.name,
                     key=waiting.name,
+                    value=waiting.target,
                 )
             known = read_properties(self[waiting.target]._handle)
             names = [name for name, each in known.items() if each.is_relationship]
@@ -282,6 +283,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
                 f"that name{nearest(waiting.inverse or '', names)}",
                 entity=waiting.owner.name,
                 key=waiting.name,
+                value=waiting.inverse,
             )
 
     @property

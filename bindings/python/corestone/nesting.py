@@ -69,8 +69,8 @@ def _listed(changes: Changes) -> list[list[Any]]:
         return [list(getattr(changes, kind, ())) for kind in _KINDS]
     unknown = set(changes) - {*_KINDS, "refreshed"}
     if unknown:
-        kinds = quoted([*_KINDS, "refreshed"])
-        raise InvalidArgumentError(f'"{min(unknown)}" is not a key of changes to merge; use {kinds}')
+        kinds, key = quoted([*_KINDS, "refreshed"]), min(map(str, unknown))
+        raise InvalidArgumentError(f'"{key}" is not a key of changes to merge; use {kinds}', key=key)
     inserted, updated, deleted = (list(changes.get(kind, ())) for kind in _KINDS)
     return [inserted, [*updated, *changes.get("refreshed", ())], deleted]
 
@@ -82,11 +82,13 @@ def _id(item: ObjectID | ManagedObject) -> ObjectID:
         return object_id(item)
     if isinstance(item, str):
         raise InvalidArgumentError(
-            f'"{item:.80}" is not a managed object or an object ID; call merge_remote_changes to merge URIs'
+            f'"{item:.80}" is not a managed object or an object ID; call merge_remote_changes to merge URIs',
+            value=item,
         )
     raise InvalidArgumentError(
         "changes to merge must be managed objects or object IDs (for merge_remote_changes also URIs), not "
-        f"{shown(item)}"
+        f"{shown(item)}",
+        value=item,
     )
 
 
@@ -126,7 +128,11 @@ def merge_history(context: Context, history: HistoryCursor | HistoryTransaction)
         merge_remote(context, changes)
         return
     if not isinstance(history, HistoryCursor):
-        raise TypeMismatchError(f"history must be a HistoryTransaction or a HistoryCursor, not {shown(history)}")
+        raise TypeMismatchError(
+            f"history must be a HistoryTransaction or a HistoryCursor, not {shown(history)}",
+            key="history",
+            value=history,
+        )
     history._require_changes()
     _ = context.has_changes  # raises on another queue, before a transaction is read
     while history._next() is not None:

@@ -75,13 +75,9 @@ def open_past(
         place = place.token
     if isinstance(place, HistoryToken):
         return owned(lib.cst_coordinator_open_past, coordinator._handle, place._handle, *stores)
-    values.refuse_day(place)
-    if not isinstance(place, datetime):
-        raise TypeMismatchError(
-            f"place must be a HistoryToken, a HistoryTransaction or a datetime, not {shown(place)}", key="place"
-        )
     # A datetime has microseconds only: the timestamp of a transaction may be a little later.
-    seconds = values.date_to_seconds(place) + _HALF_MICROSECOND
+    what = "a HistoryToken, a HistoryTransaction or a datetime"
+    seconds = values.moment(place, "place", what) + _HALF_MICROSECOND
     return owned(lib.cst_coordinator_open_past_at, coordinator._handle, seconds, *stores)
 
 
@@ -92,7 +88,9 @@ def object_revisions(coordinator: Coordinator, subject: ManagedObject | ObjectID
     if isinstance(subject, ManagedObject):
         subject = object_id(subject)  # an attribute may be called "id"
     if not isinstance(subject, ObjectID):
-        raise TypeMismatchError(f"subject must be a managed object or an ObjectID, not {shown(subject)}", key="object")
+        raise TypeMismatchError(
+            f"subject must be a managed object or an ObjectID, not {shown(subject)}", key="subject", value=subject
+        )
     return _read(held(lib.cst_coordinator_fetch_object_history, coordinator._handle, subject._handle))
 
 
@@ -102,7 +100,7 @@ def differences(
     """Implements Coordinator.history_diff."""
     for token, name in ((start, "start"), (end, "end")):
         if not isinstance(token, HistoryToken) and (token is not None or name == "start"):
-            raise TypeMismatchError(f"{name} must be a HistoryToken, not {shown(token)}", key=name)
+            raise TypeMismatchError(f"{name} must be a HistoryToken, not {shown(token)}", key=name, value=token)
     return _read(
         held(
             lib.cst_coordinator_diff_history, coordinator._handle, start._handle,

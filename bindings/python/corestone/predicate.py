@@ -102,7 +102,9 @@ class Predicate(Tree):
             raise InvalidArgumentError(
                 f'the predicate "{format}" has {about}{plural(most, "conversion")} such as %@, but '
                 f"{plural(len(arguments), 'argument')} {'was' if len(arguments) == 1 else 'were'} passed; pass one "
-                "argument per conversion"
+                "argument per conversion",
+                key="format",
+                value=format,
             )
         given = _host.Encoded(arguments)
         self._recipe = (Predicate, (format, *arguments))

@@ -64,8 +64,9 @@ class Value(Generic[T]):
         """Returns the condition that the value is one of `values`."""
         if isinstance(values, (str, bytes)):
             raise TypeMismatchError(
-                f"in_ of {self._cst_expression.format} takes a collection, not {shown(values)}; write in_([value]) for "
-                "one value, or contains(text) for a substring"
+                f"in_ of {shown(self._cst_expression.format)} takes a collection, not {shown(values)}; write "
+                "in_([value]) for one value, or contains(text) for a substring",
+                value=values,
             )
         return self._compare(Operator.IN, values if isinstance(values, (Value, Expression)) else list(values))
 
@@ -120,8 +121,9 @@ class Value(Generic[T]):
             if isinstance(operand, Predicate):
                 values = [each._cst_expression.format for each in operands if isinstance(each, Value)]
                 raise TypeMismatchError(
-                    f"cannot combine the value {values[0]} with the predicate {operand.format}; compare the value "
-                    f"first, in parentheses: ({values[0]} == True)"
+                    f"cannot combine the value {shown(values[0])} with the predicate {shown(operand.format)}; compare "
+                    f"the value first, in parentheses: ({values[0]} == True)",
+                    value=operand,
                 )
         return Value(Expression.function(function, *operands))
 
@@ -226,7 +228,7 @@ class Value(Generic[T]):
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
-            f"{self._cst_expression.format} is a value of a query, not a truth value. Compare it, and combine "
+            f"{shown(self._cst_expression.format)} is a value of a query, not a truth value. Compare it, and combine "
             "predicates with &, | and ~ in parentheses instead of and, or and not"
         )
 
@@ -265,11 +267,13 @@ class Key(Value[T]):
             if isinstance(name, int) and name < 0:
                 raise InvalidArgumentError(
                     f'an index of "{self._cst_path}" in a query must be at least 0, not {name}; write '
-                    'Expression("%@[LAST]", key) for the last element'
+                    'Expression("%@[LAST]", key) for the last element',
+                    key=self._cst_path,
+                    value=name,
                 )
             return self._call("objectFrom:withIndex:", name)
         if not isinstance(name, str):
-            raise TypeMismatchError(f'{shown(name)} is not a key or an index; write key["name"] or key[0]')
+            raise TypeMismatchError(f'{shown(name)} is not a key or an index; write key["name"] or key[0]', value=name)
         return Key(f"{self._cst_path}.{name}", destination(self._cst_entity, name))
 
     # ---- order
@@ -379,7 +383,8 @@ def rebased(part: Predicate | Expression, variable: str) -> Predicate | Expressi
     if left is None or right is None or operator is None:
         if part.kind == PredicateKind.BLOCK:
             raise UnsupportedError(
-                "a block predicate cannot be applied to members of a collection; filter the members in memory"
+                "a block predicate cannot be applied to members of a collection; filter the members in memory",
+                value=part,
             )
         return part
     return Predicate.comparison(
@@ -413,11 +418,12 @@ def _rebased_expression(part: Expression, variable: str) -> Expression:
         return sets.get(kind, Expression.minus)(*operands)
     if kind == ExpressionType.BLOCK:
         raise InvalidArgumentError(
-            "a block expression cannot be applied to members of a collection; filter the members in memory"
+            "a block expression cannot be applied to members of a collection; filter the members in memory", value=part
         )
     raise InvalidArgumentError(
-        f"any, none and all cannot apply {part.format} to members of a collection; write a format string with a "
-        "SUBQUERY instead"
+        f"any, none and all cannot apply {shown(part.format)} to members of a collection; write a format string with a "
+        "SUBQUERY instead",
+        value=part,
     )
 
 

@@ -103,6 +103,7 @@ class FetchRequest(PersistentStoreRequest):
                 f"arguments were passed without a predicate format: {subject} is {shown(predicate)}; pass it as a str "
                 "with a conversion such as %@ for each argument",
                 entity=self.entity_name,
+                value=predicate,
             )
         self.predicate = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
         self.sort = sort
@@ -130,7 +131,8 @@ class FetchRequest(PersistentStoreRequest):
         if self._entity is None and self._name is not None:
             raise InvalidArgumentError(
                 f'the entity of a request for "{self._name}" is unknown until a context uses the request; read '
-                "entity_name, or create the request with an Entity"
+                "entity_name, or create the request with an Entity",
+                entity=self._name,
             )
         return self._entity
 
@@ -139,11 +141,15 @@ class FetchRequest(PersistentStoreRequest):
         if isinstance(entity, type):
             if not issubclass(entity, ManagedObject):
                 raise TypeMismatchError(
-                    f"{shown(entity)} is not a subclass of ManagedObject; pass a generated class or an entity name"
+                    f"{shown(entity)} is not a subclass of ManagedObject; pass a generated class or an entity name",
+                    key="entity",
+                    value=entity,
                 )
             entity = entity._cst_entity if "_cst_entity" in vars(entity) else entity._cst_entity_name
         elif entity is not None and not isinstance(entity, str) and not hasattr(entity, "_model"):
-            raise TypeMismatchError(f"entity must be a name, a class or an Entity, not {shown(entity)}")
+            raise TypeMismatchError(
+                f"entity must be a name, a class or an Entity, not {shown(entity)}", key="entity", value=entity
+            )
         self._entity, self._name = (None, entity) if entity is None or isinstance(entity, str) else (entity, None)
 
     @property
@@ -185,7 +191,8 @@ class FetchRequest(PersistentStoreRequest):
         is_foreign = context is not None and self._entity is not None and self._entity._model is not context.model
         if name is None and self._entity is not None and is_foreign:
             raise InvalidArgumentError(
-                f"{self._entity.name} does not belong to the model of the context; pass the entity's name"
+                f"{self._entity.name} does not belong to the model of the context; pass the entity's name",
+                entity=self._entity.name,
             )
         request = Request(self._entity if name is None else name)
         handle = request.handle
@@ -195,7 +202,10 @@ class FetchRequest(PersistentStoreRequest):
         )  # fmt: skip
         if not isinstance(self.result_type, str) or self.result_type not in _RESULTS:
             raise UnsupportedError(
-                f"result_type must be {quoted(_RESULTS)}, not {shown(self.result_type)}", code=134091
+                f"result_type must be {quoted(_RESULTS)}, not {shown(self.result_type)}",
+                code=134091,
+                key="result_type",
+                value=self.result_type,
             )
         for option, value, default in (
             (_abi.FETCH_BATCH_SIZE, whole(self.batch_size, "batch_size"), 0),
@@ -290,6 +300,6 @@ def execute(context: Context, request: Any) -> Any:
     carry_out = getattr(request, "_execute", None)
     if carry_out is None:
         raise UnsupportedError(
-            f"{shown(request)} is not a request; pass a FetchRequest or a batch request", code=134091
+            f"{shown(request)} is not a request; pass a FetchRequest or a batch request", code=134091, value=request
         )
     return carry_out(context)

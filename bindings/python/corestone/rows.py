@@ -52,7 +52,8 @@ def _named_by_itself(column: Any) -> str | ExpressionDescription:
     except TypeMismatchError:
         raise TypeMismatchError(
             f'{shown(column)} is not a column with a name; write "name", {{"total": "sum:(age)"}}, '
-            '{"double": Employee.age * 2} or ExpressionDescription("total", "sum:(age)", "int64")'
+            '{"double": Employee.age * 2} or ExpressionDescription("total", "sum:(age)", "int64")',
+            value=column,
         ) from None
     is_id = path.rpartition(".")[2] == _ID
     return ExpressionDescription(path, path) if is_id else path
@@ -79,7 +80,8 @@ def set_columns(request: int, columns: ColumnLike | Iterable[ColumnLike]) -> Non
             continue
         computed = _computed(column.expression)
         kept.append(computed)
-        cells.append(_abi.Column(text(column.name), computed._handle, attribute_type(column.type), 0))
+        kind = attribute_type(column.type, key=column.name, place=f'the column "{column.name}"')
+        cells.append(_abi.Column(text(column.name), computed._handle, kind, 0))
     if cells:
         call(lib.cst_fetch_request_set_columns, request, len(cells), (_abi.Column * len(cells))(*cells))
 

@@ -52,7 +52,9 @@ class SortDescriptor:
 
     def __init__(self, key: KeyPath | None, ascending: bool = True, selector: str | Comparator = "compare:") -> None:
         if isinstance(selector, str) and selector not in _SELECTORS:
-            raise UnsupportedError(f"selector must be {quoted(_SELECTORS)}, not {shown(selector)}", key="selector")
+            raise UnsupportedError(
+                f"selector must be {quoted(_SELECTORS)}, not {shown(selector)}", key="selector", value=selector
+            )
         self.key = None if key is None else key_path(key)
         self.ascending = ascending
         self.selector = selector
@@ -113,7 +115,8 @@ def _descriptor(key: Any) -> SortDescriptor:
     except TypeMismatchError:
         raise TypeMismatchError(
             f'{shown(key)} is not a sort key; write "name", "-name", Sort("name", descending=True), '
-            "Employee.name.desc() or a SortDescriptor"
+            "Employee.name.desc() or a SortDescriptor",
+            value=key,
         ) from None
 
 

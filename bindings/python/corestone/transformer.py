@@ -189,7 +189,7 @@ def _check_class(class_name: str, value: Any, entity: str, key: str) -> None:
     kinds = archivable(class_name) or _types(class_name)
     if kinds and not isinstance(value, kinds):
         raise TypeMismatchError(
-            f"{entity}.{key} takes a value of the class {class_name} "
+            f'{entity}.{key} takes a value of the class "{class_name}" '
             f"({' or '.join(kind.__name__ for kind in kinds)}), not {type(value).__name__}",
             entity=entity,
             key=key,

@@ -97,11 +97,14 @@ def date_to_seconds(value: datetime) -> float:
     if value.tzinfo is None or value.utcoffset() is None:
         raise InvalidArgumentError(
             f"{value!r} does not have a time zone; add one with value.replace(tzinfo=timezone.utc), or with "
-            "value.astimezone() for the local time zone"
+            "value.astimezone() for the local time zone",
+            value=value,
         )
     seconds = (value - EPOCH).total_seconds()
     if not _FIRST_SECONDS <= seconds <= _LAST_SECONDS:
-        raise InvalidArgumentError(f"{value!r} is outside the years 1 to 9999 in UTC, which are the limits of datetime")
+        raise InvalidArgumentError(
+            f"{value!r} is outside the years 1 to 9999 in UTC, which are the limits of datetime", value=value
+        )
     return seconds
 
 
@@ -110,15 +113,29 @@ def refuse_day(value: Any) -> None:
     if isinstance(value, date) and not isinstance(value, datetime):
         raise TypeMismatchError(
             f"{value!r} is a date without a time; use a datetime with a time zone, such as "
-            "datetime.combine(value, time(), timezone.utc) for midnight in UTC"
+            "datetime.combine(value, time(), timezone.utc) for midnight in UTC",
+            value=value,
         )
+
+
+def moment(value: Any, name: str, what: str) -> float:
+    """Returns the seconds of a datetime that is an argument. Errors name the parameter."""
+    try:
+        refuse_day(value)
+        if isinstance(value, datetime):
+            return date_to_seconds(value)
+    except CorestoneError as error:
+        raise located(error, None, name, value) from None
+    raise TypeMismatchError(f"{name} must be {what}, not {shown(value)}", key=name, value=value)
 
 
 def decimal_parts(value: Decimal) -> tuple[int, int]:
     """Returns the mantissa (128 bits) and the aux field of a decimal."""
     sign, digits, power = value.as_tuple()
     if not isinstance(power, int):
-        raise InvalidArgumentError(f"a decimal cannot be {value}; use a finite number, or None for a missing value")
+        raise InvalidArgumentError(
+            f"a decimal cannot be {value}; use a finite number, or None for a missing value", value=value
+        )
     exponent: int = power
     mantissa = 0
     for digit in digits:
@@ -134,7 +151,7 @@ def decimal_parts(value: Decimal) -> tuple[int, int]:
     if mantissa >= _DECIMAL_LIMIT or not -128 <= exponent <= 127:
         remedy = "" if exponent > 127 else "; round it with Decimal.quantize"
         raise InvalidArgumentError(
-            f"{value} does not fit a decimal, which has up to 38 digits and exponents -128 to 127{remedy}"
+            f"{value} does not fit a decimal, which has up to 38 digits and exponents -128 to 127{remedy}", value=value
         )
     return mantissa, (exponent & 0xFF) | (0x100 if sign else 0)
 
@@ -156,7 +173,8 @@ def _encode_int(slot: _abi.Value, value: int) -> None:
     if not INT_MIN <= value <= INT_MAX:
         raise NumberRangeError(
             f"{value} does not fit a 64-bit integer ({INT_MIN} to {INT_MAX}); use a Decimal and a decimal attribute "
-            "for numbers of up to 38 digits"
+            "for numbers of up to 38 digits",
+            value=value,
         )
     slot.type = _abi.INT
     slot.payload.integer = value
@@ -227,7 +245,8 @@ def _encode_other(slot: _abi.Value, value: Any) -> None:
     refuse_day(value)
     raise TypeMismatchError(
         f"cannot store a value of type {type(value).__name__}: {shown(value)}; use None, bool, int, float, Decimal, "
-        "str, bytes, datetime, UUID, a managed object or an object ID"
+        "str, bytes, datetime, UUID, a managed object or an object ID",
+        value=value,
     )
 
 
@@ -338,7 +357,8 @@ def date_from_seconds(seconds: float) -> datetime:
             return datetime.min.replace(tzinfo=timezone.utc)
         raise InvalidArgumentError(
             f"the date {seconds!r} seconds after 2001-01-01 is outside the years 1 to 9999 of datetime; read "
-            "a date attribute with Container.read, which returns the seconds"
+            "a date attribute with Container.read, which returns the seconds",
+            value=seconds,
         ) from None
 
 

@@ -355,7 +355,7 @@ def part(found: Content, name: str) -> dict[str, Any]:
         ("Thing.code", "present", None, "Thing", "code", "the column Thing.code is incomplete"),
         ("Thing.code", "present", b"\x07\x00", "Thing", "code", "the column Thing.code is incomplete"),
         ("Thing.code", "values", None, "Thing", "code", "the column Thing.code is incomplete"),
-        ("Thing.code", "values", b"c0c1\xffx", "Thing", "code", "Thing.code of object 3 is not a valid text"),
+        ("Thing.code", "values", b"c0c1\xffx", "Thing", "code", "Thing.code of object 3 is not valid UTF-8"),
         ("Thing.code", "values", b"c0c1c", "Thing", "code", "the column Thing.code is incomplete"),
         ("Thing.code", "values", b"c0c1c1", "Thing", "code", "object 3 of Thing has the same code as another"),
         ("Thing.code", "ends", None, "Thing", "code", "the column Thing.code is incomplete"),

@@ -110,7 +110,7 @@ def test_a_store_that_fails_keeps_no_other_from_being_opened(model: Model, tmp_p
     assert (error.status, error.code, error.message) == (
         Status.NOT_A_STORE,
         134080,
-        '2 of 4 stores of the container "Shop" could not be opened; the details list each error',
+        'cannot open 2 of 4 stores of the container "Shop"; the details list each error',
     )
     assert [(each.status, each.file) for each in error.details] == [
         (Status.NOT_A_STORE, str(paths[0])), (Status.NOT_A_STORE, str(paths[2])),

@@ -58,7 +58,7 @@ def composite(count: int) -> str:
     [
         (nested, 64, "more than 64 nested elements"),
         (wide, 4_095, "has 4096 properties, but the limit is 4095"),
-        (lineage, 128, "has more than 127 superentities"),
+        (lineage, 128, "would have more than 127 superentities"),
         (composite, 15, "is nested 16 levels deep, which is the limit"),
     ],
 )

@@ -190,7 +190,7 @@ def test_sums_of_groups_are_in_order(staff: Context) -> None:
     [
         ("Person", "name", r"sum of Person.name: its type is String, not a number; use count, minimum or maximum"),
         ("Person", "aeg", "age"),
-        ("Person", "team", "as in team.name"),
+        ("Person", "team", "Person.team is a relationship; use an attribute of Team"),
         ("Team", "members.age", "members is to-many.*members.@count"),
     ],
 )

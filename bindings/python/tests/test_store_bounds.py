@@ -121,7 +121,7 @@ def test_texts_that_expressions_look_into_have_a_512th_of_the_memory_limit(tmp_p
             add(path, title="x" * (most + 1), **options)
         limit = options.get("memory_limit", 134_217_728)
         assert (caught.value.key, caught.value.value) == ("memory_limit", limit)
-        assert f"exceeds {most} bytes, 1/512 of memory_limit ({limit})" in caught.value.message
+        assert f"exceeds {most} bytes, 1/512 of memory_limit ({limit} bytes)" in caught.value.message
 
 
 @pytest.mark.parametrize(

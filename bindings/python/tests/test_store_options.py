@@ -211,8 +211,8 @@ def test_options_of_a_host_and_pragmas_in_their_order() -> None:
 @pytest.mark.parametrize(
     ("options", "kind", "key", "words"),
     [
-        ({"sync": "off"}, InvalidArgumentError, None, 'sync must be "full" or "normal", not "off"'),
-        ({"journal": "off"}, InvalidArgumentError, None, 'journal must be "wal" or "rollback", not "off"'),
+        ({"sync": "off"}, InvalidArgumentError, "sync", 'sync must be "full" or "normal", not "off"'),
+        ({"journal": "off"}, InvalidArgumentError, "journal", 'journal must be "wal" or "rollback", not "off"'),
         (
             {"busy_timeout": -0.1},
             InvalidArgumentError,

@@ -73,7 +73,7 @@ def test_groups(staff: Context) -> None:
     for by in (P.team.name, [P.team.name], key("team.name"), Expression("team.name")):
         rows = staff.fetch_rows(Human, columns=[P.team.name, {"n": "count:(name)"}], group_by=by)
         assert sorted(row["n"] for row in rows) == [1, 2]
-    with pytest.raises(TypeMismatchError, match="age / 2 is not a key path"):
+    with pytest.raises(TypeMismatchError, match='"age / 2" is not a key path'):
         staff.fetch_rows(Human, columns={"n": "count:(name)"}, group_by=P.age / 2)
 
 
@@ -152,10 +152,10 @@ def test_operators_without_a_meaning() -> None:
     with pytest.raises(UnsupportedError, match=r"// is not supported.*a / b"):
         7 // key("a")
     with pytest.raises(
-        TypeMismatchError, match=r"cannot combine the value a with the predicate b == 1.*: \(a == True\)$"
+        TypeMismatchError, match=r'cannot combine the value "a" with the predicate "b == 1".*: \(a == True\)$'
     ):
         key("a") & (key("b") == 1)
-    with pytest.raises(TypeMismatchError, match="cannot combine the value a with the predicate b == 1"):
+    with pytest.raises(TypeMismatchError, match='cannot combine the value "a" with the predicate "b == 1"'):
         (key("b") == 1) & key("a")
     with pytest.raises(InvalidArgumentError, match=r"at least 0.*LAST"):
         key("a")[-1]

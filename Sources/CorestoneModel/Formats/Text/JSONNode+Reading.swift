@@ -21,8 +21,11 @@ extension JSONNode {
         place.error(
             isElement
                 ? " has an element that is \(kindName), but each must be \(wanted)"
-                : " is \(kindName), but must be \(wanted)")
+                : " is \(kindName), but must be \(wanted)", value: plainContent)
     }
+
+    /// The value for an error; nil for a container.
+    private var plainContent: PropertyValue? { if case .plain(let value) = content { value } else { nil } }
 
     /// The members of an object, no name of which is there twice.
     ///

@@ -99,8 +99,8 @@ extension PropertyDefinition.Value {
         case .written(let text):
             guard type.isWritable else {
                 throw place.error(
-                    " is \(type.displayName), and its values cannot be written in a line; write an object with \"\(option)\""
-                )
+                    " is \(type.displayName), and its values cannot be written in a line; write an object with \"\(option)\"",
+                    value: .string(text))
             }
             return try PropertyDefinition.Value.read(text, as: type, place)
         // A string stands for what JSON has no type for, and for nothing else.
@@ -123,7 +123,7 @@ extension PropertyDefinition.Value {
         case .uuid: found = UUIDValue(text).map { .uuid($0) }
         case .date:
             do { found = .date(try ReferenceDate.parse(text)) } catch let error as CoreError {
-                throw place.error(": \(error.message)")
+                throw place.error(": \(error.message)", value: .string(text))
             }
         case .binary, .transformable: found = decodeBase64(Array(text.utf8)).map { .bytes(Bytes($0)) }
         case .undefined, .objectID, .composite: found = nil

@@ -60,7 +60,8 @@ extension PropertyDefinition {
         case let other:
             guard let flag = PropertyDefinition.flags[other] else {
                 throw words.place.unknown(
-                    other, ": \"\(word)\" is not an option of an attribute", among: PropertyDefinition.attributeWords)
+                    other, ": \"\(word)\" is not an option of an attribute", among: PropertyDefinition.attributeWords,
+                    text: word)
             }
             self[keyPath: flag] = true
         }
@@ -99,7 +100,8 @@ extension PropertyDefinition {
             let known =
                 ["inverse", "delete", "renaming_identifier"] + (self.kind == .toMany ? ["ordered", "min", "max"] : [])
             throw words.place.unknown(
-                word.lowercased(), ": \"\(word)\" is not an option of a \(kind) relationship", among: known)
+                word.lowercased(), ": \"\(word)\" is not an option of a \(kind) relationship", among: known,
+                text: word)
         }
     }
 }
@@ -136,7 +138,8 @@ private struct LineWords {
     mutating func count(of word: String) throws -> UInt32 {
         let text = try argument(of: word, "a number")
         guard let count = Int64(text).flatMap({ UInt32(exactly: $0) }) else {
-            throw place.error(": \"\(word)\" takes a count of members from 0 to \(UInt32.max), not \"\(text)\"")
+            throw place.error(
+                ": \"\(word)\" takes a count of members from 0 to \(UInt32.max), not \"\(text)\"", value: .string(text))
         }
         return count
     }

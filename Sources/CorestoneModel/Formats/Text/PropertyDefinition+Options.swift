@@ -117,7 +117,8 @@ extension AttributeType {
         if case .plain(.int(let code)) = node.content {
             guard let type = Int32(exactly: code).flatMap({ AttributeType(rawValue: $0) }) else {
                 throw place.error(
-                    ": \(code) is not the code of an attribute type; use a name, such as \"int64\" or \"string\"")
+                    ": \(code) is not the code of an attribute type; use a name, such as \"int64\" or \"string\"",
+                    value: .int(code))
             }
             self = type
             return
@@ -132,7 +133,8 @@ extension DeleteRule {
         if case .plain(.int(let code)) = node.content {
             guard let rule = UInt32(exactly: code).flatMap({ DeleteRule(rawValue: $0) }) else {
                 throw place.error(
-                    ": \(code) is not the code of a delete rule; use no-action, nullify, cascade or deny")
+                    ": \(code) is not the code of a delete rule; use no-action, nullify, cascade or deny",
+                    value: .int(code))
             }
             self = rule
             return

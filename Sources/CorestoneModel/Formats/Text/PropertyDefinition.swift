@@ -89,7 +89,7 @@ extension AttributeType {
             let known = AttributeType.allCases.flatMap(\.textNames)
             throw place.unknown(
                 folded(text), ": \"\(text)\" is not an attribute type", among: known + otherWords,
-                remedy: "use \(TextPlace.listed(AttributeType.allCases.map { $0.textNames[0] }))")
+                remedy: "use \(TextPlace.listed(AttributeType.allCases.map { $0.textNames[0] }))", text: text)
         }
         self = type
     }
@@ -109,7 +109,8 @@ extension DeleteRule {
     init(text: String, _ place: TextPlace) throws {
         guard let rule = DeleteRule.allCases.first(where: { folded($0.textName) == folded(text) }) else {
             throw place.unknown(
-                text.lowercased(), ": \"\(text)\" is not a delete rule", among: DeleteRule.allCases.map(\.textName))
+                text.lowercased(), ": \"\(text)\" is not a delete rule", among: DeleteRule.allCases.map(\.textName),
+                text: text)
         }
         self = rule
     }

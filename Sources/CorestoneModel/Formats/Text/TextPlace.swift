@@ -27,15 +27,19 @@ struct TextPlace {
 
     /// The error for a word that none of `known` is. Of very many words only the first ones are compared.
     ///
-    /// - Parameter remedy: what to do when no word is near, empty for nothing; to use one of the words unless given.
+    /// - Parameters:
+    ///   - remedy: what to do when no word is near, empty for nothing; to use one of the words unless given.
+    ///   - text: the word as the text has it, if that is another spelling.
     func unknown(
-        _ word: String, _ complaint: String, among known: some Collection<String>, remedy: String? = nil
+        _ word: String, _ complaint: String, among known: some Collection<String>, remedy: String? = nil,
+        text: String? = nil
     ) -> CoreError {
+        let value = PropertyValue.string(text ?? word)
         if let near = nearestName(to: word, among: Array(known.prefix(10_000))) {
-            return error("\(complaint); did you mean \"\(near)\"?")
+            return error("\(complaint); did you mean \"\(near)\"?", value: value)
         }
         let remedy = remedy ?? "use \(TextPlace.listed(known))"
-        return error(remedy.isEmpty ? complaint : "\(complaint); \(remedy)")
+        return error(remedy.isEmpty ? complaint : "\(complaint); \(remedy)", value: value)
     }
 
     /// "a, b or c"; of more than 30 words the first ones.

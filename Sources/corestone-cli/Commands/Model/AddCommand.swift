@@ -107,7 +107,9 @@ struct AddCommand: Command {
 
     /// The words behind the name: as many as are needed, and no more than are known.
     private func rest(_ least: Int, _ most: Int) throws -> [String] {
-        guard words.count >= least else { throw UsageError("too few arguments for model add; write \(kind.usage)") }
+        guard words.count >= least else {
+            throw UsageError("model add \(kind.name) has too few arguments; write \(kind.usage)")
+        }
         guard words.count <= most else {
             throw UsageError("unexpected argument \"\(words[most])\"; write \(kind.usage)")
         }

@@ -12,11 +12,15 @@ struct DiffCommand: Command {
             .init("from", "a version of OLDER; by default the current one", value: "NAME"),
             .init("to", "a version of NEWER; by default the current one", value: "NAME"),
             .init("hash-only", "only changes that alter version hashes and so require a migration of stores"),
+            .init("all", "also changes that only concern how a source model is edited or spelt"),
             .init("format", "text (the default) or json", value: "FORMAT"),
         ],
         details: [
-            "Prints one line per difference. A line that begins with * changes the version hash of its entity, so "
+            "Prints one line per difference, grouped by entity. A line that begins with * changes the version hash of its entity, so "
                 + "stores need a migration. The exit code is 0 without differences, otherwise 1, as for diff.",
+            "Only differences that stores or programs notice are printed and counted. Others need --all: positions in the diagram, "
+                + "versions of Xcode, the order of lists, renaming identifiers that record a printed rename, and settings of source models "
+                + "that a compiled model cannot have.",
             "json is a list of objects with action (added, removed, changed, renamed), part, entity, name, field, old, new, "
                 + "changesHash and text.",
         ],
@@ -43,10 +47,16 @@ struct DiffCommand: Command {
         let newer = try NamedModel(options.operand(1) ?? path, version: options["to"], isChecked: false)
         var changes = older.model.changes(to: newer.model)
         if options.has("hash-only") { changes = changes.filter(\.changesHash) }
+        if !options.has("all") { changes = changes.filter { !$0.isEditorial || $0.changesHash } }
         if isJSON {
             try output.json(JSON.array(changes.map(DiffCommand.json)))
         } else {
-            for change in changes { try output.line((change.changesHash ? "* " : "  ") + change.text) }
+            var entity: String?
+            for change in changes {
+                if change.entity != entity { try output.line(bold: change.entity ?? "(model)", "") }
+                entity = change.entity
+                try output.line((change.changesHash ? "  * " : "    ") + change.textWithinEntity)
+            }
         }
         return changes.isEmpty ? .done : .problems
     }

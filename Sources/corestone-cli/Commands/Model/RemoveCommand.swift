@@ -33,7 +33,8 @@ struct RemoveCommand: Command {
     func run(to output: Output) throws -> ExitCode {
         let versions = parts.compactMap { if case .version(let name) = $0 { name } else { nil } }
         guard versions.isEmpty || versions.count == parts.count else {
-            throw UsageError("versions cannot be removed together with other parts; use a separate command")
+            throw UsageError(
+                "\"version:\(versions[0])\" cannot be removed together with other parts; use a separate command")
         }
         for version in versions { try EditedModel.removeVersion(version, of: options.operand(0) ?? "") }
         if !versions.isEmpty { return .done }

@@ -1,0 +1,178 @@
+import CorestoneValues
+
+/// Checks whether stores of earlier versions of a model can be migrated to a newer one, and whether a change loses data by mistake.
+///
+/// Immutable. The models are frozen by a check.
+public struct MigrationGuard: Sendable {
+    /// A version of a model, with the name that findings have for it.
+    public struct Version: Sendable {
+        public let name: String
+        public let model: Model
+
+        public init(name: String, model: Model) { (self.name, self.model) = (name, model) }
+    }
+
+    /// The version to which stores are migrated.
+    public let newest: Version
+    /// The versions of which there are stores, the oldest first.
+    public let older: [Version]
+    /// Further versions, which only show former names of a part.
+    public let related: [Model]
+    /// Which changes of types the application allows (`MigrationOptions.allowsTypeChanges`).
+    public var typeChanges = TypeChanges.refused
+    /// With `.cloudKit`, changes are findings that the production schema of CloudKit does not allow.
+    public var profile = LintProfile.standard
+    /// Whether stores of one version get to another one without inference, by a mapping model or over other versions. Such a step is not
+    /// checked: its author decided what happens to the data.
+    public var hasRoute: @Sendable (_ from: Model, _ to: Model) -> Bool = { _, _ in false }
+    /// Findings about the files of the versions.
+    private var fileFindings: [MigrationFinding] = []
+
+    public init(newest: Version, older: [Version], related: [Model] = []) {
+        (self.newest, self.older, self.related) = (newest, older, related)
+    }
+
+    /// Every problem of the steps to the newest version; a problem that several steps have is one finding. Removed parts and other
+    /// accepted risks are reported for the step from the latest of the older versions only.
+    ///
+    /// - Throws: what `Model.freeze` throws for a model that no store can be made of.
+    public func findings() throws -> [MigrationFinding] {
+        var found = fileFindings
+        var places: [[String?]: Int] = [:]
+        for (place, version) in older.enumerated().reversed() {
+            var step = try MigrationStep(
+                from: version, to: newest, typeChanges: typeChanges, older: older.map(\.model), related: related,
+                between: older[(place + 1)...].map(\.model))
+            step.look(isLatest: place == older.count - 1, profile: profile)
+            // The search for mapping models reads many files, so only steps with findings are looked up.
+            if !step.findings.isEmpty, hasRoute(version.model, newest.model) { continue }
+            for finding in step.findings {
+                let identity = [finding.rule.rawValue, finding.entity, finding.key]
+                if let known = places[identity] {
+                    if found[known].versions.first != version.name { found[known].versions.insert(version.name, at: 0) }
+                } else {
+                    places[identity] = found.count
+                    found.append(finding)
+                }
+            }
+        }
+        return found
+    }
+}
+
+// MARK: - Files
+
+extension MigrationGuard {
+    /// The versions that files hold.
+    ///
+    /// - Parameters:
+    ///   - old: a model, a bundle of versions, or a folder of frozen versions (`ModelRelease`). The versions of a folder are
+    ///     compared with those of the same name in the bundle `new`.
+    ///   - versions: those of `old` from which stores come; empty for every one. If `old` and `new` are the same bundle, these are
+    ///     the versions before the newest: of names that differ only in numbers those with lower ones, and all with other names.
+    ///   - new: a model or a bundle; nil for `old`.
+    ///   - version: of the bundle `new`; nil for the current one.
+    /// - Throws: as `Model(contentsOf:version:)`; `.invalidArgument` for a version that does not exist.
+    public init(
+        from old: String, versions: [String] = [], to new: String? = nil, version: String? = nil
+    ) throws {
+        let target = new ?? old
+        let model = try Model(contentsOf: target, version: version)
+        let listed = try Model.versions(of: target)
+        let name = model.versionName ?? listed.first?.name ?? target
+        func read(_ version: ModelVersion) throws -> Version {
+            Version(name: version.name, model: try Model(contentsOf: version.path))
+        }
+        // Versions with other names come first.
+        let own = VersionOrder(name)
+        let earlier = listed.filter { $0.name != name && !VersionOrder($0.name).isLater(than: own) }
+            .sorted { VersionOrder.precedes($0.name, $1.name) }
+        let before =
+            earlier.filter { !VersionOrder($0.name).isSeries(with: own) }
+            + earlier.filter { VersionOrder($0.name).isSeries(with: own) }
+        let isSame = new == nil || ModelFile(target).isSame(as: ModelFile(old))
+        let releases = isSame ? [] : try ModelRelease.releases(inFolder: old)
+        if !releases.isEmpty {
+            let sorted = releases.sorted { VersionOrder.precedes($0.name, $1.name) }
+            let chosen = try MigrationGuard.choose(versions, of: sorted, \.name, in: old)
+            self.init(
+                newest: Version(name: name, model: model),
+                older: chosen.compactMap { release in
+                    (try? release.model()).map { Version(name: release.name, model: $0) }
+                }, related: try before.map { try read($0).model })
+            fileFindings = try ModelRelease.findings(inFolder: old, comparedWith: target)
+        } else {
+            let all =
+                isSame ? before : try Model.versions(of: old).sorted { VersionOrder.precedes($0.name, $1.name) }
+            let chosen = try MigrationGuard.choose(versions, of: all, \.name, in: old)
+            self.init(
+                newest: Version(name: name, model: model), older: try chosen.map(read),
+                related: try before.filter { !isSame || !chosen.contains($0) }.map { try read($0).model })
+        }
+    }
+
+    private static func choose<Item>(
+        _ names: [String], of items: [Item], _ name: (Item) -> String, in path: String
+    ) throws -> [Item] {
+        for wanted in names where !items.contains(where: { name($0) == wanted }) {
+            let all = items.map { "\"\(name($0))\"" }.joined(separator: ", ")
+            throw ModelFile(path).failure(
+                "has no earlier version \"\(wanted)\"" + (all.isEmpty ? "" : "; choose one of: \(all)"),
+                .invalidArgument)
+        }
+        return names.isEmpty ? items : items.filter { names.contains(name($0)) }
+    }
+}
+
+/// The name of a version as texts with a number after each, by which versions are ordered: `Notes`, `Notes 2`, `Notes 10`; `2.9.1`,
+/// `2.10`.
+private struct VersionOrder {
+    private var texts: [String] = []
+    private var numbers: [Int] = []
+
+    init(_ name: String) {
+        var (text, digits) = ("", "")
+        for letter in name {
+            if !digits.isEmpty, !(letter.isASCII && letter.isNumber) {
+                add(text, digits)
+                (text, digits) = ("", "")
+            }
+            if letter.isASCII, letter.isNumber { digits.append(letter) } else { text.append(letter) }
+        }
+        add(text, digits)
+    }
+
+    /// A text without a number belongs to the first version, as in Xcode.
+    private mutating func add(_ text: String, _ digits: String) {
+        var text = text
+        while text.hasSuffix(" ") { text.removeLast() }
+        texts.append(text)
+        numbers.append(digits.isEmpty ? 1 : Int(digits) ?? .max)
+    }
+
+    /// Whether the names differ only in numbers.
+    func isSeries(with other: VersionOrder) -> Bool { zip(texts, other.texts).allSatisfy(==) }
+
+    /// Whether the name differs from another one only in higher numbers.
+    func isLater(than other: VersionOrder) -> Bool {
+        isSeries(with: other) && other.numbers.lexicographicallyPrecedes(numbers)
+    }
+
+    static func precedes(_ one: String, _ other: String) -> Bool {
+        let (a, b) = (VersionOrder(one), VersionOrder(other))
+        for place in 0..<min(a.texts.count, b.texts.count) {
+            let (text, other) = (a.texts[place], b.texts[place])
+            if text != other { return text.utf8.lexicographicallyPrecedes(other.utf8) }
+            if a.numbers[place] != b.numbers[place] { return a.numbers[place] < b.numbers[place] }
+        }
+        return a.texts.count < b.texts.count
+    }
+}
+
+extension ModelFile {
+    /// Whether both paths lead to one file or folder.
+    fileprivate func isSame(as other: ModelFile) -> Bool {
+        guard let one = facts, let two = other.facts else { return path == other.path }
+        return one.st_ino == two.st_ino && one.st_dev == two.st_dev
+    }
+}

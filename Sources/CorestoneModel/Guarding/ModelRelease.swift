@@ -1,0 +1,176 @@
+import CorestoneValues
+import Glibc
+
+/// A released version of a model, kept as a compiled file that does not change: `NAME.mom`, with a manifest `NAME.json` of its version
+/// hashes beside it.
+public struct ModelRelease: Sendable, Hashable {
+    public let name: String
+    /// The path of the compiled model.
+    public let path: String
+    /// One text for the version hashes, as in `VersionInfo.plist`.
+    public let checksum: String
+    /// The version hash of each entity.
+    public let versionHashes: [String: [UInt8]]
+    /// The SHA-256 of the file.
+    public let fileDigest: [UInt8]
+
+    /// The model, which must be the one that was frozen.
+    ///
+    /// - Throws: `.model` if the file is not the one of the manifest.
+    public func model() throws -> Model {
+        let file = ModelFile(path)
+        let bytes = try file.bytes()
+        guard sha256(bytes) == fileDigest else {
+            throw file.failure("does not match its manifest; restore the file from version control", .model)
+        }
+        let model = try file.reading { try Model(data: bytes) }
+        model.versionNameText = Text(name)
+        return model
+    }
+}
+
+// MARK: - Writing
+
+extension ModelRelease {
+    /// Keeps a version of a model in a folder, which is created if it does not exist. The same model gives the same bytes.
+    ///
+    /// - Returns: false if the folder has the version already.
+    /// - Throws: `.invalidArgument` if the folder has another model of this name, and for a name that cannot be that of a file;
+    ///   `.model` for a model of which no store can be made; `.storeIO` if the file system refuses.
+    @discardableResult
+    public static func keep(_ model: Model, as name: String, inFolder path: String) throws -> Bool {
+        let folder = ModelFile(path)
+        let isUsable = !name.isEmpty && !name.utf8.contains(0) && name.utf8.count <= 200
+        guard isUsable, name.utf8.first != UInt8(ascii: "."), !name.utf8.contains(UInt8(ascii: "/")) else {
+            throw folder.failure(
+                "cannot contain the version \"\(name.prefix(40))\": the name of a version is a file name of at most 200 bytes, "
+                    + "and must not contain a slash or begin with a dot", .invalidArgument)
+        }
+        let bytes = try model.compiledFile()
+        if let former = try releases(inFolder: path).first(where: { $0.name == name }) {
+            guard let change = try former.model().changes(to: model).first(where: { !$0.isEditorial }) else {
+                return false
+            }
+            throw folder.failure(
+                "contains another model as the version \"\(name)\" (\(change.text)); undo the change, or add a new version",
+                .invalidArgument)
+        }
+        try folder.createFolder()
+        let hashes = entityVersionHashes(of: model)
+        try folder.child("\(name).mom").write(bytes)
+        try folder.child("\(name)\(manifestEnd)").write(Array(manifest(name, hashes, sha256(bytes)).utf8))
+        return true
+    }
+
+    /// Without a date: the same version gives the same text.
+    private static func manifest(_ name: String, _ hashes: [String: [UInt8]], _ digest: [UInt8]) -> String {
+        var text = "{\n  \"version\": "
+        text.appendJSON(name)
+        text += ",\n  \"checksum\": "
+        text.appendJSON(modelVersionChecksum(hashes))
+        text += ",\n  \"sha256\": "
+        text.appendJSON(base64(digest))
+        text += ",\n  \"versionHashes\": {"
+        for (place, entity) in sortedByBytes(hashes.keys).enumerated() {
+            text += place == 0 ? "\n    " : ",\n    "
+            text.appendJSON(entity)
+            text += ": "
+            text.appendJSON(base64(hashes[entity] ?? []))
+        }
+        return text + "\n  }\n}\n"
+    }
+
+    static let manifestEnd = ".json"
+}
+
+// MARK: - Reading
+
+extension ModelRelease {
+    /// The versions that a folder has, in the order of their names; empty for a folder without manifests, and for a file.
+    ///
+    /// - Throws: `.model` for a manifest that cannot be read.
+    public static func releases(inFolder path: String) throws -> [ModelRelease] {
+        let folder = ModelFile(path)
+        guard folder.isFolder else { return [] }
+        let entries = try folder.entries()
+        let names = Set(entries)
+        let manifests = entries.filter { entry in
+            entry.hasSuffix(manifestEnd) && names.contains("\(entry.dropLast(manifestEnd.utf8.count)).mom")
+        }
+        let found = try manifests.map { try ModelRelease(folder, manifest: folder.child($0)) }
+        return found.sorted { ModelBundle.order($0.name) < ModelBundle.order($1.name) }
+    }
+
+    private init(_ folder: ModelFile, manifest: ModelFile) throws {
+        let content = try manifest.reading(as: "a manifest") { try decodeJSON(try manifest.bytes(limit: 16 << 20)) }
+        func text(_ value: PropertyValue) -> String? { if case .text(let text) = value { text.string } else { nil } }
+        func bytes(_ value: PropertyValue) -> [UInt8]? { text(value).flatMap { decodeBase64(Array($0.utf8)) } }
+        guard let name = text(content[element: "version"]), let checksum = text(content[element: "checksum"]),
+            let digest = bytes(content[element: "sha256"]),
+            case .dictionary(let entries) = content[element: "versionHashes"],
+            case let hashes = entries.compactMapValues(bytes), hashes.count == entries.count,
+            manifest.name == name + ModelRelease.manifestEnd
+        else {
+            throw manifest.failure("is not the manifest of a frozen model; restore it from version control", .model)
+        }
+        (self.name, self.checksum, fileDigest, versionHashes) = (name, checksum, digest, hashes)
+        path = folder.child("\(name).mom").path
+    }
+}
+
+// MARK: - Checking
+
+extension ModelRelease {
+    /// Whether frozen versions are still the ones that were frozen, and those of a bundle are still the same.
+    ///
+    /// - Parameter bundle: a bundle of versions, or a model whose file has the name of a frozen version.
+    public static func findings(inFolder path: String, comparedWith bundle: String) throws -> [MigrationFinding] {
+        let versions = try Model.versions(of: bundle)
+        return try releases(inFolder: path).flatMap { release -> [MigrationFinding] in
+            let frozen: Model
+            do { frozen = try release.model() } catch let error as CoreError {
+                return [MigrationFinding(.damagedRelease, versions: [release.name], error)]
+            }
+            guard entityVersionHashes(of: frozen) == release.versionHashes else {
+                return [
+                    MigrationFinding(
+                        .damagedRelease, versions: [release.name],
+                        message: "\(release.path) does not have the version hashes of its manifest",
+                        remedy: "restore both files from version control")
+                ]
+            }
+            guard let version = versions.first(where: { $0.name == release.name }) else {
+                if versions.count == 1, !ModelFile(bundle).isBundle { return [] }
+                return [
+                    MigrationFinding(
+                        .missingRelease, versions: [release.name],
+                        message:
+                            "\(bundle) does not contain the released version \"\(release.name)\", which stores may have",
+                        remedy: "restore the version, or remove \(release.path) if no such store exists")
+                ]
+            }
+            return try release.changes(frozen, Model(contentsOf: version.path), bundle)
+        }
+    }
+
+    /// A change of a version hash is an error: stores of the version would not be recognised. All others are warnings.
+    private func changes(_ frozen: Model, _ model: Model, _ bundle: String) -> [MigrationFinding] {
+        frozen.changes(to: model).filter { !$0.isEditorial }.map { change in
+            MigrationFinding(
+                .editedRelease, change.changesHash ? .error : .warning, versions: [name], entity: change.entity,
+                key: change.name ?? change.field,
+                message: "the released version \"\(name)\" of \(bundle) was edited (\(change.text))"
+                    + (change.changesHash ? ", so its stores are not recognised" : ""),
+                remedy: "undo the change, and make it in a new version")
+        }
+    }
+}
+
+extension ModelFile {
+    /// Whether it is a folder of versions.
+    fileprivate var isBundle: Bool { isFolder && ((try? ModelBundle(self)) ?? nil) != nil }
+
+    fileprivate func createFolder() throws {
+        guard mkdir(path, 0o777) == 0 || errno == EEXIST && isFolder else { throw systemFailure("cannot be created") }
+    }
+}
