@@ -94,13 +94,11 @@ def set_text(element: ElementTree.Element, name: str, value: str) -> None:
 
 #: Filters by entity of the source, for the variant with filters.
 FILTERS = {
-    "Car": "numberPlate != nil AND model == nil",
-    "Continent": "numberOfCountries >= 0",
-    "Country": "numberOfMoods > -1",
+    "Car": "model != nil",
     "Creature": "dnaCode > 0",
     "Driver": "name != nil",
     "Employee": "salary < 100",
-    "Mood": "rating \\u3c00= 0",
+    "Mood": "creatorID != 'NULL' AND rating \\u3c00= 32767",
     "Person": "firstName != nil",
     "Post": "content != nil AND hexColor != nil",
     "SportCar": "maker != nil",

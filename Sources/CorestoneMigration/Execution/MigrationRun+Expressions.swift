@@ -6,17 +6,23 @@ import CorestoneValues
 // Variables and functions of the expressions in a mapping model.
 extension MigrationRun {
     /// The values of `$source`, `$destination`, `$manager`, `$entityMapping`, `$propertyMapping` and `$entityPolicy`.
+    ///
+    /// Those of one mapping differ in the objects and the property alone, so the dictionary of the last expression is changed.
     func variables(
-        of plan: EntityPlan, _ property: PropertyMapping? = nil, source: ManagedObject? = nil,
+        of plan: EntityPlan, _ property: PropertyValue = .null, source: ManagedObject? = nil,
         destination: ManagedObject? = nil
     ) -> [String: PropertyValue] {
-        var variables: [String: PropertyValue] = [
-            "manager": .object(ManagerValue(self, manager)), "entityMapping": .object(MappingValue(plan.mapping)),
-            "source": source.map { .object($0) } ?? .null, "destination": destination.map { .object($0) } ?? .null,
-        ]
-        variables["propertyMapping"] = property.map { .object(MappingValue($0)) } ?? .null
-        variables["entityPolicy"] = .object(PolicyValue(plan, manager))
-        return variables
+        if variables.mapping != plan.number {
+            variables.values = [
+                "manager": .object(ManagerValue(manager)), "entityMapping": .object(MappingValue(plan.mapping)),
+                "entityPolicy": .object(PolicyValue(plan, manager)),
+            ]
+            variables.mapping = plan.number
+        }
+        variables.values["source"] = source.map { .object($0) } ?? .null
+        variables.values["destination"] = destination.map { .object($0) } ?? .null
+        variables.values["propertyMapping"] = property
+        return variables.values
     }
 
     /// The result of a function of the manager; nil for one that it does not have.
@@ -76,13 +82,12 @@ extension MigrationRun {
 
 /// `$manager`
 final class ManagerValue: MessageReceiver, KeyValueCoding {
-    private let run: MigrationRun
     private let manager: MigrationManager
 
-    init(_ run: MigrationRun, _ manager: MigrationManager) { (self.run, self.manager) = (run, manager) }
+    init(_ manager: MigrationManager) { self.manager = manager }
 
     func receive(_ selector: String, _ arguments: [PropertyValue]) throws -> PropertyValue? {
-        try run.receive(selector, arguments)
+        try manager.running().receive(selector, arguments)
     }
 
     var selectors: [String] { MigrationRun.selectors + manager.functions.keys }

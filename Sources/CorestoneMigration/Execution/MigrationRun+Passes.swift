@@ -6,8 +6,8 @@ import CorestoneValues
 extension MigrationRun {
     /// Objects of the source that are read at a time.
     private static let batchSize = 500
-    /// IDs that are listed at a time.
-    private static let windowSize = 10_000
+    /// IDs that are listed at a time. Each list skips the rows of the former ones.
+    private static let windowSize = 50_000
 
     /// Migrates all objects and saves the destination.
     func execute() throws {
