@@ -74,12 +74,20 @@ extension MigrationRun {
     }
 }
 
+/// A variable of a mapping model's expressions that only the library knows.
+package protocol MigrationVariable {
+    /// What functions of a host in another language get in its place.
+    var hostValue: PropertyValue { get }
+}
+
 /// `$manager`
-final class ManagerValue: MessageReceiver, KeyValueCoding {
+final class ManagerValue: MessageReceiver, KeyValueCoding, MigrationVariable {
     private let run: MigrationRun
     private let manager: MigrationManager
 
     init(_ run: MigrationRun, _ manager: MigrationManager) { (self.run, self.manager) = (run, manager) }
+
+    var hostValue: PropertyValue { .null }
 
     func receive(_ selector: String, _ arguments: [PropertyValue]) throws -> PropertyValue? {
         try run.receive(selector, arguments)
@@ -109,11 +117,13 @@ final class ManagerValue: MessageReceiver, KeyValueCoding {
 }
 
 /// `$entityPolicy`
-final class PolicyValue: MessageReceiver {
+final class PolicyValue: MessageReceiver, MigrationVariable {
     private let plan: EntityPlan
     private let manager: MigrationManager
 
     init(_ plan: EntityPlan, _ manager: MigrationManager) { (self.plan, self.manager) = (plan, manager) }
+
+    var hostValue: PropertyValue { .null }
 
     func receive(_ selector: String, _ arguments: [PropertyValue]) throws -> PropertyValue? {
         guard let policy = plan.policy else {
@@ -137,7 +147,7 @@ final class PolicyValue: MessageReceiver {
 }
 
 /// `$entityMapping` and `$propertyMapping`
-final class MappingValue: KeyValueCoding {
+final class MappingValue: KeyValueCoding, MigrationVariable {
     private let name: String
     private let values: [String: PropertyValue]
 
@@ -158,6 +168,8 @@ final class MappingValue: KeyValueCoding {
             "name": .string(mapping.name), "userInfo": .dictionary(mapping.userInfo.mapValues { .string($0) }),
         ]
     }
+
+    var hostValue: PropertyValue { .string(name) }
 
     func value(forKey key: String) throws -> PropertyValue {
         if let value = values[key] { return value }

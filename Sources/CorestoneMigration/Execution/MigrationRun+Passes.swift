@@ -16,7 +16,10 @@ extension MigrationRun {
         let isUndone = destinationContext.propagatesDeletesAtEndOfEvent
         destinationContext.propagatesDeletesAtEndOfEvent = false
         defer { destinationContext.propagatesDeletesAtEndOfEvent = isUndone }
-        total = try plans.reduce(0) { try $0 + count($1) }
+        for plan in plans {
+            manager.currentEntityMapping = plan.mapping
+            total += try count(plan)
+        }
         try advance(by: 0, of: .creation)
         try pass(.creation, create)
         try pass(.relationships, relate)
