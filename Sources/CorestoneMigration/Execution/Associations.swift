@@ -56,10 +56,9 @@ final class ObjectAssociations: Associations {
     func didSave() {}
 
     /// Every pair, by mapping.
-    func forEach(_ body: (_ source: ManagedObject, _ destination: ManagedObject, _ mapping: Int) throws -> Void) rethrows
-    {
+    func forEach(_ body: (_ source: ManagedObject, _ destination: ManagedObject, _ mapping: Int) -> Void) {
         for (mapping, table) in tables.enumerated() {
-            for pair in table.pairs { try body(pair.source, pair.destination, mapping) }
+            for pair in table.pairs { body(pair.source, pair.destination, mapping) }
         }
     }
 

@@ -80,11 +80,19 @@ extension MigrationRun {
     }
 }
 
+/// A variable of a mapping model's expressions that only the library knows.
+package protocol MigrationVariable {
+    /// What functions of a host in another language get in its place.
+    var hostValue: PropertyValue { get }
+}
+
 /// `$manager`
-final class ManagerValue: MessageReceiver, KeyValueCoding {
+final class ManagerValue: MessageReceiver, KeyValueCoding, MigrationVariable {
     private let manager: MigrationManager
 
     init(_ manager: MigrationManager) { self.manager = manager }
+
+    var hostValue: PropertyValue { .null }
 
     func receive(_ selector: String, _ arguments: [PropertyValue]) throws -> PropertyValue? {
         try manager.running().receive(selector, arguments)
@@ -114,11 +122,13 @@ final class ManagerValue: MessageReceiver, KeyValueCoding {
 }
 
 /// `$entityPolicy`
-final class PolicyValue: MessageReceiver {
+final class PolicyValue: MessageReceiver, MigrationVariable {
     private let plan: EntityPlan
     private let manager: MigrationManager
 
     init(_ plan: EntityPlan, _ manager: MigrationManager) { (self.plan, self.manager) = (plan, manager) }
+
+    var hostValue: PropertyValue { .null }
 
     func receive(_ selector: String, _ arguments: [PropertyValue]) throws -> PropertyValue? {
         guard let policy = plan.policy else {
@@ -142,7 +152,7 @@ final class PolicyValue: MessageReceiver {
 }
 
 /// `$entityMapping` and `$propertyMapping`
-final class MappingValue: KeyValueCoding {
+final class MappingValue: KeyValueCoding, MigrationVariable {
     private let name: String
     private let values: [String: PropertyValue]
 
@@ -163,6 +173,8 @@ final class MappingValue: KeyValueCoding {
             "name": .string(mapping.name), "userInfo": .dictionary(mapping.userInfo.mapValues { .string($0) }),
         ]
     }
+
+    var hostValue: PropertyValue { .string(name) }
 
     func value(forKey key: String) throws -> PropertyValue {
         if let value = values[key] { return value }

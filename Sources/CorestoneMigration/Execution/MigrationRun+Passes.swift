@@ -13,7 +13,10 @@ extension MigrationRun {
     func execute() throws {
         sourceContext.savesUnvalidated = true
         destinationContext.savesUnvalidated = runsInBatches
-        total = try plans.reduce(0) { try $0 + count($1) }
+        for plan in plans {
+            manager.currentEntityMapping = plan.mapping
+            total += try count(plan)
+        }
         try advance(by: 0, of: .creation)
         try pass(create)
         try pass(relate)

@@ -9,7 +9,7 @@ struct MappingRoute: ConversionRoute {
     let mapping: MappingModel
     let source: Model
     let destination: Model
-    let managerWillStart: (@Sendable (MigrationManager) -> Void)?
+    let managerWillStart: (@Sendable (MigrationManager) throws -> Void)?
 
     /// A mapping model from a version to an older one was made for that.
     var mayGoBack: Bool { true }
@@ -40,14 +40,18 @@ struct MappingRoute: ConversionRoute {
             let store = try new.addSQLiteStore(at: result, options: .migrationResult)
             let manager = try MigrationManager(source: source, destination: destination)
             manager.report = progress
-            managerWillStart?(manager)
-            try manager.migrate(
-                mapping, from: Context(coordinator: former), to: Context(coordinator: new),
-                associations: { try AssociationTable(at: scratch[0]) }
-            ) { run in
-                properties = run.copiedProperties
-                try new.remove(store)
-                try run.writeAssociations(intoStoreAt: result, scratch: scratch[1])
+            try MigrationHosting.lending(manager) {
+                do { try managerWillStart?(manager) } catch {
+                    throw failure(of: error, in: "the function for the start of a migration manager", file: path)
+                }
+                try manager.migrate(
+                    mapping, from: Context(coordinator: former), to: Context(coordinator: new),
+                    associations: { try AssociationTable(at: scratch[0]) }
+                ) { run in
+                    properties = run.copiedProperties
+                    try new.remove(store)
+                    try run.writeAssociations(intoStoreAt: result, scratch: scratch[1])
+                }
             }
         } catch let error as CoreError { throw error.replacing([(path, given)]) }
         return .rows(properties: properties)
