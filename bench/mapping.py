@@ -41,7 +41,7 @@ class Case:
     relationships: bool = False
     is_ordered: bool = False
     policy: str | None = None
-    #: Rows of the large store; None is the number that was given.
+    #: Rows of the large store; by default the number that was given.
     rows: int | None = None
 
     @property

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 import mapping_policies
-from corestone import Coordinator, CorestoneError, MappingModel, MigrationError, Model
+from corestone import Coordinator, CorestoneError, MappingModel, MigrationError, Model, ModelError
 from filling import REFERENCE, Filling, Wishes
 from mapping_oracle import NOW, Interpreter, KeyPath, Made, MappingFile
 from oracle import Comparison, Key
@@ -345,8 +345,8 @@ class Trial:
             members = filling.write(store, loaded.source)
         else:
             shutil.copyfile(given, store)
-        for each in self.folder.glob("store.sqlite*"):
-            shutil.copyfile(each, former / each.name)
+        for each in [*self.folder.glob("store.sqlite*"), *self.folder.glob(".store_SUPPORT")]:
+            (shutil.copytree if each.is_dir() else shutil.copyfile)(each, former / each.name)
         objects = StoreReader(copy, self.mapping.source).read()
         found = sum(len(each) for one in objects.values() for each in one.members.values())
         self._require(members in (None, found), f"{members} members written, {found} found by the reader")
@@ -433,13 +433,20 @@ def runs(given: argparse.Namespace) -> Iterator[tuple[Path, Variant, int, Pair |
 
 
 def inferred(pair: Pair, folder: Path) -> Path | None:
-    """Writes the mapping model that is inferred for two versions; None if there is none."""
+    """Writes the mapping model that is inferred for two versions.
+
+    None if there is none, if they are one version, or if an `.xcmappingmodel` cannot represent it.
+    """
     path = folder / "written" / "Inferred.xcmappingmodel"
     path.parent.mkdir()
-    models = [Model.load(pair.path, version=version) for version in (pair.before, pair.after)]
+    before, after = (Model.load(pair.path, version=version) for version in (pair.before, pair.after))
+    if {name: each.version_hash for name, each in before.items()} == {
+        name: each.version_hash for name, each in after.items()
+    }:
+        return None
     try:
-        MappingModel.inferred(*models).write(path)
-    except MigrationError:
+        MappingModel.inferred(before, after).write(path)
+    except (MigrationError, ModelError):
         return None
     return path
 

@@ -353,6 +353,7 @@ class Interpreter:
         for each in members:
             if each not in made.members[name]:
                 self._link(relationship, made, each)
+        made.members[name] = list(members)
 
     def add(self, made: Made, name: str, member: Made) -> None:
         self.set(made, name, [*made.members[name], member])

@@ -50,7 +50,7 @@ class Post2ToPost3MigrationPolicy(MigrationPolicy):
 
 
 class EvolutionPolicy(MigrationPolicy):
-    """Two attributes that were not there."""
+    """Two new attributes."""
 
     batch_safe = True
 
