@@ -53,9 +53,9 @@ extension MigrationRun {
         }
         if targets.isEmpty, !value.isNull, value.elements == nil {
             throw CoreError(
-                .typeMismatch, "it takes an object, not \(value.excerpt)", entity: object.entity.name,
-                key: relationship.name,
-                value: value)
+                .typeMismatch,
+                "\(object.entity.name).\(relationship.name) takes an object, not \(value.excerpt)",
+                entity: object.entity.name, key: relationship.name, value: value)
         }
         try object.setStoredValue(targets.first.map { .object($0) } ?? .null, slot: Int(relationship.slot))
     }
