@@ -69,7 +69,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 C_TESTS = $(MAKE) -C Tests/C LIB=$(BUILD)/lib INCLUDE=$(BUILD)/include
 TIMED = SECONDS=0; trap 'code=$$?; echo "make $@: $$([ $$code = 0 ] && echo done || echo FAILED) in $$SECONDS seconds"' EXIT
 
-.PHONY: help deps build library tool portable pages sbom wheel sdist deb dist check-install check-reproducible generate abi demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile check-migration check-history check-mutants fuzz bench install clean
+.PHONY: help deps build library tool portable pages sbom wheel sdist deb dist check-install check-reproducible generate abi demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile check-migration check-mapping check-history check-mutants fuzz bench install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/  make \1\t\2/p' Makefile | expand -t 22
@@ -180,6 +180,10 @@ check-hostile: build ## 100 files that mean harm, each with every command of the
 check-migration: build ## migrations compared with an independent oracle, value by value, then failed, killed, cancelled and raced
 	@$(TIMED); set -e; for pairs in "" "--random 300"; do $(VENV)/bin/python Tests/migration/pairs.py $$pairs; done; \
 	    $(VENV)/bin/python Tests/faults/migrations.py
+
+check-mapping: build ## mapping models executed, and compared with an interpreter of their XML; then their memory and speed at 1,000,000 rows
+	@$(TIMED); set -e; for models in "" "--inferred 160"; do $(VENV)/bin/python Tests/migration/mapping_models.py $$models; done; \
+	    $(VENV)/bin/python bench/mapping.py --gate
 
 check-history: build ## histories: writers, consumers and a purger for 60 s; 100,000 changes replayed; the past at 200 tokens
 	@$(TIMED); export CORESTONE_LIBRARY=$(BUILD)/lib/libcorestone.so PYTHONPATH=bindings/python; \

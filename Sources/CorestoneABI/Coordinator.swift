@@ -10,12 +10,13 @@ func coordinator(_ pointer: OpaquePointer?) throws -> CoordinatorBox { try resol
 
 /// Tells the graph, once, how to hold a host's handle and to give up the tokens that it has, and what handles of objects that come
 /// back keep.
-private let graphReleasesTokens: Void = {
+let graphReleasesTokens: Void = {
     Context.holdHost = { ContextBox.hold($0) }
     Context.releaseToken = { HandleTable.release(Token($0)) }
     Context.adoptToken = { object in
         if let context = object.context, let box = try? contextBox(context) { adopt(object, box) }
     }
+    lendMigrations()
 }()
 
 @_cdecl("cst_coordinator_new") @implementation
@@ -276,8 +277,9 @@ private func migrationOptions(_ given: cst_store_options) throws -> MigrationOpt
     let models = try array(given.source_models, given.source_model_count, "options.source_models").map { try model($0) }
     let paths = try filePaths(given.model_paths, given.model_path_count, "options.model_paths")
     let (removals, types) = (has(Int(CST_STORE_ALLOW_REMOVALS)), has(Int(CST_STORE_ALLOW_TYPE_CHANGES)))
+    let code = try MigrationCode(given)
     let saysNothing = !never && !migrates && !infers && !removals && !types && models.isEmpty && paths.isEmpty
-    if saysNothing, given.migration_progress == nil { return nil }
+    if saysNothing, code.isEmpty, given.migration_progress == nil { return nil }
     // What goes with a migration does not ask for one, but leaves a container's default.
     var options =
         migrates || never ? MigrationOptions(isAutomatic: migrates, infersMapping: infers) : .unspecified
@@ -287,6 +289,7 @@ private func migrationOptions(_ given: cst_store_options) throws -> MigrationOpt
         let userdata = Userdata(given.migration_userdata, nil)
         options.progress = { done, total in function(userdata.pointer, UInt64(done), UInt64(total)) }
     }
+    try code.set(&options)
     return options
 }
 

@@ -3,7 +3,7 @@ import CorestoneMigration
 import CorestoneModel
 import CorestoneValues
 
-private func mappingModel(_ pointer: OpaquePointer?) throws -> MappingModel { try resolve(pointer, .mappingModel) }
+func mappingModel(_ pointer: OpaquePointer?) throws -> MappingModel { try resolve(pointer, .mappingModel) }
 
 private func optionalModel(_ pointer: OpaquePointer?) throws -> Model? { try pointer.map { try model($0) } }
 

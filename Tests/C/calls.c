@@ -249,6 +249,23 @@ static cst_status see(void *userdata, cst_object *object, cst_error **error) {
     return CST_OK;
 }
 
+static cst_status migrate_nothing(void *userdata, cst_context *context, cst_error **error) {
+    (void)userdata, (void)context, (void)error;
+    return CST_OK;
+}
+
+static cst_status transform_nothing(void *userdata, cst_context *old_context, cst_context *new_context,
+                                    cst_error **error) {
+    (void)userdata, (void)old_context, (void)new_context, (void)error;
+    return CST_OK;
+}
+
+static cst_status begin_nothing(void *instance, cst_migration_manager *manager, cst_string mapping,
+                                cst_error **error) {
+    (void)instance, (void)manager, (void)mapping, (void)error;
+    return CST_OK;
+}
+
 void world_renew_draft(struct world *world) {
     if (world->draft[TYPE_MODEL]) OK(cst_release(world->draft[TYPE_MODEL]));
     if (world->draft[TYPE_FETCH_REQUEST]) OK(cst_release(world->draft[TYPE_FETCH_REQUEST]));
@@ -453,6 +470,18 @@ void world_open(struct world *world, const char *folder) {
     cst_revisions *revisions = NULL;
     OK(cst_object_fetch_history(world->live[TYPE_OBJECT], &revisions, E));
     world->live[TYPE_REVISIONS] = revisions;
+    cst_migration_manager *migration = NULL;
+    cst_model_reference *reference = NULL;
+    cst_migration_stages *stages = NULL;
+    const cst_string checksum = CST_TEXT("a checksum");
+    OK(cst_migration_manager_new(c->model, c->model, &migration, E));
+    OK(cst_migration_manager_set_user_info(migration, text("words"), &five, E));
+    world->live[TYPE_MIGRATION_MANAGER] = migration;
+    OK(cst_model_reference_new(c->model, (cst_string){NULL, 0}, &reference, E));
+    world->live[TYPE_MODEL_REFERENCE] = reference;
+    OK(cst_migration_stages_new(&stages, E));
+    OK(cst_migration_stages_add_lightweight(stages, 1, &checksum, (cst_string){NULL, 0}, E));
+    world->live[TYPE_MIGRATION_STAGES] = stages;
     OK(cst_coordinator_register_history_consumer(c->coordinator, c->store, text("reader"), NULL, 0, E));
 }
 
@@ -464,7 +493,8 @@ void world_close(struct world *world) {
         TYPE_EXPRESSION,    TYPE_ROWS,          TYPE_OBSERVATION,      TYPE_UNDO_MANAGER,
         TYPE_MERGE_POLICY,  TYPE_CONFLICT,      TYPE_QUERY_GENERATION, TYPE_ASYNCHRONOUS_FETCH,
         TYPE_BATCH_REQUEST, TYPE_CONTROLLER,    TYPE_SNAPSHOT,         TYPE_CONTAINER,
-        TYPE_DOCUMENT,      TYPE_HISTORY_TOKEN, TYPE_HISTORY_CURSOR,   TYPE_REVISIONS};
+        TYPE_DOCUMENT,      TYPE_HISTORY_TOKEN, TYPE_HISTORY_CURSOR,   TYPE_REVISIONS,
+        TYPE_MIGRATION_MANAGER, TYPE_MODEL_REFERENCE, TYPE_MIGRATION_STAGES};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         CHECK_STATUS(CST_OK, cst_release(world->live[owned[i]]));
     CHECK_STATUS(CST_OK, cst_release(world->second[TYPE_OBJECT]));
@@ -508,12 +538,14 @@ static bool builds_model(const struct call *call) {
 
 static cst_string string_for(struct world *world, const struct call *call, const struct parameter *parameter) {
     const char *name = parameter->name;
+    if (strcmp(name, "source_type") == 0 || strcmp(name, "checksum") == 0) return (cst_string){NULL, 0};
     if (is(call, "cst_document_save_as")) {
         if (strcmp(name, "type") == 0) return (cst_string){NULL, 0};
         snprintf(world->fresh, sizeof world->fresh, "%.500s/fresh%u.xml", world->folder, world->names++);
         return text(world->fresh);
     }
     if (strcmp(name, "path") == 0 && (is(call, "cst_coordinator_add_store") || strstr(call->name, "destroy_store") ||
+                                      strstr(call->name, "manager_migrate_store") ||
                                       is(call, "cst_coordinator_migrate_store") ||
                                       strstr(call->name, "replace_store") || strstr(call->name, "backup_store"))) {
         snprintf(world->fresh, sizeof world->fresh, "%.500s/fresh%u.sqlite", world->folder, world->names++);
@@ -914,6 +946,21 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             break;
         case KIND_HISTORY_RETENTION:
             a->pointer = &storage->history_retention;
+            break;
+        case KIND_STAGE:
+            a->stage = migrate_nothing;
+            break;
+        case KIND_TRANSFORMATION:
+            a->transformation = transform_nothing;
+            break;
+        case KIND_POLICY_CALLBACKS:
+            storage->policy_callbacks = (cst_migration_policy_callbacks){
+                .struct_size = sizeof storage->policy_callbacks, .begin = begin_nothing};
+            a->pointer = &storage->policy_callbacks;
+            break;
+        case KIND_HASHES:
+            storage->hashes[0] = bytes_of("a hash");
+            a->pointer = storage->hashes;
             break;
         }
     }

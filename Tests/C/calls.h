@@ -42,6 +42,9 @@ enum handle_type {
     TYPE_HISTORY_TOKEN,
     TYPE_HISTORY_CURSOR,
     TYPE_REVISIONS,
+    TYPE_MIGRATION_MANAGER,
+    TYPE_MODEL_REFERENCE,
+    TYPE_MIGRATION_STAGES,
     /* Those below are alive within a callback of a host's store: no world has one. */
     TYPE_OF_WORLDS,
     TYPE_ROW_SINK = TYPE_OF_WORLDS,
@@ -119,7 +122,11 @@ enum kind {
     KIND_BATCH_ROWS,
     KIND_BATCH_OBJECT,
     KIND_STORE_CALLBACKS,
-    KIND_HOST_ROWS /* array */
+    KIND_HOST_ROWS, /* array */
+    KIND_STAGE,
+    KIND_TRANSFORMATION,
+    KIND_POLICY_CALLBACKS,
+    KIND_HASHES /* array */
 };
 
 enum mark { MARK_ANY_THREAD, MARK_ON_QUEUE, MARK_ONE_THREAD };
@@ -164,6 +171,8 @@ union argument {
     cst_history_fn history;
     cst_history_ended_fn history_ended;
     cst_history_progress_fn history_progress;
+    cst_migration_stage_fn stage;
+    cst_migration_transformation_fn transformation;
 };
 
 struct result {
@@ -227,6 +236,8 @@ struct storage {
     cst_controller_delegate delegate;
     cst_history_options history_options;
     cst_history_retention history_retention;
+    cst_migration_policy_callbacks policy_callbacks;
+    cst_bytes hashes[MAX_ITEMS];
     cst_error *error;
 };
 

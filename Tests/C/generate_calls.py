@@ -43,6 +43,7 @@ BY_VALUE = {
     *("CONTEXT_OBSERVE", "OBJECT_OBSERVE", "COORDINATOR_OBSERVE", "UNDO_ACTION", "UNDO_OBSERVE"),
     "FETCH_DONE",
     *("OBSERVE_FETCH", "SECTION_NAME", "HISTORY_PROGRESS", "HISTORY", "HISTORY_ENDED"),
+    *("STAGE", "TRANSFORMATION"),
 }
 
 
@@ -111,6 +112,10 @@ def classify(c_type: str, name: str, handles: set[str]) -> tuple[str, str]:
         "cst_history_progress_fn": "HISTORY_PROGRESS",
         "cst_history_fn": "HISTORY",
         "cst_history_ended_fn": "HISTORY_ENDED",
+        "cst_migration_stage_fn": "STAGE",
+        "cst_migration_transformation_fn": "TRANSFORMATION",
+        "const cst_migration_policy_callbacks *": "POLICY_CALLBACKS",
+        "const cst_bytes *": "HASHES",
         "const cst_history_options *": "HISTORY_OPTIONS",
         "const cst_history_retention *": "HISTORY_RETENTION",
         "const cst_controller_delegate *": "DELEGATE",
@@ -152,6 +157,7 @@ def classify(c_type: str, name: str, handles: set[str]) -> tuple[str, str]:
         "int64_t *",
         "uint8_t *",
         "int *",
+        "double *",
         "void **",
         "cst_property_info *",
         "cst_predicate_info *",

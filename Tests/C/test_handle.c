@@ -222,6 +222,9 @@ static void messages_name_the_type_that_was_wanted(void) {
         WANTS("container", cst_container_save(bad, E));
         WANTS("document", cst_document_save(bad, E));
         WANTS("row sink", cst_row_sink_push(bad, 0, NULL, E));
+        WANTS("migration manager", cst_migration_manager_reset(bad, E));
+        WANTS("model reference", cst_model_reference_resolve(bad, (cst_model **)&out, E));
+        WANTS("migration stages", cst_migration_stages_validate(bad, E));
         WANTS("save request", cst_save_request_add_conflict(bad, 1, NULL, E));
 #undef WANTS
     }

@@ -152,7 +152,7 @@ final class EveryStructTests: XCTestCase {
     }
 
     private func checkStoreOptions() {
-        size(cst_store_options.self, 200)
+        size(cst_store_options.self, 240)
         member(\cst_store_options.struct_size, 0)
         member(\cst_store_options.flags, 8)
         member(\cst_store_options.busy_timeout_ms, 12)
@@ -180,6 +180,11 @@ final class EveryStructTests: XCTestCase {
         member(\cst_store_options.migration_progress, 176)
         member(\cst_store_options.migration_userdata, 184)
         member(\cst_store_options.history_retention, 192)
+        member(\cst_store_options.mapping_model_count, 200)
+        member(\cst_store_options.mapping_models, 208)
+        member(\cst_store_options.stages, 216)
+        member(\cst_store_options.manager_will_start, 224)
+        member(\cst_store_options.manager_will_start_userdata, 232)
     }
 
     private func checkRemoteChange() {
@@ -230,6 +235,24 @@ final class EveryStructTests: XCTestCase {
         member(\cst_request_result.reserved, 4)
         member(\cst_request_result.count, 8)
         member(\cst_request_result.value, 16)
+    }
+
+    private func checkMigrationPolicyCallbacks() {
+        size(cst_migration_policy_callbacks.self, 112)
+        member(\cst_migration_policy_callbacks.struct_size, 0)
+        member(\cst_migration_policy_callbacks.batch_safe, 8)
+        member(\cst_migration_policy_callbacks.create, 16)
+        member(\cst_migration_policy_callbacks.free_instance, 24)
+        member(\cst_migration_policy_callbacks.begin, 32)
+        member(\cst_migration_policy_callbacks.create_destination_instances, 40)
+        member(\cst_migration_policy_callbacks.end_instance_creation, 48)
+        member(\cst_migration_policy_callbacks.create_relationships, 56)
+        member(\cst_migration_policy_callbacks.end_relationship_creation, 64)
+        member(\cst_migration_policy_callbacks.perform_custom_validation, 72)
+        member(\cst_migration_policy_callbacks.end, 80)
+        member(\cst_migration_policy_callbacks.call, 88)
+        member(\cst_migration_policy_callbacks.userdata, 96)
+        member(\cst_migration_policy_callbacks.destroy, 104)
     }
 
     private func checkContainerOptions() {
@@ -626,6 +649,7 @@ final class EveryStructTests: XCTestCase {
         checkStoreChanges()
         checkStatistics()
         checkRequestResult()
+        checkMigrationPolicyCallbacks()
         checkContainerOptions()
         checkStoreDescription()
         checkSort()
@@ -658,7 +682,7 @@ final class EveryStructTests: XCTestCase {
         checkDifference()
         checkIdChange()
         checkControllerDelegate()
-        XCTAssertEqual(structs, 52)
+        XCTAssertEqual(structs, 53)
         print("layout in Swift: \(structs) structs, \(members) members")
     }
 }

@@ -37,7 +37,7 @@ class Attribute:
         if self.type == "Boolean":
             return 1 if self.default in ("YES", "1", "true") else 0
         if self.type.startswith("Integer"):
-            return int({"YES": "1", "NO": "0"}.get(self.default, self.default))
+            return int(float({"YES": "1", "NO": "0"}.get(self.default, self.default)))
         if self.type in ("Double", "Float", "Date"):
             return float(self.default)
         if self.type == "Decimal":

@@ -136,6 +136,17 @@ typedef struct cst_store_options {
      * when the store is opened, and after every thousand transactions that the coordinator writes, on a thread of the
      * coordinator. No purge passes a living consumer. NULL: it is not purged automatically. */
     const struct cst_history_retention *history_retention;
+    /* Mapping models that a migration tries first, before those beside the models of model_paths and before inference
+     * (mapping.h). */
+    size_t mapping_model_count;
+    cst_mapping_model *const *mapping_models;
+    /* The stages of a staged migration (migration.h), instead of mapping models; NULL without. Needs CST_STORE_MIGRATE
+     * and CST_STORE_INFER_MAPPING, which containers and documents set. */
+    const cst_migration_stages *stages;
+    /* Called with the manager of each mapping model that is executed, before it starts: to set its user info, its
+     * functions and its report, or to retain it for a cancellation. A negative status fails the migration (134110). */
+    cst_status (*manager_will_start)(void *userdata, cst_migration_manager *manager, cst_error **error);
+    void *manager_will_start_userdata;
 } cst_store_options;
 #define CST_STORE_OPTIONS_INIT                                                                                         \
     {sizeof(cst_store_options),                                                                                        \
@@ -164,6 +175,11 @@ typedef struct cst_store_options {
      NULL,                                                                                                             \
      NULL,                                                                                                             \
      NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
      NULL}
 
 /* Opens the store at `path`, or creates it. `type`, in upper or lower case, is one of
@@ -185,9 +201,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_add_store(cst_coordinator *
  * model), "losesData", "entities" (each with "source" and "destination", one of which may be null, "kind": "add",
  * "remove", "copy" or "transform", "objects", "added", "removed", "renamed" as [{"from", "to"}], "filled", "typeChanges",
  * "lostValues" as [{"attribute", "count"}]: values of removed attributes, pairs of removed relationships), "steps" (what
- * mapping models do, if they migrate the objects; then "entities" and "statements" are empty), "warnings" about renames
- * that look chained, "problems" (objects, values and pairs that the new model does not allow, each with "message",
- * "entity", "key", "code" and "object"), and the SQL "statements".
+ * mapping models and stages do, if they migrate the objects; then "entities" and "statements" are empty), "warnings"
+ * about renames that look chained, "problems" (objects, values and pairs that the new model does not allow, each with
+ * "message", "entity", "key", "code" and "object"), and the SQL "statements".
  *
  * The store is only read, and its folder does not change. The model is frozen. Of the options, which may be NULL, those
  * of migrations and the limits have an effect. Fails like the migration, except for "problems". */

@@ -109,6 +109,19 @@ typedef struct cst_rows cst_rows;
  * cst_mapping_model_load. Immutable, usable on any thread. See mapping.h. */
 typedef struct cst_mapping_model cst_mapping_model;
 
+/* A migration manager: executes mapping models. Created by cst_migration_manager_new, or by a migration when a store is
+ * added. Used by the thread that runs its migration, except for cancellation and progress. A callback borrows it; a
+ * retained one outlives the migration, but not its contexts. See migration.h. */
+typedef struct cst_migration_manager cst_migration_manager;
+
+/* A version of a model that a stage of a migration names. Created by cst_model_reference_new and others. Immutable,
+ * usable on any thread. See migration.h. */
+typedef struct cst_model_reference cst_model_reference;
+
+/* The stages of a staged migration, in their order. Created by cst_migration_stages_new. Used by one thread at a time;
+ * a call that opens a store reads it during the call only. See migration.h. */
+typedef struct cst_migration_stages cst_migration_stages;
+
 /* A running observation of a context, an object, a coordinator, a document, an undo manager or a fetch. Created by the
  * …_observe functions. It ends with cst_observation_cancel or with its last handle, on any thread. See observation.h.
  */

@@ -23,6 +23,7 @@ enum HandleType: UInt32 {
     case container, document
     case rowSink, saveRequest
     case historyToken, historyCursor, revisions
+    case migrationManager, modelReference, migrationStages
 
     var name: String {
         switch self {
@@ -59,6 +60,9 @@ enum HandleType: UInt32 {
         case .historyToken: "history token"
         case .historyCursor: "history cursor"
         case .revisions: "revisions"
+        case .migrationManager: "migration manager"
+        case .modelReference: "model reference"
+        case .migrationStages: "migration stages"
         }
     }
 

@@ -60,6 +60,10 @@ public struct StoreOptions: Sendable {
     /// those of its file. nil: as the mask says.
     public var fileMode: UInt32?
 
+    /// The file is of no use after a crash, and no other process uses it: SQLite does not wait for the disk, keeps its rollback
+    /// journal in memory, and keeps the file locked.
+    package var isTransient = false
+
     /// The source of the model by which a store that is one file is opened.
     package var modelSource: ModelSource = .given
 

@@ -55,10 +55,14 @@ final class ObjectAssociations: Associations {
 
     func didSave() {}
 
-    /// Every pair, for the record of the migration.
-    func forEach(_ body: (_ source: ManagedObject, _ destination: ManagedObject) throws -> Void) rethrows {
-        for table in tables { for pair in table.pairs { try body(pair.source, pair.destination) } }
+    /// Every pair, by mapping.
+    func forEach(_ body: (_ source: ManagedObject, _ destination: ManagedObject, _ mapping: Int) -> Void) {
+        for (mapping, table) in tables.enumerated() {
+            for pair in table.pairs { body(pair.source, pair.destination, mapping) }
+        }
     }
+
+    func removeAll() { tables = Array(repeating: Table(), count: tables.count) }
 }
 
 /// Associations of a migration in batches: keys in a table of SQLite's beside the result.
@@ -70,40 +74,36 @@ final class KeyAssociations: Associations {
     private let sourceStore: Store
     private let destinationStore: Store
     /// Pairs of the batch that is not saved yet.
-    private var unsaved: [(source: ManagedObject, destination: ManagedObject, mapping: Int)] = []
+    private let unsaved: ObjectAssociations
 
     init(
-        _ table: AssociationTable, source: Context, _ sourceStore: Store, destination: Context,
+        _ table: AssociationTable, mappings count: Int, source: Context, _ sourceStore: Store, destination: Context,
         _ destinationStore: Store
     ) {
+        unsaved = ObjectAssociations(count: count)
         (self.table, self.source, self.destination) = (table, source, destination)
         (self.sourceStore, self.destinationStore) = (sourceStore, destinationStore)
     }
 
     func add(_ source: ManagedObject, _ destination: ManagedObject, mapping: Int) {
-        unsaved.append((source, destination, mapping))
+        unsaved.add(source, destination, mapping: mapping)
     }
 
     func didSave() throws {
-        try table.add(
-            unsaved.map { pair in
-                AssociationTable.Row(
-                    mapping: pair.mapping, sourceEntity: Int(pair.source.entity.index),
-                    sourceKey: pair.source.primaryKey,
-                    entity: Int(pair.destination.entity.index), key: pair.destination.primaryKey)
-            })
-        unsaved = []
+        var rows: [AssociationTable.Row] = []
+        unsaved.forEach { rows.append(AssociationTable.Row(mapping: $2, source: $0, destination: $1)) }
+        try table.add(rows)
+        unsaved.removeAll()
     }
 
     func destinations(of source: ManagedObject, mapping: Int) throws -> [ManagedObject] {
-        let pending = unsaved.filter { $0.mapping == mapping && $0.source === source }.map(\.destination)
-        return try table.destinations(ofKey: source.primaryKey, mapping: mapping).map {
+        try table.destinations(ofKey: source.primaryKey, mapping: mapping).map {
             try destinationObject(($0.entity, $0.key))
-        } + pending
+        } + unsaved.destinations(of: source, mapping: mapping)
     }
 
     func sources(of destination: ManagedObject, mapping: Int) throws -> [ManagedObject] {
-        let pending = unsaved.filter { $0.mapping == mapping && $0.destination === destination }.map(\.source)
+        let pending = unsaved.sources(of: destination, mapping: mapping)
         if destination.hasTemporaryID { return pending }
         let root = destination.entity.root
         return try table.sources(ofKey: destination.primaryKey, mapping: mapping)
@@ -136,6 +136,14 @@ final class KeyAssociations: Associations {
         try destination.object(
             with: ObjectID(
                 store: destinationStore, entity: destination.entity(at: UInt32(row.entity)), reference: row.key))
+    }
+}
+
+extension AssociationTable.Row {
+    init(mapping: Int, source: ManagedObject, destination: ManagedObject) {
+        self.init(
+            mapping: mapping, sourceEntity: Int(source.entity.index), sourceKey: source.primaryKey,
+            entity: Int(destination.entity.index), key: destination.primaryKey)
     }
 }
 

@@ -74,6 +74,9 @@ public enum MigrationPolicies {
         return removed != nil
     }
 
+    /// Whether a policy is registered under exactly this name.
+    public static func isRegistered(_ name: String) -> Bool { policies.withLock { $0[name] != nil } }
+
     static func policy(named name: String) throws -> EntityMigrationPolicy? {
         let plain = name.split(separator: ".").last.map(String.init) ?? name
         let make = policies.withLock { $0[name] ?? $0[plain] }

@@ -11,14 +11,22 @@ struct EntityPlan {
         case expression(Expression)
     }
 
+    /// How a relationship gets its members.
+    enum MemberSource {
+        /// From what one mapping made of the members of a relationship.
+        case results(ofSlot: Int, mapping: String)
+        case expression(Expression)
+    }
+
     let mapping: EntityMapping
     /// Its place in the mapping model.
     let number: Int
     let source: Entity?
     let destination: Entity?
     let policy: EntityMigrationPolicy?
-    let attributes: [(mapping: PropertyMapping, attribute: Attribute, value: ValueSource)]
-    let relationships: [(mapping: PropertyMapping, relationship: Relationship, expression: Expression)]
+    /// With the value of `$propertyMapping`.
+    let attributes: [(mapping: PropertyValue, attribute: Attribute, value: ValueSource)]
+    let relationships: [(mapping: PropertyValue, relationship: Relationship, members: MemberSource)]
 
     init(_ mapping: EntityMapping, number: Int, source model: Model, destination: Model) throws {
         (self.mapping, self.number) = (mapping, number)
@@ -36,16 +44,15 @@ struct EntityPlan {
             else { return nil }
             // A store computes derived attributes, and has no transient ones.
             if attribute.isTransient || attribute.derivation != nil { return nil }
-            if let slot = source.flatMap({ expression.sourceSlot(in: $0) }) {
-                return (property, attribute, .slot(slot))
-            }
-            return (property, attribute, .expression(expression))
+            let value = source.flatMap { expression.sourceSlot(in: $0) }.map { ValueSource.slot($0) }
+            return (.object(MappingValue(property)), attribute, value ?? .expression(expression))
         }
         relationships = try mapping.relationshipMappings.compactMap { property in
             guard let relationship: Relationship = try EntityPlan.property(property, of: entity, mapping),
                 let expression = property.valueExpression
             else { return nil }
-            return (property, relationship, expression)
+            let members = source.flatMap { expression.results(in: $0) } ?? .expression(expression)
+            return (.object(MappingValue(property)), relationship, members)
         }
     }
 
@@ -110,5 +117,17 @@ extension Expression {
             let attribute = entity.property(named: path.keys[0].text) as? Attribute, !attribute.isTransient
         else { return nil }
         return Int(attribute.slot)
+    }
+
+    /// `FUNCTION($manager, "destinationInstancesForEntityMappingNamed:sourceInstances:", "mapping", $source.relationship)`; nil for every
+    /// other expression.
+    fileprivate func results(in entity: Entity) -> EntityPlan.MemberSource? {
+        let selector = MappingExpressions.destinationsByMapping
+        guard let arguments = MappingExpressions.arguments(of: self, calling: selector), arguments.count == 2,
+            case .constant(.text(let mapping)) = arguments[0],
+            case .path(.variable("source"), let path) = arguments[1], path.keys.count == 1,
+            let relationship = entity.property(named: path.keys[0].text) as? Relationship, !relationship.isTransient
+        else { return nil }
+        return .results(ofSlot: Int(relationship.slot), mapping: mapping.string)
     }
 }

@@ -1,3 +1,4 @@
+import CPlatform
 import CorestoneGraph
 import CorestoneModel
 import CorestonePredicate
@@ -10,7 +11,7 @@ import CorestoneValues
 /// relationships, the third validates. So an expression of the second pass finds the objects of every mapping, one of the first pass
 /// only those of earlier mappings.
 ///
-/// A manager belongs to the thread that runs it, except for `cancel`.
+/// A manager belongs to the thread that runs it, except for `cancel`, `progress` and `currentEntityMapping`.
 public final class MigrationManager {
     public let sourceModel: Model
     public let destinationModel: Model
@@ -26,14 +27,26 @@ public final class MigrationManager {
     /// Functions that expressions call as `FUNCTION($manager, "selector:", …)`, beside those of Core Data's manager.
     public var functions: [String: ([PropertyValue]) throws -> PropertyValue] = [:]
     /// The mapping whose objects are migrated; each is current three times.
-    public internal(set) var currentEntityMapping: EntityMapping?
+    public internal(set) var currentEntityMapping: EntityMapping? {
+        get { position.withLock { $0.mapping } }
+        set { position.withLock { $0.mapping = newValue } }
+    }
     /// 0 to 1 while a migration runs, otherwise 0.
-    public internal(set) var progress = 0.0
+    public internal(set) var progress: Double {
+        get { position.withLock { $0.progress } }
+        set { position.withLock { $0.progress = newValue } }
+    }
     /// Called when rows are done, with their number and that of all; false cancels.
     public var report: ((_ done: Int, _ total: Int) -> Bool)?
 
     /// The migration that runs.
     var run: MigrationRun?
+    /// What hosts in other languages know the manager by; 0 where they do not.
+    package var token: UInt = 0
+    /// Where the migration is, which any thread may ask.
+    private let position = Locked<(mapping: EntityMapping?, progress: Double)>((nil, 0))
+    /// The thread of the migration that runs; 0 without one.
+    private let runner = Locked<UInt64>(0)
     private let cancellation = Locked<(isCancelled: Bool, error: CoreError?)>((false, nil))
 
     /// - Parameters:
@@ -58,7 +71,12 @@ public final class MigrationManager {
         _ mappingModel: MappingModel, from source: Context, to destination: Context,
         associations makeTable: (() throws -> AssociationTable)?, record: ((MigrationRun) throws -> Void)? = nil
     ) throws {
-        guard run == nil else {
+        let isFree = runner.withLock { thread in
+            guard thread == 0 else { return false }
+            thread = platform_thread_id()
+            return true
+        }
+        guard isFree else {
             throw CoreError(
                 .invalidArgument, code: .migration,
                 "the migration manager runs a migration already; wait for its end, or create another manager")
@@ -68,12 +86,17 @@ public final class MigrationManager {
         defer {
             (progress, currentEntityMapping, run) = (0, nil, nil)
             (self.mappingModel, sourceContext, destinationContext) = (nil, nil, nil)
+            runner.withLock { $0 = 0 }
         }
-        let run = try MigrationRun(
-            mappingModel, manager: self, source: source, destination: destination, associations: makeTable)
-        self.run = run
-        try run.execute()
-        try record?(run)
+        try MigrationHosting.lending(self) {
+            try MigrationHosting.lending(source, destination) {
+                let run = try MigrationRun(
+                    mappingModel, manager: self, source: source, destination: destination, associations: makeTable)
+                self.run = run
+                try run.execute()
+                try record?(run)
+            }
+        }
     }
 
     // MARK: - Control
@@ -99,11 +122,28 @@ public final class MigrationManager {
     // MARK: - The migration that runs
 
     func running() throws -> MigrationRun {
+        try requireThread()
         if let run { return run }
         throw CoreError(
             .invalidArgument, code: .migration,
             "the migration manager does not run a migration; call it from a policy, or from a function of the manager")
     }
+
+    /// The same, for the C boundary, which cannot trust its callers with threads.
+    package func requireRunning() throws { _ = try running() }
+
+    /// Throws while another thread runs a migration by this manager.
+    package func requireThread() throws {
+        let thread = runner.withLock { $0 }
+        guard thread != 0, thread != platform_thread_id() else { return }
+        throw CoreError(
+            .wrongThread,
+            "\(nameOfThread(platform_thread_id())) used a migration manager that runs a migration on \(nameOfThread(thread)); use it "
+                + "in callbacks of the migration, or call only cancel and progress")
+    }
+
+    /// An entity mapping of the migration that runs.
+    package func entityMapping(named name: String) throws -> EntityMapping { try running().plan(named: name).mapping }
 
     /// Notes that an object of the destination was created for one of the source. Relationships to it are resolved by this.
     public func associate(source: ManagedObject, with destination: ManagedObject, for mapping: EntityMapping) throws {

@@ -6,17 +6,23 @@ import CorestoneValues
 // Variables and functions of the expressions in a mapping model.
 extension MigrationRun {
     /// The values of `$source`, `$destination`, `$manager`, `$entityMapping`, `$propertyMapping` and `$entityPolicy`.
+    ///
+    /// Those of one mapping differ in the objects and the property alone, so the dictionary of the last expression is changed.
     func variables(
-        of plan: EntityPlan, _ property: PropertyMapping? = nil, source: ManagedObject? = nil,
+        of plan: EntityPlan, _ property: PropertyValue = .null, source: ManagedObject? = nil,
         destination: ManagedObject? = nil
     ) -> [String: PropertyValue] {
-        var variables: [String: PropertyValue] = [
-            "manager": .object(ManagerValue(self, manager)), "entityMapping": .object(MappingValue(plan.mapping)),
-            "source": source.map { .object($0) } ?? .null, "destination": destination.map { .object($0) } ?? .null,
-        ]
-        variables["propertyMapping"] = property.map { .object(MappingValue($0)) } ?? .null
-        variables["entityPolicy"] = .object(PolicyValue(plan, manager))
-        return variables
+        if variables.mapping != plan.number {
+            variables.values = [
+                "manager": .object(ManagerValue(manager)), "entityMapping": .object(MappingValue(plan.mapping)),
+                "entityPolicy": .object(PolicyValue(plan, manager)),
+            ]
+            variables.mapping = plan.number
+        }
+        variables.values["source"] = source.map { .object($0) } ?? .null
+        variables.values["destination"] = destination.map { .object($0) } ?? .null
+        variables.values["propertyMapping"] = property
+        return variables.values
     }
 
     /// The result of a function of the manager; nil for one that it does not have.
@@ -75,15 +81,22 @@ extension MigrationRun {
     }
 }
 
+/// A variable of a mapping model's expressions that only the library knows.
+package protocol MigrationVariable {
+    /// What functions of a host in another language get in its place.
+    var hostValue: PropertyValue { get }
+}
+
 /// `$manager`
-final class ManagerValue: MessageReceiver, KeyValueCoding {
-    private let run: MigrationRun
+final class ManagerValue: MessageReceiver, KeyValueCoding, MigrationVariable {
     private let manager: MigrationManager
 
-    init(_ run: MigrationRun, _ manager: MigrationManager) { (self.run, self.manager) = (run, manager) }
+    init(_ manager: MigrationManager) { self.manager = manager }
+
+    var hostValue: PropertyValue { .null }
 
     func receive(_ selector: String, _ arguments: [PropertyValue]) throws -> PropertyValue? {
-        try run.receive(selector, arguments)
+        try manager.running().receive(selector, arguments)
     }
 
     var selectors: [String] { MigrationRun.selectors + manager.functions.keys }
@@ -110,11 +123,13 @@ final class ManagerValue: MessageReceiver, KeyValueCoding {
 }
 
 /// `$entityPolicy`
-final class PolicyValue: MessageReceiver {
+final class PolicyValue: MessageReceiver, MigrationVariable {
     private let plan: EntityPlan
     private let manager: MigrationManager
 
     init(_ plan: EntityPlan, _ manager: MigrationManager) { (self.plan, self.manager) = (plan, manager) }
+
+    var hostValue: PropertyValue { .null }
 
     func receive(_ selector: String, _ arguments: [PropertyValue]) throws -> PropertyValue? {
         guard let policy = plan.policy else {
@@ -140,7 +155,7 @@ final class PolicyValue: MessageReceiver {
 }
 
 /// `$entityMapping` and `$propertyMapping`
-final class MappingValue: KeyValueCoding {
+final class MappingValue: KeyValueCoding, MigrationVariable {
     private let name: String
     private let values: [String: PropertyValue]
 
@@ -161,6 +176,8 @@ final class MappingValue: KeyValueCoding {
             "name": .string(mapping.name), "userInfo": .dictionary(mapping.userInfo.mapValues { .string($0) }),
         ]
     }
+
+    var hostValue: PropertyValue { .string(name) }
 
     func value(forKey key: String) throws -> PropertyValue {
         if let value = values[key] { return value }

@@ -31,31 +31,41 @@ extension MigrationRun {
     func createRelationships(
         from source: ManagedObject?, to destination: ManagedObject, in plan: EntityPlan
     ) throws {
-        for (property, relationship, expression) in plan.relationships {
+        for (property, relationship, members) in plan.relationships {
             currentRelationship = relationship
             defer { currentRelationship = nil }
             try evaluating(plan, relationship, source) {
-                let found = try expression.value(
-                    with: source.map { .object($0) } ?? .null,
-                    variables: variables(of: plan, property, source: source, destination: destination))
-                try set(found, relationship, of: destination)
+                switch members {
+                case .results(let slot, let mapping):
+                    let sources = try source?.storedValue(slot: slot).managedObjects ?? []
+                    try set(destinations(mapping: mapping, of: sources), relationship, of: destination)
+                case .expression(let expression):
+                    let found = try expression.value(
+                        with: source.map { .object($0) } ?? .null,
+                        variables: variables(of: plan, property, source: source, destination: destination))
+                    try set(found, relationship, of: destination)
+                }
             }
         }
     }
 
-    /// Sets a relationship to the objects of a value; a to-one relationship takes the first.
     private func set(_ value: PropertyValue, _ relationship: Relationship, of object: ManagedObject) throws {
         let targets = value.managedObjects
-        if relationship.isToMany {
-            var seen: Set<ObjectIdentifier> = []
-            let members = targets.filter { seen.insert(ObjectIdentifier($0)).inserted }
-            return try object.setValue(.array(members.map { .object($0) }), forKey: relationship.name)
-        }
-        if targets.isEmpty, !value.isNull, value.elements == nil {
+        if !relationship.isToMany, targets.isEmpty, !value.isNull, value.elements == nil {
             throw CoreError(
                 .typeMismatch,
                 "\(object.entity.name).\(relationship.name) takes an object, not \(value.excerpt)",
                 entity: object.entity.name, key: relationship.name, value: value)
+        }
+        try set(targets, relationship, of: object)
+    }
+
+    /// Sets a relationship; one that is to-one takes the first object.
+    private func set(_ targets: [ManagedObject], _ relationship: Relationship, of object: ManagedObject) throws {
+        if relationship.isToMany {
+            var seen: Set<ObjectIdentifier> = []
+            let members = targets.filter { seen.insert(ObjectIdentifier($0)).inserted }
+            return try object.setValue(.array(members.map { .object($0) }), forKey: relationship.name)
         }
         try object.setStoredValue(targets.first.map { .object($0) } ?? .null, slot: Int(relationship.slot))
     }

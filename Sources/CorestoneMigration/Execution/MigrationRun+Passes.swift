@@ -6,14 +6,17 @@ import CorestoneValues
 extension MigrationRun {
     /// Objects of the source that are read at a time.
     private static let batchSize = 500
-    /// IDs that are listed at a time.
-    private static let windowSize = 10_000
+    /// IDs that are listed at a time. Each list skips the rows of the former ones.
+    private static let windowSize = 50_000
 
     /// Migrates all objects and saves the destination.
     func execute() throws {
         sourceContext.savesUnvalidated = true
         destinationContext.savesUnvalidated = runsInBatches
-        total = try plans.reduce(0) { try $0 + count($1) }
+        for plan in plans {
+            manager.currentEntityMapping = plan.mapping
+            total += try count(plan)
+        }
         try advance(by: 0, of: .creation)
         try pass(create)
         try pass(relate)

@@ -14,6 +14,11 @@ package final class MigrationRun {
     let runsInBatches: Bool
     let associations: any Associations
     private let table: AssociationTable?
+    private let numbers: [String: Int]
+    /// By entity of the source, the mappings of its objects.
+    private var mappings: [ObjectIdentifier: [Int]] = [:]
+    /// The variables of the last expression, and the mapping that it is of.
+    var variables: (values: [String: PropertyValue], mapping: Int?) = ([:], nil)
     /// The relationship whose expression is evaluated.
     var currentRelationship: Relationship?
     /// Objects of the source that the current pass is done with, and all of them.
@@ -28,6 +33,7 @@ package final class MigrationRun {
         plans = try mappingModel.entityMappings.enumerated().map {
             try EntityPlan($1, number: $0, source: manager.sourceModel, destination: manager.destinationModel)
         }
+        numbers = Dictionary(plans.map { ($0.mapping.name, $0.number) }, uniquingKeysWith: { first, _ in first })
         let mayBatch = plans.allSatisfy { $0.policy?.isBatchSafe ?? true }
         if mayBatch, let makeTable, let former = source.coordinator.stores.first,
             let new = destination.coordinator.stores.first
@@ -35,7 +41,7 @@ package final class MigrationRun {
             let table = try makeTable()
             self.table = table
             associations = KeyAssociations(
-                table, source: source, former, destination: destination, new)
+                table, mappings: plans.count, source: source, former, destination: destination, new)
             runsInBatches = true
         } else {
             table = nil
@@ -48,7 +54,7 @@ package final class MigrationRun {
     var path: String? { sourceContext.coordinator.stores.first?.path }
 
     func plan(named name: String) throws -> EntityPlan {
-        if let plan = plans.first(where: { $0.mapping.name == name }) { return plan }
+        if let number = numbers[name] { return plans[number] }
         let near = nearestName(to: name, among: plans.map(\.mapping.name))
         throw CoreError(
             .migration, code: .migration,
@@ -75,10 +81,15 @@ package final class MigrationRun {
     /// The objects that all mappings of their entities created for some of the source.
     func destinations(of sources: [ManagedObject]) throws -> [ManagedObject] {
         try sources.flatMap { source in
-            try plans.filter { $0.source.map(source.entity.isKind) ?? false }.flatMap {
-                try associations.destinations(of: source, mapping: $0.number)
-            }
+            try mappings(of: source.entity).flatMap { try associations.destinations(of: source, mapping: $0) }
         }
+    }
+
+    private func mappings(of entity: Entity) -> [Int] {
+        if let known = mappings[ObjectIdentifier(entity)] { return known }
+        let found = plans.filter { $0.source.map(entity.isKind) ?? false }.map(\.number)
+        mappings[ObjectIdentifier(entity)] = found
+        return found
     }
 
     func reset() throws {
@@ -122,12 +133,9 @@ package final class MigrationRun {
         if let objects = associations as? ObjectAssociations {
             let made = try AssociationTable(at: scratch)
             var rows: [AssociationTable.Row] = []
-            objects.forEach { source, destination in
+            objects.forEach { source, destination, mapping in
                 guard !destination.hasTemporaryID else { return }
-                rows.append(
-                    AssociationTable.Row(
-                        mapping: 0, sourceEntity: Int(source.entity.index), sourceKey: source.primaryKey,
-                        entity: Int(destination.entity.index), key: destination.primaryKey))
+                rows.append(AssociationTable.Row(mapping: mapping, source: source, destination: destination))
             }
             try made.add(rows)
             table = made

@@ -22,7 +22,7 @@ struct ChainRoute: ConversionRoute {
     let destination: Model
     let links: [Step]
     let options: MigrationOptions
-    var managerWillStart: (@Sendable (MigrationManager) -> Void)?
+    var managerWillStart: (@Sendable (MigrationManager) throws -> Void)?
 
     var steps: [String] { links.map(\.line) }
 

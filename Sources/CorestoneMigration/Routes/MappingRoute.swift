@@ -9,7 +9,7 @@ struct MappingRoute: ConversionRoute {
     let mapping: MappingModel
     let source: Model
     let destination: Model
-    let managerWillStart: (@Sendable (MigrationManager) -> Void)?
+    let managerWillStart: (@Sendable (MigrationManager) throws -> Void)?
 
     /// A mapping model from a version to an older one was made for that.
     var mayGoBack: Bool { true }
@@ -35,19 +35,23 @@ struct MappingRoute: ConversionRoute {
         defer { for file in scratch { unlink(file) } }
         do {
             let former = try Coordinator(model: source)
-            try former.addSQLiteStore(at: path, options: .readOnly)
+            try former.addSQLiteStore(at: path, options: .migrationSource)
             let new = try Coordinator(model: destination)
-            let store = try new.addSQLiteStore(at: result, options: .migrationWork)
+            let store = try new.addSQLiteStore(at: result, options: .migrationResult)
             let manager = try MigrationManager(source: source, destination: destination)
             manager.report = progress
-            managerWillStart?(manager)
-            try manager.migrate(
-                mapping, from: Context(coordinator: former), to: Context(coordinator: new),
-                associations: { try AssociationTable(at: scratch[0]) }
-            ) { run in
-                properties = run.copiedProperties
-                try new.remove(store)
-                try run.writeAssociations(intoStoreAt: result, scratch: scratch[1])
+            try MigrationHosting.lending(manager) {
+                do { try managerWillStart?(manager) } catch {
+                    throw failure(of: error, in: "the function for the start of a migration manager", file: path)
+                }
+                try manager.migrate(
+                    mapping, from: Context(coordinator: former), to: Context(coordinator: new),
+                    associations: { try AssociationTable(at: scratch[0]) }
+                ) { run in
+                    properties = run.copiedProperties
+                    try new.remove(store)
+                    try run.writeAssociations(intoStoreAt: result, scratch: scratch[1])
+                }
             }
         } catch let error as CoreError { throw error.replacing([(path, given)]) }
         return .rows(properties: properties)
@@ -55,6 +59,24 @@ struct MappingRoute: ConversionRoute {
 }
 
 extension StoreOptions {
+    /// Objects are read and written in batches, most of them once, so that a large page cache would be memory without a use.
+    private static var migrationCacheKilobytes: Int { 4096 }
+
+    /// Of the former store.
+    fileprivate static var migrationSource: StoreOptions {
+        var options = StoreOptions.readOnly
+        options.cacheKilobytes = migrationCacheKilobytes
+        return options
+    }
+
+    /// Of the store that a mapping model fills, whose content is copied into the former store at the end.
+    fileprivate static var migrationResult: StoreOptions {
+        var options = StoreOptions.migrationWork
+        options.isTransient = true
+        options.cacheKilobytes = migrationCacheKilobytes
+        return options
+    }
+
     /// Of a store that only a migration sees: it has no log beside it.
     static var migrationWork: StoreOptions {
         var options = StoreOptions()

@@ -11,8 +11,8 @@ extension MigrationOptions {
     }
 
     /// Called with the manager of each mapping model that is executed, before it starts: to set its `userInfo` and functions, or to keep it
-    /// for a cancellation.
-    public var managerWillStart: (@Sendable (MigrationManager) -> Void)? {
+    /// for a cancellation. An error fails the migration.
+    public var managerWillStart: (@Sendable (MigrationManager) throws -> Void)? {
         get { routes.managerWillStart }
         set { routes.managerWillStart = newValue }
     }

@@ -6,7 +6,7 @@ import CorestoneValues
 /// versions of the model.
 struct MigrationRoutes: StoreConversion {
     var mappingModels: [MappingModel] = []
-    var managerWillStart: (@Sendable (MigrationManager) -> Void)?
+    var managerWillStart: (@Sendable (MigrationManager) throws -> Void)?
 
     /// Mapping models come first, as in Core Data: an inferred mapping would lose what they compute.
     ///

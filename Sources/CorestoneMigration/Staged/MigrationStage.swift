@@ -57,8 +57,10 @@ struct StageHandling {
 
     func run(in context: Context) throws {
         do {
-            try handler(context)
-            try context.save()
+            try MigrationHosting.lending(context) {
+                try handler(context)
+                try context.save()
+            }
         } catch {
             throw failure(of: error, in: "the handler \(name)", file: context.coordinator.stores.first?.path)
         }

@@ -19,10 +19,12 @@ struct TransformationRoute: ConversionRoute {
         try former.addSQLiteStore(at: path, options: .readOnly)
         let new = try Coordinator(model: destination)
         let store = try new.addSQLiteStore(at: result, options: .migrationWork)
-        let context = Context(coordinator: new)
+        let (old, context) = (Context(coordinator: former), Context(coordinator: new))
         do {
-            try transformation.body(Context(coordinator: former), context)
-            try context.save()
+            try MigrationHosting.lending(old, context) {
+                try transformation.body(old, context)
+                try context.save()
+            }
         } catch {
             throw failure(of: error, in: "the transformation \(transformation.name)", file: path)
         }

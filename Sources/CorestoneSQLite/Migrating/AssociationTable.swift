@@ -35,9 +35,9 @@ package final class AssociationTable {
     package init(at path: String) throws {
         connection = try Connection(path, path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
         let (purpose, columns) = (AssociationTable.purpose, AssociationTable.columns)
-        // The file is gone with the migration, so nothing in it needs to survive a crash.
+        // The file is gone with the migration, so nothing in it needs to survive a crash, and no other process opens it.
         try connection.execute(
-            "PRAGMA journal_mode=OFF;PRAGMA synchronous=OFF;PRAGMA cache_size=-4096;"
+            "PRAGMA locking_mode=EXCLUSIVE;PRAGMA journal_mode=OFF;PRAGMA synchronous=OFF;PRAGMA cache_size=-4096;"
                 + "CREATE TABLE T (NUMBER INTEGER PRIMARY KEY, MAPPING INTEGER, SOURCE_ENTITY INTEGER, SOURCE_KEY INTEGER, "
                 + "ENTITY INTEGER, KEY INTEGER);"
                 + "CREATE INDEX BY_SOURCE ON T (SOURCE_KEY, MAPPING);CREATE INDEX BY_KEY ON T (KEY, MAPPING)", purpose)

@@ -265,12 +265,13 @@ struct StoreOpening {
         // A stranger's store may be larger than memory: what has to be sorted goes to a temporary file of SQLite's.
         let launch = LaunchArguments.storeSettings
         if isFirst, launch.checksIntegrity { try DatabaseCheck.require(connection, place) }
-        let synchronous = launch.synchronous ?? pragmas.number("synchronous", else: options.normalSync ? 1 : 2)
+        let usual = options.isTransient ? 0 : options.normalSync ? 1 : 2
+        let synchronous = launch.synchronous ?? pragmas.number("synchronous", else: usual)
         try connection.execute(
             "PRAGMA synchronous=\(synchronous);"
                 + "PRAGMA cache_size=\(pragmas.number("cache_size", else: -max(options.cacheKilobytes, 64)));"
                 + "PRAGMA temp_store=\(pragmas.number("temp_store", else: options.isReadOnly ? 0 : 2))"
-                + pragmas.statements,
+                + (options.isTransient ? ";PRAGMA locking_mode=EXCLUSIVE" : "") + pragmas.statements,
             "open \(place.given)", cocoaCode: .persistentStoreOpen)
     }
 
@@ -321,7 +322,8 @@ struct StoreOpening {
         let current = try connection.prepare("PRAGMA journal_mode", purpose)
         let mode = try current.step(purpose) ? current.text(0) ?? "" : ""
         current.reset()
-        let wanted = pragmas["journal_mode"] ?? (options.rollbackJournal ? "delete" : "wal")
+        let usual = options.isTransient ? "memory" : options.rollbackJournal ? "delete" : "wal"
+        let wanted = pragmas["journal_mode"] ?? usual
         guard mode != wanted else { return mode }
         let statement = try connection.prepare("PRAGMA journal_mode=\(wanted)", purpose)
         do {

@@ -139,7 +139,7 @@ int main(void) {
     SIZE(cst_pragma, 32);
     MEMBER(cst_pragma, name, 0, 16);
     MEMBER(cst_pragma, value, 16, 16);
-    SIZE(cst_store_options, 200);
+    SIZE(cst_store_options, 240);
     MEMBER(cst_store_options, struct_size, 0, 8);
     MEMBER(cst_store_options, flags, 8, 4);
     MEMBER(cst_store_options, busy_timeout_ms, 12, 4);
@@ -167,6 +167,11 @@ int main(void) {
     MEMBER(cst_store_options, migration_progress, 176, 8);
     MEMBER(cst_store_options, migration_userdata, 184, 8);
     MEMBER(cst_store_options, history_retention, 192, 8);
+    MEMBER(cst_store_options, mapping_model_count, 200, 8);
+    MEMBER(cst_store_options, mapping_models, 208, 8);
+    MEMBER(cst_store_options, stages, 216, 8);
+    MEMBER(cst_store_options, manager_will_start, 224, 8);
+    MEMBER(cst_store_options, manager_will_start_userdata, 232, 8);
     SIZE(cst_remote_change, 64);
     MEMBER(cst_remote_change, store, 0, 8);
     MEMBER(cst_remote_change, store_identifier, 8, 16);
@@ -205,6 +210,21 @@ int main(void) {
     MEMBER(cst_request_result, reserved, 4, 4);
     MEMBER(cst_request_result, count, 8, 8);
     MEMBER(cst_request_result, value, 16, 8);
+    SIZE(cst_migration_policy_callbacks, 112);
+    MEMBER(cst_migration_policy_callbacks, struct_size, 0, 8);
+    MEMBER(cst_migration_policy_callbacks, batch_safe, 8, 1);
+    MEMBER(cst_migration_policy_callbacks, create, 16, 8);
+    MEMBER(cst_migration_policy_callbacks, free_instance, 24, 8);
+    MEMBER(cst_migration_policy_callbacks, begin, 32, 8);
+    MEMBER(cst_migration_policy_callbacks, create_destination_instances, 40, 8);
+    MEMBER(cst_migration_policy_callbacks, end_instance_creation, 48, 8);
+    MEMBER(cst_migration_policy_callbacks, create_relationships, 56, 8);
+    MEMBER(cst_migration_policy_callbacks, end_relationship_creation, 64, 8);
+    MEMBER(cst_migration_policy_callbacks, perform_custom_validation, 72, 8);
+    MEMBER(cst_migration_policy_callbacks, end, 80, 8);
+    MEMBER(cst_migration_policy_callbacks, call, 88, 8);
+    MEMBER(cst_migration_policy_callbacks, userdata, 96, 8);
+    MEMBER(cst_migration_policy_callbacks, destroy, 104, 8);
     SIZE(cst_container_options, 40);
     MEMBER(cst_container_options, struct_size, 0, 8);
     MEMBER(cst_container_options, application, 8, 16);
@@ -482,6 +502,6 @@ int main(void) {
     MEMBER(cst_controller_delegate, section_title, 64, 8);
     MEMBER(cst_controller_delegate, userdata, 72, 8);
     MEMBER(cst_controller_delegate, destroy, 80, 8);
-    printf("layout in C: 52 structs, %d members\n", members);
+    printf("layout in C: 53 structs, %d members\n", members);
     return failures != 0;
 }

@@ -691,6 +691,8 @@ class HistoryRetention(Structure):
 class StoreOptions(Structure):
     """cst_store_options"""
 
+    MANAGER_WILL_START = CFUNCTYPE(ctypes.c_int32, c_void_p, c_void_p, POINTER(c_void_p))
+
     _fields_ = (
         ("struct_size", ctypes.c_size_t),
         ("flags", ctypes.c_uint32),
@@ -719,6 +721,11 @@ class StoreOptions(Structure):
         ("migration_progress", PROGRESS_FN),
         ("migration_userdata", c_void_p),
         ("history_retention", POINTER(HistoryRetention)),
+        ("mapping_model_count", ctypes.c_size_t),
+        ("mapping_models", POINTER(c_void_p)),
+        ("stages", c_void_p),
+        ("manager_will_start", MANAGER_WILL_START),
+        ("manager_will_start_userdata", c_void_p),
     )
 
 
@@ -781,6 +788,40 @@ class RequestResult(Structure):
         ("reserved", ctypes.c_uint32),
         ("count", ctypes.c_uint64),
         ("value", c_void_p),
+    )
+
+
+class MigrationPolicyCallbacks(Structure):
+    """cst_migration_policy_callbacks"""
+
+    CREATE = CFUNCTYPE(ctypes.c_int32, c_void_p, String, POINTER(c_void_p), POINTER(c_void_p))
+    FREE_INSTANCE = CFUNCTYPE(None, c_void_p, c_void_p)
+    BEGIN = CFUNCTYPE(ctypes.c_int32, c_void_p, c_void_p, String, POINTER(c_void_p))
+    CREATE_DESTINATION_INSTANCES = CFUNCTYPE(ctypes.c_int32, c_void_p, c_void_p, String, c_void_p, POINTER(c_void_p))
+    END_INSTANCE_CREATION = CFUNCTYPE(ctypes.c_int32, c_void_p, c_void_p, String, POINTER(c_void_p))
+    CREATE_RELATIONSHIPS = CFUNCTYPE(ctypes.c_int32, c_void_p, c_void_p, String, c_void_p, POINTER(c_void_p))
+    END_RELATIONSHIP_CREATION = CFUNCTYPE(ctypes.c_int32, c_void_p, c_void_p, String, POINTER(c_void_p))
+    PERFORM_CUSTOM_VALIDATION = CFUNCTYPE(ctypes.c_int32, c_void_p, c_void_p, String, POINTER(c_void_p))
+    END = CFUNCTYPE(ctypes.c_int32, c_void_p, c_void_p, String, POINTER(c_void_p))
+    CALL = CFUNCTYPE(
+        ctypes.c_int32, c_void_p, c_void_p, String, ctypes.c_size_t, POINTER(Value), POINTER(Value), POINTER(c_void_p)
+    )
+
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        ("batch_safe", ctypes.c_bool),
+        ("create", CREATE),
+        ("free_instance", FREE_INSTANCE),
+        ("begin", BEGIN),
+        ("create_destination_instances", CREATE_DESTINATION_INSTANCES),
+        ("end_instance_creation", END_INSTANCE_CREATION),
+        ("create_relationships", CREATE_RELATIONSHIPS),
+        ("end_relationship_creation", END_RELATIONSHIP_CREATION),
+        ("perform_custom_validation", PERFORM_CUSTOM_VALIDATION),
+        ("end", END),
+        ("call", CALL),
+        ("userdata", c_void_p),
+        ("destroy", DESTROY_FN),
     )
 
 
@@ -1292,6 +1333,11 @@ COORDINATOR_PERFORM_FN = CFUNCTYPE(ctypes.c_int32, c_void_p, POINTER(c_void_p))
 CONTEXT_PERFORM_FN = CFUNCTYPE(ctypes.c_int32, c_void_p, c_void_p, POINTER(c_void_p))
 CONTEXT_DONE_FN = CFUNCTYPE(None, c_void_p, c_void_p, ctypes.c_int32, c_void_p)
 CONTEXT_INTERRUPT_FN = CFUNCTYPE(ctypes.c_bool, c_void_p)
+FUNCTION_FN = CFUNCTYPE(
+    ctypes.c_int32, c_void_p, POINTER(Value), ctypes.c_size_t, POINTER(Value), POINTER(Value), POINTER(c_void_p)
+)
+MIGRATION_STAGE_FN = CFUNCTYPE(ctypes.c_int32, c_void_p, c_void_p, POINTER(c_void_p))
+MIGRATION_TRANSFORMATION_FN = CFUNCTYPE(ctypes.c_int32, c_void_p, c_void_p, c_void_p, POINTER(c_void_p))
 CONTAINER_LOAD_FN = CFUNCTYPE(None, c_void_p, ctypes.c_size_t, String, c_void_p, c_void_p)
 RECORDS_FN = CFUNCTYPE(None, c_void_p, String, ctypes.c_size_t)
 FAILURE_FN = CFUNCTYPE(None, c_void_p, c_void_p)
@@ -1333,9 +1379,6 @@ EXPRESSION_BLOCK_FN = CFUNCTYPE(
     POINTER(Value),
     POINTER(c_void_p),
 )
-FUNCTION_FN = CFUNCTYPE(
-    ctypes.c_int32, c_void_p, POINTER(Value), ctypes.c_size_t, POINTER(Value), POINTER(Value), POINTER(c_void_p)
-)
 BATCH_ROWS_FN = CFUNCTYPE(
     ctypes.c_int32, c_void_p, ctypes.c_size_t, POINTER(Value), POINTER(ctypes.c_size_t), POINTER(c_void_p)
 )
@@ -1364,6 +1407,7 @@ STRUCTS: dict[str, Any] = {
     "cst_store_changes": StoreChanges,
     "cst_statistics": Statistics,
     "cst_request_result": RequestResult,
+    "cst_migration_policy_callbacks": MigrationPolicyCallbacks,
     "cst_container_options": ContainerOptions,
     "cst_store_description": StoreDescription,
     "cst_sort": Sort,
@@ -1405,6 +1449,7 @@ TYPES: dict[str, Any] = {
     "BATCH_ROWS_FN": BATCH_ROWS_FN,
     "BatchColumn*": POINTER(BatchColumn),
     "Buffer*": POINTER(Buffer),
+    "Bytes*": POINTER(Bytes),
     "CALL_SITE_FN": CALL_SITE_FN,
     "COMPARE_FN": COMPARE_FN,
     "CONTAINER_LOAD_FN": CONTAINER_LOAD_FN,
@@ -1435,6 +1480,9 @@ TYPES: dict[str, Any] = {
     "InputString*": POINTER(InputString),
     "LOG_FN": LOG_FN,
     "LifecycleHooks*": POINTER(LifecycleHooks),
+    "MIGRATION_STAGE_FN": MIGRATION_STAGE_FN,
+    "MIGRATION_TRANSFORMATION_FN": MIGRATION_TRANSFORMATION_FN,
+    "MigrationPolicyCallbacks*": POINTER(MigrationPolicyCallbacks),
     "OBJECT_OBSERVE_FN": OBJECT_OBSERVE_FN,
     "OBSERVE_FETCH_FN": OBSERVE_FETCH_FN,
     "PREDICATE_BLOCK_FN": PREDICATE_BLOCK_FN,
@@ -1462,6 +1510,7 @@ TYPES: dict[str, Any] = {
     "bool*": POINTER(ctypes.c_bool),
     "char_p*": POINTER(ctypes.c_char_p),
     "double": ctypes.c_double,
+    "double*": POINTER(ctypes.c_double),
     "int*": POINTER(ctypes.c_int),
     "int32": ctypes.c_int32,
     "int32*": POINTER(ctypes.c_int32),
@@ -1731,6 +1780,40 @@ cst_context_registered_object int32 pointer pointer pointer* pointer*
 cst_context_assign int32 pointer pointer pointer pointer*
 cst_context_obtain_permanent_ids int32 pointer size_t pointer* pointer*
 cst_context_refresh_all int32 pointer pointer*
+cst_function_register int32 InputString FUNCTION_FN pointer DESTROY_FN pointer*
+cst_function_register_typed int32 InputString InputString pointer pointer*
+cst_function_unregister int32 InputString pointer*
+cst_migration_manager_new int32 pointer pointer pointer* pointer*
+cst_migration_manager_migrate_store int32 pointer InputString InputString StoreOptions* pointer InputString InputString StoreOptions* pointer*
+cst_migration_manager_cancel int32 pointer pointer pointer*
+cst_migration_manager_progress int32 pointer double* pointer*
+cst_migration_manager_copy_current_mapping int32 pointer Buffer* pointer*
+cst_migration_manager_source_model int32 pointer pointer* pointer*
+cst_migration_manager_destination_model int32 pointer pointer* pointer*
+cst_migration_manager_set_report int32 pointer PROGRESS_FN pointer DESTROY_FN pointer*
+cst_migration_manager_set_function int32 pointer InputString FUNCTION_FN pointer DESTROY_FN pointer*
+cst_migration_manager_copy_user_info int32 pointer InputString pointer pointer*
+cst_migration_manager_set_user_info int32 pointer InputString pointer pointer*
+cst_migration_manager_source_context int32 pointer pointer* pointer*
+cst_migration_manager_destination_context int32 pointer pointer* pointer*
+cst_migration_manager_associate int32 pointer InputString pointer pointer pointer*
+cst_migration_manager_create_destination_instance int32 pointer InputString pointer pointer* pointer*
+cst_migration_manager_create_relationships int32 pointer InputString pointer pointer*
+cst_migration_manager_destination_instances int32 pointer InputString size_t pointer* pointer* pointer*
+cst_migration_manager_source_instances int32 pointer InputString size_t pointer* pointer* pointer*
+cst_migration_manager_reset int32 pointer pointer*
+cst_migration_policy_register int32 InputString MigrationPolicyCallbacks* pointer*
+cst_migration_policy_unregister int32 InputString pointer*
+cst_migration_policy_is_registered int32 InputString bool* pointer*
+cst_model_reference_new int32 pointer InputString pointer* pointer*
+cst_model_reference_new_with_path int32 InputString InputString InputString pointer* pointer*
+cst_model_reference_new_with_hashes int32 size_t InputString* Bytes* size_t InputString* InputString pointer* pointer*
+cst_model_reference_resolve int32 pointer pointer* pointer*
+cst_migration_stages_new int32 pointer* pointer*
+cst_migration_stages_add_lightweight int32 pointer size_t InputString* InputString pointer*
+cst_migration_stages_add_custom int32 pointer pointer pointer InputString MIGRATION_STAGE_FN MIGRATION_STAGE_FN pointer DESTROY_FN pointer*
+cst_migration_stages_add_transformation int32 pointer pointer pointer InputString MIGRATION_TRANSFORMATION_FN pointer DESTROY_FN pointer*
+cst_migration_stages_validate int32 pointer pointer*
 cst_container_new int32 InputString pointer ContainerOptions* pointer* pointer*
 cst_container_open int32 InputString pointer StoreOptions* pointer* pointer*
 cst_container_copy_data_folder int32 InputString Buffer* pointer*
@@ -1980,9 +2063,6 @@ cst_expression_copy_format int32 pointer Buffer* pointer*
 cst_expression_equal bool pointer pointer
 cst_expression_hash uint64 pointer
 cst_expression_value int32 pointer pointer pointer pointer pointer*
-cst_function_register int32 InputString FUNCTION_FN pointer DESTROY_FN pointer*
-cst_function_register_typed int32 InputString InputString pointer pointer*
-cst_function_unregister int32 InputString pointer*
 cst_results_count size_t pointer
 cst_results_batch_size size_t pointer
 cst_results_get_object int32 pointer size_t pointer* pointer*

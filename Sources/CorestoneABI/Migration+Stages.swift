@@ -1,0 +1,207 @@
+import CCorestone
+import CorestoneGraph
+import CorestoneMigration
+import CorestoneModel
+import CorestoneValues
+
+/// A reference to a model, and the token of a model that the host passed.
+final class ModelReferenceBox: @unchecked Sendable {
+    let reference: ModelReference
+    let modelToken: Token
+
+    /// Takes over a reference of the library's to the model's token, unless it is 0.
+    init(_ reference: ModelReference, modelToken: Token = 0) {
+        (self.reference, self.modelToken) = (reference, modelToken)
+    }
+
+    deinit { if modelToken != 0 { HandleTable.release(modelToken) } }
+}
+
+final class MigrationStagesBox {
+    var stages: [MigrationStage] = []
+}
+
+// MARK: - References to models
+
+@_cdecl("cst_model_reference_new") @implementation
+public func cst_model_reference_new(
+    _ pointer: OpaquePointer?, _ checksum: cst_string, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_reference")
+        let model = try model(pointer)
+        let reference = ModelReference(model, checksum: try checksum.optionalString("checksum"))
+        // Any thread may resolve the reference.
+        try model.freeze()
+        guard HandleTable.retain(token(pointer)) else { throw invalidHandle(pointer, .model) }
+        out.pointee = try HandleTable.make(
+            ModelReferenceBox(reference, modelToken: token(pointer)), .modelReference)
+    }
+}
+
+@_cdecl("cst_model_reference_new_with_path") @implementation
+public func cst_model_reference_new_with_path(
+    _ path: cst_string, _ version: cst_string, _ checksum: cst_string,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_reference")
+        let reference = ModelReference(
+            contentsOf: try path.filePath("path"), version: try version.optionalString("version"),
+            checksum: try checksum.optionalString("checksum"))
+        out.pointee = try HandleTable.make(ModelReferenceBox(reference), .modelReference)
+    }
+}
+
+@_cdecl("cst_model_reference_new_with_hashes") @implementation
+public func cst_model_reference_new_with_hashes(
+    _ count: Int, _ names: UnsafePointer<cst_string>?, _ hashes: UnsafePointer<cst_bytes>?, _ pathCount: Int,
+    _ paths: UnsafePointer<cst_string>?, _ checksum: cst_string, _ out: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_reference")
+        let names = try strings(names, count, "names")
+        let hashes = try array(hashes, count, "hashes").map { try $0.array("a version hash", limit: 64) }
+        let found = try Dictionary(zip(names, hashes)) { _, _ in
+            throw CoreError(.invalidArgument, "names contains an entity twice; pass each entity once")
+        }
+        let reference = ModelReference(
+            entityVersionHashes: found, in: try filePaths(paths, pathCount, "paths"),
+            checksum: try checksum.optionalString("checksum"))
+        out.pointee = try HandleTable.make(ModelReferenceBox(reference), .modelReference)
+    }
+}
+
+@_cdecl("cst_model_reference_resolve") @implementation
+public func cst_model_reference_resolve(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_model")
+        let box = try referenceBox(pointer)
+        let model = try box.reference.resolve()
+        if box.modelToken != 0, HandleTable.retainForHost(box.modelToken) {
+            out.pointee = handle(box.modelToken)
+        } else {
+            out.pointee = try handOver(model)
+        }
+    }
+}
+
+private func referenceBox(_ pointer: OpaquePointer?) throws -> ModelReferenceBox {
+    try resolve(pointer, .modelReference)
+}
+
+// MARK: - Stages
+
+@_cdecl("cst_migration_stages_new") @implementation
+public func cst_migration_stages_new(_ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut) -> cst_status {
+    boundary(error) {
+        try place(out, "out_stages").pointee = try HandleTable.make(MigrationStagesBox(), .migrationStages)
+    }
+}
+
+@_cdecl("cst_migration_stages_add_lightweight") @implementation
+public func cst_migration_stages_add_lightweight(
+    _ pointer: OpaquePointer?, _ count: Int, _ checksums: UnsafePointer<cst_string>?, _ label: cst_string,
+    _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let box = try stagesBox(pointer)
+        box.stages.append(
+            .lightweight(
+                try strings(checksums, count, "checksums"), label: try label.optionalString("label")))
+    }
+}
+
+@_cdecl("cst_migration_stages_add_custom") @implementation
+public func cst_migration_stages_add_custom(
+    _ pointer: OpaquePointer?, _ current: OpaquePointer?, _ next: OpaquePointer?, _ label: cst_string,
+    _ willMigrate: cst_migration_stage_fn?, _ didMigrate: cst_migration_stage_fn?,
+    _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?, _ error: ErrorOut
+) -> cst_status {
+    let payload = Userdata(userdata, destroy)
+    return boundary(error) {
+        let box = try stagesBox(pointer)
+        func handler(_ function: cst_migration_stage_fn?, _ name: String) -> MigrationStage.Handler? {
+            guard let function else { return nil }
+            return { context in
+                try callHost("the callback \(name)") { function(payload.pointer, context.lentHandle, $0) }
+            }
+        }
+        box.stages.append(
+            .custom(
+                from: try referenceBox(current).reference, to: try referenceBox(next).reference,
+                label: try label.optionalString("label"), willMigrate: handler(willMigrate, "will_migrate"),
+                didMigrate: handler(didMigrate, "did_migrate")))
+    }
+}
+
+@_cdecl("cst_migration_stages_add_transformation") @implementation
+public func cst_migration_stages_add_transformation(
+    _ pointer: OpaquePointer?, _ current: OpaquePointer?, _ next: OpaquePointer?, _ label: cst_string,
+    _ transform: cst_migration_transformation_fn?, _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?,
+    _ error: ErrorOut
+) -> cst_status {
+    let host = HostCallback(transform, Userdata(userdata, destroy))
+    return boundary(error) {
+        let box = try stagesBox(pointer)
+        let (current, next) = (try referenceBox(current).reference, try referenceBox(next).reference)
+        let label = try label.optionalString("label")
+        let host: HostCallback<cst_migration_transformation_fn> = try host.required("transform")
+        box.stages.append(
+            .transformation(from: current, to: next, label: label) { old, new in
+                try callHost("the callback transform") {
+                    host.function(host.userdata, old.lentHandle, new.lentHandle, $0)
+                }
+            })
+    }
+}
+
+@_cdecl("cst_migration_stages_validate") @implementation
+public func cst_migration_stages_validate(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
+    boundary(error) { _ = try StagedMigration(try stagesBox(pointer).stages) }
+}
+
+private func stagesBox(_ pointer: OpaquePointer?) throws -> MigrationStagesBox { try resolve(pointer, .migrationStages) }
+
+// MARK: - Options of a store
+
+/// Mapping models, stages and functions among the options of a store.
+struct MigrationCode {
+    private let mappingModels: [MappingModel]
+    private let stages: StagedMigration?
+    private let willStart: (@Sendable (MigrationManager) throws -> Void)?
+
+    init(_ given: cst_store_options) throws {
+        mappingModels = try array(given.mapping_models, given.mapping_model_count, "options.mapping_models").map {
+            try mappingModel($0)
+        }
+        stages = try given.stages.map { try StagedMigration(try stagesBox($0).stages) }
+        if let function = given.manager_will_start {
+            let userdata = Userdata(given.manager_will_start_userdata, nil)
+            willStart = { manager in
+                try callHost("the callback manager_will_start") { function(userdata.pointer, manager.handle, $0) }
+            }
+        } else {
+            willStart = nil
+        }
+        guard stages != nil, !mappingModels.isEmpty || willStart != nil else { return }
+        let other = mappingModels.isEmpty ? "manager_will_start" : "mapping_models"
+        throw CoreError(
+            .invalidArgument,
+            "options has both stages and \(other), but stages use no mapping models; set one of them", key: "stages")
+    }
+
+    var isEmpty: Bool { mappingModels.isEmpty && stages == nil && willStart == nil }
+
+    func set(_ options: inout MigrationOptions) throws {
+        if let stages {
+            options.stages = stages
+            return
+        }
+        if !mappingModels.isEmpty { options.mappingModels = mappingModels }
+        if let willStart { options.managerWillStart = willStart }
+    }
+}

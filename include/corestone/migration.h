@@ -1,0 +1,284 @@
+/* corestone/migration.h: migration managers, policies and staged migrations.
+ *
+ * Most migrations are inferred when a store is added (CST_STORE_MIGRATE in store.h). For the others there are mapping
+ * models (mapping.h), which a migration manager executes, and stages, which lead a store from version to version with
+ * code of the host between them. Both are options of the store: `mapping_models`, `stages` and `manager_will_start` of
+ * cst_store_options. cst_migration_manager_migrate_store migrates a store into another file instead.
+ *
+ * A policy is code of the host for the objects of one entity mapping. It is registered for the whole process by the
+ * class name in the mapping model, and gets the manager and objects of two contexts. Managers, contexts and objects
+ * that callbacks get belong to the thread of the migration; after the migration the contexts are closed and calls with
+ * their handles fail.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef CORESTONE_MIGRATION_H
+#define CORESTONE_MIGRATION_H
+
+#include "function.h"
+#include "store.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Creates a manager for migrations from one model to another, both of which it freezes. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_new(cst_model *source, cst_model *destination,
+                                                               cst_migration_manager **out_manager CST_OWNED,
+                                                               cst_error **error);
+
+/* Migrates the store at `source_path` into the store at `path` by a mapping model. The former store is only read. A
+ * store that exists at `path` keeps its objects, and the migrated ones are added; a store that this call created is
+ * removed again if the migration fails. A null `source_type` is the type of the file, a null `type` that of the former
+ * store. The options of the two stores may be NULL; those of migrations have no effect.
+ *
+ * CST_E_MIGRATION: 134110 with the cause as its detail, 134111 for values that must be unique, 134140 if the mapping
+ * model does not fit the models, 134170 for a failed policy. 134150 and 134160 if the former or the new store cannot be
+ * opened. CST_E_CANCELLED (134120) after cst_migration_manager_cancel without an error. CST_E_INVALID_ARGUMENT while the
+ * manager runs a migration. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_migrate_store(
+    cst_migration_manager *manager, cst_string source_type, cst_string source_path,
+    const cst_store_options *source_options, const cst_mapping_model *mapping, cst_string type, cst_string path,
+    const cst_store_options *options, cst_error **error);
+
+/* Ends the migration at the next object; all later ones of the manager end at once. The migration fails with `reason`,
+ * or if that is NULL with CST_E_CANCELLED (134120). */
+CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_cancel(cst_migration_manager *manager,
+                                                                  const cst_error *reason, cst_error **error);
+
+/* Stores the progress, 0 to 1; 0 unless a migration runs. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_progress(const cst_migration_manager *manager,
+                                                                    double *out_progress, cst_error **error);
+
+/* Fills a buffer with the name of the entity mapping whose objects are migrated. Each is current three times: objects
+ * are created, then relationships are set, then the result is validated. Returns CST_NOT_FOUND between migrations. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_copy_current_mapping(const cst_migration_manager *manager,
+                                                                                cst_buffer *out_name,
+                                                                                cst_error **error);
+
+/* Stores the model of the former store. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_source_model(const cst_migration_manager *manager,
+                                                                        cst_model **out_model CST_BORROWED,
+                                                                        cst_error **error);
+
+/* Stores the model of the new store. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_destination_model(const cst_migration_manager *manager,
+                                                                             cst_model **out_model CST_BORROWED,
+                                                                             cst_error **error);
+
+/* Calls `report` with the number of migrated rows and of all, on the thread of the migration. Returning false cancels.
+ * When a store is
+ * added, this replaces `migration_progress` of its options. NULL ends the reports. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_set_report(cst_migration_manager *manager,
+                                                                      cst_progress_fn report, void *userdata,
+                                                                      cst_destroy_fn destroy, cst_error **error);
+
+/* Sets a function of the manager: FUNCTION($manager, "name", …) in a mapping model calls it, with a null receiver. A
+ * selector that the manager has itself cannot be replaced. NULL removes the function. Among the arguments, $manager and
+ * $entityPolicy are null, $entityMapping and $propertyMapping the names of the mappings. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_set_function(cst_migration_manager *manager, cst_string name,
+                                                                        cst_function_fn call, void *userdata,
+                                                                        cst_destroy_fn destroy, cst_error **error);
+
+/* Copies a value of the host for its policies, which expressions read as $manager.userInfo.key. Returns CST_NOT_FOUND
+ * if there is none. cst_value_dispose frees the value. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_copy_user_info(const cst_migration_manager *manager,
+                                                                          cst_string key, cst_value *out_value CST_OWNED,
+                                                                          cst_error **error);
+
+/* Sets a value of the host for its policies; NULL removes it. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_set_user_info(cst_migration_manager *manager, cst_string key,
+                                                                         const cst_value *value, cst_error **error);
+
+/* ======== during a migration ============================================================================= */
+
+/* The following functions are for callbacks of a migration, on its thread: policies, functions of the manager, reports.
+ * Elsewhere they fail with CST_E_INVALID_ARGUMENT or CST_E_WRONG_THREAD. A mapping is an entity mapping by its name; for
+ * an unknown one they fail with CST_E_MIGRATION. */
+
+/* Stores the context of the former store, which is only read. It is closed at the end of the migration. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_source_context(const cst_migration_manager *manager,
+                                                                          cst_context **out_context CST_BORROWED,
+                                                                          cst_error **error);
+
+/* Stores the context of the new store. Until the end of the migration it may have objects that the validation of the
+ * model refuses. It is closed at the end of the migration. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_destination_context(const cst_migration_manager *manager,
+                                                                               cst_context **out_context CST_BORROWED,
+                                                                               cst_error **error);
+
+/* Records that an object was created for an object of the former store. Relationships to it are resolved by this, so
+ * a policy that creates objects without cst_migration_manager_create_destination_instance must call it for each. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_associate(cst_migration_manager *manager, cst_string mapping,
+                                                                     cst_object *source, cst_object *destination,
+                                                                     cst_error **error);
+
+/* Creates the object that a mapping makes of an object of the former store, sets its attributes by the expressions of
+ * the mapping, and associates the two: the default of `create_destination_instances`. Returns CST_NOT_FOUND for a
+ * mapping without a destination. `out_object` may be NULL. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_create_destination_instance(
+    cst_migration_manager *manager, cst_string mapping, cst_object *source, cst_object **out_object CST_OWNED,
+    cst_error **error);
+
+/* Sets the relationships of an object that a mapping created, by the expressions of the mapping: the default of
+ * `create_relationships`. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_create_relationships(cst_migration_manager *manager,
+                                                                                cst_string mapping,
+                                                                                cst_object *destination,
+                                                                                cst_error **error);
+
+/* Returns the objects that a mapping created for objects of the former store, in the order of the latter. `sources` may
+ * be NULL if `count` is 0, for all objects of the mapping. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_destination_instances(
+    const cst_migration_manager *manager, cst_string mapping, size_t count, cst_object *const *sources,
+    cst_results **out_results CST_OWNED, cst_error **error);
+
+/* Returns the objects of the former store for which a mapping created objects, in the order of the latter. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_source_instances(
+    const cst_migration_manager *manager, cst_string mapping, size_t count, cst_object *const *destinations,
+    cst_results **out_results CST_OWNED, cst_error **error);
+
+/* Resets both contexts of the migration: unsaved objects of the new store are lost. A migration in batches does so
+ * itself. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_reset(cst_migration_manager *manager, cst_error **error);
+
+/* ======== policies ======================================================================================= */
+
+/* Code of the host for the objects of an entity mapping. The functions run on the thread of the migration. `instance` is
+ * the value that `create` made, or `userdata` without `create`. Manager, objects and text are borrowed for the call.
+ *
+ * The order is: `begin`; `create_destination_instances` for each source object; `end_instance_creation`; when all
+ * mappings of the mapping model are that far, `create_relationships` for each object that the mapping created and
+ * `end_relationship_creation`; then, for each mapping, `perform_custom_validation` and `end`. A stage that is NULL does
+ * what a mapping without a policy does. A negative status, with or without *error, fails the migration with 134170 and
+ * the cause as its detail. Start from CST_MIGRATION_POLICY_CALLBACKS_INIT. */
+typedef struct cst_migration_policy_callbacks {
+    size_t struct_size;
+    /* Whether the stages need no object of another batch: then the mapping runs in batches, each of which is saved and
+     * forgotten. Otherwise all objects of the migration are in memory until one save at the end: objects that were
+     * created before are among those that the context has registered (cst_context_copy_changed). */
+    bool batch_safe;
+    /* May be NULL. Called once for each mapping and migration: creates a value for the stages. */
+    cst_status (*create)(void *userdata, cst_string mapping, void **out_instance, cst_error **error);
+    /* May be NULL. Called once for each value that `create` made, after its migration. */
+    void (*free_instance)(void *userdata, void *instance);
+    cst_status (*begin)(void *instance, cst_migration_manager *manager, cst_string mapping, cst_error **error);
+    /* Default: cst_migration_manager_create_destination_instance. */
+    cst_status (*create_destination_instances)(void *instance, cst_migration_manager *manager, cst_string mapping,
+                                               cst_object *source, cst_error **error);
+    cst_status (*end_instance_creation)(void *instance, cst_migration_manager *manager, cst_string mapping,
+                                        cst_error **error);
+    /* Default: cst_migration_manager_create_relationships. */
+    cst_status (*create_relationships)(void *instance, cst_migration_manager *manager, cst_string mapping,
+                                       cst_object *destination, cst_error **error);
+    cst_status (*end_relationship_creation)(void *instance, cst_migration_manager *manager, cst_string mapping,
+                                            cst_error **error);
+    cst_status (*perform_custom_validation)(void *instance, cst_migration_manager *manager, cst_string mapping,
+                                            cst_error **error);
+    cst_status (*end)(void *instance, cst_migration_manager *manager, cst_string mapping, cst_error **error);
+    /* Computes FUNCTION($entityPolicy, "selector:", …) in an expression of the mapping. CST_NOT_FOUND: there is no such
+     * function, which fails the migration. `out_value` must stay valid until the next call on the same thread. The
+     * arguments are those of cst_migration_manager_set_function. */
+    cst_status (*call)(void *instance, cst_migration_manager *manager, cst_string selector, size_t count,
+                       const cst_value *arguments, cst_value *out_value, cst_error **error);
+    void *userdata;
+    /* May be NULL. Called once, after the policy was replaced or unregistered and its last migration has ended. */
+    cst_destroy_fn destroy;
+} cst_migration_policy_callbacks;
+#define CST_MIGRATION_POLICY_CALLBACKS_INIT                                                                            \
+    {sizeof(cst_migration_policy_callbacks),                                                                           \
+     false,                                                                                                            \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL}
+
+/* Registers a policy by the class name in mapping models, and replaces a former one of that name. "MakerPolicy" is also
+ * found for a name with a module ("Garage.MakerPolicy") if the full name is not registered. On failure `destroy` is
+ * called too. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_migration_policy_register(cst_string name,
+                                                                   const cst_migration_policy_callbacks *callbacks,
+                                                                   cst_error **error);
+
+/* Removes a policy. Migrations that run keep it. Returns CST_NOT_FOUND if there is no policy of that name. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_migration_policy_unregister(cst_string name, cst_error **error);
+
+/* Reports whether a policy is registered under exactly that name, in any language. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_migration_policy_is_registered(cst_string name, bool *out_registered,
+                                                                        cst_error **error);
+
+/* ======== staged migrations ============================================================================== */
+
+/* Creates a reference to a model, which is frozen. `checksum` is the version checksum that it must have, or null. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_reference_new(cst_model *model, cst_string checksum,
+                                                             cst_model_reference **out_reference CST_OWNED,
+                                                             cst_error **error);
+
+/* Creates a reference to a model in a file of any kind that cst_model_load reads. `version` is the version of a bundle,
+ * or null for its current one. The file is read when the reference is resolved. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_reference_new_with_path(cst_string path, cst_string version,
+                                                                       cst_string checksum,
+                                                                       cst_model_reference **out_reference CST_OWNED,
+                                                                       cst_error **error);
+
+/* Creates a reference to the model whose entities have these version hashes, as the metadata of a store lists them:
+ * `count` names and hashes. The model is searched in files, bundles and folders when the reference is resolved. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_reference_new_with_hashes(
+    size_t count, const cst_string *names, const cst_bytes *hashes, size_t path_count, const cst_string *paths,
+    cst_string checksum, cst_model_reference **out_reference CST_OWNED, cst_error **error);
+
+/* Returns the model of a reference, frozen. CST_E_MIGRATION (134504) if it is not found or has another checksum. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_reference_resolve(const cst_model_reference *reference,
+                                                                 cst_model **out_model CST_OWNED, cst_error **error);
+
+/* Host code on a store in a staged migration. The context belongs to the thread of the migration and is closed
+ * afterwards; changes are saved when the function returns. A negative status fails the migration (134110), and the
+ * store stays as it was. */
+typedef cst_status (*cst_migration_stage_fn)(void *userdata, cst_context *context, cst_error **error);
+
+/* Host code that fills a new store from the former one. Only the context of the new one is saved. */
+typedef cst_status (*cst_migration_transformation_fn)(void *userdata, cst_context *old_context,
+                                                      cst_context *new_context, cst_error **error);
+
+/* Creates a list of stages, without one. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_migration_stages_new(cst_migration_stages **out_stages CST_OWNED,
+                                                              cst_error **error);
+
+/* Adds a stage whose versions are reached by inferred mappings. `checksums` are the version checksums of the models, in
+ * their order. `label` names the stage in errors and plans; it may be null. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_lightweight(cst_migration_stages *stages, size_t count,
+                                                                          const cst_string *checksums, cst_string label,
+                                                                          cst_error **error);
+
+/* Adds a stage with an inferred mapping between two versions, and code of the host before and after it. `will_migrate`
+ * gets the store of the current version, `did_migrate` that of the next; both may be NULL. `destroy` frees `userdata`
+ * after the last use of the stages. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_custom(
+    cst_migration_stages *stages, const cst_model_reference *current, const cst_model_reference *next, cst_string label,
+    cst_migration_stage_fn will_migrate, cst_migration_stage_fn did_migrate, void *userdata, cst_destroy_fn destroy,
+    cst_error **error);
+
+/* Adds a stage in which code of the host creates the objects of the next version, with both versions open. There is no
+ * inferred mapping: objects that it does not create are not in the new store. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_transformation(
+    cst_migration_stages *stages, const cst_model_reference *current, const cst_model_reference *next, cst_string label,
+    cst_migration_transformation_fn transform, void *userdata, cst_destroy_fn destroy, cst_error **error);
+
+/* Checks the stages as a whole, as opening a store with them does. CST_E_INVALID_ARGUMENT if there is no stage, if a
+ * lightweight stage has no version, if the two references of a stage are equal, or if two stages lead to one version;
+ * CST_E_MIGRATION (134504) if a model is not found. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_validate(const cst_migration_stages *stages,
+                                                                   cst_error **error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
