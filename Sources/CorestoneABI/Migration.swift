@@ -101,6 +101,18 @@ public func cst_migration_manager_destination_model(
     boundary(error) { try place(out, "out_model").pointee = handle(try managerBox(pointer).destinationToken) }
 }
 
+@_cdecl("cst_migration_manager_mapping_model") @implementation
+public func cst_migration_manager_mapping_model(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try place(out, "out_mapping")
+        guard let mapping = try manager(pointer).mappingModel else { return .notFound }
+        out.pointee = try HandleTable.make(mapping, .mappingModel)
+        return .ok
+    }
+}
+
 // MARK: - What the host sets
 
 @_cdecl("cst_migration_manager_set_report") @implementation
@@ -150,7 +162,11 @@ public func cst_migration_manager_copy_user_info(
         let out = try required(out, "out_value")
         putNull(out)
         let manager = try manager(pointer)
-        guard let value = manager.userInfo[try key.string("key")] else { return .notFound }
+        guard let key = try key.optionalString("key") else {
+            try putOwned(.dictionary(manager.userInfo), out)
+            return .ok
+        }
+        guard let value = manager.userInfo[key] else { return .notFound }
         try putOwned(value, out)
         return .ok
     }

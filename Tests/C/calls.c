@@ -533,7 +533,7 @@ static void renew_store(struct world *world) {
 
 static bool builds_model(const struct call *call) {
     return call->mark == MARK_ONE_THREAD && !strstr(call->name, "cst_fetch_request") &&
-           !strstr(call->name, "cst_batch");
+           !strstr(call->name, "cst_batch") && !strstr(call->name, "cst_mapping_model");
 }
 
 static cst_string string_for(struct world *world, const struct call *call, const struct parameter *parameter) {
@@ -550,6 +550,10 @@ static cst_string string_for(struct world *world, const struct call *call, const
                                       strstr(call->name, "replace_store") || strstr(call->name, "backup_store"))) {
         snprintf(world->fresh, sizeof world->fresh, "%.500s/fresh%u.sqlite", world->folder, world->names++);
         if (is(call, "cst_coordinator_backup_store")) remove(world->fresh); /* of a world that was there before */
+        return text(world->fresh);
+    }
+    if (is(call, "cst_mapping_model_write")) {
+        snprintf(world->fresh, sizeof world->fresh, "%.500s/fresh%u.cdm", world->folder, world->names++);
         return text(world->fresh);
     }
     if (strcmp(name, "target") == 0 || is(call, "cst_model_write")) {
@@ -584,6 +588,7 @@ static cst_string string_for(struct world *world, const struct call *call, const
         return (cst_string){NULL, 0};
     if (strcmp(name, "json") == 0 && strstr(call->name, "cst_container")) return text("{\"name\": \"Eve\"}");
     if (is(call, "cst_history_token_new")) return text_of_size(world->token.data, world->token.size);
+    if (is(call, "cst_mapping_model_new_from_json")) return text("{\"entityMappings\": []}");
     if (strcmp(name, "json") == 0) return text("[1]");
     if (strcmp(name, "store_identifier") == 0) return cst_store_identifier(world->company.store);
     if (is(call, "cst_coordinator_move_history_consumer")) return text("reader");

@@ -501,6 +501,10 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_OBSERVE_FETCH:
         case KIND_SECTION_NAME:
         case KIND_DELEGATE:
+        case KIND_STAGE:
+        case KIND_TRANSFORMATION:
+        case KIND_POLICY_CALLBACKS:
+        case KIND_HASHES:
             break; /* from world_fill, see call_once */
         }
         bool is_pointer =

@@ -42,7 +42,7 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_migrate_store(
     const cst_store_options *options, cst_error **error);
 
 /* Ends the migration at the next object; all later ones of the manager end at once. The migration fails with `reason`,
- * or if that is NULL with CST_E_CANCELLED (134120). */
+ * or if that is NULL with CST_E_CANCELLED (134120). Further calls have no effect. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_cancel(cst_migration_manager *manager,
                                                                   const cst_error *reason, cst_error **error);
 
@@ -66,6 +66,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_destination_model(con
                                                                              cst_model **out_model CST_BORROWED,
                                                                              cst_error **error);
 
+/* Returns the mapping model of the migration that runs, or CST_NOT_FOUND between migrations. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_mapping_model(const cst_migration_manager *manager,
+                                                                         cst_mapping_model **out_mapping CST_OWNED,
+                                                                         cst_error **error);
+
 /* Calls `report` with the number of migrated rows and of all, on the thread of the migration. Returning false cancels.
  * When a store is
  * added, this replaces `migration_progress` of its options. NULL ends the reports. */
@@ -80,8 +85,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_set_function(cst_migr
                                                                         cst_function_fn call, void *userdata,
                                                                         cst_destroy_fn destroy, cst_error **error);
 
-/* Copies a value of the host for its policies, which expressions read as $manager.userInfo.key. Returns CST_NOT_FOUND
- * if there is none. cst_value_dispose frees the value. */
+/* Copies a value of the host for its policies, which expressions read as $manager.userInfo.key; a null key copies a
+ * dictionary of all. Returns CST_NOT_FOUND if there is none. cst_value_dispose frees the value. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_copy_user_info(const cst_migration_manager *manager,
                                                                           cst_string key, cst_value *out_value CST_OWNED,
                                                                           cst_error **error);

@@ -101,10 +101,12 @@ public final class MigrationManager {
 
     // MARK: - Control
 
-    /// Ends the migration at the next object. Any thread.
+    /// Ends the migration at the next object. Any thread; further calls have no effect.
     ///
     /// - Parameter error: what the migration fails with; code 134120 without one.
-    public func cancel(with error: CoreError? = nil) { cancellation.withLock { $0 = (true, error) } }
+    public func cancel(with error: CoreError? = nil) {
+        cancellation.withLock { if !$0.isCancelled { $0 = (true, error) } }
+    }
 
     var cancellationError: CoreError? { cancellation.withLock { $0.error } }
 

@@ -144,6 +144,13 @@ from .merging import (
     PropertyDifference,
 )
 from .migration import EntityMigration, MigrationPlan, MigrationProblem, migration_plan
+from .migration_manager import (
+    MigrationManager,
+    MigrationPolicy,
+    is_migration_policy_registered,
+    register_migration_policy,
+    unregister_migration_policy,
+)
 from .model import LintFinding, Model, ModelChange
 from .object import ManagedObject
 from .object_id import ObjectID
@@ -157,6 +164,7 @@ from .request import FetchRequest, PersistentStoreRequest
 from .results import Results
 from .rows import ExpressionDescription, LazyRows
 from .sort import Sort, SortDescriptor, SortKey, set_sort_locale, sort, sort_locale
+from .staged_migration import MigrationStage, ModelReference, validate_stages
 from .transformer import raw_value, register_transformer, set_raw_value, unregister_transformer
 from .undo import UndoManager
 from .views import views
@@ -214,6 +222,14 @@ __all__ = [
     "MigrationPlan",
     "MigrationProblem",
     "migration_plan",
+    "MigrationManager",
+    "MigrationPolicy",
+    "register_migration_policy",
+    "unregister_migration_policy",
+    "is_migration_policy_registered",
+    "MigrationStage",
+    "ModelReference",
+    "validate_stages",
     "set_metadata",
     "Checkpoint",
     "check_apple",

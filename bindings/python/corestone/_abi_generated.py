@@ -1790,6 +1790,7 @@ cst_migration_manager_progress int32 pointer double* pointer*
 cst_migration_manager_copy_current_mapping int32 pointer Buffer* pointer*
 cst_migration_manager_source_model int32 pointer pointer* pointer*
 cst_migration_manager_destination_model int32 pointer pointer* pointer*
+cst_migration_manager_mapping_model int32 pointer pointer* pointer*
 cst_migration_manager_set_report int32 pointer PROGRESS_FN pointer DESTROY_FN pointer*
 cst_migration_manager_set_function int32 pointer InputString FUNCTION_FN pointer DESTROY_FN pointer*
 cst_migration_manager_copy_user_info int32 pointer InputString pointer pointer*

@@ -497,4 +497,9 @@ def kept(number: int) -> Any:
     return _functions[number]
 
 
+def drop(number: int, functions: dict[int, Any] = _functions) -> None:
+    """Forgets a kept function, or another object, of which the library has no other destructor."""
+    functions.pop(number, None)
+
+
 forget = immortal(_abi.DESTROY_FN(lambda number, functions=_functions: functions.pop(number, None) and None))

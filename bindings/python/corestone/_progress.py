@@ -8,6 +8,7 @@ from typing import Any, Callable
 
 from . import _abi
 from ._arguments import function
+from ._migration_contexts import contexts_lent
 from .errors import CancelledError, CorestoneError
 
 
@@ -43,9 +44,10 @@ def told(progress: Callable[[int, int], Any] | None) -> Iterator[Any]:
 
 @contextmanager
 def migrating(options: _abi.StoreOptions) -> Iterator[None]:
-    """Raises the exception of a migration's progress function at the end of the block."""
+    """Raises the exception of a migration's progress function at the end of the block, and closes its contexts."""
     try:
-        yield
+        with contexts_lent():
+            yield
     except CorestoneError:
         if options.raised:
             raise options.raised[0] from None

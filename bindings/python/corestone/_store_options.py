@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import _abi
 from ._abi import optional_text, text
-from ._arguments import MOST_SMALL, choice, elements, flag, function, milliseconds, one_of, shown, whole
-from .errors import TypeMismatchError
+from ._arguments import MOST_SMALL, choice, elements, flag, function, handles, milliseconds, one_of, shown, whole
+from ._callbacks import reported
+from .errors import InvalidArgumentError, TypeMismatchError
 from .values import encode_all
 
 if TYPE_CHECKING:
     from .history import HistoryRetention
+    from .mapping import MappingModel
+    from .migration_manager import MigrationManager
     from .model import Model
+    from .staged_migration import MigrationStage
 
 
 class StoreOptions(TypedDict, total=False):
@@ -53,6 +57,9 @@ class StoreOptions(TypedDict, total=False):
     source_models: Iterable[Model]
     model_paths: Iterable[str | os.PathLike[str]]
     migration_progress: Callable[[int, int], Any] | None
+    mapping_models: Iterable[MappingModel]
+    stages: Iterable[MigrationStage] | None
+    manager_will_start: Callable[[MigrationManager], Any] | None
 
 
 def store_options(
@@ -90,6 +97,9 @@ def store_options(
     source_models: Iterable[Model] = (),
     model_paths: Iterable[str | os.PathLike[str]] = (),
     migration_progress: Callable[[int, int], Any] | None = None,
+    mapping_models: Iterable[MappingModel] = (),
+    stages: Iterable[MigrationStage] | None = None,
+    manager_will_start: Callable[[MigrationManager], Any] | None = None,
 ) -> _abi.StoreOptions:
     """Returns the structure for the options of a store; `flags` are added to the flags of the options."""
     choice(sync, "sync", ("full", "normal"))
@@ -145,6 +155,7 @@ def store_options(
     given.configuration = optional_text(configuration)
     _set_sources(given, source_models, model_paths)
     _set_progress(given, migration_progress)
+    _set_migration(given, mapping_models, stages, manager_will_start)
     _set_retention(given, history_retention)
     return given
 
@@ -197,6 +208,39 @@ def _set_progress(options: _abi.StoreOptions, progress: Callable[[int, int], Any
 
     options.kept_progress = _abi.PROGRESS_FN(tell)
     options.migration_progress = options.kept_progress
+
+
+def _set_migration(
+    options: _abi.StoreOptions,
+    mapping_models: Iterable[MappingModel],
+    stages: Iterable[MigrationStage] | None,
+    will_start: Callable[[MigrationManager], Any] | None,
+) -> None:
+    """Sets the code of the application for a migration. What the structure points at lives as long as it does."""
+    if mapping_models:
+        from .mapping import MappingModel
+
+        options.kept_mappings = given = list(elements(mapping_models, "mapping_models", "a list of MappingModel"))
+        options.mapping_model_count, options.mapping_models = handles(given, MappingModel, "mapping_models")
+    if stages is not None:
+        from .staged_migration import stages_handle
+
+        options.kept_stages = stages_handle(stages)
+        options.stages = options.kept_stages
+    if will_start is not None:
+        report = function(will_start, "manager_will_start")
+
+        def start(_: Any, manager: int, error: Any) -> int:
+            from .migration_manager import MigrationManager
+
+            try:
+                report(MigrationManager._borrowed(manager))
+                return _abi.OK
+            except BaseException as raised:
+                return reported(raised, error)
+
+        options.kept_will_start = _abi.StoreOptions.MANAGER_WILL_START(start)
+        options.manager_will_start = options.kept_will_start
 
 
 def _set_host_options(options: _abi.StoreOptions, given: Mapping[str, Any] | None) -> None:

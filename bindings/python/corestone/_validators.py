@@ -67,9 +67,17 @@ def wrapper(token: int) -> Any:
             call(lib.cst_object_context, token, byref(out))
         except ObjectGoneError:
             return None
-        # Objects of a batch are in a context that the library owns.
+        # Objects of a batch, and those of a migration, are in contexts that the library owns.
         found = next((context for context in list(contexts) if context._handle == out.value), None)
-        item = (batches.context if found is None else found)._object(token, None)
+        if found is None:
+            found = getattr(batches, "context", None)
+        if found is None:
+            if not out.value:
+                return None
+            from ._migration_contexts import context_of  # which imports modules that import this one
+
+            found = context_of(out.value)
+        item = found._object(token, None)
     item._cst_context._stamp = Stamp()  # values read ahead may be older than those to be saved
     return item
 

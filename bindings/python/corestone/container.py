@@ -23,6 +23,7 @@ from ._call import call, made, owned, read_error
 from ._contexts import Contexts, Policy, leave_block, policy_of
 from ._handles import retained
 from ._interrupt import immortal
+from ._migration_contexts import contexts_lent
 from ._open_hosts import host_stores_opened
 from ._records import Records
 from ._store_options import StoreOptions, store_options
@@ -267,13 +268,13 @@ class Container(Records, Contexts):
         """
         self._require_open()
         if handler is None:
-            with host_stores_opened(self.coordinator):
+            with host_stores_opened(self.coordinator), contexts_lent():
                 call(lib.cst_container_load, self._handle, _abi.CONTAINER_LOAD_FN(), None, _abi.DESTROY_FN())
             return
         load = _Load(self._descriptions or [StoreDescription()], handler)
         number = id(load)
         _loads[number] = load
-        with host_stores_opened(self.coordinator):
+        with host_stores_opened(self.coordinator), contexts_lent():
             call(lib.cst_container_load, self._handle, _told_callback, number, _end_callback)
         if load.raised is not None:
             raise load.raised

@@ -32,6 +32,7 @@ from ._history import (
     read_size,
     register_consumer,
 )
+from ._migration_contexts import note_model
 from ._notifications import Notifications
 from ._open_hosts import host_store, host_stores_opened
 from ._progress import migrating, told
@@ -295,6 +296,7 @@ class Coordinator(Contexts):
         self._contexts: weakref.WeakSet[Context] = weakref.WeakSet()
         if model is None:
             model = Model._of(retained(made(lib.cst_coordinator_model, handle)))
+        note_model(model)
         self.model = model
 
     @classmethod
@@ -365,6 +367,12 @@ class Coordinator(Contexts):
         source_models, model_paths  models, and files or folders of models, that are searched for the store's own model
                       before the one that it carries
         migration_progress  a function that receives the number of migrated rows and their total; an exception cancels
+        mapping_models      mapping models that a migration tries first, before those beside `model_paths` and before
+                      inference
+        stages        a list of MigrationStage, instead of mapping models: a staged migration, which needs `migrate`
+        manager_will_start  a function that receives the MigrationManager of each mapping model before it is executed: to
+                      set its user_info, functions and report, or to keep it for a cancellation. An exception fails the
+                      migration
         """
         given = store_options(**options)
         with migrating(given):

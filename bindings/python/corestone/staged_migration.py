@@ -1,0 +1,240 @@
+"""Staged migrations: the versions through which a store gets to the model, with code of the application between them."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Union
+
+from . import _abi, _host
+from ._abi import lib, optional_text, path_argument, texts
+from ._arguments import elements, function, one_of, shown
+from ._call import call, owned
+from ._callbacks import reported
+from ._handles import Token
+from ._interrupt import immortal
+from ._migration_contexts import context_of, model_of, note_model
+from .errors import TypeMismatchError
+from .model import Model
+
+if TYPE_CHECKING:
+    from .context import Context
+
+Handler = Callable[["Context"], Any]
+Transformation = Callable[["Context", "Context"], Any]
+
+
+class ModelReference:
+    """A version of a model that a stage names: a model, or a path, which is read when the version is needed.
+
+    version   the version of a bundle; None: its current one
+    checksum  the `Model.checksum` that the version must have; None: any
+    """
+
+    def __init__(
+        self, model: Model | str | os.PathLike[str], version: str | None = None, *, checksum: str | None = None
+    ) -> None:
+        if isinstance(model, Model):
+            if version is not None:
+                raise TypeMismatchError(
+                    f'version is "{version}", but a Model is one version; pass the path of its bundle', key="version"
+                )
+            model.freeze()
+            note_model(model)
+            handle = owned(lib.cst_model_reference_new, model._handle, optional_text(checksum))
+        elif isinstance(model, (str, os.PathLike)):
+            handle = owned(
+                lib.cst_model_reference_new_with_path, path_argument(model), optional_text(version),
+                optional_text(checksum),
+            )  # fmt: skip
+        else:
+            raise TypeMismatchError(f"model must be a Model or a path, not {shown(model)}", key="model")
+        self._set(handle, model, checksum)
+
+    def _set(self, handle: int, model: Any, checksum: str | None) -> None:
+        self._handle = handle
+        self._model = model
+        self.checksum = checksum
+
+    @classmethod
+    def with_hashes(
+        cls,
+        hashes: Mapping[str, bytes],
+        paths: Iterable[str | os.PathLike[str]],
+        *,
+        checksum: str | None = None,
+    ) -> ModelReference:
+        """Returns a reference to the version whose entities have these version hashes.
+
+        hashes  version hashes by entity, as the metadata of a store has them (NSStoreModelVersionHashes)
+        paths   models, bundles and folders that are searched for the version when it is needed
+        """
+        names = list(one_of(Mapping, hashes, "hashes"))
+        content = [bytes(one_of(bytes, hashes[name], f"hashes[{shown(name)}]")) for name in names]
+        buffers = [ctypes.create_string_buffer(each, len(each)) for each in content]
+        array = (_abi.Bytes * max(len(names), 1))()
+        for place, buffer in enumerate(buffers):
+            array[place].data = ctypes.addressof(buffer)
+            array[place].size = len(content[place])
+        if isinstance(paths, (str, os.PathLike)):
+            paths = [paths]
+        places = [path_argument(each) for each in elements(paths, "paths", "a list of paths")]
+        listed = (_abi.InputString * max(len(places), 1))(*places)
+        handle = owned(
+            lib.cst_model_reference_new_with_hashes, len(names), texts(names) if names else None, array, len(places),
+            listed, optional_text(checksum),
+        )  # fmt: skip
+        reference = cls.__new__(cls)
+        reference._set(handle, dict(hashes), checksum)
+        return reference
+
+    def resolve(self) -> Model:
+        """Returns the version, frozen. MigrationError (134504) if it is not found or has another checksum."""
+        handle = owned(lib.cst_model_reference_resolve, self._handle)
+        return self._model if isinstance(self._model, Model) else model_of(handle)
+
+    def __repr__(self) -> str:
+        what = f"{len(self._model)} version hashes" if isinstance(self._model, dict) else shown(self._model)
+        return f"<ModelReference to {what}>"
+
+
+VersionLike = Union[ModelReference, Model, str, "os.PathLike[str]"]
+
+
+def _reference(version: VersionLike, name: str) -> ModelReference:
+    if isinstance(version, ModelReference):
+        return version
+    if isinstance(version, (Model, str, os.PathLike)):
+        return ModelReference(version)
+    raise TypeMismatchError(f"{name} must be a ModelReference, a Model or a path, not {shown(version)}", key=name)
+
+
+class MigrationStage:
+    """One stage of a staged migration, for the option `stages`. The stage of the store's version is the first to run."""
+
+    def __init__(self) -> None:
+        raise TypeError("a stage is created by MigrationStage.lightweight, custom or transformation")
+
+    def _set(self, label: str | None, add: Callable[[int, str | None], None], kind: str) -> MigrationStage:
+        #: The name of the stage in errors and plans.
+        self.label = label
+        self._add = add
+        self._kind = kind
+        return self
+
+    @classmethod
+    def lightweight(cls, versions: Iterable[Model | str], *, label: str | None = None) -> MigrationStage:
+        """Returns a stage whose versions are reached by inferred mappings.
+
+        versions  the versions in their order: models, or checksums (`Model.checksum`) of models that are in
+                  `source_models` or `model_paths`
+        """
+        if isinstance(versions, (str, Model)):
+            raise TypeMismatchError(
+                f"versions must be a list of models or checksums, not {shown(versions)}", key="versions"
+            )
+        found = [
+            each.checksum if isinstance(each, Model) else str(one_of(str, each, f"versions[{place}]"))
+            for place, each in enumerate(elements(versions, "versions", "a list of models or checksums"))
+        ]
+
+        def add(stages: int, label: str | None) -> None:
+            checksums = texts(found) if found else None
+            call(
+                lib.cst_migration_stages_add_lightweight, stages, len(found), checksums, optional_text(label)
+            )
+
+        return cls.__new__(cls)._set(label, add, "lightweight")
+
+    @classmethod
+    def custom(
+        cls,
+        current: VersionLike,
+        next: VersionLike,
+        *,
+        will_migrate: Handler | None = None,
+        did_migrate: Handler | None = None,
+        label: str | None = None,
+    ) -> MigrationStage:
+        """Returns a stage with an inferred mapping between two versions, and functions before and after it.
+
+        will_migrate  receives a context of the store as it is with the current version
+        did_migrate   receives a context of the store with the next version
+
+        The contexts belong to the thread of the migration and are closed afterwards. Changes that are left unsaved are
+        saved. An exception fails the migration, and the store stays as it was.
+        """
+        references = _reference(current, "current"), _reference(next, "next")
+        handlers = [
+            None if each is None else function(each, name)
+            for each, name in ((will_migrate, "will_migrate"), (did_migrate, "did_migrate"))
+        ]
+
+        def add(stages: int, label: str | None) -> None:
+            will, did = (
+                _abi.MIGRATION_STAGE_FN() if each is None else callback
+                for each, callback in zip(handlers, (_will_callback, _did_callback))
+            )
+            call(
+                lib.cst_migration_stages_add_custom, stages, *(each._handle for each in references),
+                optional_text(label), will, did, _host.keep(handlers), _host.forget,
+            )  # fmt: skip
+
+        return cls.__new__(cls)._set(label, add, "custom")
+
+    @classmethod
+    def transformation(
+        cls, current: VersionLike, next: VersionLike, transform: Transformation, *, label: str | None = None
+    ) -> MigrationStage:
+        """Returns a stage in which a function creates the objects of the next version, with both versions open.
+
+        `transform(old, new)` receives a context of each. Only `new` is saved, at the end; objects that the function does
+        not create are not in the new store.
+        """
+        references = _reference(current, "current"), _reference(next, "next")
+        body = function(transform, "transform")
+
+        def add(stages: int, label: str | None) -> None:
+            call(
+                lib.cst_migration_stages_add_transformation, stages, *(each._handle for each in references),
+                optional_text(label), _transform_callback, _host.keep([body]), _host.forget,
+            )  # fmt: skip
+
+        return cls.__new__(cls)._set(label, add, "transformation")
+
+    def __repr__(self) -> str:
+        return f"<MigrationStage, {self._kind}{'' if self.label is None else f', {shown(self.label)}'}>"
+
+
+def stages_handle(stages: Iterable[MigrationStage]) -> Token:
+    """Returns the handle of a list of stages."""
+    handle = owned(lib.cst_migration_stages_new)
+    for place, each in enumerate(elements(stages, "stages", "a list of MigrationStage")):
+        stage = one_of(MigrationStage, each, f"stages[{place}]")
+        stage._add(handle, stage.label)
+    return handle
+
+
+def validate_stages(stages: Iterable[MigrationStage]) -> None:
+    """Checks stages as opening a store with them does.
+
+    InvalidArgumentError if there is no stage, if the two references of a stage are equal, or if two stages lead to one
+    version; MigrationError (134504) if a model is not found.
+    """
+    call(lib.cst_migration_stages_validate, stages_handle(stages))
+
+
+def _run(number: int, place: int, tokens: tuple[int, ...], error: Any) -> int:
+    try:
+        _host.kept(number)[place](*map(context_of, tokens))
+        return _abi.OK
+    except BaseException as raised:
+        return reported(raised, error)
+
+
+_will_callback = immortal(_abi.MIGRATION_STAGE_FN(lambda number, context, error: _run(number, 0, (context,), error)))
+_did_callback = immortal(_abi.MIGRATION_STAGE_FN(lambda number, context, error: _run(number, 1, (context,), error)))
+_transform_callback = immortal(
+    _abi.MIGRATION_TRANSFORMATION_FN(lambda number, old, new, error: _run(number, 0, (old, new), error))
+)
