@@ -120,6 +120,7 @@ private final class HostPolicy: EntityMigrationPolicy {
     }
 
     override func begin(_ mapping: EntityMapping, manager: MigrationManager) throws {
+        _ = try instance(mapping.name)
         try run("begin", callbacks.begin, mapping, manager)
     }
 

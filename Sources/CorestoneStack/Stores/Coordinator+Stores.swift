@@ -132,13 +132,15 @@ extension Coordinator {
     }
 
     /// Removes an open store, and its files if it was made by opening it, nobody has saved into it, and nobody else has it open.
-    package func discard(_ store: Store) {
-        let isNew = store.backing.isNew
+    ///
+    /// - Parameter isOurs: whether it was new when it was opened, and this call alone wrote into it, so that its files go with all objects.
+    package func discard(_ store: Store, isOurs: Bool = false) {
+        let isNew = isOurs || store.backing.isNew
         guard let kind = try? StoreTypes.kind(of: store.type, at: store.path),
             let place = try? StoreTypes.place(of: store)
         else { return }
         guard (try? remove(store)) != nil, isNew else { return }
-        kind.unlink(place) { StoreTypes.isEmpty(kind, place.path, model) }
+        kind.unlink(place) { isOurs || StoreTypes.isEmpty(kind, place.path, model) }
     }
 
     /// Empties the store at `path`: what it holds and says about itself goes, with files of external data. The file of an SQLite

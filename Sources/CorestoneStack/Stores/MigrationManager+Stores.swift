@@ -34,6 +34,7 @@ extension MigrationManager {
         let store = try opening(.migrationManagerDestinationStore, "the new store", result) {
             try new.addStore(resultType ?? source.type, at: result, options: resultOptions)
         }
+        let isNew = store.backing.isNew
         do {
             let folder = WorkFolder.temporary("corestone-migration-")
             defer { withExtendedLifetime(folder) {} }
@@ -44,7 +45,8 @@ extension MigrationManager {
                 mapping, from: Context(coordinator: former), to: Context(coordinator: new), associations: table)
             try new.remove(store)
         } catch {
-            new.discard(store)
+            // A migration in batches has saved some objects.
+            new.discard(store, isOurs: isNew)
             throw error
         }
     }
