@@ -104,6 +104,8 @@ class MigrationManager:
     may call `cancel`, `progress` and `current_mapping`.
     """
 
+    _models: tuple[Model, Model] | None = None
+
     def __init__(self, source: ModelLike, destination: ModelLike) -> None:
         """Creates a manager for migrations from one model to another, and freezes both."""
         models = given_model(source), given_model(destination)
@@ -117,7 +119,6 @@ class MigrationManager:
 
     def _adopt(self, handle: int) -> None:
         self._handle = handle
-        self._models: tuple[Model, Model] | None = None
         self._mappings: dict[str, EntityMapping] = {}
         _managers[handle] = self
 
@@ -209,7 +210,9 @@ class MigrationManager:
         if self._models is None:
             read = lib.cst_migration_manager_source_model, lib.cst_migration_manager_destination_model
             former, new = (model_of(made(each, self._handle)) for each in read)
-            self._models = former, new
+            models: tuple[Model, Model] = former, new
+            self._models = models
+            return models[place]
         return self._models[place]
 
     @property
@@ -241,7 +244,7 @@ class MigrationManager:
     def set_function(self, name: str, function: Callable[..., Any] | None) -> None:
         """Sets a function that expressions call as FUNCTION($manager, "name", …) with arguments. None removes it.
 
-        Among the arguments, $manager and $entityPolicy are None, $entityMapping and $propertyMapping names of mappings.
+        Among the arguments, $manager and $entityPolicy arrive as None, $entityMapping and $propertyMapping names of mappings.
         """
         if function is None:
             call(

@@ -370,7 +370,7 @@ def test_container_and_description_pass_mapping_models_on(path: Path, models: tu
 def test_misuse_is_refused(path: Path, models: tuple[Model, Model]) -> None:
     for bad in (object, MigrationPolicy(), int):
         with pytest.raises(TypeMismatchError, match="subclass of MigrationPolicy"):
-            register_migration_policy("CarPolicy", bad)  # type: ignore[call-overload]
+            register_migration_policy("CarPolicy", bad)  # type: ignore[type-var]
     with pytest.raises(InvalidArgumentError):
         register_migration_policy("", MigrationPolicy)
     with pytest.raises(InvalidArgumentError):
@@ -388,7 +388,7 @@ def test_misuse_is_refused(path: Path, models: tuple[Model, Model]) -> None:
         manager.cancel("now")  # type: ignore[arg-type]
     for options in ({"mapping_models": [3]}, {"manager_will_start": 3}, {"mapping_models": 3}):
         with pytest.raises(TypeMismatchError), Coordinator(models[1]) as coordinator:
-            coordinator.add_store(path, migrate=True, **options)  # type: ignore[arg-type]
+            coordinator.add_store(path, migrate=True, **options)
 
 
 def test_objects_of_other_contexts_are_refused(path: Path, models: tuple[Model, Model]) -> None:
@@ -413,6 +413,6 @@ def test_objects_of_other_contexts_are_refused(path: Path, models: tuple[Model, 
                 manager.associate("CarToCat", source, made)
             manager.associate(mapping, source, made)
 
-    found = labels(path, models[1], migrate=True, mapping_models=[mapping_of(models, "$source.plate")])
+    found: dict[str, Any] = labels(path, models[1], migrate=True, mapping_models=[mapping_of(models, "$source.plate")])
     assert found == {"a": (None, "Ada"), "b": (None, "Ada")}
     assert all("of the migration" in each for each in messages)
