@@ -244,7 +244,7 @@ class MigrationManager:
     def set_function(self, name: str, function: Callable[..., Any] | None) -> None:
         """Sets a function that expressions call as FUNCTION($manager, "name", …) with arguments. None removes it.
 
-        Among the arguments, $manager and $entityPolicy arrive as None, $entityMapping and $propertyMapping names of mappings.
+        Among the arguments, $manager and $entityPolicy arrive as None, both mappings as their names.
         """
         if function is None:
             call(
