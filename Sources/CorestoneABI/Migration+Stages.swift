@@ -9,7 +9,7 @@ final class ModelReferenceBox: @unchecked Sendable {
     let reference: ModelReference
     let modelToken: Token
 
-    /// Takes over a reference of the library's to the model's token, unless it is 0.
+    /// Takes over one of the library's references to the model's token, unless it is 0.
     init(_ reference: ModelReference, modelToken: Token = 0) {
         (self.reference, self.modelToken) = (reference, modelToken)
     }
@@ -164,7 +164,9 @@ public func cst_migration_stages_validate(_ pointer: OpaquePointer?, _ error: Er
     boundary(error) { _ = try StagedMigration(try stagesBox(pointer).stages) }
 }
 
-private func stagesBox(_ pointer: OpaquePointer?) throws -> MigrationStagesBox { try resolve(pointer, .migrationStages) }
+private func stagesBox(_ pointer: OpaquePointer?) throws -> MigrationStagesBox {
+    try resolve(pointer, .migrationStages)
+}
 
 // MARK: - Options of a store
 

@@ -37,13 +37,16 @@ private struct MappingValidation {
         throw CoreError(
             .migration,
             "the mapping model has \(problems.count) problems; the details list each. The first: \(first.message)",
-            customCode: first.code, entity: first.entity, key: first.key, children: problems)
+            customCode: first.code, entity: first.entity, key: first.key, value: first.value, children: problems)
     }
 
     private mutating func report(
-        _ message: String, entity: String? = nil, key: String? = nil, code: CocoaCode = .migration
+        _ message: String, entity: String? = nil, key: String? = nil, value: String? = nil,
+        code: CocoaCode = .migration
     ) {
-        problems.append(CoreError(.migration, code: code, message, entity: entity, key: key))
+        problems.append(
+            CoreError(
+                .migration, code: code, message, entity: entity, key: key, value: value.map { .string($0) }))
     }
 
     mutating func check(_ mapping: EntityMapping) {
@@ -75,38 +78,53 @@ private struct MappingValidation {
             report(
                 "an entity mapping\(entity.map { " of \($0)" } ?? "") does not have a name; set one", entity: entity)
         } else if !used.insert(mapping.name).inserted {
-            report("two entity mappings have the name \"\(mapping.name)\"; rename one of them", entity: entity)
+            report(
+                "two entity mappings have the name \"\(mapping.name)\"; rename one of them", entity: entity,
+                value: mapping.name)
         }
     }
 
     private mutating func checkKind(_ mapping: EntityMapping) {
         let (source, destination) = (mapping.sourceName, mapping.destinationName)
-        let what = "\(what(mapping)) has the kind \(mapping.kind.name)"
+        let kind = mapping.kind.name
+        let what = "\(what(mapping)) has the kind \(kind)"
         switch mapping.kind {
         case .add:
             if let source {
-                report("\(what) and the source \(source); remove the source, or use the kind transform", entity: source)
+                report(
+                    "\(what) and the source \(source); remove the source, or use the kind transform", entity: source,
+                    value: kind)
             }
-            if destination == nil { report("\(what), but no destination; set the added entity as its destination") }
+            if destination == nil {
+                report(
+                    "\(what), but no destination; set the added entity as its destination", entity: source, value: kind)
+            }
         case .remove:
             if let destination {
                 report(
                     "\(what) and the destination \(destination); remove the destination, or use the kind transform",
-                    entity: destination)
+                    entity: destination, value: kind)
             }
-            if source == nil { report("\(what), but no source; set the removed entity as its source") }
+            if source == nil {
+                report(
+                    "\(what), but no source; set the removed entity as its source", entity: destination, value: kind)
+            }
         case .copy, .transform:
-            if source == nil { report("\(what), but no source; set it, or use the kind add", entity: destination) }
+            if source == nil {
+                report("\(what), but no source; set it, or use the kind add", entity: destination, value: kind)
+            }
             if destination == nil {
-                report("\(what), but no destination; set it, or use the kind remove", entity: source)
+                report("\(what), but no destination; set it, or use the kind remove", entity: source, value: kind)
             }
         case .custom:
             if mapping.policyClassName?.isEmpty ?? true {
                 report(
                     "\(what), but no policy class; set the policy class, or use another kind",
-                    entity: destination ?? source, code: .entityMigrationPolicy)
+                    entity: destination ?? source, value: kind, code: .entityMigrationPolicy)
             }
-            if source == nil, destination == nil { report("\(what), but neither source nor destination; set one") }
+            if source == nil, destination == nil {
+                report("\(what), but neither source nor destination; set one", value: kind)
+            }
         case .undefined: break
         }
     }
@@ -154,8 +172,9 @@ private struct MappingValidation {
         if names.contains(name) { return }
         if otherNames.contains(name) {
             report(
-                "\(what(mapping)) maps \(entity).\(name) as \(kind == "attribute" ? "an" : "a") \(kind); move it to the "
-                    + "\(otherKind) mappings", entity: entity, key: name)
+                "\(what(mapping)) maps \(entity).\(name) as \(kind == "attribute" ? "an" : "a") \(kind), but it is "
+                    + "\(otherKind == "attribute" ? "an" : "a") \(otherKind); move it to the \(otherKind) mappings",
+                entity: entity, key: name)
         } else {
             report(
                 "\(what(mapping)) maps the \(kind) \"\(name)\", which \(entity) does not have" + near(name, names),
@@ -177,7 +196,7 @@ private struct MappingValidation {
             report(
                 "\(property.map { "\"\($0.name)\" in " } ?? "")\(what(mapping)) refers to the entity mapping "
                     + "\"\(name.string)\", which does not exist" + near(name.string, names),
-                entity: mapping.destinationName ?? mapping.sourceName, key: property?.name)
+                entity: mapping.destinationName ?? mapping.sourceName, key: property?.name, value: name.string)
         }
         for operand in expression.operands { checkReferences(operand, mapping, property) }
     }

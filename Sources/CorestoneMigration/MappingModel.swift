@@ -66,6 +66,22 @@ public final class MappingModel: @unchecked Sendable {
     }
 }
 
+extension EntityMapping {
+    /// The entity that errors about the mapping name.
+    var namedEntity: String? { destinationName ?? sourceName }
+}
+
+extension CoreError {
+    /// The same error with the entity of the mapping in which it occurred, unless it names one.
+    func inMapping(of entity: String?) -> CoreError {
+        guard self.entity == nil, let entity else { return self }
+        return CoreError(
+            status, message, domain: domain, customCode: code, entity: entity, key: key, value: value,
+            predicate: predicate, objectURI: objectURI, children: children, sqliteCode: sqliteCode, file: file,
+            offset: offset, payload: payload)
+    }
+}
+
 /// The content of a mapping model that a reader returns.
 struct MappingModelParts {
     var mappings: [EntityMapping] = []

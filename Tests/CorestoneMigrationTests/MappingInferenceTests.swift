@@ -141,11 +141,13 @@ final class MappingInferenceTests: XCTestCase {
             ),
             (
                 car { $0.attributeMappings = [PropertyMapping(name: "owner")] },
-                "maps Auto.owner as an attribute; move it to the relationship mappings", "Auto", "owner"
+                "maps Auto.owner as an attribute, but it is a relationship; move it to the relationship mappings",
+                "Auto", "owner"
             ),
             (
                 car { $0.relationshipMappings = [PropertyMapping(name: "name")] },
-                "maps Auto.name as a relationship; move it to the attribute mappings", "Auto", "name"
+                "maps Auto.name as a relationship, but it is an attribute; move it to the attribute mappings", "Auto",
+                "name"
             ),
             (
                 car { $0.attributeMappings = [PropertyMapping(name: "name"), PropertyMapping(name: "name")] },

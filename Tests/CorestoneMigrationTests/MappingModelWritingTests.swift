@@ -153,15 +153,18 @@ final class MappingModelWritingTests: XCTestCase {
         var unreadable = hashed[0]
         unreadable.relationshipMappings = [PropertyMapping(name: "owner", isUnreadable: true)]
         for (model, words) in [
-            (MappingModel(hashed), "does not have its source model; create it with both models, or write a .cdm"),
+            (
+                MappingModel(hashed),
+                "does not have its source model, which an .xcmappingmodel contains instead of version hashes; create it"
+            ),
             (MappingModel(hashed, source: source), "does not have its destination model"),
             (
                 MappingModel([strange], source: source, destination: destination),
-                "has another hash of the source Car in the mapping \"a\""
+                "the mapping \"a\" has a version hash of the source Car that its source model does not have"
             ),
             (
                 MappingModel([car], source: source, destination: destination),
-                "cannot represent \"plate\" without an expression in the mapping \"a\", because Car has an attribute of that name"
+                "cannot represent \"plate\" without an expression in the mapping \"a\", because Car has a property of that name"
             ),
             (
                 MappingModel([unreadable], source: source, destination: destination),
@@ -220,9 +223,12 @@ final class MappingModelWritingTests: XCTestCase {
             (mapping("\"attributes\": {\"a\": \"$\"}"), "\"a\" of \"attributes\" of the entity mapping \"M\""),
             (mapping("\"attributes\": [{\"name\": \"a\", \"unreadable\": 1}]"), "must be true or false"),
             (mapping("\"sourceHash\": \"x\""), "\"sourceHash\" of the entity mapping \"M\""),
-            (mapping("\"userInfo\": {\"a\": 1}"), "a value in \"userInfo\" of the entity mapping \"M\" is 1"),
+            (
+                mapping("\"userInfo\": {\"a\": 1}"),
+                "the value of \"a\" in \"userInfo\" of the entity mapping \"M\" is 1"
+            ),
             (mapping("\"userInfo\": []"), "must be an object"),
-            (mapping("\"filter\": \"x\""), "has a filter but no source"),
+            (mapping("\"filter\": \"x\""), "has the filter \"x\", but no source"),
             (
                 mapping("\"source\": \"A\", \"filter\": \"x == 1\", \"sourceExpression\": \"$source\""),
                 "has a \"filter\" and a different \"sourceExpression\"; remove one of the two"

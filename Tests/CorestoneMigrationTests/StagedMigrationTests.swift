@@ -136,7 +136,13 @@ final class StagedMigrationTests: MigrationTestCase {
         }
         let (first, second, third) = (ModelReference(models[0]), ModelReference(models[1]), ModelReference(models[2]))
         let equal = failure([.custom(from: first, to: first)])
-        XCTAssert(equal?.message.contains("cannot be equal") == true, equal?.message ?? "no failure")
+        XCTAssert(
+            equal?.message.contains("must differ, but both have the checksum") == true, equal?.message ?? "no failure")
+        let checksum = models[1].versionChecksum
+        let twice = failure([.lightweight([checksum, checksum])])
+        XCTAssertEqual(
+            twice?.message,
+            "stage 1 names the version with the checksum \"\(checksum)\" twice; remove one of the two")
         XCTAssertEqual(failure([])?.status, .invalidArgument)
         XCTAssertEqual(failure([.lightweight([])])?.status, .invalidArgument)
         XCTAssertEqual(

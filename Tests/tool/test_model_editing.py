@@ -447,7 +447,7 @@ def test_several_keys_at_once_and_one_that_is_wrong(every_part: Path) -> None:
         (["Note.tags", "inverseName=none"], 2, 'Tag has no property "none"'),
         (["template:ranked", "resultType=3"], 2, 'resultType must be 0, 1, 2 or 4, not "3"'),
         (["template:ranked", "entity=Tg"], 2, 'did you mean "Tag"'),
-        (["template:ranked", "fetchLimt=1"], 2, "did you mean fetchLimit"),
+        (["template:ranked", "fetchLimt=1"], 2, 'did you mean "fetchLimit"'),
         (["configuration:Local", "name=x"], 2, "use entities or usedWithCloudKit"),
         (["configuration:Lcal", "usedWithCloudKit=1"], 2, 'did you mean "Local"'),
         (["index:Note.i", "a=b"], 2, "cannot be changed; remove it with model remove"),

@@ -94,17 +94,18 @@ struct EntityPlan {
             guard mapping.kind == .custom else { return nil }
             throw CoreError(
                 .migration, code: .entityMigrationPolicy,
-                "the entity mapping \"\(mapping.name)\" is custom but names no migration policy; name one, or choose another kind",
-                entity: mapping.destinationName ?? mapping.sourceName)
+                "the entity mapping \"\(mapping.name)\" has the kind custom, but no policy class; set the policy class, or use "
+                    + "another kind", entity: mapping.destinationName ?? mapping.sourceName,
+                value: .string(mapping.kind.name))
         }
         // The plain class of Core Data does what a mapping without a policy does.
         if name == "NSEntityMigrationPolicy" { return nil }
         if let policy = try MigrationPolicies.policy(named: name) { return policy }
-        let near = nearestName(to: name, among: MigrationPolicies.names).map { " (registered: \"\($0)\")" } ?? ""
+        let near = nearestName(to: name, among: MigrationPolicies.names).map { "; did you mean \"\($0)\"?" }
         throw CoreError(
             .migration, code: .entityMigrationPolicy,
-            "the migration policy \"\(name)\" of the entity mapping \"\(mapping.name)\" is not registered\(near); register it with "
-                + "cst_migration_policy_register (register_migration_policy)",
+            "the migration policy \"\(name)\" of the entity mapping \"\(mapping.name)\" is not registered"
+                + (near ?? "; register it with cst_migration_policy_register (register_migration_policy)"),
             entity: mapping.destinationName ?? mapping.sourceName, value: .string(name))
     }
 }

@@ -117,10 +117,12 @@ public final class MigrationManager {
     func requireNotCancelled() throws {
         let (isCancelled, error) = cancellation.withLock { $0 }
         guard isCancelled else { return }
+        let path = sourceContext?.coordinator.stores.first?.path
         throw error
             ?? CoreError(
-                .cancelled, code: .migrationCancelled, "the migration was cancelled by the application",
-                file: sourceContext?.coordinator.stores.first?.path)
+                .cancelled, code: .migrationCancelled,
+                "\(path.map { "cannot migrate \($0)" } ?? "cannot migrate the store"): cancelled by the application",
+                file: path)
     }
 
     // MARK: - The migration that runs
@@ -130,7 +132,7 @@ public final class MigrationManager {
         if let run { return run }
         throw CoreError(
             .invalidArgument, code: .migration,
-            "the migration manager runs no migration; call it from a policy, or from a function of the manager")
+            "the migration manager does not run a migration; call it from a policy, or from a function of the manager")
     }
 
     /// The same, for the C boundary, which cannot trust its callers with threads.

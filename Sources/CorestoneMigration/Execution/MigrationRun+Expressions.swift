@@ -73,7 +73,8 @@ extension MigrationRun {
             throw CoreError(
                 .predicate,
                 "argument \(place + 1) of \(selector) must be a string"
-                    + (place < arguments.count ? ", not \(arguments[place].excerpt)" : ""), key: selector,
+                    + (place < arguments.count ? ", not \(arguments[place].excerpt)" : ", but is missing"),
+                key: selector,
                 value: place < arguments.count ? arguments[place] : nil)
         }
         return text.string
@@ -134,14 +135,16 @@ final class PolicyValue: MessageReceiver, MigrationVariable {
         guard let policy = plan.policy else {
             throw CoreError(
                 .migration, code: .entityMigrationPolicy,
-                "the entity mapping \"\(plan.mapping.name)\" calls $entityPolicy, but names no migration policy; name one",
-                entity: plan.destination?.name, key: selector)
+                "the entity mapping \"\(plan.mapping.name)\" calls \"\(selector)\" of $entityPolicy, but does not have a policy "
+                    + "of its own; set a policy class with this function",
+                entity: plan.destination?.name ?? plan.source?.name, key: selector)
         }
         if let value = try policy.call(selector, arguments, manager: manager) { return value }
         throw CoreError(
             .migration, code: .entityMigrationPolicy,
             "the migration policy \"\(plan.mapping.policyClassName ?? "")\" of the entity mapping \"\(plan.mapping.name)\" has no function "
-                + "\"\(selector)\"; implement it in the policy", entity: plan.destination?.name, key: selector)
+                + "\"\(selector)\"; implement it in the policy",
+            entity: plan.destination?.name ?? plan.source?.name, key: selector)
     }
 
     var selectors: [String] { [] }

@@ -53,9 +53,9 @@ extension MigrationRun {
         let targets = value.managedObjects
         if !relationship.isToMany, targets.isEmpty, !value.isNull, value.elements == nil {
             throw CoreError(
-                .typeMismatch, "it takes an object, not \(value.excerpt)", entity: object.entity.name,
-                key: relationship.name,
-                value: value)
+                .typeMismatch,
+                "\(object.entity.name).\(relationship.name) takes an object, not \(value.excerpt)",
+                entity: object.entity.name, key: relationship.name, value: value)
         }
         try set(targets, relationship, of: object)
     }

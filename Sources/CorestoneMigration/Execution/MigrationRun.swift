@@ -60,7 +60,7 @@ package final class MigrationRun {
             .migration, code: .migration,
             "the mapping model has no entity mapping \"\(name)\""
                 + (near.map { "; did you mean \"\($0)\"?" } ?? "; use the name of one of its entity mappings"),
-            key: name)
+            key: name, value: .string(name))
     }
 
     func destinations(mapping name: String, of sources: [ManagedObject]?) throws -> [ManagedObject] {

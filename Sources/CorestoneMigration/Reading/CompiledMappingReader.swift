@@ -43,27 +43,31 @@ struct CompiledMappingReader {
         mapping.sourceHash = archive.object(fields["NSSourceEntityVersionHash"])?.data
         mapping.destinationHash = archive.object(fields["NSDestinationEntityVersionHash"])?.data
         mapping.policyClassName = archive.string(fields["NSEntityMigrationPolicyClassName"])
-        mapping.sourceExpression = try expression(fields["NSSourceExpression"], "the mapping \"\(mapping.name)\"")
+        mapping.sourceExpression = try expression(
+            fields["NSSourceExpression"], "the source expression of the mapping \"\(mapping.name)\"", of: mapping)
         guard mapping.sourceExpression != nil || archive.object(fields["NSSourceExpression"]) == nil else {
-            throw archiveError(
+            throw CoreError(
+                .storeCorrupt, code: .persistentStoreOpen,
                 "the source expression of the mapping \"\(mapping.name)\" has no counterpart in the library; replace it by a "
-                    + "filter predicate in Xcode")
+                    + "filter predicate in Xcode", entity: mapping.sourceName ?? mapping.destinationName)
         }
-        mapping.attributeMappings = try properties(fields["NSAttributeMappings"], of: mapping.name)
-        mapping.relationshipMappings = try properties(fields["NSRelationshipMappings"], of: mapping.name)
+        mapping.attributeMappings = try properties(fields["NSAttributeMappings"], of: mapping)
+        mapping.relationshipMappings = try properties(fields["NSRelationshipMappings"], of: mapping)
         mapping.userInfo = try userInfo(fields)
         return mapping
     }
 
     /// - Parameter owner: The owner of the expression, for an error.
-    private func expression(_ reference: PropertyListValue?, _ owner: String) throws -> Expression? {
+    private func expression(
+        _ reference: PropertyListValue?, _ owner: String, of mapping: EntityMapping, key: String? = nil
+    ) throws -> Expression? {
         do { return try ArchivedPredicates.readableExpression(reference, in: archive) } catch let error as CoreError {
-            throw error.within(owner)
+            throw error.within(owner, entity: mapping.namedEntity, key: key)
         }
     }
 
     private mutating func properties(
-        _ list: PropertyListValue?, of mappingName: String
+        _ list: PropertyListValue?, of owner: EntityMapping
     ) throws -> [PropertyMapping] {
         var mappings: [PropertyMapping] = []
         for reference in archive.elements(list) {
@@ -73,7 +77,7 @@ struct CompiledMappingReader {
             else { continue }
             var mapping = PropertyMapping(name: name)
             mapping.valueExpression = try expression(
-                fields["NSValueExpression"], "\"\(name)\" in the mapping \"\(mappingName)\"")
+                fields["NSValueExpression"], "\"\(name)\" in the mapping \"\(owner.name)\"", of: owner, key: name)
             mapping.isUnreadable =
                 mapping.valueExpression == nil && archive.object(fields["NSValueExpression"]) != nil
             mapping.userInfo = try userInfo(fields)

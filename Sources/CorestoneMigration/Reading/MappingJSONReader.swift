@@ -14,7 +14,8 @@ extension MappingModel {
     public convenience init(json: String, source: Model? = nil, destination: Model? = nil) throws {
         guard json.utf8.count <= Model.maximumFileSize else {
             throw MappingJSONReader.error(
-                "the JSON of the mapping model has \(json.utf8.count) bytes, but the limit is \(Model.maximumFileSize)")
+                "the JSON of the mapping model has \(json.utf8.count) bytes, but the limit is \(Model.maximumFileSize)",
+                value: .int(Int64(json.utf8.count)))
         }
         let root: PropertyValue
         do { root = try decodeTaggedJSON(Array(json.utf8)) } catch let error as CoreError {
@@ -36,15 +37,15 @@ extension MappingModel {
 private struct MappingJSONReader {
     private typealias Fields = [String: PropertyValue]
 
-    static func error(_ message: String, entity: String? = nil, key: String? = nil) -> CoreError {
-        CoreError(.model, code: .coreData, message, entity: entity, key: key)
-    }
+    static func error(
+        _ message: String, entity: String? = nil, key: String? = nil, value: PropertyValue? = nil
+    ) -> CoreError { CoreError(.model, code: .coreData, message, entity: entity, key: key, value: value) }
 
     func read(_ root: PropertyValue) throws -> MappingModelParts {
         let what = "the mapping model"
         let fields = try fields(root, what, ["entityMappings", "sourcePath", "destinationPath"])
         return MappingModelParts(
-            mappings: try list(fields["entityMappings"], "\"entityMappings\" of \(what)").enumerated().map {
+            mappings: try list(fields["entityMappings"], "entityMappings", what).enumerated().map {
                 try entityMapping($1, place: $0)
             },
             sourcePath: try text(fields, "sourcePath", what),
@@ -64,6 +65,14 @@ private struct MappingJSONReader {
         let source = try text(fields, "source", position)
         let destination = try text(fields, "destination", position)
         let name = try text(fields, "name", position) ?? EntityMapping.defaultName(source, destination)
+        do { return try entityMapping(fields, name, source, destination) } catch let error as CoreError {
+            throw error.inMapping(of: destination ?? source)
+        }
+    }
+
+    private func entityMapping(
+        _ fields: Fields, _ name: String, _ source: String?, _ destination: String?
+    ) throws -> EntityMapping {
         let what = "the entity mapping \"\(name)\""
         var mapping = EntityMapping(
             name: name, kind: .undefined, sourceName: source, destinationName: destination,
@@ -88,12 +97,15 @@ private struct MappingJSONReader {
         _ filter: String, of mapping: inout EntityMapping, _ given: Expression?, _ what: String
     ) throws {
         guard mapping.sourceName != nil else {
-            throw MappingJSONReader.error("\(what) has a filter but no source; set its source, or remove the filter")
+            throw MappingJSONReader.error(
+                "\(what) has the filter \(PropertyValue.string(filter).excerpt), but no source; set its source, or remove the "
+                    + "filter", entity: mapping.namedEntity, key: "filter", value: .string(filter))
         }
         mapping.filter = filter
         guard given == nil || given == mapping.sourceExpression else {
             throw MappingJSONReader.error(
-                "\(what) has a \"filter\" and a different \"sourceExpression\"; remove one of the two")
+                "\(what) has a \"filter\" and a different \"sourceExpression\"; remove one of the two",
+                entity: mapping.namedEntity, key: "filter", value: .string(filter))
         }
     }
 
@@ -102,7 +114,7 @@ private struct MappingJSONReader {
         guard let kind = EntityMapping.Kind(named: name) else {
             throw MappingJSONReader.error(
                 "\"kind\" of \(what) is \"\(name)\", but must be \"custom\", \"add\", \"remove\", \"copy\", \"transform\" or "
-                    + "\"undefined\"")
+                    + "\"undefined\"", key: "kind", value: .string(name))
         }
         return kind
     }
@@ -115,11 +127,12 @@ private struct MappingJSONReader {
                     name: name, valueExpression: try expression(entries, name, "\"\(key)\" of \(what)"))
             }
         }
-        return try list(value ?? .null, "\"\(key)\" of \(what)").map { element in
+        return try list(value ?? .null, key, what).map { element in
             let part = "a mapping in \"\(key)\" of \(what)"
-            let fields = try fields(element, part, ["name", "expression", "unreadable", "userInfo"])
+            let fields = try fields(element, part, ["name", "expression", "unreadable", "userInfo"], key: key)
             guard let name = try text(fields, "name", part) else {
-                throw MappingJSONReader.error("\(part) does not have a \"name\"; set it to the name of the property")
+                throw MappingJSONReader.error(
+                    "\(part) does not have a \"name\"; set it to the name of the property", key: "name")
             }
             let owner = "\"\(name)\" in \(what)"
             return PropertyMapping(
@@ -131,14 +144,16 @@ private struct MappingJSONReader {
     private func expression(_ fields: Fields, _ key: String, _ what: String) throws -> Expression? {
         guard let text = try text(fields, key, what) else { return nil }
         do { return try Expression.parse(text) } catch let error as CoreError {
-            throw error.within("\"\(key)\" of \(what)", key: key)
+            throw error.within("\"\(key)\" of \(what)", key: key, value: .string(text))
         }
     }
 
     // MARK: - Values
 
-    private func fields(_ value: PropertyValue, _ what: String, _ known: [String]) throws -> Fields {
-        guard case .dictionary(let fields) = value else { throw mismatch(value, what, "an object") }
+    private func fields(
+        _ value: PropertyValue, _ what: String, _ known: [String], key owner: String? = nil
+    ) throws -> Fields {
+        guard case .dictionary(let fields) = value else { throw mismatch(value, what, owner, "an object") }
         for key in sortedByBytes(fields.keys) where !known.contains(key) {
             let near = nearestName(to: key, among: known).map { "did you mean \"\($0)\"?" }
             throw MappingJSONReader.error(
@@ -148,12 +163,13 @@ private struct MappingJSONReader {
         return fields
     }
 
-    private func list(_ value: PropertyValue?, _ what: String) throws -> [PropertyValue] {
+    private func list(_ value: PropertyValue?, _ key: String, _ owner: String) throws -> [PropertyValue] {
+        let what = "\"\(key)\" of \(owner)"
         switch value {
         case .array(let values)?: return values
         case .null?: return []
-        case nil: throw MappingJSONReader.error("\(what) is missing; set it to a list, which can be empty")
-        case let other?: throw mismatch(other, what, "a list")
+        case nil: throw MappingJSONReader.error("\(what) is missing; set it to a list, which can be empty", key: key)
+        case let other?: throw mismatch(other, what, key, "a list")
         }
     }
 
@@ -161,7 +177,7 @@ private struct MappingJSONReader {
         switch fields[key] {
         case nil, .null?: return nil
         case .text(let text)?: return text.string
-        case let other?: throw mismatch(other, "\"\(key)\" of \(what)", "a string")
+        case let other?: throw mismatch(other, "\"\(key)\" of \(what)", key, "a string")
         }
     }
 
@@ -169,7 +185,7 @@ private struct MappingJSONReader {
         switch fields[key] {
         case nil, .null?: return false
         case .bool(let flag)?: return flag
-        case let other?: throw mismatch(other, "\"\(key)\" of \(what)", "true or false")
+        case let other?: throw mismatch(other, "\"\(key)\" of \(what)", key, "true or false")
         }
     }
 
@@ -177,7 +193,7 @@ private struct MappingJSONReader {
         switch fields[key] {
         case nil, .null?: return nil
         case .bytes(let bytes)?: return bytes.array
-        case let other?: throw mismatch(other, "\"\(key)\" of \(what)", "{\"$bytes\": …} with base64")
+        case let other?: throw mismatch(other, "\"\(key)\" of \(what)", key, "{\"$bytes\": …} with base64")
         }
     }
 
@@ -185,17 +201,21 @@ private struct MappingJSONReader {
         switch fields["userInfo"] {
         case nil, .null?: return [:]
         case .dictionary(let entries)?:
-            return try entries.mapValues { value in
+            var info: [String: String] = [:]
+            for key in sortedByBytes(entries.keys) {
+                let value = entries[key] ?? .null
                 guard case .text(let text) = value else {
-                    throw mismatch(value, "a value in \"userInfo\" of \(what)", "a string")
+                    throw mismatch(value, "the value of \"\(key)\" in \"userInfo\" of \(what)", key, "a string")
                 }
-                return text.string
+                info[key] = text.string
             }
-        case let other?: throw mismatch(other, "\"userInfo\" of \(what)", "an object")
+            return info
+        case let other?: throw mismatch(other, "\"userInfo\" of \(what)", "userInfo", "an object")
         }
     }
 
-    private func mismatch(_ value: PropertyValue, _ what: String, _ wanted: String) -> CoreError {
-        CoreError(.model, code: .coreData, "\(what) is \(value.excerpt), but must be \(wanted)", value: value)
+    private func mismatch(_ value: PropertyValue, _ what: String, _ key: String?, _ wanted: String) -> CoreError {
+        CoreError(
+            .model, code: .coreData, "\(what) is \(value.excerpt), but must be \(wanted)", key: key, value: value)
     }
 }

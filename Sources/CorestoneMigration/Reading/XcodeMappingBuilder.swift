@@ -28,7 +28,7 @@ struct XcodeMappingBuilder {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
                 "the attribute \"\(name)\" of the mapping model is not valid base64; refresh its data models in Xcode",
-                key: name)
+                key: name, value: .string(text))
         }
         do { return try Model(data: bytes) } catch let error as CoreError {
             throw error.within("the model in the attribute \"\(name)\" of the mapping model cannot be read", key: name)
@@ -40,7 +40,7 @@ struct XcodeMappingBuilder {
         defaults = MappingDefaults(
             source: source, mappings: mappings.map { (text($0, "sourcename"), name(of: $0)) })
         return MappingModelParts(
-            mappings: try mappings.map(entityMapping), source: source, destination: destination,
+            mappings: try mappings.map(entityMapping(naming:)), source: source, destination: destination,
             sourcePath: text(root, "sourcemodelpath"), destinationPath: text(root, "destinationmodelpath"))
     }
 
@@ -98,6 +98,13 @@ struct XcodeMappingBuilder {
         text(record, "name") ?? EntityMapping.defaultName(text(record, "sourcename"), text(record, "destinationname"))
     }
 
+    /// Errors name the entity.
+    private func entityMapping(naming record: Record) throws -> EntityMapping {
+        do { return try entityMapping(record) } catch let error as CoreError {
+            throw error.inMapping(of: text(record, "destinationname") ?? text(record, "sourcename"))
+        }
+    }
+
     private func entityMapping(_ record: Record) throws -> EntityMapping {
         var mapping = EntityMapping(name: name(of: record), kind: .undefined)
         mapping.sourceName = text(record, "sourcename")
@@ -125,9 +132,10 @@ struct XcodeMappingBuilder {
         let given = try expression(record, "sourceexpressiondata", in: mapping.name)
         if given.isThere {
             guard let expression = given.found else {
-                throw archiveError(
+                throw CoreError(
+                    .storeCorrupt, code: .persistentStoreOpen,
                     "the source expression of the mapping \"\(mapping.name)\" has no counterpart in the library; replace it "
-                        + "by a filter predicate in Xcode")
+                        + "by a filter predicate in Xcode", entity: mapping.sourceName ?? mapping.destinationName)
             }
             return expression
         }
@@ -147,7 +155,9 @@ struct XcodeMappingBuilder {
                 archive.string(value).map { (key, $0) }
             }
             return Dictionary(entries, uniquingKeysWith: { first, _ in first })
-        } catch let error as CoreError { throw error.within(place(record, "userinfodata", in: mapping)) }
+        } catch let error as CoreError {
+            throw error.within(place(record, "userinfodata", in: mapping), key: "userinfodata")
+        }
     }
 
     private func name(_ one: Record, _ other: Record) -> Bool {
@@ -165,7 +175,8 @@ struct XcodeMappingBuilder {
             guard isGenerated(record) else { return nil }
             let path = try text(record, "sourcekeypath").map { path in
                 do { return try Expression.parse(path) } catch let error as CoreError {
-                    throw error.within(place(record, "sourcekeypath", in: owner))
+                    throw error.within(
+                        place(record, "sourcekeypath", in: owner), key: "sourcekeypath", value: .string(path))
                 }
             }
             return defaults.relationship(

@@ -133,7 +133,8 @@ extension ChainRoute.Step {
         switch self {
         case .infer(let model): "infer the mapping to \(model.versionText)"
         case .map(let mapping, let model):
-            "execute the mapping model with \(mapping.entityMappings.count) entity mappings to \(model.versionText)"
+            "execute the mapping model with \(mapping.entityMappings.count) entity "
+                + "mapping\(mapping.entityMappings.count == 1 ? "" : "s") to \(model.versionText)"
         case .handle(let handling): "call the handler \(handling.name)"
         case .transform(let transformation): "call the transformation \(transformation.name)"
         }

@@ -37,14 +37,16 @@ public struct ModelReference: @unchecked Sendable {
         let model: Model
         do { model = try load() } catch let error as CoreError {
             if error.code == CocoaCode.managedObjectModelReferenceNotFound.rawValue { throw error }
-            throw ModelReference.notFound(
-                "the model of a migration stage cannot be loaded: \(error.message)", error.file)
+            throw CoreError(
+                .migration, code: .managedObjectModelReferenceNotFound,
+                "the model of a migration stage cannot be loaded: \(error.message)", entity: error.entity,
+                key: error.key, value: error.value, file: error.file ?? file)
         }
         try model.freeze()
         guard let checksum, model.versionChecksum != checksum else { return model }
         throw ModelReference.notFound(
             "\(name) has the checksum \"\(model.versionChecksum)\", but its reference expects \"\(checksum)\"; correct the "
-                + "checksum, or restore the version", value: .string(checksum))
+                + "checksum, or restore the version", file, value: .string(checksum))
     }
 
     private func load() throws -> Model {
@@ -56,11 +58,19 @@ public struct ModelReference: @unchecked Sendable {
             options.searchPaths = paths
             let found = try options.knownVersions().first { entityVersionHashes(of: $0) == hashes }
             if let found { return found }
+            let names = sortedByBytes(Array(hashes.keys)).joined(separator: ", ")
+            let entities =
+                hashes.isEmpty ? "without entities" : "with the \(hashes.count == 1 ? "entity" : "entities") \(names)"
             throw ModelReference.notFound(
-                "the version of a migration stage with the entities \(sortedByBytes(Array(hashes.keys)).joined(separator: ", ")) is not in "
-                    + "\(paths.joined(separator: ", ")); add its model to one of these places", paths.first)
+                "the version of a migration stage \(entities) was not found"
+                    + (paths.isEmpty
+                        ? ", because no path was given; pass the path of its model"
+                        : " in \(paths.joined(separator: ", ")); add its model there"),
+                paths.first)
         }
     }
+
+    private var file: String? { if case .file(let path, _) = place { path } else { nil } }
 
     /// For messages.
     var name: String {

@@ -21,10 +21,13 @@ public struct StagedMigration: StoreConversion {
         for (place, stage) in stages.enumerated() {
             for target in try stage.requireSound(place).targets {
                 if let other = targets.updateValue(place, forKey: target) {
+                    let version = "the version with the checksum \"\(target)\""
                     throw CoreError(
                         .invalidArgument, code: .migration,
-                        "the stages \(other + 1) and \(place + 1) both lead to the version with the checksum \"\(target)\"; remove "
-                            + "one of them", value: .string(target))
+                        other == place
+                            ? "\(stage.name(place)) names \(version) twice; remove one of the two"
+                            : "\(stages[other].name(other)) and \(stage.name(place)) both lead to \(version); remove one of them",
+                        value: .string(target))
                 }
             }
         }
@@ -68,7 +71,7 @@ public struct StagedMigration: StoreConversion {
             case .transformation(let from, let to, let body):
                 try requireCurrent(current, from, stage.name(place), path)
                 steps.append(
-                    .transform(StageTransformation(name: stage.name(place), destination: to, body: body)))
+                    .transform(StageTransformation(name: "of \(stage.name(place))", destination: to, body: body)))
                 current = try to.resolve().versionChecksum
             }
         }
@@ -113,8 +116,8 @@ public struct StagedMigration: StoreConversion {
         guard wanted.versionChecksum != checksum else { return }
         throw CoreError(
             .migration, code: .migration,
-            "cannot migrate \(path): \(stage) starts at \(wanted.versionText), but the stage before it ends at another version; "
-                + "order the stages by version", file: path)
+            "cannot migrate \(path): \(stage) starts at \(wanted.versionText), but the stage before it ends at the version with "
+                + "the checksum \"\(checksum)\"; order the stages by version", value: .string(checksum), file: path)
     }
 
     private func unreached(_ destination: Model, _ path: String) -> CoreError {
@@ -163,14 +166,16 @@ extension MigrationStage {
             guard checksums.isEmpty else { return self }
             throw CoreError(
                 .invalidArgument, code: .migration,
-                "\(name(place)) is lightweight but names no version; pass the checksums of its versions (Model.versionChecksum)"
-            )
+                "\(name(place)) is lightweight but does not name a version; pass the checksums of its versions, which "
+                    + "cst_model_copy_version_checksums (version_checksums) returns")
         case .custom(let current, let next, _, _), .transformation(let current, let next, _):
-            guard try current.resolve().versionChecksum == next.resolve().versionChecksum else { return self }
+            let checksum = try current.resolve().versionChecksum
+            guard try next.resolve().versionChecksum == checksum else { return self }
             throw CoreError(
                 .invalidArgument, code: .migration,
-                "the current model reference and the next model reference of \(name(place)) cannot be equal; name two versions, or "
-                    + "give the next one a version hash modifier")
+                "the current and the next model reference of \(name(place)) must differ, but both have the checksum "
+                    + "\"\(checksum)\"; name two versions, or give the next one a version hash modifier",
+                value: .string(checksum))
         }
     }
 }

@@ -42,30 +42,37 @@ private struct CompiledMappingWriter {
                 "NSSourceEntityVersionHash": hash(mapping.sourceHash),
                 "NSDestinationEntityVersionHash": hash(mapping.destinationHash),
                 "NSEntityMigrationPolicyClassName": archiver.string(mapping.policyClassName),
-                "NSSourceExpression": try expression(mapping.sourceExpression, what),
+                "NSSourceExpression": try expression(mapping.sourceExpression, what, of: mapping),
                 "NSAttributeMappings": archiver.array(
-                    try mapping.attributeMappings.map { try property($0, of: what) }),
+                    try mapping.attributeMappings.map { try property($0, of: mapping, what) }),
                 "NSRelationshipMappings": archiver.array(
-                    try mapping.relationshipMappings.map { try property($0, of: what) }),
+                    try mapping.relationshipMappings.map { try property($0, of: mapping, what) }),
                 "NSUserInfo": userInfo(mapping.userInfo),
             ])
     }
 
-    private func property(_ mapping: PropertyMapping, of owner: String) throws -> PropertyListValue {
-        try mapping.requireReadable(in: owner)
+    private func property(
+        _ mapping: PropertyMapping, of entityMapping: EntityMapping, _ owner: String
+    ) throws -> PropertyListValue {
+        try mapping.requireReadable(in: owner, of: entityMapping)
         return archiver.add(
             ClassName("NSPropertyMapping"),
             [
                 "NSDestinationPropertyName": archiver.string(mapping.name),
-                "NSValueExpression": try expression(mapping.valueExpression, "\"\(mapping.name)\" in \(owner)"),
+                "NSValueExpression": try expression(
+                    mapping.valueExpression, "\"\(mapping.name)\" in \(owner)", of: entityMapping, key: mapping.name),
                 "NSPropertyTransforms": KeyedArchiver.null, "NSUserInfo": userInfo(mapping.userInfo),
             ])
     }
 
-    private func expression(_ expression: Expression?, _ owner: String) throws -> PropertyListValue {
+    private func expression(
+        _ expression: Expression?, _ owner: String, of mapping: EntityMapping, key: String? = nil
+    ) throws -> PropertyListValue {
         guard let expression else { return KeyedArchiver.null }
         archiver.startTree()
-        do { return try archiver.expression(expression) } catch let error as CoreError { throw error.within(owner) }
+        do { return try archiver.expression(expression) } catch let error as CoreError {
+            throw error.within(owner, entity: mapping.namedEntity, key: key)
+        }
     }
 
     private func userInfo(_ entries: [String: String]) -> PropertyListValue {
@@ -76,11 +83,11 @@ private struct CompiledMappingWriter {
 
 extension PropertyMapping {
     /// - Throws: `.unsupported` for an expression that was not read, and so cannot be written.
-    func requireReadable(in owner: String) throws {
+    func requireReadable(in owner: String, of mapping: EntityMapping) throws {
         guard isUnreadable else { return }
         throw CoreError(
             .unsupported,
             "\"\(name)\" in \(owner) cannot be written: its expression has no counterpart in the library; set another "
-                + "expression", key: name)
+                + "expression", entity: mapping.namedEntity, key: name)
     }
 }

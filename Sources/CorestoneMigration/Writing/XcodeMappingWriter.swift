@@ -35,7 +35,8 @@ private final class XcodeMappingWriter {
         guard model.entityMappings.count <= XcodeMappingWriter.maximumCount else {
             throw failure(
                 "the mapping model has \(model.entityMappings.count) entity mappings, but an .xcmappingmodel can have at most "
-                    + "\(XcodeMappingWriter.maximumCount); write a .cdm")
+                    + "\(XcodeMappingWriter.maximumCount); write a .cdm", value: .int(Int64(model.entityMappings.count))
+            )
         }
         try checkHashes()
         let count = model.entityMappings.reduce(model.entityMappings.count) {
@@ -56,10 +57,9 @@ private final class XcodeMappingWriter {
         return file.array
     }
 
-    private func failure(_ message: String, _ mapping: EntityMapping? = nil, key: String? = nil) -> CoreError {
-        CoreError(
-            .model, code: .coreData, message, entity: mapping.flatMap { $0.destinationName ?? $0.sourceName }, key: key)
-    }
+    private func failure(
+        _ message: String, entity: String? = nil, key: String? = nil, value: PropertyValue? = nil
+    ) -> CoreError { CoreError(.model, code: .coreData, message, entity: entity, key: key, value: value) }
 
     /// The form contains no version hashes: the models have them.
     private func checkHashes() throws {
@@ -76,14 +76,14 @@ private final class XcodeMappingWriter {
     ) throws {
         guard let hash, name.flatMap({ hashes[$0] }) != hash else { return }
         let hasModel = role == "source" ? model.sourceModel != nil : model.destinationModel != nil
-        let what = "an .xcmappingmodel has the version hashes of its models, but the mapping model "
         throw failure(
-            what
-                + (hasModel
-                    ? "has another hash of the \(role) \(name ?? "entity") in the mapping \"\(mapping.name)\"; create it with "
-                        + "the models for which it was made, or write a .cdm"
-                    : "does not have its \(role) model; create it with both models, or write a .cdm"),
-            mapping)
+            hasModel
+                ? "the mapping \"\(mapping.name)\" has a version hash of the \(role) \(name ?? "entity") that its \(role) model does "
+                    + "not have, and an .xcmappingmodel contains models instead of hashes; create the mapping model with the models "
+                    + "for which it was made, or write a .cdm"
+                : "the mapping model does not have its \(role) model, which an .xcmappingmodel contains instead of version hashes; "
+                    + "create it with both models, or write a .cdm",
+            entity: name ?? mapping.namedEntity, value: .bytes(Bytes(hash)))
     }
 
     private func number(_ count: Int) -> [Int] {
@@ -101,7 +101,8 @@ private final class XcodeMappingWriter {
             attribute("migrationpolicyclassname", mapping.policyClassName)
             attribute("sourcename", mapping.sourceName)
             attribute("sourcefilterpredicatestring", expression.filter)
-            try attribute("sourceexpressiondata", expression: expression.written, "the mapping \"\(mapping.name)\"")
+            try attribute(
+                "sourceexpressiondata", expression: expression.written, "the mapping \"\(mapping.name)\"", of: mapping)
             if mapping.name != EntityMapping.defaultName(mapping.sourceName, mapping.destinationName) {
                 attribute("name", mapping.name)
             }
@@ -140,19 +141,19 @@ private final class XcodeMappingWriter {
 
     private func add(attribute property: PropertyMapping, of mapping: EntityMapping, _ number: Int, owner: Int) throws {
         let what = "the mapping \"\(mapping.name)\""
-        try property.requireReadable(in: what)
+        try property.requireReadable(in: what, of: mapping)
         let generated = defaults.attribute(property.name, from: mapping.sourceName)
         if property.valueExpression == nil, generated != nil, let source = mapping.sourceName {
             throw failure(
                 "an .xcmappingmodel cannot represent \"\(property.name)\" without an expression in \(what), because "
-                    + "\(source) has an attribute of that name; remove the property mapping, or write a .cdm",
-                mapping, key: property.name)
+                    + "\(source) has a property of that name; remove the property mapping, or write a .cdm",
+                entity: mapping.namedEntity, key: property.name)
         }
         try object("ATTRIBUTEMAPPING", number) {
             try attribute(
                 "valueexpressiondata",
                 expression: property.valueExpression == generated ? nil : property.valueExpression,
-                "\"\(property.name)\" in \(what)")
+                "\"\(property.name)\" in \(what)", of: mapping, key: property.name)
             attribute("userinfodata", userInfo: property.userInfo)
             attribute("name", property.name)
             relationship("entitymapping", "1/1", "ENTITYMAPPING", [owner])
@@ -163,14 +164,14 @@ private final class XcodeMappingWriter {
         relationship property: PropertyMapping, of mapping: EntityMapping, _ number: Int, owner: Int
     ) throws {
         let what = "the mapping \"\(mapping.name)\""
-        try property.requireReadable(in: what)
+        try property.requireReadable(in: what, of: mapping)
         let expression = property.valueExpression
         let isDefault = expression == defaults.relationship(property.name, from: mapping.sourceName)
         let named = isDefault ? nil : namedMapping(property, of: mapping)
         try object("RELATIONSHIPMAPPING", number) {
             try attribute(
                 "valueexpressiondata", expression: isDefault || named != nil ? nil : expression,
-                "\"\(property.name)\" in \(what)")
+                "\"\(property.name)\" in \(what)", of: mapping, key: property.name)
             attribute("sourcemappingname", named?.mapping)
             attribute("sourcekeypath", named?.path)
             attribute("userinfodata", userInfo: property.userInfo)
@@ -219,13 +220,15 @@ private final class XcodeMappingWriter {
         file.append("</attribute>")
     }
 
-    private func attribute(_ name: String, expression: Expression?, _ owner: String) throws {
+    private func attribute(
+        _ name: String, expression: Expression?, _ owner: String, of mapping: EntityMapping, key: String? = nil
+    ) throws {
         guard let expression else { return }
         let archiver = KeyedArchiver()
         do { attribute(name, data: archiver.encoded(root: try archiver.expression(expression))) } catch let error
             as CoreError
         {
-            throw error.within(owner)
+            throw error.within(owner, entity: mapping.namedEntity, key: key)
         }
     }
 

@@ -116,9 +116,11 @@ extension MigrationGuard {
     ) throws -> [Item] {
         for wanted in names where !items.contains(where: { name($0) == wanted }) {
             let all = items.map { "\"\(name($0))\"" }.joined(separator: ", ")
+            let near = nearestName(to: wanted, among: items.map(name)).map { "; did you mean \"\($0)\"?" }
             throw ModelFile(path).failure(
-                "has no earlier version \"\(wanted)\"" + (all.isEmpty ? "" : "; choose one of: \(all)"),
-                .invalidArgument)
+                "has no earlier version \"\(wanted)\""
+                    + (near ?? (all.isEmpty ? "; pass a model with earlier versions" : "; choose one of \(all)")),
+                .invalidArgument, value: .string(wanted))
         }
         return names.isEmpty ? items : items.filter { names.contains(name($0)) }
     }

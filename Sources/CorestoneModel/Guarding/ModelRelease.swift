@@ -43,8 +43,9 @@ extension ModelRelease {
         let isUsable = !name.isEmpty && !name.utf8.contains(0) && name.utf8.count <= 200
         guard isUsable, name.utf8.first != UInt8(ascii: "."), !name.utf8.contains(UInt8(ascii: "/")) else {
             throw folder.failure(
-                "cannot contain the version \"\(name.prefix(40))\": the name of a version is a file name of at most 200 bytes, "
-                    + "and must not contain a slash or begin with a dot", .invalidArgument)
+                "cannot contain the version \"\(name.prefix(40))\", because the name of a version must have 1 to 200 bytes, no slash "
+                    + "or NUL character, and no dot at its beginning; rename the version", .invalidArgument,
+                value: .string(name))
         }
         let bytes = try model.compiledFile()
         if let former = try releases(inFolder: path).first(where: { $0.name == name }) {
@@ -53,7 +54,7 @@ extension ModelRelease {
             }
             throw folder.failure(
                 "contains another model as the version \"\(name)\" (\(change.text)); undo the change, or add a new version",
-                .invalidArgument)
+                .invalidArgument, entity: change.entity, key: change.name ?? change.field, value: .string(name))
         }
         try folder.createFolder()
         let hashes = entityVersionHashes(of: model)

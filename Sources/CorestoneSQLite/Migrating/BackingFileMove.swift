@@ -53,9 +53,12 @@ struct BackingFileMove {
     }
 
     private func failure(_ action: String, _ path: String, _ code: Int32) -> CoreError {
-        CoreError(
+        let remedy =
+            action == "read"
+            ? "migrate the store again" : "free some space or make its folder writable, and migrate the store again"
+        return CoreError(
             .storeIO, code: .migration,
-            "cannot migrate \(place.given): cannot \(action) \(path): \(StorePlace.text(of: code)); free some space or make its "
-                + "folder writable, and migrate the store again", file: path)
+            "cannot migrate \(place.given): cannot \(action) \(path): \(StorePlace.text(of: code)); \(remedy)",
+            file: path)
     }
 }

@@ -80,7 +80,7 @@ struct ContentReplacement {
                 let name = item.name.asIdentifier
                 // Without triggers and indexes SQLite copies the rows as they are.
                 try execute("INSERT INTO main.\(name) SELECT * FROM \(ContentReplacement.source).\(name)")
-                try requireRows(name)
+                try requireRows(item.name)
                 moved.insert(item.name)
             }
             try progress.step()
@@ -92,18 +92,24 @@ struct ContentReplacement {
         CoreError(
             .migration, code: .migration,
             "cannot migrate \(connection.path): the new model needs the table \(table), but the store has a table of that name which "
-                + "does not belong to Core Data; rename that table", file: connection.path)
+                + "does not belong to Core Data; rename that table", entity: entity(of: table), value: .string(table),
+            file: connection.path)
     }
 
     private func requireRows(_ table: String) throws {
         let counts = try [ContentReplacement.source, "main"].map {
-            try connection.integer("SELECT count(*) FROM \($0).\(table)", purpose)
+            try connection.integer("SELECT count(*) FROM \($0).\(table.asIdentifier)", purpose)
         }
         guard counts[0] != counts[1] else { return }
         throw CoreError(
             .storeIO, code: .migration,
-            "cannot migrate \(connection.path): \(counts[1]) of \(counts[0]) rows reached the table \(table). Check the disk, and "
-                + "migrate the store again", file: connection.path)
+            "cannot migrate \(connection.path): the new table \(table) has \(counts[1]) of \(counts[0]) rows; check the disk, and "
+                + "migrate the store again", entity: entity(of: table), file: connection.path)
+    }
+
+    /// The root entity of a table, for an error.
+    private func entity(of table: String) -> String? {
+        converted.schema.tables.first { $0.name == table }?.root.name
     }
 
     private func names(_ type: String) throws -> [String] {

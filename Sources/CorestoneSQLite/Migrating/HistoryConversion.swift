@@ -53,8 +53,8 @@ struct HistoryConversion {
         guard try !connection.finds(query, purpose: purpose) else { return }
         throw CoreError(
             .internal, code: .migration,
-            "cannot \(purpose): the converted content has no table \(ConvertedStore.associations), by which the history is translated",
-            file: connection.path)
+            "cannot \(purpose): the converted content has no table \(ConvertedStore.associations), by which the history is "
+                + "translated; report it as a defect of the library", file: connection.path)
     }
 
     private func createTables() throws {

@@ -93,7 +93,7 @@ extension MigrationGuard {
             guard MigrationGuard.digests(path) == before else {
                 throw CoreError(
                     .storeBusy, code: .coreData,
-                    "\(path) was written by another program during the check; close that program, and check it again",
+                    "\(path) was written by another program during the check; close that program, and check the store again",
                     file: path)
             }
             return findings

@@ -11,7 +11,7 @@ from . import _abi
 from ._abi import optional_text, text
 from ._arguments import MOST_SMALL, choice, elements, flag, function, handles, milliseconds, one_of, shown, whole
 from ._callbacks import reported
-from .errors import InvalidArgumentError, TypeMismatchError
+from .errors import TypeMismatchError
 from .values import encode_all
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any, Optional, Union
 
 from . import _abi
 from ._abi import lib, path_argument
-from ._arguments import one_of, shown
+from ._arguments import elements, one_of, shown
 from ._call import call, owned
 from .archive import read_json, tagged
 from .errors import TypeMismatchError
@@ -89,9 +89,11 @@ def _property_mappings(given: Any, name: str) -> tuple[PropertyMapping, ...]:
         return tuple(PropertyMapping(*each) for each in given.items())
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise TypeMismatchError(
-            f"{name} must be a dict of expressions or a sequence of PropertyMapping, not {shown(given)}", key=name
+            f"{name} must be a dict of expressions or a sequence of PropertyMapping, not {shown(given)}",
+            key=name,
+            value=given,
         )
-    return tuple(one_of(PropertyMapping, each, name) for each in given)
+    return tuple(one_of(PropertyMapping, each, f"{name}[{place}]") for place, each in enumerate(given))
 
 
 def _property(fields: dict[str, Any]) -> PropertyMapping:
@@ -165,7 +167,8 @@ class MappingModel:
 
         It keeps copies of the models, which also provide the version hashes.
         """
-        mappings = [one_of(EntityMapping, each, "entity_mappings") for each in entity_mappings]
+        given = elements(entity_mappings, "entity_mappings", "a list of EntityMapping")
+        mappings = [one_of(EntityMapping, each, f"entity_mappings[{place}]") for place, each in enumerate(given)]
         fields: dict[str, Any] = {"entityMappings": list(map(_entity_fields, mappings))}
         for key, path in (("sourcePath", source_path), ("destinationPath", destination_path)):
             fields[key] = None if path is None else os.fspath(path)
@@ -206,7 +209,8 @@ class MappingModel:
         MigrationError (134190) for changes that cannot be inferred; its details list each.
         """
         flags = _abi.MAPPING_ALLOW_TYPE_CHANGES if allow_type_changes else 0
-        return cls._of(owned(lib.cst_mapping_model_new_inferred, _model(source), _model(destination), flags))
+        former, new = _model(source, "source"), _model(destination, "destination")
+        return cls._of(owned(lib.cst_mapping_model_new_inferred, former, new, flags))
 
     @classmethod
     def from_json(cls, content: str, source: Model | None = None, destination: Model | None = None) -> MappingModel:
@@ -231,7 +235,8 @@ class MappingModel:
         """
         places = [path_argument(each) for each in paths]
         array = (_abi.InputString * max(len(places), 1))(*places)
-        handle = owned(lib.cst_mapping_model_find, array, len(places), _model(source), _model(destination))
+        former, new = _model(source, "source"), _model(destination, "destination")
+        handle = owned(lib.cst_mapping_model_find, array, len(places), former, new)
         return cls._of(handle) if handle else None
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -247,12 +252,14 @@ class MappingModel:
 
         MigrationError for a problem; its details list each, if there are several.
         """
-        call(lib.cst_mapping_model_validate, self._handle, _optional_model(source), _optional_model(destination))
+        former, new = _optional_model(source, "source"), _optional_model(destination, "destination")
+        call(lib.cst_mapping_model_validate, self._handle, former, new)
 
     def matches(self, source: Model, destination: Model) -> bool:
         """Reports whether the version hashes of all entity mappings equal those of two models."""
         found = c_bool()
-        call(lib.cst_mapping_model_matches, self._handle, _model(source), _model(destination), byref(found))
+        former, new = _model(source, "source"), _model(destination, "destination")
+        call(lib.cst_mapping_model_matches, self._handle, former, new, byref(found))
         return found.value
 
     @property
@@ -296,16 +303,15 @@ def _ordered(mapping: EntityMapping) -> dict[str, Any]:
     return fields
 
 
-def _model(model: Model) -> int:
-    handle: int = one_of(Model, model, "the model")._handle
+def _model(model: Model, name: str) -> int:
+    handle: int = one_of(Model, model, name)._handle
     return handle
 
 
-def _optional_model(model: Model | None) -> int | None:
-    return None if model is None else _model(model)
+def _optional_model(model: Model | None, name: str) -> int | None:
+    return None if model is None else _model(model, name)
 
 
 def _created(content: str, source: Model | None, destination: Model | None) -> int:
-    return owned(
-        lib.cst_mapping_model_new_from_json, _abi.text(content), _optional_model(source), _optional_model(destination)
-    )
+    former, new = _optional_model(source, "source"), _optional_model(destination, "destination")
+    return owned(lib.cst_mapping_model_new_from_json, _abi.text(content), former, new)

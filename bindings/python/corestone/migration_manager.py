@@ -43,9 +43,7 @@ def _name(mapping: MappingLike) -> _abi.InputString:
         return text(mapping.name)
     if isinstance(mapping, str):
         return text(mapping)
-    raise TypeMismatchError(
-        f"mapping must be an EntityMapping or its name, not {shown(mapping)}", key="mapping"
-    )
+    raise TypeMismatchError(f"mapping must be an EntityMapping or its name, not {shown(mapping)}", key="mapping")
 
 
 def _object(item: Any, name: str) -> int:
@@ -106,6 +104,8 @@ class MigrationManager:
     may call `cancel`, `progress` and `current_mapping`.
     """
 
+    _models: tuple[Model, Model] | None = None
+
     def __init__(self, source: ModelLike, destination: ModelLike) -> None:
         """Creates a manager for migrations from one model to another, and freezes both."""
         models = given_model(source), given_model(destination)
@@ -119,7 +119,6 @@ class MigrationManager:
 
     def _adopt(self, handle: int) -> None:
         self._handle = handle
-        self._models: tuple[Model, Model] | None = None
         self._mappings: dict[str, EntityMapping] = {}
         _managers[handle] = self
 
@@ -211,7 +210,9 @@ class MigrationManager:
         if self._models is None:
             read = lib.cst_migration_manager_source_model, lib.cst_migration_manager_destination_model
             former, new = (model_of(made(each, self._handle)) for each in read)
-            self._models = former, new
+            models: tuple[Model, Model] = former, new
+            self._models = models
+            return models[place]
         return self._models[place]
 
     @property
@@ -241,9 +242,9 @@ class MigrationManager:
         call(lib.cst_migration_manager_set_report, self._handle, _report_callback, number, _host.forget)
 
     def set_function(self, name: str, function: Callable[..., Any] | None) -> None:
-        """Sets a function that expressions call as FUNCTION($manager, "name", …), with their arguments. None removes it.
+        """Sets a function that expressions call as FUNCTION($manager, "name", …) with arguments. None removes it.
 
-        Among the arguments, $manager and $entityPolicy are None, $entityMapping and $propertyMapping names of mappings.
+        Among the arguments, $manager and $entityPolicy arrive as None, both mappings as their names.
         """
         if function is None:
             call(
@@ -254,9 +255,7 @@ class MigrationManager:
         if not callable(function):
             raise TypeMismatchError(f"function must be a function, not {shown(function)}", key="function")
         number = _host.keep(function)
-        call(
-            lib.cst_migration_manager_set_function, self._handle, text(name), _function_callback, number, _host.forget
-        )
+        call(lib.cst_migration_manager_set_function, self._handle, text(name), _function_callback, number, _host.forget)
 
     # ---- during a migration
 
@@ -446,7 +445,7 @@ def _stage(name: str, instance: int, manager: int, mapping: Any, error: Any, tok
 def _lent(token: int) -> ManagedObject:
     item = wrapper(token)
     if item is None:
-        raise InvalidHandleError("the object of the migration has left its context; do not reset the context in a policy")
+        raise InvalidHandleError("the object of the migration left its context; do not reset the context in a policy")
     return item  # type: ignore[no-any-return]
 
 
@@ -464,9 +463,7 @@ def _object_callback(name: str) -> Any:
     return immortal(getattr(_Callbacks, name.upper())(stage))
 
 
-def _call_policy(
-    instance: int, manager: int, selector: Any, count: int, arguments: Any, out: Any, error: Any
-) -> int:
+def _call_policy(instance: int, manager: int, selector: Any, count: int, arguments: Any, out: Any, error: Any) -> int:
     try:
         policy: MigrationPolicy = _host.kept(instance)
         policy.manager = MigrationManager._borrowed(manager)

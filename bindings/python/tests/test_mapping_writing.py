@@ -196,10 +196,10 @@ def test_mistakes_are_named() -> None:
         MappingModel([EntityMapping(source="Car", filter="a == 1", source_expression="$source")])
     with pytest.raises(corestone.PredicateSyntaxError, match='"expression" of "name" in the entity mapping "CarToCar"'):
         MappingModel([EntityMapping(source="Car", destination="Car", attributes={"name": "$"})])
-    with pytest.raises(TypeMismatchError, match="entity_mappings must be of type EntityMapping"):
+    with pytest.raises(TypeMismatchError, match=r"entity_mappings\[0\] must be of type EntityMapping"):
         MappingModel(["CarToCar"])  # type: ignore[list-item]
     for wrong in (3, "name", [3]):
-        with pytest.raises(TypeMismatchError, match="attributes must be"):
+        with pytest.raises(TypeMismatchError, match=r"attributes(\[0\])? must be"):
             EntityMapping(source="Car", attributes=wrong)  # type: ignore[arg-type]
     assert MappingModel.from_json('{"entityMappings": [{"source": "Car", "sourceExpression": null}]}').to_json() == (
         '{"entityMappings": [{"attributes": [], "kind": "remove", "name": "Car", "relationships": [], "source": "Car", '
