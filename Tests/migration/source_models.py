@@ -6,6 +6,7 @@ import os
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Union
 
@@ -37,7 +38,7 @@ class Attribute:
         if self.type == "Boolean":
             return 1 if self.default in ("YES", "1", "true") else 0
         if self.type.startswith("Integer"):
-            return int(float({"YES": "1", "NO": "0"}.get(self.default, self.default)))
+            return int(Decimal({"YES": "1", "NO": "0"}.get(self.default, self.default)))
         if self.type in ("Double", "Float", "Date"):
             return float(self.default)
         if self.type == "Decimal":
