@@ -1,0 +1,52 @@
+import CPlatform
+import XCTest
+
+@testable import CorestoneValues
+
+/// What waits for the end of the outermost call.
+final class CallTests: XCTestCase {
+    private nonisolated(unsafe) static var done: [UInt64] = []
+    private static let note: platform_deferred_fn = { first, _, _ in CallTests.done.append(first) }
+    private static let other: platform_deferred_fn = { first, _, _ in CallTests.done.append(first + 100) }
+    private static let addMore: platform_deferred_fn = { _, second, _ in
+        platform_call_defer(CallTests.note, 8, second, 0)
+        platform_call_settle(CallTests.note, second)
+    }
+
+    override func setUp() { CallTests.done = [] }
+
+    func testSettlingDoesWhatWaitsForOneArgument() {
+        asCall {
+            platform_call_defer(CallTests.note, 1, 7, 0)
+            platform_call_defer(CallTests.note, 2, 9, 0)
+            platform_call_defer(CallTests.other, 3, 7, 0)
+            platform_call_defer(CallTests.note, 4, 7, 0)
+            platform_call_settle(CallTests.note, 7)
+            XCTAssertEqual(CallTests.done, [1, 4])
+            platform_call_settle(CallTests.note, 7)
+            XCTAssertEqual(CallTests.done, [1, 4])
+            platform_call_defer(CallTests.note, 5, 9, 0)
+        }
+        XCTAssertEqual(CallTests.done, [1, 4, 2, 103, 5])
+    }
+
+    func testSettlingEverything() {
+        asCall {
+            platform_call_defer(CallTests.note, 1, 7, 0)
+            platform_call_settle(CallTests.note, 7)
+        }
+        XCTAssertEqual(CallTests.done, [1])
+        XCTAssertEqual(platform_call_depth(), 0)
+    }
+
+    func testSettlingWithinWhatIsDone() {
+        asCall {
+            platform_call_defer(CallTests.addMore, 0, 7, 0)
+            platform_call_defer(CallTests.note, 1, 7, 0)
+            platform_call_defer(CallTests.note, 2, 9, 0)
+            platform_call_settle(CallTests.addMore, 7)
+            XCTAssertEqual(CallTests.done, [1, 8])
+        }
+        XCTAssertEqual(CallTests.done, [1, 8, 2])
+    }
+}
