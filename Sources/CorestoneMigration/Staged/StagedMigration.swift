@@ -70,6 +70,11 @@ public struct StagedMigration: StoreConversion {
                 steps.append(
                     .transform(StageTransformation(name: stage.name(place), destination: to, body: body)))
                 current = try to.resolve().versionChecksum
+            case .mapping(let from, let to, let mapping):
+                try requireCurrent(current, from, stage.name(place), path)
+                let next = try to.resolve()
+                steps.append(.map(mapping, to: next))
+                current = next.versionChecksum
             }
         }
         if current != goal {
@@ -87,7 +92,7 @@ public struct StagedMigration: StoreConversion {
         let checksum = source.versionChecksum
         for (place, stage) in stages.enumerated() {
             switch stage.kind {
-            case .custom(let from, _, _, _), .transformation(let from, _, _):
+            case .custom(let from, _, _, _), .transformation(let from, _, _), .mapping(let from, _, _):
                 if try from.resolve().versionChecksum == checksum { return place }
             case .lightweight(let checksums):
                 if checksums.dropLast().contains(checksum) { return place }
@@ -152,7 +157,8 @@ extension MigrationStage {
         get throws {
             switch kind {
             case .lightweight(let checksums): checksums
-            case .custom(_, let next, _, _), .transformation(_, let next, _): [try next.resolve().versionChecksum]
+            case .custom(_, let next, _, _), .transformation(_, let next, _), .mapping(_, let next, _):
+                [try next.resolve().versionChecksum]
             }
         }
     }
@@ -165,7 +171,8 @@ extension MigrationStage {
                 .invalidArgument, code: .migration,
                 "\(name(place)) is lightweight but names no version; pass the checksums of its versions (Model.versionChecksum)"
             )
-        case .custom(let current, let next, _, _), .transformation(let current, let next, _):
+        case .custom(let current, let next, _, _), .transformation(let current, let next, _),
+            .mapping(let current, let next, _):
             guard try current.resolve().versionChecksum == next.resolve().versionChecksum else { return self }
             throw CoreError(
                 .invalidArgument, code: .migration,
