@@ -112,18 +112,15 @@ def fill(path: Path, case: Case, rows: int) -> None:
     file.close()
 
 
-def register() -> None:
-    class InMemory(corestone.MigrationPolicy):
-        """The default, which is called for each object."""
+class Calling(corestone.MigrationPolicy):
+    """The default, with a call of Python for each object."""
 
-    class BatchSafe(corestone.MigrationPolicy):
-        batch_safe = True
+    def create_destination_instances(self, source: Any, mapping: Any, manager: Any) -> None:
+        super().create_destination_instances(source, mapping, manager)
 
-        def create_destination_instances(self, source: Any, mapping: Any, manager: Any) -> None:
-            super().create_destination_instances(source, mapping, manager)
 
-    corestone.register_migration_policy("InMemory", InMemory)
-    corestone.register_migration_policy("BatchSafe", BatchSafe)
+class BatchSafe(Calling):
+    batch_safe = True
 
 
 def migrate(path: str, name: str, is_mapped: bool) -> None:
@@ -133,7 +130,8 @@ def migrate(path: str, name: str, is_mapped: bool) -> None:
     options: dict[str, Any] = {}
     if is_mapped:
         if case.policy:
-            register()
+            corestone.register_migration_policy("InMemory", Calling)
+            corestone.register_migration_policy("BatchSafe", BatchSafe)
         options["mapping_models"] = [case.mapping(old, new)]
     before = peak()
     start = time.perf_counter()

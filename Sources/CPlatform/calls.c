@@ -17,6 +17,8 @@ typedef struct {
 
 _Thread_local platform_calls platform_own_calls __attribute__((tls_model("initial-exec"))) = {0, 0, false, false};
 static _Thread_local deferred_list waiting __attribute__((tls_model("initial-exec"))) = {NULL, 0, 0};
+/* While the list is worked off its items keep their places; those that are done have no function. */
+static _Thread_local bool in_use __attribute__((tls_model("initial-exec"))) = false;
 
 void platform_call_defer(platform_deferred_fn run, uint64_t first, uint64_t second, uint64_t third) {
     if (platform_own_calls.depth == 0) {
@@ -48,12 +50,33 @@ bool platform_on_own_stack(uintptr_t one, uintptr_t other) {
     return is_known && one - start < size && other - start < size;
 }
 
-void platform_call_finish(void) {
-    /* Still within the call, so that what these do waits behind them instead of running inside. */
+void platform_call_settle(platform_deferred_fn run, uint64_t second) {
+    const bool was_in_use = in_use;
+    in_use = true;
     for (size_t next = 0; next < waiting.count; next++) {
         deferred one = waiting.items[next];
-        one.run(one.first, one.second, one.third);
+        if (one.run != run || one.second != second) continue;
+        waiting.items[next].run = NULL;
+        run(one.first, one.second, one.third);
     }
+    in_use = was_in_use;
+    if (in_use) return;
+    size_t kept = 0;
+    for (size_t next = 0; next < waiting.count; next++) {
+        if (waiting.items[next].run != NULL) waiting.items[kept++] = waiting.items[next];
+    }
+    waiting.count = kept;
+    platform_own_calls.due = kept != 0;
+}
+
+void platform_call_finish(void) {
+    /* Still within the call, so that what these do waits behind them instead of running inside. */
+    in_use = true;
+    for (size_t next = 0; next < waiting.count; next++) {
+        deferred one = waiting.items[next];
+        if (one.run != NULL) one.run(one.first, one.second, one.third);
+    }
+    in_use = false;
     free(waiting.items);
     waiting = (deferred_list){NULL, 0, 0};
     platform_own_calls.due = false;

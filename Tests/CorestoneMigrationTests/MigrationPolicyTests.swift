@@ -2,6 +2,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
+import Foundation
 import XCTest
 
 @testable import CorestoneMigration
@@ -129,6 +130,37 @@ final class MigrationPolicyTests: MigrationTestCase {
         let context = try migrate(path, mapping, from: old, to: new)
         XCTAssertEqual(try values(context, "Continent", "numericISO3166Code"), ["10004", "10005"])
         XCTAssertEqual(try values(context, "Country", "continent.numericISO3166Code"), ["10004", "10004", "10005"])
+    }
+
+    /// Policies in C and Python are compared with the same file: Tests/migration/test_same_policy.py.
+    func testTheSamePolicyInThreeLanguagesHasEqualResults() throws {
+        let old = try M.model("Country name:string? isoContinent:int16?")
+        let new = try M.model("Continent numericISO3166Code:int16?", "Country name:string? continent:Continent?")
+        let path = try fill(old) { context in
+            for (name, code) in [("Austria", 10004), ("Japan", 10005), ("Spain", 10004)] {
+                let country = try context.insert("Country")
+                try country.setValue(.string(name), forKey: "name")
+                try country.setValue(.int(Int64(code)), forKey: "isoContinent")
+            }
+        }
+        MigrationPolicies.register("Country5ToCountry6Policy") { Finder() }
+        defer { MigrationPolicies.unregister("Country5ToCountry6Policy") }
+        let mapping = MappingModel([
+            EntityMapping(
+                name: "CountryToCountry", kind: .custom, sourceName: "Country", destinationName: "Country",
+                attributeMappings: [M.copy("name")], policyClassName: "Migrations.Country5ToCountry6Policy"),
+            EntityMapping(name: "Continent", kind: .add, destinationName: "Continent"),
+        ])
+        let context = try migrate(path, mapping, from: old, to: new)
+        var lines = try values(context, "Continent", "numericISO3166Code").map { "Continent \($0)" }
+        lines += try context.fetch(FetchRequest(entityName: "Country")).map { country in
+            guard case .text(let name) = try country.value(forKey: "name") else { return "Country without a name" }
+            return "Country \(name.string) \(try country.value(forKeyPath: "continent.numericISO3166Code").excerpt)"
+        }
+        let expected = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("migration/same_policy.txt")
+        XCTAssertEqual(
+            lines.sorted().map { $0 + "\n" }.joined(), try String(contentsOf: expected, encoding: .utf8))
     }
 
     private final class Failing: EntityMigrationPolicy {

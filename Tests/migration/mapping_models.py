@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,7 @@ import time
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,6 +59,18 @@ STORES = [
     ),
     ("coredataplus/V2toV3.xcmappingmodel", "coredataplus/SampleModel_V2.sqlite"),
 ]
+
+
+def copy_store(given: Path, path: Path) -> None:
+    """Copies a store of another program, in its last state.
+
+    SampleModel_V2.sqlite comes without its log, in which the in-place migration from the first version ends: its
+    metadata is that of the second version, but the renamed entity still has its former name.
+    """
+    shutil.copyfile(given, path)
+    if given.name == "SampleModel_V2.sqlite":
+        with closing(sqlite3.connect(path)) as file, file:
+            file.execute("UPDATE Z_PRIMARYKEY SET Z_NAME = 'LuxuryCar' WHERE Z_NAME = 'ExpensiveSportCar'")
 
 
 def mapping_models() -> list[Path]:
@@ -344,7 +358,7 @@ class Trial:
             filling = Filling(self.mapping.source, self.seed, self.variant.rows(self.mapping), self.count)
             members = filling.write(store, loaded.source)
         else:
-            shutil.copyfile(given, store)
+            copy_store(given, store)
         for each in [*self.folder.glob("store.sqlite*"), *self.folder.glob(".store_SUPPORT")]:
             (shutil.copytree if each.is_dir() else shutil.copyfile)(each, former / each.name)
         objects = StoreReader(copy, self.mapping.source).read()

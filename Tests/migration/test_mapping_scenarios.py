@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from contextlib import closing
 from datetime import datetime, timezone
@@ -60,7 +59,7 @@ def migrated(path: Path, model: Model, mapping: MappingModel) -> Context:
 def fixture(mapping: str, store: str, folder: Path) -> tuple[MappingModel, Path]:
     """A mapping model of the fixtures, and a copy of a store."""
     path = folder / "store.sqlite"
-    shutil.copyfile(fixtures() / "stores" / store, path)
+    mapping_models.copy_store(fixtures() / "stores" / store, path)
     return MappingModel.load(fixtures() / "mapping-models" / mapping), path
 
 

@@ -59,6 +59,9 @@ void platform_call_finish(void);
 /* Has `run` called when the outermost call of this thread ends; at once when there is none, or no memory for the list. */
 void platform_call_defer(platform_deferred_fn run, uint64_t first, uint64_t second, uint64_t third);
 
+/* Calls now what waits to be called with this function and this second argument. */
+void platform_call_settle(platform_deferred_fn run, uint64_t second);
+
 /* Before a callback that is all that the outermost call does, such as a block to perform: what the calls in it end, ends with
  * them. Returns what platform_call_resume takes. */
 static inline uintptr_t platform_call_suspend(void) {

@@ -158,6 +158,11 @@ extension HandleTable {
         }
     }
 
+    /// Ends what callbacks gave up of a context, although the outermost call has not ended. No call may be using it.
+    static func endReleases(of box: ContextBox) {
+        platform_call_settle(Rest.endLater, UInt64(UInt(bitPattern: Unmanaged.passUnretained(box).toOpaque())))
+    }
+
     private enum Dropped {
         /// The host held no reference.
         case nothing
@@ -181,12 +186,11 @@ extension HandleTable {
 
         func endWithCall() {
             if ended == 0 && owner == nil { return }
-            platform_call_defer(
-                { index, owner, ended in
-                    Rest(
-                        index: UInt32(index), owner: UnsafeMutableRawPointer(bitPattern: UInt(owner)), ended: ended
-                    ).end()
-                }, UInt64(index), UInt64(UInt(bitPattern: owner)), ended)
+            platform_call_defer(Rest.endLater, UInt64(index), UInt64(UInt(bitPattern: owner)), ended)
+        }
+
+        static let endLater: platform_deferred_fn = { index, owner, ended in
+            Rest(index: UInt32(index), owner: UnsafeMutableRawPointer(bitPattern: UInt(owner)), ended: ended).end()
         }
     }
 

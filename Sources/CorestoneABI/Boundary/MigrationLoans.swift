@@ -78,6 +78,9 @@ func lendMigrations() {
         }
         return { for each in lent.reversed() { each.end() } }
     }
+    MigrationHosting.endBatch = { context in
+        if context.token != 0, let box = try? contextBox(context.lentHandle) { HandleTable.endReleases(of: box) }
+    }
     MigrationHosting.lendManager = { manager in
         let known = Token(manager.token)
         // The host has it, or it is lent already.

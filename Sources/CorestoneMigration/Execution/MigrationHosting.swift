@@ -8,6 +8,10 @@ package enum MigrationHosting {
     /// Makes contexts known until the migration, or the step of it that uses them, has ended; then they are closed. Set once by the C
     /// boundary.
     package nonisolated(unsafe) static var lendContexts: ([Context]) throws -> End = { _ in {} }
+    /// Ends the objects of a context that callbacks gave up, when the context was reset. Set once by the C boundary.
+    ///
+    /// A migration is one call, and what callbacks give up usually ends with the outermost call.
+    package nonisolated(unsafe) static var endBatch: (Context) -> Void = { _ in }
     /// Makes a manager known while it is in use. Set once by the C boundary.
     package nonisolated(unsafe) static var lendManager: (MigrationManager) throws -> End = { _ in {} }
 

@@ -93,7 +93,11 @@ public final class MigrationManager {
                 let run = try MigrationRun(
                     mappingModel, manager: self, source: source, destination: destination, associations: makeTable)
                 self.run = run
-                try run.execute()
+                do { try run.execute() } catch {
+                    // What is unsaved is discarded with the destination, and nothing to warn of.
+                    try? destination.reset()
+                    throw error
+                }
                 try record?(run)
             }
         }

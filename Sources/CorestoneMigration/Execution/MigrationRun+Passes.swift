@@ -64,6 +64,7 @@ extension MigrationRun {
         try save()
         try associations.didSave()
         try reset()
+        for context in [sourceContext, destinationContext] { MigrationHosting.endBatch(context) }
     }
 
     private func save() throws {

@@ -93,8 +93,7 @@ package final class MigrationRun {
     }
 
     func reset() throws {
-        try sourceContext.resetWithRows()
-        try destinationContext.resetWithRows()
+        for context in [sourceContext, destinationContext] { try context.resetWithRows() }
     }
 
     // MARK: - Progress

@@ -26,7 +26,8 @@ package final class AssociationTable {
     private let connection: Connection
     private let insertion: Statement
     private let bySource: Statement
-    private let byKey: Statement
+    /// Only policies look for sources, so the index for it is created when one does.
+    private var byKey: Statement?
     private let byMapping: Statement
 
     /// Creates the table in a new file.
@@ -40,11 +41,10 @@ package final class AssociationTable {
             "PRAGMA locking_mode=EXCLUSIVE;PRAGMA journal_mode=OFF;PRAGMA synchronous=OFF;PRAGMA cache_size=-4096;"
                 + "CREATE TABLE T (NUMBER INTEGER PRIMARY KEY, MAPPING INTEGER, SOURCE_ENTITY INTEGER, SOURCE_KEY INTEGER, "
                 + "ENTITY INTEGER, KEY INTEGER);"
-                + "CREATE INDEX BY_SOURCE ON T (SOURCE_KEY, MAPPING);CREATE INDEX BY_KEY ON T (KEY, MAPPING)", purpose)
+                + "CREATE INDEX BY_SOURCE ON T (SOURCE_KEY, MAPPING)", purpose)
         insertion = try connection.prepare("INSERT INTO T (\(columns)) VALUES (?, ?, ?, ?, ?)", purpose)
         let select = "SELECT NUMBER, \(columns) FROM T WHERE"
         bySource = try connection.prepare("\(select) SOURCE_KEY = ? AND MAPPING = ? ORDER BY NUMBER", purpose)
-        byKey = try connection.prepare("\(select) KEY = ? AND MAPPING = ? ORDER BY NUMBER", purpose)
         byMapping = try connection.prepare(
             "\(select) NUMBER > ? AND MAPPING = ? ORDER BY NUMBER LIMIT ?", purpose)
     }
@@ -69,7 +69,15 @@ package final class AssociationTable {
     package func destinations(ofKey key: Int64, mapping: Int) throws -> [Row] { try found(bySource, key, mapping) }
 
     /// The rows of an object of the destination. Objects of several entity trees may have the same key.
-    package func sources(ofKey key: Int64, mapping: Int) throws -> [Row] { try found(byKey, key, mapping) }
+    package func sources(ofKey key: Int64, mapping: Int) throws -> [Row] {
+        if byKey == nil {
+            let (purpose, columns) = (AssociationTable.purpose, AssociationTable.columns)
+            try connection.execute("CREATE INDEX BY_KEY ON T (KEY, MAPPING)", purpose)
+            byKey = try connection.prepare(
+                "SELECT NUMBER, \(columns) FROM T WHERE KEY = ? AND MAPPING = ? ORDER BY NUMBER", purpose)
+        }
+        return try byKey.map { try found($0, key, mapping) } ?? []
+    }
 
     /// The next rows of a mapping in the order of creation.
     package func rows(of mapping: Int, after number: Int64, limit: Int) throws -> [(number: Int64, row: Row)] {

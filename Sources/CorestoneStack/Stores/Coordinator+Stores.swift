@@ -140,7 +140,8 @@ extension Coordinator {
             let place = try? StoreTypes.place(of: store)
         else { return }
         guard (try? remove(store)) != nil, isNew else { return }
-        kind.unlink(place) { isOurs || StoreTypes.isEmpty(kind, place.path, model) }
+        if isOurs { _ = try? destroyStore(store.type, at: store.path) }
+        kind.unlink(place) { StoreTypes.isEmpty(kind, place.path, model) }
     }
 
     /// Empties the store at `path`: what it holds and says about itself goes, with files of external data. The file of an SQLite
