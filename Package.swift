@@ -53,7 +53,8 @@ let package = Package(
         library("CorestoneSQL", ["CorestoneGraph"]),
         library("CorestoneSQLite", ["CorestoneSQL", "CSQLite"]),
         library("CorestoneFiles", ["CorestoneGraph", "CorestoneSQL", "CExpat"], settings: small),
-        library("CorestoneMigration", ["CorestoneGraph", "CorestoneSQLite", "CorestoneFiles", "CPlatform"], settings: small),
+        library(
+            "CorestoneMigration", ["CorestoneGraph", "CorestoneSQLite", "CorestoneFiles", "CPlatform"], settings: small),
         library("CorestoneStack", ["CorestoneSQLite", "CorestoneFiles", "CorestoneMigration"], settings: small),
         library("CorestoneHosting", ["CorestoneStack", "CorestoneFiles"], settings: small),
         .target(

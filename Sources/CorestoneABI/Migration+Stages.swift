@@ -164,7 +164,9 @@ public func cst_migration_stages_validate(_ pointer: OpaquePointer?, _ error: Er
     boundary(error) { _ = try StagedMigration(try stagesBox(pointer).stages) }
 }
 
-private func stagesBox(_ pointer: OpaquePointer?) throws -> MigrationStagesBox { try resolve(pointer, .migrationStages) }
+private func stagesBox(_ pointer: OpaquePointer?) throws -> MigrationStagesBox {
+    try resolve(pointer, .migrationStages)
+}
 
 // MARK: - Options of a store
 

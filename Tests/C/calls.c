@@ -260,8 +260,7 @@ static cst_status transform_nothing(void *userdata, cst_context *old_context, cs
     return CST_OK;
 }
 
-static cst_status begin_nothing(void *instance, cst_migration_manager *manager, cst_string mapping,
-                                cst_error **error) {
+static cst_status begin_nothing(void *instance, cst_migration_manager *manager, cst_string mapping, cst_error **error) {
     (void)instance, (void)manager, (void)mapping, (void)error;
     return CST_OK;
 }
@@ -487,14 +486,33 @@ void world_open(struct world *world, const char *folder) {
 
 void world_close(struct world *world) {
     cst_log_set_callback(NULL, NULL, NULL, NULL);
-    static const enum handle_type owned[] = {
-        TYPE_ERROR,         TYPE_OBJECT,        TYPE_OBJECT_ID,        TYPE_PREDICATE,
-        TYPE_FETCH_REQUEST, TYPE_RESULTS,       TYPE_CURSOR,           TYPE_MAPPING_MODEL,
-        TYPE_EXPRESSION,    TYPE_ROWS,          TYPE_OBSERVATION,      TYPE_UNDO_MANAGER,
-        TYPE_MERGE_POLICY,  TYPE_CONFLICT,      TYPE_QUERY_GENERATION, TYPE_ASYNCHRONOUS_FETCH,
-        TYPE_BATCH_REQUEST, TYPE_CONTROLLER,    TYPE_SNAPSHOT,         TYPE_CONTAINER,
-        TYPE_DOCUMENT,      TYPE_HISTORY_TOKEN, TYPE_HISTORY_CURSOR,   TYPE_REVISIONS,
-        TYPE_MIGRATION_MANAGER, TYPE_MODEL_REFERENCE, TYPE_MIGRATION_STAGES};
+    static const enum handle_type owned[] = {TYPE_ERROR,
+                                             TYPE_OBJECT,
+                                             TYPE_OBJECT_ID,
+                                             TYPE_PREDICATE,
+                                             TYPE_FETCH_REQUEST,
+                                             TYPE_RESULTS,
+                                             TYPE_CURSOR,
+                                             TYPE_MAPPING_MODEL,
+                                             TYPE_EXPRESSION,
+                                             TYPE_ROWS,
+                                             TYPE_OBSERVATION,
+                                             TYPE_UNDO_MANAGER,
+                                             TYPE_MERGE_POLICY,
+                                             TYPE_CONFLICT,
+                                             TYPE_QUERY_GENERATION,
+                                             TYPE_ASYNCHRONOUS_FETCH,
+                                             TYPE_BATCH_REQUEST,
+                                             TYPE_CONTROLLER,
+                                             TYPE_SNAPSHOT,
+                                             TYPE_CONTAINER,
+                                             TYPE_DOCUMENT,
+                                             TYPE_HISTORY_TOKEN,
+                                             TYPE_HISTORY_CURSOR,
+                                             TYPE_REVISIONS,
+                                             TYPE_MIGRATION_MANAGER,
+                                             TYPE_MODEL_REFERENCE,
+                                             TYPE_MIGRATION_STAGES};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         CHECK_STATUS(CST_OK, cst_release(world->live[owned[i]]));
     CHECK_STATUS(CST_OK, cst_release(world->second[TYPE_OBJECT]));
@@ -544,10 +562,10 @@ static cst_string string_for(struct world *world, const struct call *call, const
         snprintf(world->fresh, sizeof world->fresh, "%.500s/fresh%u.xml", world->folder, world->names++);
         return text(world->fresh);
     }
-    if (strcmp(name, "path") == 0 && (is(call, "cst_coordinator_add_store") || strstr(call->name, "destroy_store") ||
-                                      strstr(call->name, "manager_migrate_store") ||
-                                      is(call, "cst_coordinator_migrate_store") ||
-                                      strstr(call->name, "replace_store") || strstr(call->name, "backup_store"))) {
+    if (strcmp(name, "path") == 0 &&
+        (is(call, "cst_coordinator_add_store") || strstr(call->name, "destroy_store") ||
+         strstr(call->name, "manager_migrate_store") || is(call, "cst_coordinator_migrate_store") ||
+         strstr(call->name, "replace_store") || strstr(call->name, "backup_store"))) {
         snprintf(world->fresh, sizeof world->fresh, "%.500s/fresh%u.sqlite", world->folder, world->names++);
         if (is(call, "cst_coordinator_backup_store")) remove(world->fresh); /* of a world that was there before */
         return text(world->fresh);

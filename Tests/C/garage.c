@@ -5,11 +5,11 @@
 #include <string.h>
 
 const char old_text[] = "{\"Car\": {\"plate\": \"string?\", \"owner\": \"to-one Person?\"}, "
-                               "\"Person\": {\"name\": \"string?\"}}";
+                        "\"Person\": {\"name\": \"string?\"}}";
 const char new_text[] = "{\"Car\": {\"plate\": \"string?\", \"label\": \"string?\", "
-                               "\"owner\": \"to-one Person?\"}, \"Person\": {\"name\": \"string?\"}}";
+                        "\"owner\": \"to-one Person?\"}, \"Person\": {\"name\": \"string?\"}}";
 const char last_text[] = "{\"Car\": {\"plate\": \"string?\", \"label\": \"string?\", \"doors\": \"int16?\", "
-                                "\"owner\": \"to-one Person?\"}, \"Person\": {\"name\": \"string?\"}}";
+                         "\"owner\": \"to-one Person?\"}, \"Person\": {\"name\": \"string?\"}}";
 
 static const char person_mapping[] =
     "{\"source\": \"Person\", \"destination\": \"Person\", \"attributes\": {\"name\": \"$source.name\"}}";
@@ -90,7 +90,7 @@ const char *cars(cst_context *context, const char *path) {
 }
 
 cst_status open_with(const char *path, cst_model *model, const cst_store_options *options,
-                            cst_coordinator **coordinator, cst_context **context) {
+                     cst_coordinator **coordinator, cst_context **context) {
     *coordinator = NULL;
     OK(cst_coordinator_new(model, coordinator, E));
     const cst_status status = cst_coordinator_add_store(*coordinator, none, text(path), options, NULL, E);
@@ -111,4 +111,3 @@ void expect_cars(const char *path, const char *model_text, const char *key_path,
     OK(cst_release(coordinator));
     OK(cst_release(model));
 }
-

@@ -136,14 +136,9 @@ static bool is_pointer(enum kind kind) {
 
 /* Whether a call is of use within a callback of a migration alone: test_migration_manager. */
 static bool needs_migration(const struct call *call) {
-    static const char *const names[] = {"source_context",
-                                        "destination_context",
-                                        "associate",
-                                        "create_destination_instance",
-                                        "create_relationships",
-                                        "destination_instances",
-                                        "source_instances",
-                                        "reset"};
+    static const char *const names[] = {
+        "source_context",       "destination_context",   "associate",        "create_destination_instance",
+        "create_relationships", "destination_instances", "source_instances", "reset"};
     const char prefix[] = "cst_migration_manager_";
     if (strncmp(call->name, prefix, sizeof prefix - 1) != 0) return false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -379,8 +379,8 @@ static void count(void *userdata) { ++*(int *)userdata; }
 static void a_manager_migrates_into_another_file(void) {
     const char *path = check_path("cars.sqlite"), *result = check_path("result.sqlite");
     cst_model *old = model_of(old_text), *new = model_of(new_text), *model = NULL;
-    cst_mapping_model *mapping =
-        mapping_of(old, new, NULL, "FUNCTION($manager, \\\"twice:prefix:\\\", $source.plate, $manager.userInfo.prefix)");
+    cst_mapping_model *mapping = mapping_of(
+        old, new, NULL, "FUNCTION($manager, \\\"twice:prefix:\\\", $source.plate, $manager.userInfo.prefix)");
     cst_migration_manager *manager = NULL;
     int calls = 0, reports = 0, destroyed = 0;
     cst_value value = value_text("x");
@@ -624,17 +624,16 @@ static void stale_and_mistyped_handles_are_refused(void) {
     cst_migration_manager *other = manager;
     CHECK_STATUS(CST_E_INVALID_HANDLE, cst_migration_manager_new(NULL, model, &other, E));
     CHECK(other == NULL);
-    CHECK_STATUS(CST_E_INVALID_HANDLE,
-                 cst_migration_manager_cancel((cst_migration_manager *)(void *)stages, NULL, E));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_migration_manager_cancel((cst_migration_manager *)(void *)stages, NULL, E));
     CHECK_STATUS(CST_E_INVALID_HANDLE, cst_migration_manager_cancel(manager, (const cst_error *)(void *)stages, E));
     CHECK_STATUS(CST_E_INVALID_HANDLE, cst_migration_stages_validate((cst_migration_stages *)(void *)manager, E));
-    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_migration_manager_migrate_store(
-                                           manager, none, text("a"), NULL, (cst_mapping_model *)(void *)model, none,
-                                           text("b"), NULL, E));
+    CHECK_STATUS(CST_E_INVALID_HANDLE,
+                 cst_migration_manager_migrate_store(manager, none, text("a"), NULL, (cst_mapping_model *)(void *)model,
+                                                     none, text("b"), NULL, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_migration_manager_migrate_store(manager, none, none, NULL, mapping, none, text("b"), NULL, E));
-    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_migration_stages_add_custom(stages, NULL, reference, none, NULL, NULL, NULL,
-                                                                       NULL, E));
+    CHECK_STATUS(CST_E_INVALID_HANDLE,
+                 cst_migration_stages_add_custom(stages, NULL, reference, none, NULL, NULL, NULL, NULL, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_migration_stages_add_transformation(stages, reference, reference, none, NULL, NULL, NULL, E));
 

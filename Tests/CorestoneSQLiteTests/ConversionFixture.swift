@@ -98,7 +98,9 @@ struct FakeConversion: StoreConversion, ConversionRoute {
             let copy = try new.insert("Person")
             try copy.setValue(person.value(forKey: "name"), forKey: "fullName")
             try copy.setValue(person.value(forKey: "photo"), forKey: "photo")
-            if case .int(let age) = try person.value(forKey: "age") { try copy.setValue(.string("\(age) years"), forKey: "age") }
+            if case .int(let age) = try person.value(forKey: "age") {
+                try copy.setValue(.string("\(age) years"), forKey: "age")
+            }
             let badge = try new.insert("Badge")
             try badge.setValue(person.value(forKey: "name"), forKey: "label")
             became[person.objectID] = copy
@@ -108,7 +110,9 @@ struct FakeConversion: StoreConversion, ConversionRoute {
         for pet in try objects("Pet") {
             let animal = try new.insert("Animal")
             try animal.setValue(pet.value(forKey: "name"), forKey: "title")
-            if case .object(let owner as ManagedObject) = try pet.value(forKey: "owner"), let copy = became[owner.objectID] {
+            if case .object(let owner as ManagedObject) = try pet.value(forKey: "owner"),
+                let copy = became[owner.objectID]
+            {
                 try animal.setValue(.object(copy), forKey: "owner")
             }
             pairs.append((pet, animal))

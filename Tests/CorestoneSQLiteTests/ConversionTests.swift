@@ -73,7 +73,8 @@ final class ConversionTests: StoreTestCase {
     /// Migrates the store and returns an open coordinator.
     @discardableResult
     private func migrate(
-        _ name: String = "a.sqlite", _ conversion: FakeConversion? = nil, _ change: (inout MigrationOptions) -> Void = { _ in }
+        _ name: String = "a.sqlite", _ conversion: FakeConversion? = nil,
+        _ change: (inout MigrationOptions) -> Void = { _ in }
     ) throws -> Coordinator {
         let conversion = try conversion ?? self.conversion()
         let coordinator = try Coordinator(model: conversion.wanted)
@@ -89,7 +90,9 @@ final class ConversionTests: StoreTestCase {
             if case .bytes(let bytes) = try person.value(forKey: "photo") { photo = "\(bytes.count)" }
             var animals: [String] = []
             if case .array(let found) = try person.value(forKey: "animals") {
-                for case .object(let animal as ManagedObject) in found { animals.append("\(try animal.value(forKey: "title"))") }
+                for case .object(let animal as ManagedObject) in found {
+                    animals.append("\(try animal.value(forKey: "title"))")
+                }
             }
             return try "\(person.value(forKey: "fullName")) \(person.value(forKey: "age")) \(photo) \(animals.sorted())"
         }.sorted()
@@ -116,8 +119,10 @@ final class ConversionTests: StoreTestCase {
             let name = rollback ? "b.sqlite" : "a.sqlite"
             try make(name, rollback: rollback)
             let identifier = try shell(name, "SELECT Z_UUID FROM Z_METADATA")
-            try shell(name, "CREATE TABLE notes(x); INSERT INTO notes VALUES (1); CREATE INDEX notes_x ON notes(x);"
-                + "CREATE VIEW all_notes AS SELECT * FROM notes; CREATE INDEX mine ON ZPERSON(ZAGE)")
+            try shell(
+                name,
+                "CREATE TABLE notes(x); INSERT INTO notes VALUES (1); CREATE INDEX notes_x ON notes(x);"
+                    + "CREATE VIEW all_notes AS SELECT * FROM notes; CREATE INDEX mine ON ZPERSON(ZAGE)")
             let coordinator = try migrate(name)
             XCTAssertEqual(try contents(coordinator), wantedContents)
             XCTAssertEqual(coordinator.stores.first?.identifier, identifier)
@@ -127,7 +132,9 @@ final class ConversionTests: StoreTestCase {
                 try shell(name, "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'Z%' ORDER BY name"),
                 "ZANIMAL\nZBADGE\nZPERSON\nZ_METADATA\nZ_MODELCACHE\nZ_PRIMARYKEY")
             XCTAssertEqual(
-                try shell(name, "SELECT count(*) FROM sqlite_master WHERE name IN ('notes_x', 'mine', 'Z_Person_byName')"), "3")
+                try shell(
+                    name, "SELECT count(*) FROM sqlite_master WHERE name IN ('notes_x', 'mine', 'Z_Person_byName')"),
+                "3")
             XCTAssertEqual(try shell(name, "SELECT count(*) FROM sqlite_master WHERE name LIKE 'CST_%'"), "0")
             let metadata = try StoreMetadata(ofStoreAt: path(name))
             XCTAssertEqual(metadata.values["theme"], .string("dark"))
@@ -191,7 +198,8 @@ final class ConversionTests: StoreTestCase {
                     name = "\(try object.value(forKey: entity.name == "Badge" ? "label" : key))"
                 }
                 let values = (change.tombstone ?? [:]).map { "\($0)=\($1)" }.sorted()
-                return "\(change.kind) \(entity.name) \(name) \(change.updatedProperties.map(\.name).sorted()) \(values)"
+                return
+                    "\(change.kind) \(entity.name) \(name) \(change.updatedProperties.map(\.name).sorted()) \(values)"
             }.sorted().joined(separator: "; ")
         }
     }
@@ -226,23 +234,29 @@ final class ConversionTests: StoreTestCase {
         // The key of the deleted object was not given to another one.
         XCTAssertEqual(
             try shell(
-                "a.sqlite", "SELECT count(*) FROM ACHANGE WHERE ZENTITY = (SELECT Z_ENT FROM Z_PRIMARYKEY WHERE Z_NAME = 'Person') "
+                "a.sqlite",
+                "SELECT count(*) FROM ACHANGE WHERE ZENTITY = (SELECT Z_ENT FROM Z_PRIMARYKEY WHERE Z_NAME = 'Person') "
                     + "AND ZENTITYPK = \(fresh.primaryKey)"), "1")
         XCTAssertEqual(
-            try shell("a.sqlite", "SELECT min(Z_PK) FROM ATRANSACTION WHERE Z_PK > \(highest)"), "\((Int(highest) ?? 0) + 1)")
+            try shell("a.sqlite", "SELECT min(Z_PK) FROM ATRANSACTION WHERE Z_PK > \(highest)"),
+            "\((Int(highest) ?? 0) + 1)")
         XCTAssertEqual(
             try shell(
-                "a.sqlite", "SELECT count(*) FROM ATRANSACTIONSTRING WHERE ZNAME LIKE 'com.apple.coredata.schemamigrator:%"
+                "a.sqlite",
+                "SELECT count(*) FROM ATRANSACTIONSTRING WHERE ZNAME LIKE 'com.apple.coredata.schemamigrator:%"
                     + modelVersionDigest(entityVersionHashes(of: coordinator.model)) + "%'"), "1")
         XCTAssertEqual(
-            try shell("a.sqlite", "SELECT group_concat(n) FROM (SELECT count(*) AS n FROM ACHANGE GROUP BY Z_PK HAVING n > 1)"), "")
+            try shell(
+                "a.sqlite", "SELECT group_concat(n) FROM (SELECT count(*) AS n FROM ACHANGE GROUP BY Z_PK HAVING n > 1)"
+            ), "")
         XCTAssertNil(try StoreReport(ofStoreAt: path("a.sqlite"), model: nil).error(file: ""))
     }
 
     func testConsumersAreKept() throws {
         let coordinator = try make(keepsOpen: true)
         try shell(
-            "a.sqlite", "\(HistoryConsumerTable.creation); INSERT INTO \(HistoryConsumerTable.name) VALUES ('sync', 2, 0, 0)")
+            "a.sqlite",
+            "\(HistoryConsumerTable.creation); INSERT INTO \(HistoryConsumerTable.name) VALUES ('sync', 2, 0, 0)")
         try coordinator.remove(coordinator.stores[0])
         let migrated = try migrate()
         try migrated.remove(migrated.stores[0])
@@ -299,9 +313,14 @@ final class ConversionTests: StoreTestCase {
         try make("a.sqlite", rollback: true)
         let (before, folder, backing) = (try bytes("a.sqlite"), try files(), backingFiles)
         let error = failure {
-            try migrate("a.sqlite", conversion {
-                $0.middle = { _, result in throw CoreError(.migration, code: .migrationManagerDestinationStore, "no \(result)", file: result) }
-            })
+            try migrate(
+                "a.sqlite",
+                conversion {
+                    $0.middle = { _, result in
+                        throw CoreError(
+                            .migration, code: .migrationManagerDestinationStore, "no \(result)", file: result)
+                    }
+                })
         }
         XCTAssertEqual(error.code, CocoaCode.migrationManagerDestinationStore.rawValue)
         XCTAssertEqual(error.message, "no \(path("a.sqlite"))")
@@ -326,12 +345,16 @@ final class ConversionTests: StoreTestCase {
             let name = rollback ? "b.sqlite" : "a.sqlite"
             try make(name, rollback: rollback)
             nonisolated(unsafe) var output = ""
-            let coordinator = try migrate(name, conversion {
-                $0.middle = { path, _ in
-                    let write = "UPDATE ZPERSON SET ZAGE = 1"
-                    output = try Fixtures.run("sh", ["-c", "sqlite3 '\(path)' '\(write)' 2>&1; sqlite3 '\(path)' 'SELECT count(*) FROM ZPET'"])
-                }
-            })
+            let coordinator = try migrate(
+                name,
+                conversion {
+                    $0.middle = { path, _ in
+                        let write = "UPDATE ZPERSON SET ZAGE = 1"
+                        output = try Fixtures.run(
+                            "sh",
+                            ["-c", "sqlite3 '\(path)' '\(write)' 2>&1; sqlite3 '\(path)' 'SELECT count(*) FROM ZPET'"])
+                    }
+                })
             XCTAssertTrue(output.contains("locked"), output)
             XCTAssertTrue(output.hasSuffix("2\n"), output)
             XCTAssertEqual(try contents(coordinator), wantedContents)
@@ -341,9 +364,11 @@ final class ConversionTests: StoreTestCase {
     func testSecondMigrationFindsTheStoreMigrated() throws {
         try make()
         try migrate()
-        let coordinator = try migrate("a.sqlite", conversion {
-            $0.middle = { _, _ in throw CoreError(.internal, "migrated again") }
-        })
+        let coordinator = try migrate(
+            "a.sqlite",
+            conversion {
+                $0.middle = { _, _ in throw CoreError(.internal, "migrated again") }
+            })
         XCTAssertEqual(try contents(coordinator), wantedContents)
     }
 
@@ -352,7 +377,9 @@ final class ConversionTests: StoreTestCase {
         try migrate()
         let former = try ConversionModels.former()
         let coordinator = try Coordinator(model: former)
-        let error = failure { try coordinator.addStore(at: path("a.sqlite"), options: migrating(FakeConversion(wanted: former))) }
+        let error = failure {
+            try coordinator.addStore(at: path("a.sqlite"), options: migrating(FakeConversion(wanted: former)))
+        }
         XCTAssertEqual(error.code, CocoaCode.stagedMigrationBackwardMigration.rawValue, error.message)
     }
 

@@ -42,9 +42,7 @@ COUNTRIES = (("Austria", 10004), ("Japan", 10005), ("Spain", 10004))
 
 
 class FindOrCreate(MigrationPolicy):
-    def create_destination_instances(
-        self, source: Any, mapping: EntityMapping, manager: MigrationManager
-    ) -> None:
+    def create_destination_instances(self, source: Any, mapping: EntityMapping, manager: MigrationManager) -> None:
         country = manager.create_destination_instance(mapping, source)
         context = manager.destination_context
         found = (
@@ -52,9 +50,7 @@ class FindOrCreate(MigrationPolicy):
             for each in context.known
             if each.entity_name == "Continent" and each.numericISO3166Code == source.isoContinent
         )
-        country.continent = next(found, None) or context.insert(
-            "Continent", numericISO3166Code=source.isoContinent
-        )
+        country.continent = next(found, None) or context.insert("Continent", numericISO3166Code=source.isoContinent)
 
     def create_relationships(
         self, destination: ManagedObject, mapping: EntityMapping, manager: MigrationManager
@@ -102,9 +98,7 @@ def dumped(path: Path, model: Model, **options: Any) -> str:
         coordinator.add_store(path, **options)
         with coordinator.context() as context:
             lines = [f"Continent {each.numericISO3166Code}" for each in context.fetch("Continent")]
-            lines += [
-                f"Country {each.name} {each.continent.numericISO3166Code}" for each in context.fetch("Country")
-            ]
+            lines += [f"Country {each.name} {each.continent.numericISO3166Code}" for each in context.fetch("Country")]
     return "".join(f"{line}\n" for line in sorted(lines))
 
 

@@ -88,7 +88,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_set_function(cst_migr
 /* Copies a value of the host for its policies, which expressions read as $manager.userInfo.key; a null key copies a
  * dictionary of all. Returns CST_NOT_FOUND if there is none. cst_value_dispose frees the value. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_copy_user_info(const cst_migration_manager *manager,
-                                                                          cst_string key, cst_value *out_value CST_OWNED,
+                                                                          cst_string key,
+                                                                          cst_value *out_value CST_OWNED,
                                                                           cst_error **error);
 
 /* Sets a value of the host for its policies; NULL removes it. */
@@ -134,14 +135,18 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_create_relationships(
 
 /* Returns the objects that a mapping created for objects of the former store, in the order of the latter. `sources` may
  * be NULL if `count` is 0, for all objects of the mapping. */
-CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_destination_instances(
-    const cst_migration_manager *manager, cst_string mapping, size_t count, cst_object *const *sources,
-    cst_results **out_results CST_OWNED, cst_error **error);
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_destination_instances(const cst_migration_manager *manager,
+                                                                                 cst_string mapping, size_t count,
+                                                                                 cst_object *const *sources,
+                                                                                 cst_results **out_results CST_OWNED,
+                                                                                 cst_error **error);
 
 /* Returns the objects of the former store for which a mapping created objects, in the order of the latter. */
-CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_source_instances(
-    const cst_migration_manager *manager, cst_string mapping, size_t count, cst_object *const *destinations,
-    cst_results **out_results CST_OWNED, cst_error **error);
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_source_instances(const cst_migration_manager *manager,
+                                                                            cst_string mapping, size_t count,
+                                                                            cst_object *const *destinations,
+                                                                            cst_results **out_results CST_OWNED,
+                                                                            cst_error **error);
 
 /* Resets both contexts of the migration: unsaved objects of the new store are lost. A migration in batches does so
  * itself. */
@@ -236,9 +241,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_reference_new_with_path(cst_strin
 
 /* Creates a reference to the model whose entities have these version hashes, as the metadata of a store lists them:
  * `count` names and hashes. The model is searched in files, bundles and folders when the reference is resolved. */
-CST_EXPORT CST_ANY_THREAD cst_status cst_model_reference_new_with_hashes(
-    size_t count, const cst_string *names, const cst_bytes *hashes, size_t path_count, const cst_string *paths,
-    cst_string checksum, cst_model_reference **out_reference CST_OWNED, cst_error **error);
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_reference_new_with_hashes(size_t count, const cst_string *names,
+                                                                         const cst_bytes *hashes, size_t path_count,
+                                                                         const cst_string *paths, cst_string checksum,
+                                                                         cst_model_reference **out_reference CST_OWNED,
+                                                                         cst_error **error);
 
 /* Returns the model of a reference, frozen. CST_E_MIGRATION (134504) if it is not found or has another checksum. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_reference_resolve(const cst_model_reference *reference,
@@ -266,10 +273,12 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_lightweight(cst_mi
 /* Adds a stage with an inferred mapping between two versions, and code of the host before and after it. `will_migrate`
  * gets the store of the current version, `did_migrate` that of the next; both may be NULL. `destroy` frees `userdata`
  * after the last use of the stages. */
-CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_custom(
-    cst_migration_stages *stages, const cst_model_reference *current, const cst_model_reference *next, cst_string label,
-    cst_migration_stage_fn will_migrate, cst_migration_stage_fn did_migrate, void *userdata, cst_destroy_fn destroy,
-    cst_error **error);
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_custom(cst_migration_stages *stages,
+                                                                     const cst_model_reference *current,
+                                                                     const cst_model_reference *next, cst_string label,
+                                                                     cst_migration_stage_fn will_migrate,
+                                                                     cst_migration_stage_fn did_migrate, void *userdata,
+                                                                     cst_destroy_fn destroy, cst_error **error);
 
 /* Adds a stage in which code of the host creates the objects of the next version, with both versions open. There is no
  * inferred mapping: objects that it does not create are not in the new store. */

@@ -93,7 +93,8 @@ extension Evaluator {
                 "the function \"\(name)\" is not defined as an operator; call it with FUNCTION(receiver, \"\(name)\", "
                     + "argument)", key: name, value: receiver)
         }
-        let own: [String] = if case .object(let object as any MessageReceiver) = receiver { object.selectors } else { [] }
+        let own: [String] =
+            if case .object(let object as any MessageReceiver) = receiver { object.selectors } else { [] }
         let known =
             own + FunctionRegistry.names + Message.allCases.map(\.rawValue) + ComparisonMethod.allCases.map(\.rawValue)
         let near = nearestName(to: name, among: known.filter { $0 != name }).map { "; did you mean \"\($0)\"?" } ?? ""

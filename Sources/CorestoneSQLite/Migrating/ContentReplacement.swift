@@ -161,7 +161,8 @@ struct ContentReplacement {
         let present = try Set(names("trigger"))
         for trigger in triggers where !present.contains(trigger.name) {
             do { try connection.prepare(trigger.statement, purpose).run(purpose) } catch let error as CoreError
-            where error.isOfUnusableTable {
+                where error.isOfUnusableTable
+            {
                 DebugLog.write(
                     "CoreData: warning: the trigger \(trigger.name) of \(connection.path) was dropped by the migration: \(error.message)"
                 )

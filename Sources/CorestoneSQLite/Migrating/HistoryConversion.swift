@@ -131,7 +131,8 @@ struct HistoryConversion {
     /// The entity to which most objects of each former one were mapped; of several the one whose properties come first.
     private func destinations() throws -> [Pair] {
         let statement = try connection.prepare(
-            "SELECT SOURCE_ENTITY, ENTITY, count(*) FROM \(HistoryConversion.associations) GROUP BY 1, 2 ORDER BY 1, 2", purpose)
+            "SELECT SOURCE_ENTITY, ENTITY, count(*) FROM \(HistoryConversion.associations) GROUP BY 1, 2 ORDER BY 1, 2",
+            purpose)
         var counts: [String: [String: Int64]] = [:]
         while try statement.step(purpose) {
             guard let source = statement.text(0), let destination = statement.text(1) else { continue }
@@ -237,7 +238,8 @@ struct HistoryConversion {
     private func translateChanges(_ pairs: [Pair]) throws {
         let origins = pairs.map { pair -> (pair: Pair, places: [Int?]) in
             let sources = Dictionary(
-                copies(pair).map { (ObjectIdentifier($0.destination), $0.source) }, uniquingKeysWith: { first, _ in first })
+                copies(pair).map { (ObjectIdentifier($0.destination), $0.source) },
+                uniquingKeysWith: { first, _ in first })
             let places = HistoryMigration.origins(from: pair.former, to: pair.wanted) { sources[ObjectIdentifier($0)] }
             return (pair, places)
         }
@@ -261,7 +263,8 @@ struct HistoryConversion {
     private func removeRepetitions() throws {
         let merged = "SELECT 1 FROM \(HistoryConversion.keys) GROUP BY WANTED, WANTEDKEY HAVING count(*) > 1 LIMIT 1"
         guard try connection.finds(merged, purpose: purpose) else { return }
-        let columns = ["ZTRANSACTIONID", "ZENTITY", "ZENTITYPK", "ZCHANGETYPE"] + (design.hasColumns ? ["ZCOLUMNS"] : [])
+        let columns =
+            ["ZTRANSACTIONID", "ZENTITY", "ZENTITYPK", "ZCHANGETYPE"] + (design.hasColumns ? ["ZCOLUMNS"] : [])
         try execute(
             "DELETE FROM \(HistoryConversion.changes) WHERE rowid NOT IN (SELECT min(rowid) FROM \(HistoryConversion.changes) "
                 + "GROUP BY \(columns.joined(separator: ", ")))")

@@ -15,7 +15,8 @@ final class MigrationProgress {
     private(set) var isCancelled = false
 
     /// - Parameter former: the schema of the store that is migrated, whose keys tell about how many rows there are.
-    init(_ connection: Connection, _ former: StoreSchema, _ report: @escaping (_ done: Int, _ total: Int) -> Bool) throws
+    init(_ connection: Connection, _ former: StoreSchema, _ report: @escaping (_ done: Int, _ total: Int) -> Bool)
+        throws
     {
         path = connection.path
         self.report = report

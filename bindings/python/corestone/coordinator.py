@@ -369,9 +369,9 @@ class Coordinator(Contexts):
         mapping_models      mapping models that a migration tries first, before those beside `model_paths` and before
                       inference
         stages        a list of MigrationStage, instead of mapping models: a staged migration, which needs `migrate`
-        manager_will_start  a function that receives the MigrationManager of each mapping model before it is executed: to
-                      set its user_info, functions and report, or to keep it for a cancellation. An exception fails the
-                      migration
+        manager_will_start  a function that receives the MigrationManager of each mapping model before it is executed,
+                      to set its user_info, functions and report, or to keep it for a cancellation. An exception fails
+                      the migration
         """
         given = store_options(**options)
         with migrating(given):

@@ -297,7 +297,8 @@ def _ordered(mapping: EntityMapping) -> dict[str, Any]:
 
 
 def _model(model: Model) -> int:
-    return one_of(Model, model, "the model")._handle
+    handle: int = one_of(Model, model, "the model")._handle
+    return handle
 
 
 def _optional_model(model: Model | None) -> int | None:

@@ -43,9 +43,7 @@ def _name(mapping: MappingLike) -> _abi.InputString:
         return text(mapping.name)
     if isinstance(mapping, str):
         return text(mapping)
-    raise TypeMismatchError(
-        f"mapping must be an EntityMapping or its name, not {shown(mapping)}", key="mapping"
-    )
+    raise TypeMismatchError(f"mapping must be an EntityMapping or its name, not {shown(mapping)}", key="mapping")
 
 
 def _object(item: Any, name: str) -> int:
@@ -113,13 +111,16 @@ class MigrationManager:
             if model is None:
                 raise InvalidArgumentError(f"{name} is None; pass the {name} model of the migration", key=name)
             note_model(model)
-        former, new = one_of(Model, models[0], "source"), one_of(Model, models[1], "destination")
+        former: Model = one_of(Model, models[0], "source")
+        new: Model = one_of(Model, models[1], "destination")
         self._adopt(owned(lib.cst_migration_manager_new, former._handle, new._handle))
         self._models = former, new
 
+    _models: tuple[Model, Model] | None
+
     def _adopt(self, handle: int) -> None:
         self._handle = handle
-        self._models: tuple[Model, Model] | None = None
+        self._models = None
         self._mappings: dict[str, EntityMapping] = {}
         _managers[handle] = self
 
@@ -241,7 +242,7 @@ class MigrationManager:
         call(lib.cst_migration_manager_set_report, self._handle, _report_callback, number, _host.forget)
 
     def set_function(self, name: str, function: Callable[..., Any] | None) -> None:
-        """Sets a function that expressions call as FUNCTION($manager, "name", …), with their arguments. None removes it.
+        """Sets a function that expressions call as FUNCTION($manager, "name", …). None removes it.
 
         Among the arguments, $manager and $entityPolicy are None, $entityMapping and $propertyMapping names of mappings.
         """
@@ -254,9 +255,7 @@ class MigrationManager:
         if not callable(function):
             raise TypeMismatchError(f"function must be a function, not {shown(function)}", key="function")
         number = _host.keep(function)
-        call(
-            lib.cst_migration_manager_set_function, self._handle, text(name), _function_callback, number, _host.forget
-        )
+        call(lib.cst_migration_manager_set_function, self._handle, text(name), _function_callback, number, _host.forget)
 
     # ---- during a migration
 
@@ -446,7 +445,9 @@ def _stage(name: str, instance: int, manager: int, mapping: Any, error: Any, tok
 def _lent(token: int) -> ManagedObject:
     item = wrapper(token)
     if item is None:
-        raise InvalidHandleError("the object of the migration has left its context; do not reset the context in a policy")
+        raise InvalidHandleError(
+            "the object of the migration has left its context; do not reset the context in a policy"
+        )
     return item  # type: ignore[no-any-return]
 
 
@@ -464,9 +465,7 @@ def _object_callback(name: str) -> Any:
     return immortal(getattr(_Callbacks, name.upper())(stage))
 
 
-def _call_policy(
-    instance: int, manager: int, selector: Any, count: int, arguments: Any, out: Any, error: Any
-) -> int:
+def _call_policy(instance: int, manager: int, selector: Any, count: int, arguments: Any, out: Any, error: Any) -> int:
     try:
         policy: MigrationPolicy = _host.kept(instance)
         policy.manager = MigrationManager._borrowed(manager)

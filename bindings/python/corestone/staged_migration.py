@@ -1,4 +1,4 @@
-"""Staged migrations: the versions through which a store gets to the model, with code of the application between them."""
+"""Staged migrations: from version to version, with code of the application between them."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _reference(version: VersionLike, name: str) -> ModelReference:
 
 
 class MigrationStage:
-    """One stage of a staged migration, for the option `stages`. The stage of the store's version is the first to run."""
+    """One stage of a staged migration, for the option `stages`. The first one to run is that of the store's version."""
 
     def __init__(self) -> None:
         raise TypeError("a stage is created by MigrationStage.lightweight, custom or transformation")
@@ -141,9 +141,7 @@ class MigrationStage:
 
         def add(stages: int, label: str | None) -> None:
             checksums = texts(found) if found else None
-            call(
-                lib.cst_migration_stages_add_lightweight, stages, len(found), checksums, optional_text(label)
-            )
+            call(lib.cst_migration_stages_add_lightweight, stages, len(found), checksums, optional_text(label))
 
         return cls.__new__(cls)._set(label, add, "lightweight")
 
@@ -189,8 +187,8 @@ class MigrationStage:
     ) -> MigrationStage:
         """Returns a stage in which a function creates the objects of the next version, with both versions open.
 
-        `transform(old, new)` receives a context of each. Only `new` is saved, at the end; objects that the function does
-        not create are not in the new store.
+        `transform(old, new)` receives a context of each. Only `new` is saved, at the end; objects that the function
+        does not create are not in the new store.
         """
         references = _reference(current, "current"), _reference(next, "next")
         body = function(transform, "transform")

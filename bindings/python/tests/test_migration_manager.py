@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import corestone
 import pytest
+
+import corestone
 from corestone import (
-    CancelledError,
     CallbackError,
+    CancelledError,
     Container,
     Context,
     Coordinator,
@@ -75,7 +76,7 @@ def mapping_of(models: tuple[Model, Model], label: str, policy: str | None = "Ga
     return MappingModel([car, person], *models)
 
 
-def labels(path: Path, model: Model, **options: Any) -> dict[str, tuple[str, str]]:
+def labels(path: Path, model: Model, **options: Any) -> dict[str, tuple[str | None, str]]:
     """Opens a store, which may migrate it, and returns label and owner by plate."""
     with Coordinator(model) as coordinator:
         coordinator.add_store(path, **options)
@@ -127,7 +128,7 @@ def test_stages_run_in_their_order_with_one_instance_per_mapping(path: Path, mod
         def end(self, mapping: EntityMapping, manager: MigrationManager) -> None:
             self.note("end", mapping, manager)
 
-        def labelFor_manager(self, plate: str, manager: None) -> str:  # noqa: N802
+        def labelFor_manager(self, plate: str, manager: None) -> str:
             return f"label of {plate}"
 
     assert is_migration_policy_registered("CarPolicy")
@@ -153,9 +154,7 @@ def test_default_stages_do_what_a_mapping_without_a_policy_does(
 
 
 @pytest.mark.parametrize("stage", ["__init__", "begin", "create_destination_instances", "create_relationships", "end"])
-def test_exception_of_a_stage_is_the_cause_of_the_failure(
-    path: Path, models: tuple[Model, Model], stage: str
-) -> None:
+def test_exception_of_a_stage_is_the_cause_of_the_failure(path: Path, models: tuple[Model, Model], stage: str) -> None:
     def fail(self: Any, *_: Any) -> None:
         raise ZeroDivisionError("three wheels")
 
@@ -163,7 +162,8 @@ def test_exception_of_a_stage_is_the_cause_of_the_failure(
     with pytest.raises(MigrationError) as caught:
         labels(path, models[1], migrate=True, mapping_models=[mapping_of(models, "$source.plate")])
     assert caught.value.code == 134170
-    assert "three wheels" in caught.value.message and '"CarToCar"' in caught.value.message
+    assert "three wheels" in caught.value.message
+    assert '"CarToCar"' in caught.value.message
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
     with Coordinator(models[0]) as coordinator:  # the store is as it was
         coordinator.add_store(path)
@@ -213,7 +213,9 @@ def test_wrappers_are_invalid_after_the_migration(path: Path, models: tuple[Mode
         _ = manager.destination_context
     with pytest.raises(InvalidArgumentError, match="runs no migration"):
         manager.destination_instances("CarToCar")
-    assert manager.current_mapping is None and manager.mapping_model is None and manager.progress == 0
+    assert manager.current_mapping is None
+    assert manager.mapping_model is None
+    assert manager.progress == 0
     kept.clear()
     del source, made, former, new, manager, item, context, mapping
     gc.collect()
@@ -234,12 +236,12 @@ def test_objects_have_the_classes_of_the_bound_model(path: Path) -> None:
 
     @register_migration_policy("CarPolicy")
     class CarPolicy(MigrationPolicy):
-        def create_relationships(
-            self, destination: Any, mapping: EntityMapping, manager: MigrationManager
-        ) -> None:
+        def create_relationships(self, destination: Any, mapping: EntityMapping, manager: MigrationManager) -> None:
             shouts.append(destination.shout())
 
-    car = EntityMapping(source="Car", destination="Car", policy_class="CarPolicy", attributes={"plate": "$source.plate"})
+    car = EntityMapping(
+        source="Car", destination="Car", policy_class="CarPolicy", attributes={"plate": "$source.plate"}
+    )
     mapping = MappingModel([car], *models)
     with Coordinator(models[1]) as coordinator:
         coordinator.add_store(path, migrate=True, mapping_models=[mapping])
@@ -269,7 +271,8 @@ def test_manager_migrates_into_another_file(tmp_path: Path, path: Path, models: 
     manager.migrate_store(path, result, mapping, journal="rollback")
     assert labels(result, models[1]) == {"a": ("xaa", "Ada"), "b": ("xbb", "Ada")}
     assert reports[-1][0] <= reports[-1][1] == 3
-    assert manager.source_model is models[0] and manager.destination_model is models[1]
+    assert manager.source_model is models[0]
+    assert manager.destination_model is models[1]
     manager.migrate_store(path, tmp_path / "result.xml", mapping, type="XML", source_options={"journal": "wal"})
     manager.set_function("twice:prefix:", None)
     with pytest.raises(MigrationError, match="twice:prefix:"):
@@ -312,7 +315,8 @@ def test_another_thread_may_only_cancel_and_read_the_progress(path: Path, models
     class CarPolicy(MigrationPolicy):
         def begin(self, mapping: EntityMapping, manager: MigrationManager) -> None:
             def elsewhere() -> None:
-                assert 0 <= manager.progress <= 1 and manager.current_mapping == "CarToCar"
+                assert 0 <= manager.progress <= 1
+                assert manager.current_mapping == "CarToCar"
                 for use in (lambda: manager.destination_context, lambda: dict(manager.user_info), manager.reset):
                     try:
                         use()
@@ -358,16 +362,16 @@ def test_container_and_description_pass_mapping_models_on(path: Path, models: tu
     description = StoreDescription(path, mapping_models=[mapping], manager_will_start=prepare)
     del mapping
     gc.collect()
-    with Container("cars", models[1], stores=[description]) as container:
-        with container.context() as context:
-            assert {each.label for each in context.fetch("Car")} == {"p"}
+    with Container("cars", models[1], stores=[description]) as container, container.context() as context:
+        assert {each.label for each in context.fetch("Car")} == {"p"}
     assert len(starts) == 1
 
 
 def test_misuse_is_refused(path: Path, models: tuple[Model, Model]) -> None:
+    bad: Any
     for bad in (object, MigrationPolicy(), int):
         with pytest.raises(TypeMismatchError, match="subclass of MigrationPolicy"):
-            register_migration_policy("CarPolicy", bad)  # type: ignore[call-overload]
+            register_migration_policy("CarPolicy", bad)
     with pytest.raises(InvalidArgumentError):
         register_migration_policy("", MigrationPolicy)
     with pytest.raises(InvalidArgumentError):
@@ -383,9 +387,10 @@ def test_misuse_is_refused(path: Path, models: tuple[Model, Model]) -> None:
         manager.set_function("f", 3)  # type: ignore[arg-type]
     with pytest.raises(TypeMismatchError):
         manager.cancel("now")  # type: ignore[arg-type]
+    options: Any
     for options in ({"mapping_models": [3]}, {"manager_will_start": 3}, {"mapping_models": 3}):
         with pytest.raises(TypeMismatchError), Coordinator(models[1]) as coordinator:
-            coordinator.add_store(path, migrate=True, **options)  # type: ignore[arg-type]
+            coordinator.add_store(path, migrate=True, **options)
 
 
 def test_objects_of_other_contexts_are_refused(path: Path, models: tuple[Model, Model]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from corestone import (
     Container,
     Context,
@@ -74,9 +75,7 @@ def test_custom_and_lightweight_stages(path: Path, models: list[Model]) -> None:
         MigrationStage.lightweight([models[2]]),
     ]
     options: dict[str, Any] = {"stages": stages, "source_models": models}
-    assert migration_plan(path, models[2], **options).steps[0] == (
-        'call the handler willMigrate of the stage "pets"'
-    )
+    assert migration_plan(path, models[2], **options).steps[0] == ('call the handler willMigrate of the stage "pets"')
     assert order == []
     assert users(path, models[2], **options) == {"Ada": "Rex", "Bob": None}
     assert order == ["will 2", "did"]
