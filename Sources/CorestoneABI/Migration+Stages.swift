@@ -9,7 +9,7 @@ final class ModelReferenceBox: @unchecked Sendable {
     let reference: ModelReference
     let modelToken: Token
 
-    /// Takes over a reference of the library's to the model's token, unless it is 0.
+    /// Takes over one of the library's references to the model's token, unless it is 0.
     init(_ reference: ModelReference, modelToken: Token = 0) {
         (self.reference, self.modelToken) = (reference, modelToken)
     }

@@ -23,7 +23,7 @@ cst_mapping_model *mapping_of(cst_model *old, cst_model *new, const char *policy
 void fill_store(const char *path);
 /* The values of a key path over all cars, in the order of their plates: "a=…,b=…,". */
 const char *cars(cst_context *context, const char *path);
-/* Opens a store with options of the caller's. */
+/* Opens a store. */
 cst_status open_with(const char *path, cst_model *model, const cst_store_options *options,
                      cst_coordinator **coordinator, cst_context **context);
 /* Opens a store, and compares what `cars` returns. */

@@ -10,7 +10,7 @@ final class MigrationManagerBox: @unchecked Sendable {
     let manager: MigrationManager
     let sourceToken, destinationToken: Token
 
-    /// Takes over a reference of the library's to the token of each model.
+    /// Takes over one of the library's references to the token of each model.
     init(_ manager: MigrationManager, sourceToken: Token, destinationToken: Token) {
         self.manager = manager
         (self.sourceToken, self.destinationToken) = (sourceToken, destinationToken)
@@ -80,7 +80,7 @@ func lendMigrations() {
     }
     MigrationHosting.lendManager = { manager in
         let known = Token(manager.token)
-        // Of the host's, or lent already.
+        // The host made it, or it is lent already.
         if known != 0, HandleTable.retain(known) { return { HandleTable.release(known) } }
         let made = try HandleTable.makeInner(MigrationManagerBox(lent: manager), .migrationManager)
         manager.token = UInt(made)

@@ -20,7 +20,7 @@ package protocol ConversionRoute {
     /// What it does, for plans and logs: one line per step.
     var steps: [String] { get }
 
-    /// Writes a store of the destination model at `result`, where nothing is.
+    /// Writes a store of the destination model at `result`, an unused path.
     ///
     /// The result is an SQLite store without a log, closed, with its backing files beside it.
     ///

@@ -8,7 +8,7 @@ import CorestoneValues
 /// Migrates the objects of one store into another by a mapping model (`NSMigrationManager`).
 ///
 /// Three passes go over all entity mappings, in their order: the first creates objects with their attributes, the second sets
-/// relationships, the third validates. So an expression of the second pass finds what became of every source object, one of the first
+/// relationships, the third validates. So an expression of the second pass finds the results of every source object, one of the first
 /// pass only the results of earlier mappings.
 ///
 /// A manager belongs to the thread that runs it, except for `cancel`, `progress` and `currentEntityMapping`.

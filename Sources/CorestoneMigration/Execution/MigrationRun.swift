@@ -151,7 +151,7 @@ package final class MigrationRun {
 }
 
 extension Expression {
-    /// The property of the source that an expression copies: `$source.name`, or what became of the objects of `$source.name`.
+    /// The property of the source that an expression copies: `$source.name`, or the results of the objects of `$source.name`.
     fileprivate var sourceKey: String? {
         switch self {
         case .path(.variable("source"), let path) where path.keys.count == 1: path.keys[0].text

@@ -5,7 +5,7 @@ import CorestoneValues
 /// Migrates a store stage by stage (`NSStagedMigrationManager`). The stage whose version is that of the store is the first to run.
 ///
 /// Beyond Core Data, versions that follow each other in lightweight stages need not be reachable in one inferred step: each version is
-/// migrated to by itself.
+/// migrated to on its own.
 public struct StagedMigration: StoreConversion {
     public let stages: [MigrationStage]
 

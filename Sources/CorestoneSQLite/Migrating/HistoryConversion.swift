@@ -14,7 +14,7 @@ struct HistoryConversion {
     let connection: Connection
 
     private static let associations = "\(ConvertedStore.alias).\(ConvertedStore.associations)"
-    /// `FORMER`, `FORMERKEY`: an object that has changes. `WANTED`, `WANTEDKEY`: what became of it.
+    /// `FORMER`, `FORMERKEY`: an object that has changes. `WANTED`, `WANTEDKEY`: the result of its migration.
     private static let keys = "temp.CST_KEY"
     /// Objects that have changes.
     private static let changed = "temp.CST_CHANGED"
@@ -53,7 +53,7 @@ struct HistoryConversion {
         guard try !connection.finds(query, purpose: purpose) else { return }
         throw CoreError(
             .internal, code: .migration,
-            "cannot \(purpose): the converted content does not list what became of the objects", file: connection.path)
+            "cannot \(purpose): the converted content does not list the results of the objects", file: connection.path)
     }
 
     private func createTables() throws {
@@ -79,7 +79,7 @@ struct HistoryConversion {
 
     // MARK: - Objects
 
-    /// Lists the objects that have changes, and what became of them.
+    /// Lists the objects that have changes, and the results of their migration.
     private func findObjects() throws {
         let entry = try connection.prepare("INSERT INTO \(HistoryConversion.names) VALUES (?, ?, ?)", purpose)
         for name in Set(former.model.entities.map(\.name) + wanted.model.entities.map(\.name)) {

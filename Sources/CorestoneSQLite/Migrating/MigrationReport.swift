@@ -71,7 +71,7 @@ extension MigrationReport {
         switch start.way {
         case .mapping(let mapping): plan = start.plan(mapping)
         case .route(let route):
-            // What becomes of objects is known when the route has run.
+            // The results of objects are known when the route has run.
             (entities, steps, warnings, problems, statements) = ([], route.steps, [], [], [])
             return
         }

@@ -14,7 +14,7 @@ extension StoreMigration {
         try require(Double(size(of: rebuilt) ?? connection.fileSize) * 2, free)
     }
 
-    /// A store that is made again lies beside the file, and once more in the file and its log.
+    /// A store that is made again is next to the file, and once more in the file and its log.
     func requireSpaceForCopy() throws {
         guard let free else { return }
         var facts = stat()

@@ -43,7 +43,7 @@ class EntityMapping:
 
     #: The default is Core Data's: "CarToBus", or the name of the entity that was added or removed.
     name: str
-    #: "custom", "add", "remove", "copy", "transform" or "undefined"; None is determined from the other fields.
+    #: "custom", "add", "remove", "copy", "transform" or "undefined"; without one, the other fields determine it.
     kind: str | None
     source: str | None
     destination: str | None

@@ -244,7 +244,7 @@ class MigrationManager:
     def set_function(self, name: str, function: Callable[..., Any] | None) -> None:
         """Sets a function that expressions call as FUNCTION($manager, "name", …). None removes it.
 
-        Among the arguments, $manager and $entityPolicy are None, $entityMapping and $propertyMapping names of mappings.
+        The arguments $manager and $entityPolicy become None, $entityMapping and $propertyMapping names of mappings.
         """
         if function is None:
             call(
