@@ -192,9 +192,9 @@ def signature(entity: str, values: dict[str, Any], without: set[tuple[str, str]]
 class Matching:
     """Finds for each expected object the one that was made.
 
-    Objects have colours: first their attributes, then also the colours of their members. An expected and a found object
-    that alone have one colour match, and keep it. Where nothing distinguishes the objects that are left, one expected
-    and one found object are matched, and the search goes on.
+    Objects have colours: first their attributes, then also the colours of the objects that they are related to. An
+    expected and a found object that alone have one colour match, and keep it. Where nothing distinguishes the objects
+    that are left, one expected and one found object are matched, and the search goes on.
     """
 
     def __init__(
@@ -208,6 +208,7 @@ class Matching:
             self.colours[number] = signature(each.entity.name, each.values, times)
         for key, other in found.items():
             self.colours[key] = signature(other.entity, other.values, times)
+        self.links = self._find_links()
         self.pairs: dict[int, Key] = {}
         self.is_stable = False
         self.by_values = self._match()
@@ -263,10 +264,17 @@ class Matching:
         return True
 
     def _refined(self, each: int | Key) -> Any:
-        members = sorted(self._members(each).items())
-        return self.colours[each], tuple(
-            (name, tuple(sorted(repr(self.colours[one]) for one in there))) for name, there in members
-        )
+        return self.colours[each], tuple(sorted((name, repr(self.colours[other])) for name, other in self.links[each]))
+
+    def _find_links(self) -> dict[int | Key, list[tuple[str, int | Key]]]:
+        """The members of each object by relationship, and the objects of which it is a member."""
+        links: dict[int | Key, list[tuple[str, int | Key]]] = {each: [] for each in self.colours}
+        for each in self.colours:
+            for name, members in self._members(each).items():
+                for member in members:
+                    links[each].append((name, member))
+                    links[member].append((f"of {name}", each))
+        return links
 
     def _members(self, each: int | Key) -> Mapping[str, Sequence[int | Key]]:
         if not isinstance(each, int):
