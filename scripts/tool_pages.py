@@ -39,7 +39,9 @@ class Term:
     @property
     def value(self) -> str:
         """What stands for the value; nothing for an option without one."""
-        return self.spellings.partition(self.flags[-1])[2].strip() if self.flags else ""
+        value = self.spellings.partition(self.flags[-1])[2].strip() if self.flags else ""
+        # A value that may be omitted follows an equals sign: the next word is not the value.
+        return "" if value.startswith("[=") else value
 
     @property
     def choices(self) -> list[str]:

@@ -160,7 +160,7 @@ def test_the_tool_prints_the_plan(path: Path, tmp_path: Path) -> None:
 def test_a_store_with_problems_gets_no_backup(path: Path, tmp_path: Path) -> None:
     target = model_file(tmp_path / "models", {**FIRST, "Note": {**FIRST["Note"], "title": "string"}})
     assert tool(path, "--to", target, "--backup").returncode == 3
-    assert not Path(f"{path}.before-migration").exists()
+    assert not list(path.parent.glob(f"{path.name}.backup-*"))
 
 
 def test_the_tool_reports_a_migration_as_json(path: Path, tmp_path: Path) -> None:
@@ -168,6 +168,7 @@ def test_the_tool_reports_a_migration_as_json(path: Path, tmp_path: Path) -> Non
     done = tool(path, "--to", target, "--dry-run", "--format", "json")
     assert json.loads(done.stdout) == {"store": str(path), "migrated": False, "backup": None}
     done = tool(path, "--to", target, "--backup", "--format", "json")
-    assert json.loads(done.stdout) == {"store": str(path), "migrated": True, "backup": f"{path}.before-migration"}
+    (backup,) = path.parent.glob(f"{path.name}.backup-*")
+    assert json.loads(done.stdout) == {"store": str(path), "migrated": True, "backup": str(backup)}
     done = tool(path, "--to", target, "--format", "json")
     assert json.loads(done.stdout) == {"store": str(path), "migrated": False, "backup": None}

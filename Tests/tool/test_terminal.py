@@ -21,7 +21,18 @@ from conftest import TOOL, compare, run, settled
 from corestone import Container, Model
 
 HISTORY_COMMANDS = ["history", "history object", "history diff", "history at"]
-STORE_COMMANDS = ["metadata", "copy", "backup", "convert", "views", "dump", "load", "destroy", *HISTORY_COMMANDS]
+STORE_COMMANDS = [
+    "metadata",
+    "copy",
+    "backup",
+    "convert",
+    "migrate",
+    "views",
+    "dump",
+    "load",
+    "destroy",
+    *HISTORY_COMMANDS,
+]
 MODEL_COMMANDS = [
     f"model {name}"
     for name in (

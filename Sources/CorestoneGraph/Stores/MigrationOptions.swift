@@ -18,6 +18,15 @@ public struct MigrationOptions: Sendable {
     public var allowsTypeChanges = false
     /// Called with the rows that are done and of all, on the thread that adds the store, and before the first one; false cancels.
     public var progress: (@Sendable (_ done: Int, _ total: Int) -> Bool)?
+    /// Copies the store before anything in it changes; nil for no copy.
+    public var backup: MigrationBackup?
+    /// Compares the migrated objects with the former ones before the commit. A difference fails the migration with 134110.
+    public var verifies = false
+    /// Leaves columns and tables that the new model lacks in the file, hidden, for `Coordinator.finishDeferredMigration`
+    /// (`NSPersistentStoreDeferredLightweightMigrationOptionKey`). Migrations in place do so; others make the content again.
+    public var defersCleanup = false
+    /// Called with a function that executes SQL, before the migrated rows are verified: tests plant differences.
+    package var willVerify: (@Sendable (_ execute: (String) throws -> Void) throws -> Void)?
     /// Mapping models, chains and stages; nil for inferred mappings alone.
     package var conversion: (any StoreConversion)?
 

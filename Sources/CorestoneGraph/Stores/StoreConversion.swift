@@ -57,8 +57,12 @@ package struct CopiedProperty: Sendable {
     package let source: String
     package let entity: String
     package let destination: String
+    /// Whether every object of the destination entity that was created from one of the source entity has the value: false if a policy
+    /// of the host may have set another one, or if several mappings create such objects.
+    package let isExact: Bool
 
-    package init(sourceEntity: String, source: String, entity: String, destination: String) {
+    package init(sourceEntity: String, source: String, entity: String, destination: String, isExact: Bool = true) {
         (self.sourceEntity, self.source, self.entity, self.destination) = (sourceEntity, source, entity, destination)
+        self.isExact = isExact
     }
 }

@@ -1,5 +1,6 @@
 import CorestoneModel
 import CorestoneValues
+import Glibc
 
 /// How stores of one type are opened, and what can be done with a file of theirs that is not open.
 ///
@@ -41,6 +42,11 @@ package protocol StoreKind: Sendable {
     /// Throws unless the store at `path` may be replaced by another one of the type now. Changes nothing.
     func requireReplaceable(_ path: String, options: StoreOptions) throws
 
+    /// Removes the files of a copy of a store that a migration made, whatever is in them.
+    ///
+    /// - Parameter others: the other copies in its folder, which may share backing files with it.
+    func removeCopy(at path: String, besides others: [String]) throws
+
     /// Removes the files of a store that was made for nothing, with their companions, unless somebody uses it, or has saved into it.
     ///
     /// - Parameter isEmpty: tells whether it has no objects, for a type that has to ask.
@@ -50,4 +56,12 @@ package protocol StoreKind: Sendable {
 extension StoreKind {
     package var isHosted: Bool { false }
     package func requireReplaceable(_ path: String, options: StoreOptions) throws {}
+
+    package func removeCopy(at path: String, besides others: [String]) throws {
+        guard Glibc.unlink(path) == 0 || errno == ENOENT else {
+            throw CoreError(
+                .storeIO, code: .migration,
+                "cannot remove the backup \(path): \(StorePlace.text(of: errno)); make its folder writable", file: path)
+        }
+    }
 }

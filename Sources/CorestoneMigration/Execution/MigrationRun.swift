@@ -146,11 +146,15 @@ package final class MigrationRun {
     package var copiedProperties: [CopiedProperty] {
         plans.flatMap { plan -> [CopiedProperty] in
             guard let source = plan.source, let entity = plan.destination else { return [] }
+            let isExact =
+                plan.policy == nil
+                && plans.filter { $0.source === source && $0.destination === entity }.count == 1
             let mappings = plan.mapping.attributeMappings + plan.mapping.relationshipMappings
             return mappings.compactMap { mapping in
                 mapping.valueExpression?.sourceKey.map {
                     CopiedProperty(
-                        sourceEntity: source.name, source: $0, entity: entity.name, destination: mapping.name)
+                        sourceEntity: source.name, source: $0, entity: entity.name, destination: mapping.name,
+                        isExact: isExact)
                 }
             }
         }

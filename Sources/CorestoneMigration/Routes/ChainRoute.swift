@@ -94,6 +94,7 @@ struct ChainRoute: ConversionRoute {
         migration.sourceModels = [model]
         // Whether the whole chain goes forward was checked already.
         migration.allowsRemovals = true
+        migration.verifies = options.verifies
         // It is called on the thread of this migration alone.
         nonisolated(unsafe) let progress = progress
         migration.progress = { progress($0, $1) }

@@ -14,6 +14,7 @@ public struct MigrationStage: @unchecked Sendable {
         case lightweight(checksums: [String])
         case custom(current: ModelReference, next: ModelReference, willMigrate: Handler?, didMigrate: Handler?)
         case transformation(current: ModelReference, next: ModelReference, Transformation)
+        case mapping(current: ModelReference, next: ModelReference, MappingModel)
     }
 
     let kind: Kind
@@ -47,6 +48,13 @@ public struct MigrationStage: @unchecked Sendable {
         _ body: @escaping Transformation
     ) -> MigrationStage {
         MigrationStage(kind: .transformation(current: current, next: next, body), label: label)
+    }
+
+    /// A mapping model between two versions, which need not have version hashes.
+    public static func mapping(
+        from current: ModelReference, to next: ModelReference, label: String? = nil, _ mapping: MappingModel
+    ) -> MigrationStage {
+        MigrationStage(kind: .mapping(current: current, next: next, mapping), label: label)
     }
 }
 

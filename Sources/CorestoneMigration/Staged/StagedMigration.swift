@@ -73,6 +73,11 @@ public struct StagedMigration: StoreConversion {
                 steps.append(
                     .transform(StageTransformation(name: "of \(stage.name(place))", destination: to, body: body)))
                 current = try to.resolve().versionChecksum
+            case .mapping(let from, let to, let mapping):
+                try requireCurrent(current, from, stage.name(place), path)
+                let next = try to.resolve()
+                steps.append(.map(mapping, to: next))
+                current = next.versionChecksum
             }
         }
         if current != goal {
@@ -90,7 +95,7 @@ public struct StagedMigration: StoreConversion {
         let checksum = source.versionChecksum
         for (place, stage) in stages.enumerated() {
             switch stage.kind {
-            case .custom(let from, _, _, _), .transformation(let from, _, _):
+            case .custom(let from, _, _, _), .transformation(let from, _, _), .mapping(let from, _, _):
                 if try from.resolve().versionChecksum == checksum { return place }
             case .lightweight(let checksums):
                 if checksums.dropLast().contains(checksum) { return place }
@@ -155,7 +160,8 @@ extension MigrationStage {
         get throws {
             switch kind {
             case .lightweight(let checksums): checksums
-            case .custom(_, let next, _, _), .transformation(_, let next, _): [try next.resolve().versionChecksum]
+            case .custom(_, let next, _, _), .transformation(_, let next, _), .mapping(_, let next, _):
+                [try next.resolve().versionChecksum]
             }
         }
     }
@@ -168,7 +174,8 @@ extension MigrationStage {
                 .invalidArgument, code: .migration,
                 "\(name(place)) is lightweight but does not name a version; pass the checksums of its versions, which "
                     + "cst_model_copy_version_checksums (version_checksums) returns")
-        case .custom(let current, let next, _, _), .transformation(let current, let next, _):
+        case .custom(let current, let next, _, _), .transformation(let current, let next, _),
+            .mapping(let current, let next, _):
             let checksum = try current.resolve().versionChecksum
             guard try next.resolve().versionChecksum == checksum else { return self }
             throw CoreError(

@@ -42,7 +42,7 @@ public struct AppleCheck: Sendable {
                 .modelMismatch, code: .persistentStoreOpen, cause.hasRemedy ? cause : cause + remedy, file: path)
         }
         try model.freeze()
-        checkMetadata(contents.document.metadata)
+        checkMetadata(contents.document.metadata, contents)
         checkHashes(of: model, contents.document.hashes)
         if let cached, given != nil { checkCache(cached, contents.document.hashes) }
         try checkNumbers(of: model, contents, connection)
@@ -67,7 +67,7 @@ public struct AppleCheck: Sendable {
 // MARK: - What the store says about itself
 
 extension AppleCheck {
-    private mutating func checkMetadata(_ metadata: StoreMetadata?) {
+    private mutating func checkMetadata(_ metadata: StoreMetadata?, _ contents: StoreContents) {
         guard let metadata else {
             return problem("the store does not have metadata, so the framework cannot match it with a model")
         }
@@ -82,7 +82,12 @@ extension AppleCheck {
         if let checksum = metadata.checksum, checksum != modelVersionChecksum(hashes) {
             problem("the checksum in the metadata does not match the version hashes")
         }
-        if let state = metadata.foreignState { problem(state) }
+        if let state = contents.foreignState { problem(state) }
+        if contents.hasDeferredTasks {
+            problem(
+                "the store has an unfinished deferred migration, whose tasks the framework does not know; finish it with corestone "
+                    + "migrate --finish-deferred")
+        }
     }
 
     /// The framework opens a store only with a model whose entities hash as the metadata says.

@@ -13,6 +13,7 @@ extension StoreCheck {
 
     /// The version hashes of the metadata are those of the store's own model, and digest and checksum those of the hashes.
     mutating func checkMetadata() throws {
+        try checkDeferredTasks()
         guard let metadata = contents.document.metadata, let recorded = contents.document.hashes else { return }
         findings.examined(recorded.count, "version hashes")
         if let digest = metadata.digest, digest != modelVersionDigest(recorded) {
@@ -28,6 +29,30 @@ extension StoreCheck {
         let rule = metadata.values[StoreMetadata.Key.hashesVersion]?.integer
         guard rule == nil || rule == StoreMetadata.hashesVersion else { return }
         try compareHashes(metadata)
+    }
+
+    /// What a deferred migration left is where its list says.
+    private mutating func checkDeferredTasks() throws {
+        guard contents.hasDeferredTasks else { return }
+        let leftovers = try DeferredCleanup.leftovers(in: connection)
+        findings.examined(leftovers.count, "leftovers of a deferred migration")
+        if contents.document.metadata?.values[StoreMetadata.Key.deferredMigration]?.flag != true {
+            findings.add(
+                .metadata,
+                "the store has the table \(DeferredCleanup.table), but \(StoreMetadata.Key.deferredMigration) in the metadata does not say "
+                    + "that a migration is unfinished; finish it with corestone migrate --finish-deferred")
+        }
+        for leftover in leftovers {
+            guard let columns = contents.tables[leftover.table] else {
+                findings.add(
+                    .metadata, "the table \(leftover.table), which a deferred migration left to be dropped, is missing")
+                continue
+            }
+            guard let column = leftover.column, columns[column] == nil else { continue }
+            findings.add(
+                .metadata,
+                "the column \(column) of \(leftover.table), which a deferred migration left to be dropped, is missing")
+        }
     }
 
     private mutating func compareHashes(_ metadata: StoreMetadata) throws {

@@ -13,6 +13,7 @@ struct InPlaceMigration {
     let plan: MigrationPlan
     let contents: StoreContents
     let history: HistoryDesign?
+    let options: MigrationOptions
 
     private var model: Model { plan.mapping.destination }
     private var purpose: String { "migrate \(place.given)" }
@@ -39,13 +40,15 @@ struct InPlaceMigration {
             throw functions.takeFailure() ?? error
         }
         if before.isEmpty { return [] }
-        return before.subtracting(try connection.namesOfExternalFiles(in: plan.wanted, folder: externalFolder))
+        let tables = plan.wanted.tables.map(\.name) + plan.leftovers.filter { $0.column == nil }.map(\.table)
+        return before.subtracting(try connection.namesOfExternalFiles(in: tables))
     }
 
     private func change(_ progress: MigrationProgress) throws {
         defer { progress.end() }
         try progress.begin()
-        progress.beginSteps(plan.stepCount)
+        progress.beginSteps(plan.stepCount + (options.verifies ? 2 * InPlaceVerification.stepCount(of: plan) : 0))
+        let verification = options.verifies ? try InPlaceVerification(plan, connection, place, progress) : nil
         let former = SchemaUpkeep(schema: plan.former, connection: connection)
         let wanted = SchemaUpkeep(schema: plan.wanted, connection: connection)
         let foreignIndexes = try former.foreignIndexes()
@@ -57,10 +60,16 @@ struct InPlaceMigration {
         try execute(plan.linkStatements, progress)
         try migrateHistory(progress)
         try writeNumbers()
-        try MigratedDocument(connection: connection, contents: contents, model: model).write()
-        try wanted.makeIndexes(checks)
+        try DeferredCleanup.record(plan.leftovers, in: connection)
+        try MigratedDocument(connection: connection, contents: contents, model: model).write(
+            isDeferred: !plan.leftovers.isEmpty)
+        try wanted.makeIndexes { try checks.requireUnique($0) }
         try wanted.restore(foreignIndexes)
         try wanted.makeTriggers(computing: isComputed)
+        if let verification {
+            try options.willVerify? { try connection.execute($0, purpose, cocoaCode: .migration) }
+            try verification.finish()
+        }
         try progress.finish()
         try connection.requireMigrated(to: model, place)
     }
@@ -76,12 +85,7 @@ struct InPlaceMigration {
         for table in plan.tables {
             for fill in table.defaults {
                 let statement = try connection.prepare(table.statement(fill), purpose)
-                let value = fill.attribute.defaultValue
-                if fill.attribute.allowsExternalStorage, case .bytes(let bytes) = value {
-                    statement.bind(copying: [ExternalFile.inlineMark] + Array(bytes.rawBytes), at: 1)
-                } else {
-                    statement.bind(copying: value, at: 1)
-                }
+                statement.bind(defaultOf: fill.attribute, at: 1)
                 try statement.run(purpose)
                 try progress.step()
             }
@@ -154,6 +158,17 @@ struct InPlaceMigration {
             statement.reset()
         }
         return keys
+    }
+}
+
+extension Statement {
+    /// Binds the default value of an attribute in the form in which a column keeps it.
+    func bind(defaultOf attribute: Attribute, at index: Int32) {
+        if attribute.allowsExternalStorage, case .bytes(let bytes) = attribute.defaultValue {
+            bind(copying: [ExternalFile.inlineMark] + Array(bytes.rawBytes), at: index)
+        } else {
+            bind(copying: attribute.defaultValue, at: index)
+        }
     }
 }
 

@@ -10,17 +10,21 @@ struct JoinMigration {
     /// Order columns that the former table lacks.
     private let added: [String]
     let isRebuilt: Bool
+    /// Order columns that go later, with the names by which they wait for it.
+    let leftovers: [(former: String, name: String)]
 
     /// A table that is new or filled from elsewhere.
     init(filling join: JoinTable) {
         self.join = join
-        (former, columns, added, isRebuilt) = (nil, [], [], false)
+        (former, columns, added, isRebuilt, leftovers) = (nil, [], [], false, [])
     }
 
-    init(_ join: JoinTable, mapping: ModelMapping, former schema: StoreSchema) {
+    init(
+        _ join: JoinTable, mapping: ModelMapping, former schema: StoreSchema, stored: StoreTables, defersCleanup: Bool
+    ) {
         self.join = join
         guard let found = JoinMigration.former(join, mapping, schema), found.join.isReflexive == join.isReflexive else {
-            (former, columns, added, isRebuilt) = (nil, [], [], false)
+            (former, columns, added, isRebuilt, leftovers) = (nil, [], [], false, [])
             return
         }
         let old = found.join
@@ -30,16 +34,18 @@ struct JoinMigration {
             : [(old.namingColumn, join.namingColumn), (old.otherColumn, join.otherColumn)]
         var columns: [(former: String, wanted: String)] = sides.map { ($0.name, $1.name) }
         var added: [String] = []
-        var lost = false
+        var lost: [String] = []
         for (before, after) in sides {
             switch (before.orderName, after.orderName) {
             case (let before?, let after?): columns.append((before, after))
             case (nil, let after?): added.append(after)
-            case (.some, nil): lost = true
+            case (let before?, nil): lost.append(before)
             case (nil, nil): break
             }
         }
-        (self.former, self.columns, self.added, isRebuilt) = (old, columns, added, lost)
+        (self.former, self.columns, self.added) = (old, columns, added)
+        isRebuilt = !lost.isEmpty && !defersCleanup
+        leftovers = isRebuilt ? [] : Leftover.names(for: lost, besides: (stored[old.name] ?? [:]).keys)
     }
 
     /// The former table of a relationship's pairs, and whether its columns are the other way round.
@@ -71,6 +77,7 @@ struct JoinMigration {
         if current != join.name {
             statements.append("ALTER TABLE \(current.asIdentifier) RENAME TO \(join.name.asIdentifier)")
         }
+        statements += leftovers.map { "ALTER TABLE \(join.name) RENAME COLUMN \($0.former) TO \($0.name)" }
         return statements + renames() + added.map { "ALTER TABLE \(join.name) ADD COLUMN \($0) INTEGER" }
     }
 

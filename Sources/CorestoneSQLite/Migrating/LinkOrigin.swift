@@ -40,21 +40,31 @@ struct LinkOrigin {
         "SELECT member AS owner, owner AS member, owner_order AS member_order, member_order AS owner_order FROM (\(query))"
     }
 
-    private static func query(_ relationship: Relationship, _ former: StoreSchema) -> String? {
+    /// The same query for the tables of any model; nil for a relationship that is not stored.
+    ///
+    /// - Parameter database: the name under which the file of the tables is attached; nil for the main one.
+    static func pairs(of relationship: Relationship, in schema: StoreSchema, of database: String? = nil) -> String? {
+        query(relationship, schema, database.map { "\($0)." } ?? "")
+    }
+
+    private static func query(
+        _ relationship: Relationship, _ former: StoreSchema, _ database: String = ""
+    ) -> String? {
         guard relationship.isToMany else {
             let table = former.table(of: relationship.entity)
             guard let column = table.column(of: relationship)?.name else { return nil }
             let order = table.orderColumn(of: relationship)?.name ?? "NULL"
             let numbers = relationship.entity.withDescendants.map { former.number(of: $0) }
             return
-                "SELECT Z_PK AS owner, \(column) AS member, NULL AS member_order, \(order) AS owner_order FROM \(table.name) "
+                "SELECT Z_PK AS owner, \(column) AS member, NULL AS member_order, \(order) AS owner_order "
+                + "FROM \(database)\(table.name) "
                 + "WHERE \(column) IS NOT NULL AND Z_ENT IN (\(numbers.joinedText))"
         }
         switch former.storage(of: relationship) {
         case nil: return nil
         case .foreignKey(let members, let column, let order, _):
             return "SELECT \(column) AS owner, Z_PK AS member, \(order ?? "NULL") AS member_order, NULL AS owner_order "
-                + "FROM \(members.name) WHERE \(column) IS NOT NULL"
+                + "FROM \(database)\(members.name) WHERE \(column) IS NOT NULL"
         case .joinTable(let pairs, let owner, let member, let order, _):
             let other = relationship.inverse.flatMap { former.storage(of: $0) }
             var ownerOrder = "NULL"
@@ -63,7 +73,7 @@ struct LinkOrigin {
             }
             return
                 "SELECT \(owner) AS owner, \(member) AS member, \(order ?? "NULL") AS member_order, \(ownerOrder) AS owner_order "
-                + "FROM \(pairs)"
+                + "FROM \(database)\(pairs)"
         }
     }
 }

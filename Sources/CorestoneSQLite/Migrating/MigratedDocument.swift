@@ -12,11 +12,14 @@ struct MigratedDocument {
     private var purpose: String { "migrate \(connection.path)" }
 
     /// The former metadata, with the former model among those of the past, and the new model.
-    func write() throws {
+    ///
+    /// - Parameter isDeferred: whether the file says that a part of the migration is left for later.
+    func write(isDeferred: Bool = false) throws {
         if var metadata = contents.document.metadata {
             metadata.rememberModel()
             metadata.setModel(model)
             metadata.values[StoreMetadata.Key.frameworkVersion] = .integer(StoreMetadata.frameworkVersion)
+            metadata.values[StoreMetadata.Key.deferredMigration] = isDeferred ? .bool(true) : nil
             try StoreMetadata.store(metadata, in: connection)
         }
         try writeModel()

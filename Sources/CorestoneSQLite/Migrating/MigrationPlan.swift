@@ -11,26 +11,46 @@ struct MigrationPlan {
     let joins: [JoinMigration]
     /// Pairs that are kept in another way.
     let links: [LinkMigration]
+    /// What stays in the file for a later time, in the order in which it is to be removed; empty unless the migration defers that.
+    let leftovers: [Leftover]
 
     /// - Parameters:
     ///   - former: the tables and columns of the store's own model in the file.
     ///   - stored: the columns of every table of the file.
-    init(_ mapping: ModelMapping, former: StoreSchema, stored: StoreTables) {
+    ///   - defersCleanup: whether columns and tables that nothing needs any more stay.
+    init(_ mapping: ModelMapping, former: StoreSchema, stored: StoreTables, defersCleanup: Bool = false) {
         self.mapping = mapping
         self.former = former
         // Numbers and names as a fresh store has them.
         let wanted = StoreSchema(model: mapping.destination)
         self.wanted = wanted
         tables = wanted.tables.map {
-            TableMigration($0, mapping: mapping, former: former, wanted: wanted, stored: stored)
+            TableMigration(
+                $0, mapping: mapping, former: former, wanted: wanted, stored: stored, defersCleanup: defersCleanup)
         }
-        let joins = wanted.joins.map { JoinMigration($0, mapping: mapping, former: former) }
+        let joins = wanted.joins.map {
+            JoinMigration($0, mapping: mapping, former: former, stored: stored, defersCleanup: defersCleanup)
+        }
         let claims = Dictionary(grouping: joins.compactMap { $0.former?.name }) { $0 }
         // A former table of which several are made: the pairs of each are copied.
         self.joins = joins.map { join in
             join.former.map { claims[$0.name]?.count ?? 0 > 1 } == true ? JoinMigration(filling: join.join) : join
         }
         links = MigrationPlan.links(mapping, former, tables, self.joins)
+        var leftovers: [Leftover] = []
+        for table in tables {
+            leftovers += table.leftovers.map { Leftover(table: table.table.name, column: $0.name, former: $0.former) }
+        }
+        for join in self.joins {
+            leftovers += join.leftovers.map { Leftover(table: join.join.name, column: $0.name, former: $0.former) }
+        }
+        if defersCleanup {
+            let removed = MigrationPlan.removedTables(former, tables, self.joins)
+            leftovers += Leftover.names(for: removed, besides: stored.keys).map {
+                Leftover(table: $0.name, column: nil, former: $0.former)
+            }
+        }
+        self.leftovers = leftovers
     }
 
     private static func links(
@@ -69,6 +89,7 @@ extension MigrationPlan {
             if join.isRebuilt || former.name != join.join.name && targets.contains(former.name) { wait(former.name) }
         }
         // What goes must not be in the way of what comes.
+        for leftover in leftovers where leftover.column == nil { names[leftover.former] = leftover.table }
         for name in removedTables where targets.contains(name) { wait(name) }
         return names
     }
@@ -80,7 +101,11 @@ extension MigrationPlan {
     }
 
     /// Tables that nothing in the new model is made from.
-    private var removedTables: [String] {
+    private var removedTables: [String] { MigrationPlan.removedTables(former, tables, joins) }
+
+    private static func removedTables(
+        _ former: StoreSchema, _ tables: [TableMigration], _ joins: [JoinMigration]
+    ) -> [String] {
         let used = Set(tables.compactMap { $0.formerTable?.name } + joins.compactMap { $0.former?.name })
         return (former.tables.map(\.name) + former.joins.map(\.name)).filter { !used.contains($0) }
     }
@@ -110,8 +135,10 @@ extension MigrationPlan {
         let renamed = Set(
             tables.filter { !$0.isRebuilt }.compactMap { $0.formerTable?.name }
                 + joins.filter { !$0.isRebuilt }.compactMap { $0.former?.name })
+        let kept = Set(leftovers.filter { $0.column == nil }.map(\.table))
         let gone =
-            waiting.filter { !renamed.contains($0.key) }.map(\.value) + removedTables.filter { waiting[$0] == nil }
+            waiting.filter { !renamed.contains($0.key) && !kept.contains($0.value) }.map(\.value)
+            + removedTables.filter { waiting[$0] == nil }
         return statements + gone.sorted(by: byteOrder).map { "DROP TABLE \($0.asIdentifier)" }
     }
 

@@ -69,7 +69,7 @@ extension MigrationReport {
         isNeeded = true
         let plan: MigrationPlan
         switch start.way {
-        case .mapping(let mapping): plan = start.plan(mapping)
+        case .mapping(let mapping): plan = start.plan(mapping, migration)
         case .route(let route):
             // The objects are known when the route has run.
             (entities, steps, warnings, problems, statements) = ([], route.steps, [], [], [])

@@ -14,6 +14,7 @@ struct RouteMigration {
     let start: StoreMigration.Start
     let route: any ConversionRoute
     let remains: MigrationRemains
+    let options: MigrationOptions
 
     private var purpose: String { "migrate \(place.given)" }
 
@@ -60,8 +61,14 @@ struct RouteMigration {
         try attach(result)
         let replacement = ContentReplacement(
             connection: connection, start: start, converted: converted, isComplete: content.isComplete)
-        progress.beginSteps(replacement.stepCount)
+        let verification = options.verifies ? RouteVerification(connection, place, start, converted, progress) : nil
+        progress.beginSteps(replacement.stepCount + (verification?.stepCount(content) ?? 0))
+        try verification?.requireContent(content)
         try replacement.run(progress)
+        if let verification {
+            try options.willVerify? { try connection.execute($0, purpose, cocoaCode: .migration) }
+            try verification.requireReplacement()
+        }
         try HistoryMigration.forgetOldValues(in: connection)
         let document = MigratedDocument(connection: connection, contents: start.contents, model: model)
         switch content {

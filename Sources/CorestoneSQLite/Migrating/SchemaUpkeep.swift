@@ -105,10 +105,12 @@ struct SchemaUpkeep {
     }
 
     /// Makes the indexes that are missing.
-    func makeIndexes(_ checks: MigrationChecks) throws {
+    ///
+    /// - Parameter check: called before each of them.
+    func makeIndexes(_ check: (StoreIndex) throws -> Void = { _ in }) throws {
         let present = Set(try fileIndexes().map(\.name))
         for index in indexes where !present.contains(index.name) {
-            try checks.requireUnique(index)
+            try check(index)
             try execute(index.creationStatement)
         }
     }

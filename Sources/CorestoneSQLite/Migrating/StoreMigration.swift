@@ -27,11 +27,13 @@ struct StoreMigration {
     ///
     /// - Throws: `.migration`; the file is as before then.
     func run() throws {
+        try migration.backup?.requireSound(place.given)
         try connection.execute("PRAGMA legacy_alter_table=ON;BEGIN IMMEDIATE", purpose, cocoaCode: .migration)
         let remains = MigrationRemains(connection, place)
         do {
             let contents = try StoreContents(connection, place: place)
             if contents.document.hashes != StoreDocument.versionHashes(of: model) { try migrate(contents, remains) }
+            remains.isAtCommit = true
             try connection.execute("COMMIT", purpose, cocoaCode: .migration)
         } catch {
             sqlite3_exec(connection.db, "ROLLBACK;PRAGMA legacy_alter_table=OFF", nil, nil, nil)
@@ -43,23 +45,50 @@ struct StoreMigration {
     }
 
     private func migrate(_ contents: StoreContents, _ remains: MigrationRemains) throws {
-        let start = try start(contents)
+        var start = try start(contents)
         let report = migration.progress ?? { _, _ in true }
         switch start.way {
         case .mapping(let mapping):
-            let plan = start.plan(mapping)
-            try requireSpace(for: plan)
+            try requireSpace(for: start.plan(mapping, migration))
             for warning in mapping.warnings where !migration.isTrial {
                 DebugLog.write("CoreData: warning: migration of \(place.given): \(warning)")
             }
-            remains.obsolete = try InPlaceMigration(
-                connection: connection, place: place, plan: plan, contents: contents, history: start.history
-            ).run(report)
+        case .route: try requireSpaceForCopy()
+        }
+        try backUp(remains)
+        switch start.way {
+        case .mapping(var mapping):
+            // What an earlier migration left for later is done first, by the model that the store has until now.
+            if contents.hasDeferredTasks {
+                remains.obsolete = try DeferredCleanup(connection, place, start.former).runAll()
+                start = try self.start(StoreContents(connection, place: place))
+                if case .mapping(let same) = start.way { mapping = same }
+            }
+            remains.obsolete.formUnion(
+                try InPlaceMigration(
+                    connection: connection, place: place, plan: start.plan(mapping, migration),
+                    contents: start.contents, history: start.history, options: migration
+                ).run(report))
         case .route(let route):
-            try requireSpaceForCopy()
             try RouteMigration(
-                connection: connection, place: place, model: model, start: start, route: route, remains: remains
+                connection: connection, place: place, model: model, start: start, route: route, remains: remains,
+                options: migration
             ).run(report)
+            if contents.hasDeferredTasks {
+                remains.obsolete.formUnion(try DeferredCleanup(connection, place, start.former).forget())
+            }
+        }
+    }
+
+    /// Copies the store as it is before the transaction.
+    private func backUp(_ remains: MigrationRemains) throws {
+        guard let backup = migration.backup else { return }
+        do {
+            let path = try backup.freePath(for: place)
+            try MigrationCopy(place: StorePlace(path)).make(of: place, limits: connection.limits)
+            remains.backup = (backup, path)
+        } catch let error as CoreError {
+            throw error.within("cannot migrate \(place.given), because the backup failed", file: place.given)
         }
     }
 
@@ -105,7 +134,7 @@ struct StoreMigration {
 
 extension StoreMigration.Start {
     /// The steps of a migration in place.
-    func plan(_ mapping: ModelMapping) -> MigrationPlan {
-        MigrationPlan(mapping, former: former, stored: contents.tables)
+    func plan(_ mapping: ModelMapping, _ options: MigrationOptions) -> MigrationPlan {
+        MigrationPlan(mapping, former: former, stored: contents.tables, defersCleanup: options.defersCleanup)
     }
 }

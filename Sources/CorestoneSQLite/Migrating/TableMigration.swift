@@ -17,15 +17,23 @@ struct TableMigration {
     /// Columns that another program added to the former table, with their declared types.
     let foreignColumns: [(name: String, type: String)]
     let isRebuilt: Bool
+    /// Columns that go later, with the names by which they wait for it; empty unless the migration defers that.
+    let leftovers: [(former: String, name: String)]
 
-    /// - Parameter stored: the columns of every table of the file.
-    init(_ table: TableSchema, mapping: ModelMapping, former: StoreSchema, wanted: StoreSchema, stored: StoreTables) {
+    /// - Parameters:
+    ///   - stored: the columns of every table of the file.
+    ///   - defersCleanup: whether columns that go do not make it necessary to make the table again.
+    init(
+        _ table: TableSchema, mapping: ModelMapping, former: StoreSchema, wanted: StoreSchema, stored: StoreTables,
+        defersCleanup: Bool
+    ) {
         (self.table, self.mapping, self.former, self.wanted) = (table, mapping, former, wanted)
         guard let root = mapping.sourceRoot(ofTree: table.root) else {
             formerTable = nil
             sources = table.columns.map { _ in .new }
             foreignColumns = []
             isRebuilt = false
+            leftovers = []
             return
         }
         let formerTable = former.table(of: root)
@@ -34,11 +42,21 @@ struct TableMigration {
             mapping: mapping, former: former, wanted: wanted, formerTable: formerTable, table: table
         ).all()
         let known = Set(formerTable.columns.map(\.name) + ["Z_PK", "Z_ENT", "Z_OPT"])
-        foreignColumns = (stored[formerTable.name] ?? [:]).filter { !known.contains($0.key) }
+        let present = stored[formerTable.name] ?? [:]
+        foreignColumns = present.filter { !known.contains($0.key) && !Leftover.isName($0.key) }
             .sorted { byteOrder($0.key, $1.key) }.map { ($0.key, $0.value) }
-        isRebuilt = TableMigration.mustRebuild(sources, formerTable, table, mapping)
+        let kept = Set(
+            sources.compactMap { source -> String? in
+                if case .column(let name) = source { return name }
+                return nil
+            })
+        let gone = formerTable.columns.map(\.name).filter { !kept.contains($0) }
+        let isRenamed = !TableMigration.mustRebuild(sources, formerTable, table, mapping)
+        isRebuilt = !isRenamed || !gone.isEmpty && !defersCleanup
+        leftovers = isRebuilt ? [] : Leftover.names(for: gone, besides: present.keys)
     }
 
+    /// Whether the columns that stay cannot be had by changing the table in place.
     private static func mustRebuild(
         _ sources: [ColumnSource], _ formerTable: TableSchema, _ table: TableSchema, _ mapping: ModelMapping
     ) -> Bool {
@@ -54,7 +72,6 @@ struct TableMigration {
             case .links, .new: continue
             }
         }
-        if formerTable.columns.contains(where: { !kept.contains($0.name) }) { return true }
         // Rows of one table that go to several.
         return mapping.destinationRoots(ofTree: formerTable.root).count > 1
     }
@@ -92,6 +109,8 @@ extension TableMigration {
         if current != table.name {
             statements.append("ALTER TABLE \(current.asIdentifier) RENAME TO \(table.name.asIdentifier)")
         }
+        // Their names may be those of other columns now.
+        statements += leftovers.map { "ALTER TABLE \(table.name) RENAME COLUMN \($0.former) TO \($0.name)" }
         return statements + renames() + additions()
     }
 

@@ -41,6 +41,12 @@ struct StoreContents {
         } catch let error as CoreError { throw StoreContents.explained(error, place) }
     }
 
+    /// Whether the file lists what a migration left for later.
+    var hasDeferredTasks: Bool { tables[DeferredCleanup.table] != nil }
+
+    /// What keeps us from writing; nil when there is nothing of the kind.
+    var foreignState: String? { document.metadata?.foreignState(hasDeferredTasks: hasDeferredTasks) }
+
     func number(ofEntity name: String) -> Int64? { entities.first { $0.name == name }?.number }
 
     /// The model that the store carries, which is not frozen; nil when it carries none.

@@ -60,8 +60,10 @@ extension StoreMetadata {
     }
 
     /// What the metadata says of its writer that keeps us from writing; nil when there is nothing of the kind.
-    var foreignState: String? {
-        if values[Key.deferredMigration]?.flag == true {
+    ///
+    /// - Parameter hasDeferredTasks: whether the file lists what a deferred migration left, in our own table.
+    func foreignState(hasDeferredTasks: Bool) -> String? {
+        if values[Key.deferredMigration]?.flag == true, !hasDeferredTasks {
             return "it has an unfinished deferred migration; finish it in the application that owns the store "
                 + "(finishDeferredLightweightMigration)"
         }

@@ -51,7 +51,7 @@ struct StoreExamination {
         if isToBeAdopted || !gaps.isEmpty {
             // Of tables that are not there, nothing can be asked; a file that was adopted is examined again.
             readOnlyReason =
-                try contents.document.metadata?.foreignState ?? choice.doubt ?? gaps.readOnlyReason
+                try contents.foreignState ?? choice.doubt ?? gaps.readOnlyReason
                 ?? (forWriting ? StorePromises(connection: connection).unknownNeed() : nil)
             return
         }
@@ -66,7 +66,7 @@ struct StoreExamination {
             return
         }
         // Whoever only reads is told too: to open it for writing would not help.
-        let foreign = contents.document.metadata?.foreignState
+        let foreign = contents.foreignState
         readOnlyReason = foreign ?? choice.doubt
         guard forWriting else { return }
         let promises = try StoreExamination.promises(schema, connection)

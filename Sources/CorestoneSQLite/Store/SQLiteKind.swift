@@ -80,6 +80,10 @@ package struct SQLiteKind: StoreKind {
         try destruction.requireUnlocked("overwrite \(path)")
     }
 
+    package func removeCopy(at path: String, besides others: [String]) throws {
+        try MigrationCopy(place: StorePlace(path)).remove(besides: others)
+    }
+
     package func unlink(_ place: StorePlace, if isEmpty: () -> Bool) {
         try? StoreDestruction(place: place, busyTimeout: 0).unlinkEmpty()
     }

@@ -34,6 +34,12 @@ package protocol SQLiteUpkeep: AnyObject {
 
     /// Lets SQLite renew what it knows of how values are spread, where much has changed, or find that out. By whoever saves.
     func optimize() throws
+
+    /// How many tasks a deferred migration left.
+    func deferredTaskCount() throws -> Int
+
+    /// Does one of them, if there are any. By the thread that may save.
+    func finishDeferredTask() throws
 }
 
 extension SQLiteStore: SQLiteUpkeep {
@@ -139,7 +145,7 @@ extension SQLiteStore: SQLiteUpkeep {
         connections.requireNewest()
     }
 
-    private func requireWritable(_ purpose: String) throws {
+    func requireWritable(_ purpose: String) throws {
         guard let readOnlyReason else { return }
         throw CoreError(
             .storeReadOnly, code: .persistentStoreOperation,

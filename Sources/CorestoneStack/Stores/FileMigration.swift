@@ -40,19 +40,45 @@ struct FileMigration {
         }
         defer { withExtendedLifetime(workFolder) {} }
         let folder = workFolder.path
+        var copy: String?
         do {
             try requireExactValues(place, source)
+            copy = try backUp(place)
             try convert(from: source, in: folder)
             let store = try kind.replace(
                 place, byContentOf: "\(folder)/result", model: model, metadata: metadata, unless: sight,
                 options: options)
-            guard let store else { return .changed }
+            guard let store else {
+                discard(copy, place)
+                return .changed
+            }
+            if let backup = migration.backup { kind.removeOldCopies(of: place, backup) }
             return .migrated(store)
         } catch let error as CoreError {
+            discard(copy, place)
             // Another process may have migrated the store while it was read.
             guard kind.sight(of: place) == sight else { return .changed }
             throw naming(error, folder)
         }
+    }
+
+    /// Copies the file as it is, and returns the path of the copy.
+    private func backUp(_ place: StorePlace) throws -> String? {
+        guard let backup = migration.backup else { return nil }
+        try backup.requireSound(path)
+        do {
+            let copy = try backup.freePath(for: place)
+            var plain = StoreOptions()
+            plain.limits = options.limits
+            try kind.copy(place.path, to: copy, options: plain)
+            return copy
+        } catch let error as CoreError {
+            throw error.within("cannot migrate \(path), because the backup failed", file: path)
+        }
+    }
+
+    private func discard(_ copy: String?, _ place: StorePlace) {
+        if let copy, let backup = migration.backup { kind.removeCopy(copy, of: place, backup) }
     }
 
     /// The error of the store that is migrated, instead of one of the files that are made for that.
@@ -120,6 +146,9 @@ struct FileMigration {
         var migration = migration
         migration.sourceModels = [source]
         migration.allowsRemovals = true
+        // The file itself is copied, and the rows of the work store are written into a new one.
+        migration.backup = nil
+        migration.defersCleanup = false
         return migration
     }
 

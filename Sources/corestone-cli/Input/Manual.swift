@@ -24,21 +24,25 @@ struct Manual {
         /// What stands for its value in the help; nil for one without a value.
         let value: String?
         let isRepeatable: Bool
+        /// Whether the option may stand alone; its value follows an equals sign then.
+        let isValueOptional: Bool
         /// The letter that stands for it behind one dash.
         let letter: Character?
         let meaning: String
 
         init(
-            _ name: String, _ meaning: String, value: String? = nil, repeatable: Bool = false, letter: Character? = nil
+            _ name: String, _ meaning: String, value: String? = nil, optionalValue: Bool = false,
+            repeatable: Bool = false, letter: Character? = nil
         ) {
             self.name = name
             self.meaning = meaning
             self.value = value
             isRepeatable = repeatable
+            isValueOptional = optionalValue
             self.letter = letter
         }
 
-        var spelling: String { "--\(name)" + (value.map { " \($0)" } ?? "") }
+        var spelling: String { "--\(name)" + (value.map { isValueOptional ? "[=\($0)]" : " \($0)" } ?? "") }
         var spellings: String { (letter.map { "-\($0), " } ?? "") + spelling }
     }
 

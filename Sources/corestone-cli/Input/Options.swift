@@ -78,6 +78,7 @@ extension Manual {
             return (option, "")
         }
         if parts.count == 2 { return (option, String(parts[1])) }
+        if option.isValueOptional { return (option, "") }
         guard let value = rest.popFirst() else { throw failure("\(parts[0]) requires a value: \(wanted)") }
         return (option, value)
     }

@@ -73,11 +73,24 @@ class CorestoneError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Exception's own way of copying and pickling loses keyword-only arguments.
-        return _rebuild, (
-            type(self),
-            self.message,
-            {k: v for k, v in self.__dict__.items() if k not in ("message", "conflicts")},
-        )
+        fields = {k: v for k, v in self.__dict__.items() if k not in ("message", "conflicts")}
+        if not _is_picklable(fields.get("value")):
+            fields["value"] = repr(fields["value"])
+        return _rebuild, (type(self), self.message, fields)
+
+
+def _is_picklable(value: Any) -> bool:
+    """Reports whether an error can take a value, such as a refused function, to another process."""
+    if value is None or isinstance(value, (bool, int, float, str, bytes)):
+        return True
+    # Imported here: few programs pickle errors.
+    import pickle
+
+    try:
+        pickle.dumps(value)
+    except Exception:
+        return False
+    return True
 
 
 def _rebuild(kind: type[CorestoneError], message: str, fields: dict[str, Any]) -> CorestoneError:

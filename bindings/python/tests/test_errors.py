@@ -173,3 +173,9 @@ def test_the_middle_of_a_message_of_more_than_16_kilobytes_is_left_out() -> None
     left = int(re.fullmatch(r"(?s)(.*) … \((\d+) bytes left out\) … (.*)", cut)[2])  # type: ignore[index]
     # What stays is three quarters of the limit from the beginning, and one from the end.
     assert (cut.index(" … "), len(cut) - cut.rindex(" … ") - 3, left) == (12288, 4096, 1)
+
+
+def test_an_error_with_a_value_that_cannot_be_pickled_keeps_its_text() -> None:
+    error = pickle.loads(pickle.dumps(StoreError("the text", key="progress", value=lambda: None)))
+    assert (error.message, error.key) == ("the text", "progress")
+    assert "lambda" in error.value

@@ -14,10 +14,23 @@ struct MigrateCommand: Command {
             .init(
                 "source", "a model, bundle or folder in which the store's own model is searched", value: "MODEL",
                 repeatable: true),
+            .init(
+                "mapping", "a mapping model (.cdm, .xcmappingmodel) that is tried before an inferred mapping",
+                value: "FILE",
+                repeatable: true),
+            .init("stages", "migrate stage by stage, as FILE lists them in JSON", value: "FILE"),
             .init("plan", "print what would change, and change nothing"),
             .init("dry-run", "migrate a copy of the store, report the result and remove the copy"),
             .init("sql", "with --plan: print the SQL statements"),
-            .init("backup", "copy the store to STORE.before-migration first"),
+            .init(
+                "backup", "copy the store first, to STORE.backup-TIME beside it or in FOLDER", value: "FOLDER",
+                optionalValue: true),
+            .init("keep", "with --backup: how many backups stay afterwards; by default 3", value: "N"),
+            .init("verify", "compare the migrated objects with the former ones before the commit"),
+            .init("defer", "leave removed columns and tables in the file, hidden, for --finish-deferred"),
+            .init("finish-deferred", "remove what --defer left in the store"),
+            .init("restore", "put a backup in the place of the store; the newest one by default"),
+            .init("from", "with --restore: the backup", value: "BACKUP"),
             .init("allow-removal", "migrate also if MODEL only lacks what the store has and may be older"),
             .init("allow-casts", "migrate attributes whose type changed if every value can be kept exactly"),
             .init("progress", "show a bar also if the output is not a terminal"),
@@ -27,19 +40,25 @@ struct MigrateCommand: Command {
         details: [
             "The mapping is inferred from names and renaming identifiers, as Core Data's lightweight migration does. An SQLite store is "
                 + "migrated in place, in one transaction: keys, versions and the identifier stay, and the file is unchanged if anything fails. "
-                + "Stores of other types are written as a whole and replaced at the end.",
+                + "Stores of other types are written as a whole and replaced at the end. Mapping models and stages make the objects again.",
             "--plan lists every entity with what is added, removed, renamed and filled, the number of its objects, and the values and "
                 + "pairs that would be lost. A problem is something in the store that the new model does not allow, such as objects "
-                + "without a required value; the migration fails until it is changed.",
-            "json is one object: with --plan needed, losesData, entities, steps, warnings and problems, and with --sql statements; otherwise "
-                + "store, migrated and backup.",
+                + "without a required value; the migration fails until it is changed. With mapping models or stages it lists the steps.",
+            "The file of --stages is an object with the list \"stages\". A stage has \"lightweight\", a list of versions that are reached by "
+                + "inferred mappings, or \"from\", \"to\" and, unless that mapping is inferred, \"mapping\", the path of a mapping model; and "
+                + "perhaps a \"label\". A version is a name in the bundles of --to and --source, or a checksum.",
+            "--restore and --finish-deferred need no model. --restore looks for backups beside the store, or in the folder of --backup.",
+            "json is one object: with --plan needed, losesData, entities, steps, warnings and problems, and with --sql statements; with "
+                + "--restore store and restored; with --finish-deferred store and finishedTasks; otherwise store, migrated and "
+                + "backup, and with --defer deferredTasks.",
             "Exit code 0: migrated, or nothing to do. 1: --plan found problems, or data that would be lost. 2: wrong usage. 3: the store "
                 + "cannot be migrated.",
         ],
         examples: [
             "corestone migrate Notes.sqlite --to Notes.xcdatamodeld --plan",
-            "corestone migrate Notes.sqlite --to Notes.momd --backup",
-            "corestone migrate Notes.sqlite --to Notes.momd --plan --sql",
+            "corestone migrate Notes.sqlite --to Notes.momd --backup --verify",
+            "corestone migrate Notes.sqlite --to Notes.momd --mapping V1toV2.cdm",
+            "corestone migrate Notes.sqlite --restore",
         ])
 
     private let path: String
@@ -50,82 +69,115 @@ struct MigrateCommand: Command {
         self.options = options
         path = options.operand(0) ?? ""
         isJSON = try Format.isJSON(options)
+        if let alone = ["restore", "finish-deferred"].first(where: options.has) {
+            let allowed = alone == "restore" ? ["from", "backup"] : ["progress"]
+            let others = MigrateCommand.manual.options.map(\.name).filter {
+                options.has($0) && !([alone, "timeout", "format"] + allowed).contains($0)
+            }
+            if let other = others.first { throw UsageError("--\(other) does not apply to --\(alone); omit it") }
+            return
+        }
         guard options["to"] != nil else { throw UsageError("--to is missing; pass the new model with --to MODEL") }
-        if options.has("sql"), !options.has("plan") {
-            throw UsageError("--sql only applies to --plan; add --plan")
+        for (name, owner) in [("sql", "plan"), ("keep", "backup"), ("from", "restore")]
+        where options.has(name) && !options.has(owner) {
+            throw UsageError("--\(name) only applies to --\(owner); add --\(owner)")
+        }
+        if options.has("stages"), options.has("mapping") {
+            throw UsageError(
+                "--stages and --mapping exclude each other; name the mapping models in the file of --stages")
         }
     }
 
-    private var migration: MigrationOptions {
+    private var backupFolder: String? { options["backup"].flatMap { $0.isEmpty ? nil : $0 } }
+
+    private func migration(to model: Model) throws -> MigrationOptions {
         var migration = MigrationOptions.inferred
         migration.searchPaths = options.all("source")
         migration.allowsRemovals = options.has("allow-removal")
         migration.allowsTypeChanges = options.has("allow-casts")
+        migration.verifies = options.has("verify")
+        migration.defersCleanup = options.has("defer")
+        if options.has("mapping") {
+            migration.mappingModels = try options.all("mapping").map { try MappingModel(contentsOf: $0) }
+        }
+        if let stages = options["stages"] {
+            let target = options["to"] ?? ""
+            if looksLikeModel(target) { migration.searchPaths.append(target) }
+            migration.stages = try StagedMigration(
+                contentsOf: stages, models: [model], searchPaths: migration.searchPaths)
+        }
         return migration
     }
 
     func run(to output: Output) throws -> ExitCode {
+        if options.has("restore") { return try restore(output) }
+        if options.has("finish-deferred") { return try finishDeferred(output) }
         let model = try NamedModel(options["to"] ?? "", version: options["version"]).model
-        if options.has("plan") { return try plan(model, output) }
-        if options.has("dry-run") { return try dryRun(model, output) }
+        var migration = try migration(to: model)
+        if options.has("plan") { return try plan(model, migration, output) }
+        if options.has("dry-run") { return try dryRun(model, migration, output) }
         // What cannot be migrated, and what need not be, gets no backup.
-        let report = try report(model)
+        let report = try report(model, migration)
         guard report.isNeeded else {
             return try finish(output, isMigrated: false, "\(path) is a store of this model already; nothing to do")
         }
-        var backup: String?
-        if options.has("backup"), report.problems.isEmpty {
-            let copy = "\(path).before-migration"
-            try requireFree(copy, "move it away first")
-            try takingStore(path) {
-                try bareCoordinator().replaceStore(at: copy, byStoreAt: path, options: storeOptions(options))
-            }
-            backup = copy
-            if !isJSON { try output.line("\(copy) is a copy of \(path)") }
+        if options.has("backup") {
+            migration.backup = MigrationBackup(folder: backupFolder, keep: try options.number("keep", or: 3))
         }
-        try migrate(path, model)
+        let tasks = try migrate(path, model, migration)
+        let backup =
+            migration.backup == nil ? nil : try MigrationBackup.backups(ofStoreAt: path, in: backupFolder).first
+        if let backup, !isJSON { try output.line("\(backup) is a copy of the former \(path)") }
+        let rest =
+            tasks == 0
+            ? "" : "; run \(Tool.name) migrate --finish-deferred for the \(plural(tasks, "task")) that it left"
         return try finish(
-            output, isMigrated: true, backup: backup, "\(path) is a store of \(options["to"] ?? "")")
+            output, isMigrated: true, backup: backup, tasks: tasks,
+            "\(path) is a store of \(options["to"] ?? "")\(rest)")
     }
 
-    private func report(_ model: Model) throws -> MigrationReport {
+    private func report(_ model: Model, _ migration: MigrationOptions) throws -> MigrationReport {
         var settings = try storeOptions(options)
         settings.migration = migration
         return try takingStore(path) { try MigrationReport(ofStoreAt: path, to: model, options: settings) }
     }
 
     private func finish(
-        _ output: Output, isMigrated: Bool, backup: String? = nil, _ line: String
+        _ output: Output, isMigrated: Bool, backup: String? = nil, tasks: Int = 0, _ line: String
     ) throws -> ExitCode {
         if isJSON {
+            let rest = options.has("defer") ? [("deferredTasks", JSON.number(tasks))] : []
             try output.json(
-                .object([
-                    ("store", .string(path)), ("migrated", .bool(isMigrated)), ("backup", .optional(backup)),
-                ]))
+                .object(
+                    [("store", .string(path)), ("migrated", .bool(isMigrated)), ("backup", .optional(backup))] + rest))
         } else {
             try output.line(line)
         }
         return .done
     }
 
-    private func migrate(_ path: String, _ model: Model) throws {
+    /// Returns the number of tasks that were left for later.
+    private func migrate(_ path: String, _ model: Model, _ migration: MigrationOptions) throws -> Int {
         var settings = try storeOptions(options)
         settings.mustExist = true
         // The migration calls it on this thread alone.
         nonisolated(unsafe) let bar = ProgressBar(
             "migrating", .things("rows"), isForced: options.has("progress"))
         defer { bar.end() }
-        var migration = self.migration
+        var migration = migration
         Interruption.await()
         migration.progress = { done, total in
             bar.show(done, of: total)
             return !Interruption.hasCome
         }
         settings.migration = migration
-        try takingStore(path) { _ = try Coordinator(model: model).addStore(at: path, options: settings) }
+        let coordinator = try Coordinator(model: model)
+        return try takingStore(path) {
+            try coordinator.deferredMigrationTaskCount(of: coordinator.addStore(at: path, options: settings))
+        }
     }
 
-    private func dryRun(_ model: Model, _ output: Output) throws -> ExitCode {
+    private func dryRun(_ model: Model, _ migration: MigrationOptions, _ output: Output) throws -> ExitCode {
         let folder = "\(path).\(getpid()).tmp"
         guard mkdir(folder, 0o700) == 0 else {
             throw OutputFile(path: folder).failure(OutputFile.reason)
@@ -135,16 +187,54 @@ struct MigrateCommand: Command {
         try takingStore(path) {
             try bareCoordinator().replaceStore(at: copy, byStoreAt: path, options: storeOptions(options))
         }
-        try migrate(copy, model)
+        _ = try migrate(copy, model, migration)
         return try finish(
             output, isMigrated: false,
             "a copy of \(path) was migrated to \(options["to"] ?? "") and removed; \(path) is unchanged")
     }
 
+    // MARK: - Backups and deferred tasks
+
+    private func restore(_ output: Output) throws -> ExitCode {
+        let backup = try bareCoordinator().restoreStore(
+            at: path, from: options["from"], in: backupFolder, options: storeOptions(options))
+        if isJSON {
+            try output.json(.object([("store", .string(path)), ("restored", .string(backup))]))
+        } else {
+            try output.line("\(path) is \(backup) again")
+        }
+        return .done
+    }
+
+    private func finishDeferred(_ output: Output) throws -> ExitCode {
+        var settings = try storeOptions(options)
+        settings.mustExist = true
+        let coordinator = try takingStore(path) { try Coordinator.open(path, options: settings) }
+        let store = try coordinator.openedStore(at: path)
+        let bar = ProgressBar("finishing", .things("tasks"), isForced: options.has("progress"))
+        Interruption.await()
+        var tasks = 0
+        try coordinator.finishDeferredMigration(of: store) { done, total in
+            tasks = total
+            bar.show(done, of: total)
+            return !Interruption.hasCome
+        }
+        bar.end()
+        if isJSON {
+            try output.json(.object([("store", .string(path)), ("finishedTasks", .number(tasks))]))
+        } else {
+            try output.line(
+                tasks == 0
+                    ? "\(path) has no deferred migration; nothing to do"
+                    : "\(path) is fully migrated; \(plural(tasks, "task")) finished")
+        }
+        return .done
+    }
+
     // MARK: - The plan
 
-    private func plan(_ model: Model, _ output: Output) throws -> ExitCode {
-        let report = try report(model)
+    private func plan(_ model: Model, _ migration: MigrationOptions, _ output: Output) throws -> ExitCode {
+        let report = try report(model, migration)
         if isJSON {
             try output.json(JSON(report.report(withStatements: options.has("sql"))))
         } else if !report.isNeeded {

@@ -1,0 +1,144 @@
+import CorestoneValues
+import Glibc
+
+/// The copy of a store that a migration makes before it changes anything: `NAME.backup-20261129T101500Z`, with the time in UTC.
+///
+/// A second copy within one second has `-2` at its end. The name of the copy of a store without an extension ends with `.store`, so that
+/// the two have different folders of backing files.
+public struct MigrationBackup: Sendable {
+    /// Where the copies are; nil for the folder of the store. Relative to the working directory at the time of the migration.
+    public var folder: String?
+    /// How many copies stay when a migration has succeeded, with the one that it made: the newest ones.
+    public var keep: Int
+
+    public init(folder: String? = nil, keep: Int = 3) { (self.folder, self.keep) = (folder, keep) }
+
+    /// The copies of a store that migrations made, the newest one first.
+    ///
+    /// - Parameters:
+    ///   - path: the store, which need not exist; relative to the working directory like `folder`.
+    ///   - folder: where the copies are; nil for the folder of the store.
+    /// - Throws: `.storeIO` if the folder cannot be read.
+    public static func backups(ofStoreAt path: String, in folder: String? = nil) throws -> [String] {
+        try MigrationBackup(folder: folder).copies(of: StorePlace(path))
+    }
+}
+
+extension MigrationBackup {
+    private static let mark = ".backup-"
+    private static let shortEnd = ".store"
+
+    /// Throws for numbers that make no sense.
+    package func requireSound(_ path: String) throws {
+        guard keep < 1 else { return }
+        throw CoreError(
+            .invalidArgument, code: .migration,
+            "the number of backups of \(path) to keep is \(keep), but must be at least 1", key: "keep",
+            value: .int(Int64(keep)), file: path)
+    }
+
+    /// An unused path for a new copy.
+    package func freePath(for place: StorePlace) throws -> String {
+        let (folder, name) = try location(of: place)
+        var now = time(nil)
+        var parts = tm()
+        gmtime_r(&now, &parts)
+        func digits(_ number: Int32, _ count: Int = 2) -> String {
+            let text = String(number)
+            return String(repeating: "0", count: max(count - text.count, 0)) + text
+        }
+        let date = digits(parts.tm_year + 1900, 4) + digits(parts.tm_mon + 1) + digits(parts.tm_mday)
+        let clock = digits(parts.tm_hour) + digits(parts.tm_min) + digits(parts.tm_sec)
+        let end = MigrationBackup.hasExtension(name) ? "" : MigrationBackup.shortEnd
+        var number = 1
+        while true {
+            let suffix = number == 1 ? "" : "-\(number)"
+            let path = "\(folder)\(name)\(MigrationBackup.mark)\(date)T\(clock)Z\(suffix)\(end)"
+            var facts = stat()
+            let isTaken = ["", "-wal", "-journal"].contains { lstat(path + $0, &facts) == 0 }
+            if !isTaken { return path }
+            number += 1
+        }
+    }
+
+    /// The copies of a store, the newest one first.
+    package func copies(of place: StorePlace) throws -> [String] {
+        let (folder, name) = try location(of: place)
+        guard let names = FolderNames(folder.isEmpty ? "." : folder) else {
+            let code = errno
+            throw CoreError(
+                .storeIO, code: .migration,
+                "cannot list the backups of \(place.given) in \(folder.isEmpty ? "." : folder): \(StorePlace.text(of: code)); "
+                    + "check the path and the permissions of the folder", file: place.given)
+        }
+        let found = names.compactMap { file in MigrationBackup.age(of: file, storeNamed: name).map { (file, $0) } }
+        return found.sorted { ($1.1.date, $1.1.number) < ($0.1.date, $0.1.number) }.map { "\(folder)\($0.0)" }
+    }
+
+    /// Whether a name has an extension, as the folder of a store's backing files sees it.
+    private static func hasExtension(_ name: String) -> Bool {
+        name.lastIndex(of: ".").map { $0 != name.startIndex } ?? false
+    }
+
+    /// The folder of the copies, with a slash at its end unless it is the working directory, and the store's name.
+    private func location(of place: StorePlace) throws -> (folder: String, name: String) {
+        // Of a link, the file is meant to which it leads.
+        let path = place.path == place.absolute ? place.given : place.path
+        let slash = path.lastIndex(of: "/")
+        let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+        guard let folder else { return (slash.map { String(path[...$0]) } ?? "", name) }
+        guard !folder.isEmpty, !folder.utf8.contains(0) else {
+            throw CoreError(
+                .invalidArgument, code: .migration,
+                "the folder of the backups of \(place.given) is empty or has a NUL character; pass the path of a folder",
+                file: place.given)
+        }
+        return (folder.hasSuffix("/") ? folder : folder + "/", name)
+    }
+
+    /// What the name of a copy says of its age; nil for another file.
+    private static func age(of file: String, storeNamed name: String) -> (date: String, number: Int)? {
+        let beginning = name + mark
+        guard file.hasPrefix(beginning) else { return nil }
+        var rest = file.dropFirst(beginning.count)
+        if !hasExtension(name) {
+            guard rest.hasSuffix(shortEnd) else { return nil }
+            rest = rest.dropLast(shortEnd.count)
+        }
+        let parts = rest.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+        let date = Array(parts[0].utf8)
+        let isDate =
+            date.count == 16 && date[8] == UInt8(ascii: "T") && date[15] == UInt8(ascii: "Z")
+            && (Array(date[..<8]) + date[9..<15]).allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard isDate else { return nil }
+        guard parts.count == 2 else { return (String(parts[0]), 1) }
+        guard let number = Int(parts[1]), number > 1, String(number) == parts[1] else { return nil }
+        return (String(parts[0]), number)
+    }
+}
+
+extension StoreKind {
+    /// Removes a copy that a migration made for nothing.
+    package func removeCopy(_ path: String, of place: StorePlace, _ backup: MigrationBackup) {
+        do { try removeCopy(at: path, besides: backup.copies(of: place).filter { $0 != path }) } catch {
+            DebugLog.write("CoreData: warning: the backup \(path) was not removed: \(error)")
+        }
+    }
+
+    /// Removes the copies beyond those that stay. Those of another store of the same name stay.
+    ///
+    /// What fails is logged: the migration has succeeded.
+    package func removeOldCopies(of place: StorePlace, _ backup: MigrationBackup) {
+        do {
+            let uuid = try metadata(ofStoreAt: place.path).uuid
+            var copies = try backup.copies(of: place)
+            let own = copies.filter { (try? metadata(ofStoreAt: $0))?.uuid == uuid }
+            for path in own.dropFirst(backup.keep) {
+                copies.removeAll { $0 == path }
+                try removeCopy(at: path, besides: copies)
+            }
+        } catch {
+            DebugLog.write("CoreData: warning: old backups of \(place.given) were not removed: \(error)")
+        }
+    }
+}

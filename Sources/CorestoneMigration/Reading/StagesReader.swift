@@ -1,0 +1,121 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+import Glibc
+
+extension StagedMigration {
+    /// Reads stages from a file of JSON: `{"stages": [{"label": "…", "lightweight": ["V2", …]}, {"from": "V2", "to": "V3", "mapping":
+    /// "V2toV3.cdm"}]}`. A stage with `from` and `to` alone infers its mapping.
+    ///
+    /// - Parameters:
+    ///   - path: the file. The paths of mapping models in it are relative to its folder.
+    ///   - models: versions that the stages may name.
+    ///   - searchPaths: models, bundles and folders of them with more versions.
+    /// - Throws: `.model` for a mistake in the JSON; 134504 for a version that is not found, by its name or checksum; as `init(_:)`.
+    public init(contentsOf path: String, models: [Model] = [], searchPaths: [String] = []) throws {
+        var options = MigrationOptions()
+        options.sourceModels = models
+        options.searchPaths = searchPaths
+        let reader = StagesReader(path: path, versions: try options.knownVersions())
+        do { try self.init(reader.read()) } catch let error as CoreError {
+            throw error.file == nil ? error.within("the stages in \(path) cannot be used", file: path) : error
+        }
+    }
+}
+
+private struct StagesReader {
+    let path: String
+    let versions: [Model]
+
+    private typealias Fields = [String: PropertyValue]
+
+    func read() throws -> [MigrationStage] {
+        let bytes = try ModelFile(path, shownAs: path).bytes()
+        let root: PropertyValue
+        do { root = try decodeTaggedJSON(bytes) } catch let error as CoreError {
+            throw CoreError(
+                .model, code: .migration, "the JSON in \(path) cannot be read: \(error.message)", file: path,
+                offset: error.offset)
+        }
+        let fields = try fields(root, "its root", ["stages"])
+        guard case .array(let stages)? = fields["stages"] else {
+            throw failure("\"stages\" is missing or not a list; set it to the list of stages")
+        }
+        return try stages.enumerated().map { try stage($1, "stage \($0 + 1)") }
+    }
+
+    private func stage(_ value: PropertyValue, _ what: String) throws -> MigrationStage {
+        let fields = try fields(value, what, ["label", "lightweight", "from", "to", "mapping"])
+        let label = try text(fields, "label", what)
+        if let list = fields["lightweight"] {
+            guard case .array(let names) = list else {
+                throw failure("\"lightweight\" of \(what) is not a list of versions")
+            }
+            for key in ["from", "to", "mapping"] where fields[key] != nil {
+                throw failure("\(what) has \"lightweight\" and \"\(key)\"; remove one of the two")
+            }
+            let checksums = try names.map { name in
+                guard case .text(let name) = name else {
+                    throw failure("\"lightweight\" of \(what) is not a list of versions")
+                }
+                return try version(name.string, what).versionChecksum
+            }
+            return .lightweight(checksums, label: label)
+        }
+        guard let from = try text(fields, "from", what), let to = try text(fields, "to", what) else {
+            throw failure("\(what) needs \"lightweight\", or \"from\" and \"to\"; set them to versions")
+        }
+        let (current, next) = (ModelReference(try version(from, what)), ModelReference(try version(to, what)))
+        guard let mapping = try text(fields, "mapping", what) else {
+            return .custom(from: current, to: next, label: label)
+        }
+        return .mapping(from: current, to: next, label: label, try MappingModel(contentsOf: inFolder(mapping)))
+    }
+
+    /// A version by its name in a bundle, by its checksum, or by its identifier.
+    private func version(_ name: String, _ what: String) throws -> Model {
+        let found =
+            versions.first { $0.versionName == name } ?? versions.first { $0.versionChecksum == name }
+            ?? versions.first { $0.versionIdentifiers.contains(name) }
+        if let found { return found }
+        let names = versions.compactMap(\.versionName)
+        let near = nearestName(to: name, among: names).map { "did you mean \"\($0)\"?" }
+        let list =
+            names.isEmpty
+            ? "pass the bundle with its model" : "use \(names.map { "\"\($0)\"" }.joined(separator: ", "))"
+        throw CoreError(
+            .migration, code: .managedObjectModelReferenceNotFound,
+            "\(what) of \(path) names the version \"\(name)\", which is not in the given models; \(near ?? list)",
+            value: .string(name), file: path)
+    }
+
+    private func inFolder(_ file: String) -> String {
+        guard !file.hasPrefix("/"), let slash = path.lastIndex(of: "/") else { return file }
+        return path[...slash] + file
+    }
+
+    private func fields(_ value: PropertyValue, _ what: String, _ known: [String]) throws -> Fields {
+        guard case .dictionary(let fields) = value else {
+            throw failure("\(what) is \(value.excerpt), but must be an object")
+        }
+        for key in sortedByBytes(fields.keys) where !known.contains(key) {
+            let near = nearestName(to: key, among: known).map { "did you mean \"\($0)\"?" }
+            throw failure(
+                "\(what) has the unknown key \"\(key)\"; \(near ?? "use \(known.map { "\"\($0)\"" }.joined(separator: ", "))")",
+                key)
+        }
+        return fields
+    }
+
+    private func text(_ fields: Fields, _ key: String, _ what: String) throws -> String? {
+        switch fields[key] {
+        case nil, .null?: return nil
+        case .text(let text)?: return text.string
+        case let other?: throw failure("\"\(key)\" of \(what) is \(other.excerpt), but must be a string", key)
+        }
+    }
+
+    private func failure(_ message: String, _ key: String? = nil) -> CoreError {
+        CoreError(.model, code: .migration, "the stages in \(path) cannot be read: \(message)", key: key, file: path)
+    }
+}

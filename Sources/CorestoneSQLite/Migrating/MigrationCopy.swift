@@ -1,0 +1,74 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneValues
+import Glibc
+
+/// A complete copy of an SQLite store that a migration makes. Copies in one folder share their folder of backing files, in which a file
+/// of one name is the same file.
+struct MigrationCopy {
+    /// Of the copy.
+    let place: StorePlace
+
+    /// Copies a store into which no other program writes, over a connection of its own: SQLite does not copy what a transaction changes.
+    func make(of origin: StorePlace, limits: StoreLimits) throws {
+        let purpose = "copy \(origin.given)"
+        let reader = try Connection(origin.path, path: origin.given, flags: SQLITE_OPEN_READWRITE, limits: limits)
+        defer { reader.close() }
+        _ = cst_sqlite3_checkpoint_on_close(reader.db, 0)
+        reader.distrust()
+        try reader.execute("BEGIN", purpose, cocoaCode: .migration)
+        defer { sqlite3_exec(reader.db, "COMMIT", nil, nil, nil) }
+        var options = StoreOptions()
+        options.limits = limits
+        let folder = ExternalFile.folder(ofStore: origin.path)
+        let lost = try StoreTransfer(from: reader, folder, origin, to: place, options).run {}
+        StoreTransfer.tell(ofLost: lost, in: folder, to: place)
+    }
+
+    /// Removes the copy, with the backing files that no other one needs.
+    func remove(besides others: [String]) throws {
+        let folder = ExternalFile.folder(ofStore: place.path)
+        let files = try obsoleteFiles(in: folder, others)
+        for companion in ["", "-wal", "-shm", "-journal"] {
+            guard unlink(place.path + companion) == 0 || errno == ENOENT else {
+                let code = errno
+                throw CoreError(
+                    .storeIO, code: .migration,
+                    "cannot remove the backup \(place.given): \(StorePlace.text(of: code)); make its folder writable",
+                    file: place.given)
+            }
+        }
+        for name in files { unlink("\(folder)/\(name)") }
+        // What has other files in it stays.
+        rmdir(folder)
+        rmdir(String(folder[..<(folder.lastIndex(of: "/") ?? folder.endIndex)]))
+    }
+
+    /// The backing files that go with the copy; none if another store may need some of them.
+    private func obsoleteFiles(in folder: String, _ others: [String]) throws -> Set<String> {
+        guard ExternalFile.hasFiles(in: folder), let names = FolderNames(place.folder) else { return [] }
+        let others = try others.map { try StorePlace($0) }
+        let known = Set(others.map(\.path) + [place.path])
+        for name in names {
+            let path = (place.folder == "/" ? "" : place.folder) + "/" + name
+            let isCompanion = ["-wal", "-shm", "-journal"].contains { name.hasSuffix($0) }
+            if !isCompanion, !known.contains(path), ExternalFile.folder(ofStore: path) == folder,
+                ExternalFile.isThere(path)
+            {
+                return []
+            }
+        }
+        var files = try MigrationCopy.names(in: place)
+        for other in others where ExternalFile.folder(ofStore: other.path) == folder {
+            files.subtract(try MigrationCopy.names(in: other))
+        }
+        return files
+    }
+
+    private static func names(in place: StorePlace) throws -> Set<String> {
+        if place.state == .missing { return [] }
+        let connection = try ReadOnlyFile(place).connection
+        defer { connection.close() }
+        return try connection.namesOfExternalFiles(in: StoreContents(connection, place: place).tables.keys)
+    }
+}
