@@ -281,7 +281,7 @@ static void a_policy_that_is_not_registered_is_named(void) {
     CHECK_INT(CST_CODE_ENTITY_MIGRATION_POLICY, cst_error_code(check_error()));
     CHECK_CONTAINS("\"CarPolicy\"", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_MIGRATION, migrate(path, NULL, LABEL, false));
-    CHECK_CONTAINS("names no migration policy", cst_error_message(check_error()));
+    CHECK_CONTAINS("does not have a policy of its own", cst_error_message(check_error()));
     struct notes notes = {.stages = ""};
     cst_migration_policy_callbacks callbacks = {.struct_size = sizeof callbacks, .call = call_label};
     callbacks.userdata = &notes;

@@ -209,9 +209,9 @@ def test_wrappers_are_invalid_after_the_migration(path: Path, models: tuple[Mode
         assert context.is_closed
         with pytest.raises(InvalidHandleError):
             context.fetch("Car")
-    with pytest.raises(InvalidArgumentError, match="runs no migration"):
+    with pytest.raises(InvalidArgumentError, match="does not run a migration"):
         _ = manager.destination_context
-    with pytest.raises(InvalidArgumentError, match="runs no migration"):
+    with pytest.raises(InvalidArgumentError, match="does not run a migration"):
         manager.destination_instances("CarToCar")
     assert manager.current_mapping is None
     assert manager.mapping_model is None

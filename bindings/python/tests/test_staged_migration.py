@@ -146,7 +146,7 @@ def test_mistakes_in_stages_are_named(path: Path, models: list[Model]) -> None:
             validate_stages(stages)
     with pytest.raises(InvalidArgumentError):
         validate_stages([MigrationStage.lightweight([])])
-    with pytest.raises(InvalidArgumentError, match="cannot be equal"), Coordinator(models[1]) as coordinator:
+    with pytest.raises(InvalidArgumentError, match="must differ"), Coordinator(models[1]) as coordinator:
         coordinator.add_store(path, migrate=True, stages=[MigrationStage.custom(models[0], models[0])])
     with pytest.raises(InvalidArgumentError, match="both stages and manager_will_start"):
         users(path, models[1], stages=[lightweight], manager_will_start=print)
