@@ -156,7 +156,7 @@ def test_stages_are_read_from_file(notes: Notes) -> None:
     assert text.splitlines()[0] == "objects are migrated through mapping models:"
     assert [line.split(" to ")[0] for line in text.splitlines()[1:]] == [
         "  infer the mapping",
-        "  execute the mapping model with 1 entity mappings",
+        "  execute the mapping model with 1 entity mapping",
     ]
     assert notes.migrate(*words, "--dry-run")[0] == 0
     assert notes.migrate(*words, "--verify", "--backup")[0] == 0
