@@ -1,6 +1,7 @@
 import CorestoneGraph
 import CorestoneModel
 import CorestonePredicate
+import CorestoneSQLite
 import CorestoneStack
 import CorestoneValues
 import Foundation
@@ -112,16 +113,67 @@ final class StagedMigrationTests: MigrationTestCase {
         XCTAssertEqual(try StoreMetadata(ofStoreAt: path).uuid, identifier)
     }
 
-    /// A ladder of lightweight stages whose ends are not inferable in one step.
-    func testALadderOfLightweightVersions() throws {
-        let models = [
-            try M.model("A x:string?"), try M.model("A x:string? y:string?"), try M.model("A y:string? z:string?"),
+    /// Each step to the next version can be inferred, and V2 to V4; V1 to V3 and V1 to V4 cannot, because `a` has another type.
+    private func ladder() throws -> [Model] {
+        [
+            try M.model("A keep:string? a:string?"), try M.model("A keep:string?"),
+            try M.model("A keep:string? a:int32?"),
+            try M.model("A keep:string? a:int32? b:string?"),
         ]
-        let path = try fill(models[0]) { try $0.insert("A").setValue(.string("one"), forKey: "x") }
+    }
+
+    private func climb(_ models: [Model], to goal: Int, _ stages: [MigrationStage]) throws -> [String] {
+        let path = try fill(models[0]) { try $0.insert("A").setValue(.string("one"), forKey: "keep") }
+        var migration = MigrationOptions.inferred
+        migration.stages = try StagedMigration(stages)
+        migration.sourceModels = models
+        var options = StoreOptions()
+        options.migration = migration
+        let steps = try MigrationReport(ofStoreAt: path, to: models[goal], options: options).steps
+        let context = try open(path, models[goal], stages, models: models)
+        XCTAssertEqual(try values(context, "A", "keep"), ["\"one\""])
+        try context.coordinator.remove(XCTUnwrap(context.coordinator.stores.first))
+        return steps
+    }
+
+    func testALadderOfLightweightVersions() throws {
+        let models = try ladder()
         let checksums = models.map(\.versionChecksum)
-        let context = try open(
-            path, models[2], [.lightweight([checksums[0], checksums[1]]), .lightweight([checksums[2]])], models: models)
-        XCTAssertEqual(try values(context, "A", "y"), ["nil"])
+        let stages = [MigrationStage.lightweight([checksums[0], checksums[1]]), .lightweight([checksums[2]])]
+        XCTAssertEqual(try climb(models, to: 2, stages).count, 2)
+        XCTAssertEqual(
+            try climb(models, to: 3, [.lightweight(checksums)]).count, 2, "the shortest ladder leaves V3 out")
+    }
+
+    func testLightweightVersionsAreNoStepsWhereOneIsEnough() throws {
+        let models = [
+            try M.model("A keep:string?"), try M.model("A keep:string? x:int32?"),
+            try M.model("A keep:string? x:int32? y:int32?"),
+        ]
+        let steps = try climb(models, to: 2, [.lightweight(models.map(\.versionChecksum))])
+        XCTAssertEqual(steps.count, 1)
+    }
+
+    func testALaterStageDoesNotRunForAnEarlierModel() throws {
+        let models = try ladder()
+        let stages = [
+            MigrationStage.lightweight(Array(models[..<3].map(\.versionChecksum))),
+            .custom(
+                from: ModelReference(models[2]), to: ModelReference(models[3]),
+                willMigrate: { _ in XCTFail("the model is of the version before") }),
+        ]
+        XCTAssertEqual(try climb(models, to: 2, stages).count, 2)
+    }
+
+    func testAVersionThatIsNotReachedIsNamed() throws {
+        let models = try ladder()
+        let checksums = models.map(\.versionChecksum)
+        XCTAssertThrowsError(try climb(models, to: 3, [.lightweight([checksums[0], checksums[3]])])) {
+            let error = $0 as? CoreError
+            XCTAssertEqual(error?.code, CocoaCode.migrationMissingMappingModel.rawValue)
+            XCTAssertEqual(error?.value, .string(checksums[3]))
+            XCTAssert(error?.message.contains("name the versions between them in a lightweight stage") == true, "\($0)")
+        }
     }
 
     func testRefusalsHaveTheirCodes() throws {

@@ -58,15 +58,28 @@ struct MappingSearch {
     func infers(from source: Model, to destination: Model) throws -> Bool {
         guard options.infersMapping else { return false }
         do {
-            _ = try ModelMapping.inferred(
-                from: source, to: destination, typeChanges: options.allowsTypeChanges ? .exact : .refused)
+            _ = try inferred(from: source, to: destination)
             return true
         } catch let error as CoreError where error.code == CocoaCode.inferredMappingModel.rawValue { return false }
     }
 
+    /// Why no mapping between two versions can be inferred; nil if one can be.
+    func refusal(from source: Model, to destination: Model) -> CoreError? {
+        do {
+            _ = try inferred(from: source, to: destination)
+            return nil
+        } catch { return error as? CoreError }
+    }
+
+    private func inferred(from source: Model, to destination: Model) throws -> ModelMapping {
+        try ModelMapping.inferred(
+            from: source, to: destination, typeChanges: options.allowsTypeChanges ? .exact : .refused)
+    }
+
     /// The shortest chain from one version to another over the versions that are known; nil if there is none.
     ///
-    /// Of two chains of one length, the one with the version that was listed first is used.
+    /// No inferred step removes an entity or a property that the last version has, as a step to an older version does. Of two chains of one
+    /// length, the one with the version that was listed first is used.
     func chain(from source: Model, to destination: Model) throws -> [MappingLink]? {
         let goal = entityVersionHashes(of: destination)
         var versions = try options.knownVersions()
@@ -81,7 +94,7 @@ struct MappingSearch {
             for next in versions {
                 // The direct step was found impossible before.
                 let isDirect = links.isEmpty && next === destination
-                guard !isDirect, let link = try link(from: model, to: next) else {
+                guard !isDirect, let link = try link(from: model, to: next, toward: destination) else {
                     rest.append(next)
                     continue
                 }
@@ -93,12 +106,27 @@ struct MappingSearch {
         return nil
     }
 
-    private func link(from source: Model, to destination: Model) throws -> MappingLink? {
-        if let mapping = try mapping(from: source, to: destination) {
-            return MappingLink(source: source, destination: destination, mapping: mapping)
+    private func link(from source: Model, to next: Model, toward destination: Model) throws -> MappingLink? {
+        if let mapping = try mapping(from: source, to: next) {
+            return MappingLink(source: source, destination: next, mapping: mapping)
         }
-        guard try infers(from: source, to: destination) else { return nil }
-        return MappingLink(source: source, destination: destination, mapping: nil)
+        guard try infers(from: source, to: next),
+            try next === destination || !inferred(from: source, to: next).removesPart(of: destination)
+        else { return nil }
+        return MappingLink(source: source, destination: next, mapping: nil)
+    }
+}
+
+extension ModelMapping {
+    /// Whether it removes an entity or a property that a later version has.
+    fileprivate func removesPart(of model: Model) -> Bool {
+        entities.contains { pair in
+            guard let entity = pair.source,
+                let later = model.entities.first(where: { $0.canonicalName == entity.canonicalName })
+            else { return false }
+            let properties = Set(later.storedProperties.map(\.canonicalName))
+            return pair.destination == nil || pair.removed.contains { properties.contains($0.canonicalName) }
+        }
     }
 }
 

@@ -4,12 +4,16 @@ import CorestoneValues
 
 /// Migrates a store stage by stage (`NSStagedMigrationManager`). The stage whose version is that of the store is the first to run.
 ///
-/// Beyond Core Data, versions that follow each other in lightweight stages need not be reachable in one inferred step: each version is
-/// a step of its own.
+/// Each stage with one step starts at its current version, to which the mapping is inferred from the version before, and the last mapping
+/// is inferred to the version of the model. As in Core Data, the versions of lightweight stages take no part where one inferred mapping
+/// leads past them. Beyond Core Data, they are the steps of a ladder where no mapping can be inferred in one step.
 public struct StagedMigration: StoreConversion {
     public let stages: [MigrationStage]
+    /// Called with the manager of each stage with a mapping model, before it starts.
+    var managerWillStart: (@Sendable (MigrationManager) throws -> Void)?
 
-    /// - Throws: `.invalidArgument` if there is no stage, if the two references of a stage are equal, or if two stages lead to one version.
+    /// - Throws: `.invalidArgument` if there is no stage, if the two references of a stage are equal, if two stages start at one version or
+    ///   lead to one version, or if a stage leads to the start of a stage before it.
     public init(_ stages: [MigrationStage]) throws {
         self.stages = stages
         if stages.isEmpty {
@@ -17,20 +21,34 @@ public struct StagedMigration: StoreConversion {
                 .invalidArgument, code: .migration,
                 "a staged migration needs at least one stage; pass the stages in order")
         }
-        var targets: [String: Int] = [:]
+        var (starts, targets): ([String: Int], [String: Int]) = ([:], [:])
         for (place, stage) in stages.enumerated() {
+            let name = stage.name(place)
             for target in try stage.requireSound(place).targets {
                 if let other = targets.updateValue(place, forKey: target) {
-                    let version = "the version with the checksum \"\(target)\""
-                    throw CoreError(
-                        .invalidArgument, code: .migration,
+                    throw StagedMigration.conflict(
+                        target,
                         other == place
-                            ? "\(stage.name(place)) names \(version) twice; remove one of the two"
-                            : "\(stages[other].name(other)) and \(stage.name(place)) both lead to \(version); remove one of them",
-                        value: .string(target))
+                            ? { "\(name) names \($0) twice; remove one of the two" }
+                            : { "\(stages[other].name(other)) and \(name) both lead to \($0); remove one of them" })
+                }
+                if let other = starts[target] {
+                    throw StagedMigration.conflict(target) {
+                        "\(name) leads to \($0), at which \(stages[other].name(other)) starts; order the stages by version"
+                    }
                 }
             }
+            guard let start = try stage.start, let other = starts.updateValue(place, forKey: start) else { continue }
+            throw StagedMigration.conflict(start) {
+                "\(stages[other].name(other)) and \(name) both start at \($0); remove one of them"
+            }
         }
+    }
+
+    private static func conflict(_ checksum: String, _ text: (_ version: String) -> String) -> CoreError {
+        CoreError(
+            .invalidArgument, code: .migration, text("the version with the checksum \"\(checksum)\""),
+            value: .string(checksum))
     }
 
     package func route(
@@ -44,66 +62,70 @@ public struct StagedMigration: StoreConversion {
         }
         let versions = try Versions(options, source, destination)
         let start = try firstStage(of: source, versions, path)
-        let goal = destination.versionChecksum
-        var steps: [ChainRoute.Step] = []
-        var current = source.versionChecksum
+        try requireForward(from: source, to: destination, path)
+        let last = try lastStage(for: destination.versionChecksum)
+        var walk = StageWalk(from: source, MappingSearch([], options), path)
         for (place, stage) in stages.enumerated().dropFirst(start) {
-            if current == goal { break }
+            // The stages behind lead beyond the model's version, unless their order is not that of the versions.
+            if place > last, try walk.infer(to: destination) { break }
+            let name = stage.name(place)
             switch stage.kind {
             case .lightweight(let checksums):
                 // The store may be of a version in the middle of the stage.
-                let rest = checksums.firstIndex(of: current).map { checksums[($0 + 1)...] } ?? checksums[...]
-                for checksum in rest where current != goal {
-                    steps.append(.infer(to: try versions.model(checksum, stage.name(place), path)))
-                    current = checksum
-                }
-            case .custom(let from, let to, let will, let did):
-                try requireCurrent(current, from, stage.name(place), path)
-                let next = try to.resolve()
-                if let will {
-                    steps.append(.handle(StageHandling(name: "willMigrate of \(stage.name(place))", handler: will)))
-                }
-                steps.append(.infer(to: next))
-                if let did {
-                    steps.append(.handle(StageHandling(name: "didMigrate of \(stage.name(place))", handler: did)))
-                }
-                current = next.versionChecksum
-            case .transformation(let from, let to, let body):
-                try requireCurrent(current, from, stage.name(place), path)
-                steps.append(
-                    .transform(StageTransformation(name: "of \(stage.name(place))", destination: to, body: body)))
-                current = try to.resolve().versionChecksum
-            case .mapping(let from, let to, let mapping):
-                try requireCurrent(current, from, stage.name(place), path)
-                let next = try to.resolve()
-                steps.append(.map(mapping, to: next))
-                current = next.versionChecksum
+                let rest = checksums.firstIndex(of: walk.checksum).map { checksums[($0 + 1)...] } ?? checksums[...]
+                walk.named += try rest.map { try versions.model($0, name, path) }
+            case .custom(let current, let next, let will, let did):
+                try walk.reach(current.resolve(), "the current version of \(name)")
+                if let will { walk.steps.append(.handle(StageHandling(name: "willMigrate of \(name)", handler: will))) }
+                try walk.reach(next.resolve(), "the next version of \(name)")
+                if let did { walk.steps.append(.handle(StageHandling(name: "didMigrate of \(name)", handler: did))) }
+            case .transformation(let current, let next, let body):
+                try walk.reach(current.resolve(), "the current version of \(name)")
+                walk.add(
+                    .transform(StageTransformation(name: "of \(name)", destination: next, body: body)),
+                    to: try next.resolve())
+            case .mapping(let current, let next, let mapping):
+                try walk.reach(current.resolve(), "the current version of \(name)")
+                let model = try next.resolve()
+                walk.add(.map(mapping, to: model), to: model)
             }
         }
-        if current != goal {
-            guard
-                try MappingSearch([], options).infers(
-                    from: versions.model(current, "the last stage", path), to: destination)
-            else { throw unreached(destination, path) }
-            steps.append(.infer(to: destination))
-        }
-        return ChainRoute(source: source, destination: destination, links: steps, options: options)
+        try walk.reach(destination, "the version of the model")
+        return ChainRoute(
+            source: source, destination: destination, links: walk.steps, options: options,
+            managerWillStart: managerWillStart)
+    }
+
+    /// Refuses a model whose version the stages name before that of the store.
+    private func requireForward(from source: Model, to destination: Model, _ path: String) throws {
+        let order = try stages.flatMap { try $0.versions }
+        guard let store = order.firstIndex(of: source.versionChecksum),
+            let goal = order.lastIndex(of: destination.versionChecksum), goal < store
+        else { return }
+        throw CoreError(
+            .migration, code: .stagedMigrationBackwardMigration,
+            "cannot migrate \(path): the stages name \(destination.versionText), the version of the model, before "
+                + "\(source.versionText), the version of the store; use a newer model, or order the stages by version",
+            value: .string(destination.versionChecksum), file: path)
+    }
+
+    /// The stage that leads to a version, or the one before the stage that starts there; the last one if no stage names it.
+    private func lastStage(for checksum: String) throws -> Int {
+        if let place = try stages.lastIndex(where: { try $0.targets.contains(checksum) }) { return place }
+        return try (stages.firstIndex { try $0.versions.contains(checksum) } ?? stages.count) - 1
     }
 
     /// The first stage that starts at the store's version, or follows the stage that leads to it.
     private func firstStage(of source: Model, _ versions: Versions, _ path: String) throws -> Int {
         let checksum = source.versionChecksum
         for (place, stage) in stages.enumerated() {
-            switch stage.kind {
-            case .custom(let from, _, _, _), .transformation(let from, _, _), .mapping(let from, _, _):
-                if try from.resolve().versionChecksum == checksum { return place }
-            case .lightweight(let checksums):
-                if checksums.dropLast().contains(checksum) { return place }
-                if checksums.last == checksum { return place + 1 }
-            // A store of an older version, from which the first version of the stage is inferred.
-            }
+            if try stage.start == checksum { return place }
+            guard case .lightweight(let checksums) = stage.kind else { continue }
+            if checksums.dropLast().contains(checksum) { return place }
+            if checksums.last == checksum { return place + 1 }
         }
         if let place = try stages.lastIndex(where: { try $0.targets.contains(checksum) }) { return place + 1 }
+        // A store of an older version, from which the first version of the first stage is inferred.
         if case .lightweight(let checksums) = stages[0].kind {
             let first = try versions.model(checksums[0], stages[0].name(0), path)
             if try MappingSearch([], versions.options).infers(from: source, to: first) { return 0 }
@@ -112,24 +134,6 @@ public struct StagedMigration: StoreConversion {
             .migration, code: .migration,
             "cannot migrate \(path) in stages: no stage starts at \(source.versionText), the version of the store; add a stage "
                 + "for it, or migrate the store to a version that a stage names", file: path)
-    }
-
-    private func requireCurrent(
-        _ checksum: String, _ reference: ModelReference, _ stage: String, _ path: String
-    ) throws {
-        let wanted = try reference.resolve()
-        guard wanted.versionChecksum != checksum else { return }
-        throw CoreError(
-            .migration, code: .migration,
-            "cannot migrate \(path): \(stage) starts at \(wanted.versionText), but the stage before it ends at the version with "
-                + "the checksum \"\(checksum)\"; order the stages by version", value: .string(checksum), file: path)
-    }
-
-    private func unreached(_ destination: Model, _ path: String) -> CoreError {
-        CoreError(
-            .migration, code: .stagedMigrationBackwardMigration,
-            "cannot migrate \(path): no stage leads to \(destination.versionText), the version of the model; add a stage for it, "
-                + "or use the model of the last stage", file: path)
     }
 }
 
@@ -166,6 +170,22 @@ extension MigrationStage {
         }
     }
 
+    /// The checksum of the version at which a stage with one step starts; nil for a lightweight stage.
+    fileprivate var start: String? {
+        get throws {
+            switch kind {
+            case .lightweight: nil
+            case .custom(let current, _, _, _), .transformation(let current, _, _), .mapping(let current, _, _):
+                try current.resolve().versionChecksum
+            }
+        }
+    }
+
+    /// The checksums of the versions that it names, in its order.
+    fileprivate var versions: [String] {
+        get throws { try (start.map { [$0] } ?? []) + targets }
+    }
+
     fileprivate func requireSound(_ place: Int) throws -> MigrationStage {
         switch kind {
         case .lightweight(let checksums):
@@ -184,13 +204,5 @@ extension MigrationStage {
                     + "\"\(checksum)\"; name two versions, or give the next one a version hash modifier",
                 value: .string(checksum))
         }
-    }
-}
-
-extension MigrationOptions {
-    /// The stages of the migration; nil without.
-    public var stages: StagedMigration? {
-        get { conversion as? StagedMigration }
-        set { conversion = newValue }
     }
 }

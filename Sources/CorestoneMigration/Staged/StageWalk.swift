@@ -1,0 +1,69 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// The steps of a staged migration from the version of the store on.
+struct StageWalk {
+    private var current: Model
+    /// The versions of the lightweight stages since `current`, in their order.
+    var named: [Model] = []
+    var steps: [ChainRoute.Step] = []
+    private let search: MappingSearch
+    private let path: String
+
+    init(from source: Model, _ search: MappingSearch, _ path: String) {
+        (current, self.search, self.path) = (source, search, path)
+    }
+
+    var checksum: String { current.versionChecksum }
+
+    /// Adds a step with code of its own.
+    mutating func add(_ step: ChainRoute.Step, to next: Model) {
+        steps.append(step)
+        (current, named) = (next, [])
+    }
+
+    /// Adds the inferred mappings to a version.
+    ///
+    /// - Parameter role: of the version, for the error.
+    /// - Throws: 134140 if there are no such mappings.
+    mutating func reach(_ next: Model, _ role: String) throws {
+        if try infer(to: next) { return }
+        let reason = search.refusal(from: current, to: next)
+        throw CoreError(
+            .migration, code: .migrationMissingMappingModel,
+            "cannot migrate \(path): no mapping can be inferred from \(current.versionText) to \(next.versionText), \(role)"
+                + (reason.map { ": \($0.message)" } ?? "")
+                + "; name the versions between them in a lightweight stage, or add a stage with code",
+            entity: reason?.entity, key: reason?.key, value: .string(next.versionChecksum), file: path)
+    }
+
+    /// - Returns: whether the version can be reached by inferred mappings.
+    mutating func infer(to next: Model) throws -> Bool {
+        if next.versionChecksum != current.versionChecksum {
+            guard let way = try way(to: next) else { return false }
+            steps += way.map { .infer(to: $0) }
+        }
+        (current, named) = (next, [])
+        return true
+    }
+
+    /// One step if it can be inferred; else the shortest way over some of the named versions, without a step back in their order.
+    private func way(to next: Model) throws -> [Model]? {
+        if try search.infers(from: current, to: next) { return [next] }
+        var ways: [[Model]] = [[]]
+        for version in named {
+            if let way = try shortest(ways, to: version) { ways.append(way) }
+        }
+        return try shortest(ways, to: next)
+    }
+
+    /// The shortest of some ways with one more step.
+    private func shortest(_ ways: [[Model]], to version: Model) throws -> [Model]? {
+        var best: [Model]?
+        for way in ways where way.count + 1 < best?.count ?? .max {
+            if try search.infers(from: way.last ?? current, to: version) { best = way + [version] }
+        }
+        return best
+    }
+}
