@@ -30,13 +30,19 @@ extension ModelFile {
 
     /// Removes the drafts and folders beside the file that a crash left. Only while no process writes the file.
     package func removeDrafts() {
+        for path in drafts where unlink(path) != 0 { WorkFolder.removeAbandoned(path) }
+    }
+
+    /// Removes the folders beside the file that a crash left. Those of processes that run stay.
+    package func removeAbandonedFolders() { drafts.forEach(WorkFolder.removeAbandoned) }
+
+    private var drafts: [String] {
         let (start, end) = (".\(name).", ModelFile.endOfDraft)
-        for entry in (try? folder.entries()) ?? [] where entry.hasPrefix(start) && entry.hasSuffix(end) {
+        return ((try? folder.entries()) ?? []).compactMap { entry in
+            guard entry.hasPrefix(start), entry.hasSuffix(end) else { return nil }
             // Not those of a file whose name only begins like this one's.
             let middle = entry.dropFirst(start.count).dropLast(end.count)
-            guard UInt64(middle, radix: 36) != nil else { continue }
-            let path = folder.child(entry).path
-            if unlink(path) != 0 { WorkFolder.removeAbandoned(path) }
+            return UInt64(middle, radix: 36) == nil ? nil : folder.child(entry).path
         }
     }
 

@@ -50,6 +50,11 @@ struct BackingFileMove {
             remains.made.removeLast()
             throw failure("create", path, errno)
         }
+        // A file system may report a rename that it did not do. The origin is removed after the commit, so the file has to be there.
+        guard ExternalFile.isThere(path) else {
+            remains.made.removeLast()
+            throw failure("create", path, EIO)
+        }
     }
 
     private func failure(_ action: String, _ path: String, _ code: Int32) -> CoreError {

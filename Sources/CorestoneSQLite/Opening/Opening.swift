@@ -62,7 +62,7 @@ struct StoreOpening {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
                 "\(path) cannot be opened read-only and \(deeds) at the same time; leave out CST_STORE_READ_ONLY (read_only), "
-                    + "or \(names)", file: path)
+                    + "or \(names)", key: "read_only", value: .bool(true), file: path)
         }
         try options.requireUsableFileMode(path)
         try options.limits.check(path)
@@ -188,6 +188,8 @@ struct StoreOpening {
         try configure(connection, place)
         let isWAL = try journalMode(connection, place) == "wal"
         try tidy(connection, place)
+        // A migration that was killed may have left one.
+        ModelFile(place.path, shownAs: place.given).removeAbandonedFolders()
         try derive(schema, in: connection, place)
         let history =
             options.refusesHistory ? nil : try beginHistory(in: connection, model: schema.model) ?? examination.history
