@@ -55,7 +55,8 @@
 #include "corestone/store.h"       /* coordinators and stores */
 #include "corestone/queue.h"       /* the main queue */
 #include "corestone/context.h"     /* contexts: fetching, inserting, saving */
-#include "corestone/migration.h"   /* migration managers, policies, staged migrations */
+#include "corestone/migration.h"   /* migration managers, policies, staged migrations, backups */
+#include "corestone/migration_guard.h" /* checks of versions, kept releases */
 #include "corestone/container.h"   /* a model, its stores and contexts in one handle */
 #include "corestone/document.h"    /* one store as a document */
 #include "corestone/nesting.h"     /* child contexts, merging saved changes */

@@ -190,6 +190,7 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
             | CST_STORE_VACUUM | CST_STORE_IGNORE_VERSIONING | CST_STORE_FORCE_DESTROY | CST_STORE_MIGRATE
             | CST_STORE_INFER_MAPPING | CST_STORE_NO_MIGRATION | CST_STORE_ALLOW_REMOVALS | CST_STORE_ALLOW_TYPE_CHANGES
             | CST_STORE_NO_HISTORY | CST_STORE_COMPLETE_HISTORY | CST_STORE_DROP_OLD_VALUES
+            | CST_STORE_VERIFY_MIGRATION | CST_STORE_DEFER_MIGRATION_CLEANUP
     )
     guard given.flags & ~known == 0 else {
         throw CoreError(
@@ -258,38 +259,6 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
                 .invalidArgument, "options.host_option_names contains \"\(name)\" twice; set it once", key: name)
         }
     }
-    return options
-}
-
-/// nil if nothing is said of migrations.
-private func migrationOptions(_ given: cst_store_options) throws -> MigrationOptions? {
-    func has(_ flag: Int) -> Bool { given.flags & UInt32(flag) != 0 }
-    let (migrates, infers, never) = (
-        has(Int(CST_STORE_MIGRATE)), has(Int(CST_STORE_INFER_MAPPING)), has(Int(CST_STORE_NO_MIGRATION))
-    )
-    if never, migrates || infers {
-        throw CoreError(
-            .invalidArgument,
-            "options.flags has both CST_STORE_NO_MIGRATION and "
-                + "\(migrates ? "CST_STORE_MIGRATE" : "CST_STORE_INFER_MAPPING"); set one of them",
-            key: "flags", value: .int(Int64(given.flags)))
-    }
-    let models = try array(given.source_models, given.source_model_count, "options.source_models").map { try model($0) }
-    let paths = try filePaths(given.model_paths, given.model_path_count, "options.model_paths")
-    let (removals, types) = (has(Int(CST_STORE_ALLOW_REMOVALS)), has(Int(CST_STORE_ALLOW_TYPE_CHANGES)))
-    let code = try MigrationCode(given)
-    let saysNothing = !never && !migrates && !infers && !removals && !types && models.isEmpty && paths.isEmpty
-    if saysNothing, code.isEmpty, given.migration_progress == nil { return nil }
-    // What goes with a migration does not ask for one, but leaves a container's default.
-    var options =
-        migrates || never ? MigrationOptions(isAutomatic: migrates, infersMapping: infers) : .unspecified
-    (options.sourceModels, options.searchPaths) = (models, paths)
-    (options.allowsRemovals, options.allowsTypeChanges) = (removals, types)
-    if let function = given.migration_progress {
-        let userdata = Userdata(given.migration_userdata, nil)
-        options.progress = { done, total in function(userdata.pointer, UInt64(done), UInt64(total)) }
-    }
-    try code.set(&options)
     return options
 }
 

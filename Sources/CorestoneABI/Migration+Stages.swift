@@ -159,6 +159,74 @@ public func cst_migration_stages_add_transformation(
     }
 }
 
+@_cdecl("cst_migration_stages_add_mapping") @implementation
+public func cst_migration_stages_add_mapping(
+    _ pointer: OpaquePointer?, _ current: OpaquePointer?, _ next: OpaquePointer?, _ label: cst_string,
+    _ mapping: OpaquePointer?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let box = try stagesBox(pointer)
+        box.stages.append(
+            .mapping(
+                from: try referenceBox(current).reference, to: try referenceBox(next).reference,
+                label: try label.optionalString("label"), try mappingModel(mapping)))
+    }
+}
+
+@_cdecl("cst_migration_stages_load") @implementation
+public func cst_migration_stages_load(
+    _ path: cst_string, _ count: Int, _ models: UnsafePointer<OpaquePointer?>?, _ pathCount: Int,
+    _ paths: UnsafePointer<cst_string>?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_stages")
+        let file = try path.filePath("path")
+        let versions = try array(models, count, "models").map { try model($0) }
+        let read = try StagedMigration(
+            contentsOf: file, models: versions, searchPaths: try filePaths(paths, pathCount, "paths"))
+        let box = MigrationStagesBox()
+        box.stages = read.stages
+        out.pointee = try HandleTable.make(box, .migrationStages)
+    }
+}
+
+@_cdecl("cst_migration_stages_add_stage") @implementation
+public func cst_migration_stages_add_stage(
+    _ pointer: OpaquePointer?, _ other: OpaquePointer?, _ index: Int, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let box = try stagesBox(pointer)
+        let stages = try stagesBox(other).stages
+        guard stages.indices.contains(index) else {
+            throw CoreError(
+                .invalidArgument,
+                "index is \(UInt(bitPattern: index)), but the list has \(stages.count) "
+                    + "\(stages.count == 1 ? "stage" : "stages"); pass an index below cst_migration_stages_count",
+                key: "index", value: sizeValue(index))
+        }
+        box.stages.append(stages[index])
+    }
+}
+
+@_cdecl("cst_migration_stages_count") @implementation
+public func cst_migration_stages_count(_ pointer: OpaquePointer?) -> Int {
+    (try? stagesBox(pointer))?.stages.count ?? 0
+}
+
+@_cdecl("cst_migration_stages_copy_label") @implementation
+public func cst_migration_stages_copy_label(
+    _ pointer: OpaquePointer?, _ index: Int, _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try required(out, "out_label")
+        let stages = try stagesBox(pointer).stages
+        guard stages.indices.contains(index) else { return .end }
+        guard let label = stages[index].label else { return .notFound }
+        try out.fill(label)
+        return .ok
+    }
+}
+
 @_cdecl("cst_migration_stages_validate") @implementation
 public func cst_migration_stages_validate(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
     boundary(error) { _ = try StagedMigration(try stagesBox(pointer).stages) }
@@ -189,20 +257,17 @@ struct MigrationCode {
         } else {
             willStart = nil
         }
-        guard stages != nil, !mappingModels.isEmpty || willStart != nil else { return }
-        let other = mappingModels.isEmpty ? "manager_will_start" : "mapping_models"
+        guard stages != nil, !mappingModels.isEmpty else { return }
         throw CoreError(
             .invalidArgument,
-            "options has both stages and \(other), but stages use no mapping models; set one of them", key: "stages")
+            "options has both stages and mapping_models; add each mapping model as a stage "
+                + "(cst_migration_stages_add_mapping, MigrationStage.mapping), or leave out the stages", key: "stages")
     }
 
     var isEmpty: Bool { mappingModels.isEmpty && stages == nil && willStart == nil }
 
     func set(_ options: inout MigrationOptions) throws {
-        if let stages {
-            options.stages = stages
-            return
-        }
+        if let stages { options.stages = stages }
         if !mappingModels.isEmpty { options.mappingModels = mappingModels }
         if let willStart { options.managerWillStart = willStart }
     }

@@ -24,7 +24,7 @@ public func cst_model_copy_version_lint(
     }
 }
 
-private func lintProfile(_ text: cst_string) throws -> LintProfile {
+func lintProfile(_ text: cst_string) throws -> LintProfile {
     let name = try text.optionalString("profile") ?? LintProfile.standard.rawValue
     if let profile = LintProfile(rawValue: name) { return profile }
     let known = LintProfile.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or ")

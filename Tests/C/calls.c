@@ -359,6 +359,14 @@ void world_open(struct world *world, const char *folder) {
     setenv("XDG_DATA_HOME", "/tmp", 0);
     snprintf(world->mapping_file, sizeof world->mapping_file, "%.500s/world.xml", folder);
     check_write(world->mapping_file, small_mapping);
+    snprintf(world->stages_file, sizeof world->stages_file, "%.500s/world.json", folder);
+    snprintf(world->released, sizeof world->released, "%.500s/released", folder);
+    cst_buffer version = {NULL, 0, 0};
+    char stages_text[200];
+    OK(cst_model_copy_checksum(c->model, &version, E));
+    snprintf(stages_text, sizeof stages_text, "{\"stages\": [{\"lightweight\": [\"%.100s\"]}]}", version.data);
+    check_write(world->stages_file, stages_text);
+    cst_buffer_dispose(&version);
     world_renew_draft(world);
     cst_object *ada = company_employee(c, c->context, "Ada", 1), *bob = company_employee(c, c->context, "Bob", 2);
     world->project = company_insert(c, c->context, c->project, c->title, "P");
@@ -531,6 +539,7 @@ void world_close(struct world *world) {
     remove(world->model_file);
     remove(world->named_model);
     remove(world->mapping_file);
+    remove(world->stages_file);
     company_close(&world->company);
 }
 
@@ -565,7 +574,8 @@ static cst_string string_for(struct world *world, const struct call *call, const
     if (strcmp(name, "path") == 0 &&
         (is(call, "cst_coordinator_add_store") || strstr(call->name, "destroy_store") ||
          strstr(call->name, "manager_migrate_store") || is(call, "cst_coordinator_migrate_store") ||
-         strstr(call->name, "replace_store") || strstr(call->name, "backup_store"))) {
+         strstr(call->name, "replace_store") || strstr(call->name, "restore_store") ||
+         strstr(call->name, "backup_store"))) {
         snprintf(world->fresh, sizeof world->fresh, "%.500s/fresh%u.sqlite", world->folder, world->names++);
         if (is(call, "cst_coordinator_backup_store")) remove(world->fresh); /* of a world that was there before */
         return text(world->fresh);
@@ -581,6 +591,12 @@ static cst_string string_for(struct world *world, const struct call *call, const
     }
     if (is(call, "cst_model_merge_folder") && strcmp(name, "path") == 0) return text(world->folder);
     if (is(call, "cst_mapping_model_load")) return text(world->mapping_file);
+    if (is(call, "cst_migration_stages_load")) return text(world->stages_file);
+    if (is(call, "cst_model_release_keep") && strcmp(name, "folder") == 0) return text(world->released);
+    if (strcmp(name, "folder") == 0) return strstr(call->name, "release") ? text(world->folder) : (cst_string){NULL, 0};
+    if (strcmp(name, "backup") == 0) return cst_store_path(world->company.store);
+    if (is(call, "cst_migration_guard_check"))
+        return strcmp(name, "path") == 0 ? text(world->model_file) : (cst_string){NULL, 0};
     if (is(call, "cst_mapping_model_new_from_json")) return text("{\"entityMappings\": []}");
     if (is(call, "cst_mapping_model_write")) {
         snprintf(world->fresh, sizeof world->fresh, "%.500s/fresh%u.cdm", world->folder, world->names++);
@@ -984,6 +1000,10 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
         case KIND_HASHES:
             storage->hashes[0] = bytes_of("a hash");
             a->pointer = storage->hashes;
+            break;
+        case KIND_GUARD_OPTIONS:
+            storage->guard_options = (cst_migration_guard_options)CST_MIGRATION_GUARD_OPTIONS_INIT;
+            a->pointer = &storage->guard_options;
             break;
         }
     }

@@ -126,7 +126,8 @@ enum kind {
     KIND_STAGE,
     KIND_TRANSFORMATION,
     KIND_POLICY_CALLBACKS,
-    KIND_HASHES /* array */
+    KIND_HASHES, /* array */
+    KIND_GUARD_OPTIONS
 };
 
 enum mark { MARK_ANY_THREAD, MARK_ON_QUEUE, MARK_ONE_THREAD };
@@ -238,6 +239,7 @@ struct storage {
     cst_history_retention history_retention;
     cst_migration_policy_callbacks policy_callbacks;
     cst_bytes hashes[MAX_ITEMS];
+    cst_migration_guard_options guard_options;
     cst_error *error;
 };
 
@@ -257,7 +259,7 @@ struct world {
     unsigned names; /* for names that were not used yet */
     char fresh[600];
     char model_file[600], named_model[600];
-    char mapping_file[600];
+    char mapping_file[600], stages_file[600], released[600];
     bool keeps_store; /* random calls may have let go of it, and have others */
 };
 

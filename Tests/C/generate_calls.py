@@ -118,6 +118,7 @@ def classify(c_type: str, name: str, handles: set[str]) -> tuple[str, str]:
         "const cst_bytes *": "HASHES",
         "const cst_history_options *": "HISTORY_OPTIONS",
         "const cst_history_retention *": "HISTORY_RETENTION",
+        "const cst_migration_guard_options *": "GUARD_OPTIONS",
         "const cst_controller_delegate *": "DELEGATE",
         "const void *": "USERDATA",
         "const cst_string *": "STRINGS",

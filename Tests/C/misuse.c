@@ -121,6 +121,12 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_migration_manager_set_function", "call"},
         {"cst_migration_manager_set_user_info", "value"},
         {"cst_migration_manager_create_destination_instance", "out_object"},
+        {"cst_store_copy_backups", "out_count"},
+        {"cst_coordinator_restore_store", "options"},
+        {"cst_coordinator_restore_store", "out_backup"},
+        {"cst_coordinator_finish_deferred_migration", "progress"},
+        {"cst_migration_guard_check", "options"},
+        {"cst_migration_guard_check_models", "options"},
         {"cst_migration_stages_add_custom", "will_migrate"},
         {"cst_migration_stages_add_custom", "did_migrate"},
     };
@@ -221,7 +227,7 @@ static void null_where_it_is_allowed(struct world *world, const struct call *cal
         if (!is_pointer(p->kind) || !may_be_null(call, p)) continue;
         if (p->kind != KIND_OUT && p->kind != KIND_OUT_HANDLE && p->kind != KIND_OUT_HANDLES &&
             p->kind != KIND_OPTIONS && p->kind != KIND_DESTROY && p->kind != KIND_INTERRUPT && p->kind != KIND_HANDLE &&
-            p->kind != KIND_VARIABLES && p->kind != KIND_COMPARE) {
+            p->kind != KIND_VARIABLES && p->kind != KIND_COMPARE && p->kind != KIND_GUARD_OPTIONS) {
             continue;
         }
         world_renew_draft(world);

@@ -398,9 +398,11 @@ static void fill(const struct world *world, const struct call *call, union argum
             a->number = below(NEAR);
             break;
         case KIND_STRING:
-            a->string = (strstr(call->name, "store") || strstr(call->name, "document")) && strcmp(p->name, "path") == 0
-                            ? random_path(world)
-                            : random_string(world);
+            a->string =
+                ((strstr(call->name, "store") || strstr(call->name, "document")) && strcmp(p->name, "path") == 0) ||
+                        strcmp(p->name, "folder") == 0
+                    ? random_path(world)
+                    : random_string(world);
             if (strcmp(p->name, "type") == 0 && !one_in(5)) a->string = text("SQLite");
             if ((strcmp(call->name, "cst_model_new_from_text") == 0 || strcmp(call->name, "cst_model_add_text") == 0) &&
                 !one_in(3))
@@ -505,6 +507,7 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_TRANSFORMATION:
         case KIND_POLICY_CALLBACKS:
         case KIND_HASHES:
+        case KIND_GUARD_OPTIONS:
             break; /* from world_fill, see call_once */
         }
         bool is_pointer =

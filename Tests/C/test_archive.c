@@ -125,7 +125,7 @@ static void json_that_stands_for_nothing_is_refused(void) {
         {"", "at byte 0"},
         {"[1,", "at byte 3"},
         {"{\"a\": 1} x", "at byte 9"},
-        {"{\"$moon\": 1}", "\"$moon\" is not a JSON tag; use one of $date"},
+        {"{\"$moon\": 1}", "\"$moon\" is not a JSON tag; use \"$date\""},
         {"{\"$date\": \"now\"}", "the JSON tag \"$date\" takes "},
         {"{\"$date\": true}", "the JSON tag \"$date\" takes "},
         {"{\"$date\": {\"$real\": \"1.5\"}}", "the JSON tag \"$real\" takes "},

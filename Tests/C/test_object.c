@@ -260,7 +260,7 @@ static void text_and_bytes_are_copied_and_nothing_else(void) {
     CHECK_STATUS(CST_NOT_FOUND, cst_object_copy_bytes(ada, c.notes, &out, E));
     CHECK_TEXT("", text_of_size(out.data, out.size));
     CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_copy_bytes(ada, c.number, &out, E));
-    CHECK_TEXT("Employee.number is neither text nor binary data; read it with cst_object_get",
+    CHECK_TEXT("Employee.number is an integer (1), neither text nor binary data; read it with cst_object_get",
                cst_error_message(check_error()));
     CHECK_TEXT("Employee", cst_error_entity(check_error()));
     CHECK_TEXT("number", cst_error_key(check_error()));

@@ -162,6 +162,117 @@ static void a_transformation_fills_the_new_store(void) {
     }
 }
 
+/* A mapping model between two versions; the stages of a file, and what is wrong with other files. */
+static void a_mapping_model_is_a_stage(void) {
+    cst_model *models[] = {model_of(old_text), model_of(new_text)};
+    cst_model_reference *references[] = {reference_to(models[0]), reference_to(models[1])};
+    cst_mapping_model *mapping = mapping_of(models[0], models[1], NULL, "\\\"mapped\\\"");
+    cst_migration_stages *stages = NULL;
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    cst_coordinator *coordinator = NULL;
+    cst_context *context = NULL;
+    cst_buffer label = {NULL, 0, 0};
+    const char *path = check_path("cars.sqlite");
+    fill_store(path);
+    OK(cst_migration_stages_new(&stages, E));
+    CHECK_INT(0, cst_migration_stages_count(stages));
+    OK(cst_migration_stages_add_mapping(stages, references[0], references[1], CST_TEXT("labels"), mapping, E));
+    CHECK_INT(1, cst_migration_stages_count(stages));
+    OK(cst_migration_stages_copy_label(stages, 0, &label, E));
+    CHECK_WORDS("labels", label.data);
+    CHECK_STATUS(CST_END, cst_migration_stages_copy_label(stages, 1, &label, E));
+    CHECK_STATUS(CST_E_INVALID_HANDLE,
+                 cst_migration_stages_add_mapping(stages, references[0], references[1], none, NULL, E));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_migration_stages_add_mapping(stages, references[0], NULL, none, mapping, E));
+    CHECK_STATUS(CST_E_INVALID_UTF8,
+                 cst_migration_stages_add_mapping(stages, references[0], references[1], text("\xff"), mapping, E));
+    CHECK_TEXT("label", cst_error_key(check_error()));
+    CHECK_INT(1, cst_migration_stages_count(stages));
+    OK(cst_migration_stages_validate(stages, E));
+    options.flags = CST_STORE_MIGRATE | CST_STORE_INFER_MAPPING;
+    options.stages = stages;
+    OK(open_with(path, models[1], &options, &coordinator, &context));
+    CHECK_WORDS("a=mapped,b=mapped,", cars(context, "label"));
+    OK(cst_release(context));
+    OK(cst_release(coordinator));
+    OK(cst_release(stages));
+    OK(cst_release(mapping));
+    cst_buffer_dispose(&label);
+    for (int i = 0; i < 2; i++) {
+        OK(cst_release(references[i]));
+        OK(cst_release(models[i]));
+    }
+}
+
+static void stages_are_read_from_a_file(void) {
+    cst_model *models[] = {model_of(old_text), model_of(new_text), model_of(last_text)};
+    cst_migration_stages *stages = NULL, *others = NULL;
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    cst_coordinator *coordinator = NULL;
+    cst_context *context = NULL;
+    cst_buffer label = {NULL, 0, 0}, checksums[3];
+    char content[1024];
+    const char *file = check_path("stages.json");
+    const cst_string missing = text(check_path("missing"));
+    memset(checksums, 0, sizeof checksums);
+    for (int i = 0; i < 3; i++)
+        OK(cst_model_copy_checksum(models[i], &checksums[i], E));
+    snprintf(content, sizeof content,
+             "{\"stages\": [{\"label\": \"labels\", \"from\": \"%s\", \"to\": \"%s\"}, {\"lightweight\": [\"%s\"]}]}",
+             checksums[0].data, checksums[1].data, checksums[2].data);
+    check_write(file, content);
+    OK(cst_migration_stages_load(text(file), 3, models, 1, &missing, &stages, E));
+    CHECK_INT(2, cst_migration_stages_count(stages));
+    OK(cst_migration_stages_copy_label(stages, 0, &label, E));
+    CHECK_WORDS("labels", label.data);
+    CHECK_STATUS(CST_NOT_FOUND, cst_migration_stages_copy_label(stages, 1, &label, E));
+    cst_buffer_dispose(&label);
+
+    /* Stages of one list in another one. */
+    OK(cst_migration_stages_new(&others, E));
+    for (size_t i = 0; i < 2; i++)
+        OK(cst_migration_stages_add_stage(others, stages, i, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_migration_stages_add_stage(others, stages, 2, E));
+    CHECK_TEXT("index", cst_error_key(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_migration_stages_add_stage(others, stages, (size_t)-1, E));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_migration_stages_add_stage(others, NULL, 0, E));
+    OK(cst_release(stages));
+    const char *path = check_path("cars.sqlite");
+    fill_store(path);
+    options.flags = CST_STORE_MIGRATE | CST_STORE_INFER_MAPPING;
+    options.stages = others;
+    options.source_model_count = 3;
+    options.source_models = models;
+    OK(open_with(path, models[2], &options, &coordinator, &context));
+    CHECK_WORDS("a=a,b=b,", cars(context, "plate"));
+    OK(cst_release(context));
+    OK(cst_release(coordinator));
+    OK(cst_release(others));
+
+    /* Mistakes. */
+    CHECK_STATUS(CST_E_STORE_IO, cst_migration_stages_load(missing, 0, NULL, 0, NULL, &stages, E));
+    CHECK_TEXT(missing.data, cst_error_file(check_error()));
+    CHECK_STATUS(CST_E_MIGRATION, cst_migration_stages_load(text(file), 1, models, 0, NULL, &stages, E));
+    CHECK_INT(CST_CODE_MANAGED_OBJECT_MODEL_REFERENCE_NOT_FOUND, cst_error_code(check_error()));
+    CHECK_TEXT(file, cst_error_file(check_error()));
+    check_write(file, "{\"stages\": [{\"lightwieght\": []}]}");
+    CHECK_STATUS(CST_E_MODEL, cst_migration_stages_load(text(file), 3, models, 0, NULL, &stages, E));
+    CHECK_TEXT("lightwieght", cst_error_key(check_error()));
+    CHECK_CONTAINS("did you mean", cst_error_message(check_error()));
+    check_write(file, "{\"stages\": []}");
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_migration_stages_load(text(file), 3, models, 0, NULL, &stages, E));
+    check_write(file, "{");
+    CHECK_STATUS(CST_E_MODEL, cst_migration_stages_load(text(file), 3, models, 0, NULL, &stages, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_migration_stages_load(none, 0, NULL, 0, NULL, &stages, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_migration_stages_load(text(file), 1, NULL, 0, NULL, &stages, E));
+    CHECK_STATUS(CST_E_INVALID_UTF8, cst_migration_stages_load(text("\xff"), 0, NULL, 0, NULL, &stages, E));
+    CHECK(stages == NULL);
+    for (int i = 0; i < 3; i++) {
+        cst_buffer_dispose(&checksums[i]);
+        OK(cst_release(models[i]));
+    }
+}
+
 static void references_are_resolved(void) {
     const char *path = check_path("garage.xcdatamodel");
     cst_model *model = model_of(new_text), *found = NULL, *other = model_of(old_text);
@@ -212,6 +323,8 @@ int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(stages_lead_from_version_to_version);
     RUN(a_transformation_fills_the_new_store);
+    RUN(a_mapping_model_is_a_stage);
+    RUN(stages_are_read_from_a_file);
     RUN(references_are_resolved);
     return check_end();
 }

@@ -151,8 +151,15 @@ final class EveryStructTests: XCTestCase {
         member(\cst_pragma.value, 16)
     }
 
+    private func checkMigrationBackup() {
+        size(cst_migration_backup.self, 32)
+        member(\cst_migration_backup.struct_size, 0)
+        member(\cst_migration_backup.folder, 8)
+        member(\cst_migration_backup.keep, 24)
+    }
+
     private func checkStoreOptions() {
-        size(cst_store_options.self, 240)
+        size(cst_store_options.self, 248)
         member(\cst_store_options.struct_size, 0)
         member(\cst_store_options.flags, 8)
         member(\cst_store_options.busy_timeout_ms, 12)
@@ -185,6 +192,7 @@ final class EveryStructTests: XCTestCase {
         member(\cst_store_options.stages, 216)
         member(\cst_store_options.manager_will_start, 224)
         member(\cst_store_options.manager_will_start_userdata, 232)
+        member(\cst_store_options.backup, 240)
     }
 
     private func checkRemoteChange() {
@@ -253,6 +261,25 @@ final class EveryStructTests: XCTestCase {
         member(\cst_migration_policy_callbacks.call, 88)
         member(\cst_migration_policy_callbacks.userdata, 96)
         member(\cst_migration_policy_callbacks.destroy, 104)
+    }
+
+    private func checkMigrationGuardOptions() {
+        size(cst_migration_guard_options.self, 136)
+        member(\cst_migration_guard_options.struct_size, 0)
+        member(\cst_migration_guard_options.flags, 8)
+        member(\cst_migration_guard_options.profile, 16)
+        member(\cst_migration_guard_options.version_count, 32)
+        member(\cst_migration_guard_options.versions, 40)
+        member(\cst_migration_guard_options.version, 48)
+        member(\cst_migration_guard_options.related_count, 64)
+        member(\cst_migration_guard_options.related, 72)
+        member(\cst_migration_guard_options.model_path_count, 80)
+        member(\cst_migration_guard_options.model_paths, 88)
+        member(\cst_migration_guard_options.store_count, 96)
+        member(\cst_migration_guard_options.stores, 104)
+        member(\cst_migration_guard_options.store_options, 112)
+        member(\cst_migration_guard_options.progress, 120)
+        member(\cst_migration_guard_options.progress_userdata, 128)
     }
 
     private func checkContainerOptions() {
@@ -644,12 +671,14 @@ final class EveryStructTests: XCTestCase {
         checkTransformerCallbacks()
         checkLifecycleHooks()
         checkPragma()
+        checkMigrationBackup()
         checkStoreOptions()
         checkRemoteChange()
         checkStoreChanges()
         checkStatistics()
         checkRequestResult()
         checkMigrationPolicyCallbacks()
+        checkMigrationGuardOptions()
         checkContainerOptions()
         checkStoreDescription()
         checkSort()
@@ -682,7 +711,7 @@ final class EveryStructTests: XCTestCase {
         checkDifference()
         checkIdChange()
         checkControllerDelegate()
-        XCTAssertEqual(structs, 53)
+        XCTAssertEqual(structs, 55)
         print("layout in Swift: \(structs) structs, \(members) members")
     }
 }

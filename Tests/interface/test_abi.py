@@ -45,7 +45,7 @@ BREAKS: list[tuple[str, Edit]] = [
         lambda headers: headers.edit(r"typedef int32_t cst_queue;", "typedef int64_t cst_queue;"),
     ),
     (
-        "the member cst_store_options.extra is new and is at byte 8: further members begin behind the 240 bytes that "
+        "the member cst_store_options.extra is new and is at byte 8: further members begin behind the 248 bytes that "
         "the struct had",
         lambda headers: headers.edit_struct("cst_store_options", r"(size_t struct_size;)", r"\1 uint64_t extra;"),
     ),

@@ -1,4 +1,4 @@
-/* corestone/migration.h: migration managers, policies and staged migrations.
+/* corestone/migration.h: migration managers, policies, staged migrations, backups and deferred migrations.
  *
  * Most migrations are inferred when a store is added (CST_STORE_MIGRATE in store.h). For the others there are mapping
  * models (mapping.h), which a migration manager executes, and stages, which lead a store from version to version with
@@ -286,11 +286,95 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_transformation(
     cst_migration_stages *stages, const cst_model_reference *current, const cst_model_reference *next, cst_string label,
     cst_migration_transformation_fn transform, void *userdata, cst_destroy_fn destroy, cst_error **error);
 
+/* Adds a stage with a mapping model between two versions, which needs no version hashes. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_mapping(cst_migration_stages *stages,
+                                                                      const cst_model_reference *current,
+                                                                      const cst_model_reference *next, cst_string label,
+                                                                      const cst_mapping_model *mapping,
+                                                                      cst_error **error);
+
+/* Creates the list of the stages in a file of JSON; docs/reference/migration.md lists its keys. The file names versions
+ * of a model by their names in a bundle, checksums or identifiers: they are searched among `count` models, which are
+ * frozen, then in files, bundles and folders. Mapping models are read; their paths are relative to the folder of the file.
+ *
+ * CST_E_STORE_IO if there is nothing to read; CST_E_MODEL for a mistake in the file, with its key; CST_E_MIGRATION
+ * (134504) for a version that is not found; otherwise as cst_migration_stages_validate. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_migration_stages_load(cst_string path, size_t count, cst_model *const *models,
+                                                               size_t path_count, const cst_string *paths,
+                                                               cst_migration_stages **out_stages CST_OWNED,
+                                                               cst_error **error);
+
+/* Adds the stage at an index of another list, or of this one, with its functions and label.
+ *
+ * CST_E_INVALID_ARGUMENT if the other list does not have the index. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_stage(cst_migration_stages *stages,
+                                                                    const cst_migration_stages *other, size_t index,
+                                                                    cst_error **error);
+
+/* Returns the number of stages, or 0 for an invalid handle. */
+CST_EXPORT CST_ONE_THREAD size_t cst_migration_stages_count(const cst_migration_stages *stages);
+
+/* Fills a buffer with the label of the stage at an index. Returns CST_NOT_FOUND for a stage without a label, and CST_END
+ * past the last stage. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_copy_label(const cst_migration_stages *stages, size_t index,
+                                                                     cst_buffer *out_label, cst_error **error);
+
 /* Checks the stages as a whole, as opening a store with them does. CST_E_INVALID_ARGUMENT if there is no stage, if a
- * lightweight stage has no version, if the two references of a stage are equal, or if two stages lead to one version;
+ * lightweight stage has no version, if the two references of a stage are equal, if two stages start at one version or lead
+ * to one, or if a stage leads back to the start of an earlier one;
  * CST_E_MIGRATION (134504) if a model is not found. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_validate(const cst_migration_stages *stages,
                                                                    cst_error **error);
+
+/* ======== backups ======================================================================================== */
+
+/* Fills a buffer with the paths of the copies of a store that migrations made (`backup` of cst_store_options), the newest
+ * one first, each terminated by a NUL. The store need not exist. `folder` is where the copies are; null is the folder of
+ * the store. `out_count` receives their number and may be NULL.
+ *
+ * CST_E_STORE_IO if the folder cannot be read. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_backups(cst_string path, cst_string folder, cst_buffer *out_paths,
+                                                            size_t *out_count, cst_error **error);
+
+/* Puts a copy that a migration made in the place of the store at `path`, as cst_coordinator_replace_store does: in one
+ * step, with files of external data. The copy stays. The store need not exist any more; one that the coordinator has open
+ * is removed first. `backup` is the path of the copy; null is the newest one in `folder`, or for a null `folder` in the
+ * folder of the store. `out_backup` receives the path of the copy and may be NULL. Of the options, which may be NULL,
+ * only busy_timeout_ms and file_mode have an effect.
+ *
+ * CST_E_STORE_IO if there is no copy.
+ * CST_E_INVALID_ARGUMENT for a copy of another store. The store is as it was then. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_restore_store(cst_coordinator *coordinator, cst_string path,
+                                                                   cst_string backup, cst_string folder,
+                                                                   const cst_store_options *options,
+                                                                   cst_buffer *out_backup, cst_error **error);
+
+/* ======== deferred migrations ============================================================================ */
+
+/* Stores the number of tasks that a deferred migration left in an open store (CST_STORE_DEFER_MIGRATION_CLEANUP): 0 for
+ * every other store. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_deferred_migration_task_count(const cst_coordinator *coordinator,
+                                                                                   const cst_store *store,
+                                                                                   size_t *out_count,
+                                                                                   cst_error **error);
+
+/* Does the next task that a deferred migration left in a store, as Apple's finishDeferredLightweightMigrationTask: one
+ * table loses its leftover columns, or one leftover table is removed. A task is a transaction. `out_more` receives whether
+ * more tasks are left.
+ *
+ * CST_E_STORE_BUSY while another process writes.
+ * CST_E_STORE_READ_ONLY for a store that is open read-only. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_finish_deferred_migration_task(cst_coordinator *coordinator,
+                                                                                    cst_store *store, bool *out_more,
+                                                                                    cst_error **error);
+
+/* Does all tasks that a deferred migration left in a store. Others may save between two tasks. `progress` counts tasks
+ * and may be NULL; false ends the call with CST_E_CANCELLED (134120), and the tasks that are left stay. Otherwise it
+ * fails as cst_coordinator_finish_deferred_migration_task does. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_finish_deferred_migration(cst_coordinator *coordinator,
+                                                                               cst_store *store,
+                                                                               cst_progress_fn progress, void *userdata,
+                                                                               cst_error **error);
 
 #ifdef __cplusplus
 }

@@ -68,7 +68,13 @@ enum {
      * tables named CST_HISTORY…, which Apple's framework ignores, and take room until the history is deleted. */
     CST_STORE_COMPLETE_HISTORY = 1u << 17,
     /* Deletes the old values of a complete history and keeps no more of them. The history stays. */
-    CST_STORE_DROP_OLD_VALUES = 1u << 18
+    CST_STORE_DROP_OLD_VALUES = 1u << 18,
+    /* Compares the migrated objects with the former ones before the commit of a migration. A difference fails the
+     * migration with 134110. */
+    CST_STORE_VERIFY_MIGRATION = 1u << 19,
+    /* A migration in place leaves columns and tables that the new model lacks in the file, hidden, until
+     * cst_coordinator_finish_deferred_migration (migration.h) removes them. */
+    CST_STORE_DEFER_MIGRATION_CLEANUP = 1u << 20
 };
 
 /* A setting of SQLite, by name: "cache_size", "-65536". */
@@ -78,6 +84,16 @@ typedef struct cst_pragma {
 
 /* Receives the progress of a long operation: `done` of `total` rows, objects or bytes. Returning false cancels it. */
 typedef bool (*cst_progress_fn)(void *userdata, uint64_t done, uint64_t total);
+
+/* The copy of a store that a migration makes before it changes anything: NAME.backup-20261129T101500Z, with the time in
+ * UTC. Start from CST_MIGRATION_BACKUP_INIT. cst_store_copy_backups and cst_coordinator_restore_store (migration.h) list
+ * the copies and put one back. */
+typedef struct cst_migration_backup {
+    size_t struct_size;
+    cst_string folder; /* where the copies are, which must exist; null is the folder of the store */
+    uint64_t keep;     /* how many copies stay after a successful migration, the newest ones; 0 is 3 */
+} cst_migration_backup;
+#define CST_MIGRATION_BACKUP_INIT {sizeof(cst_migration_backup), {NULL, 0}, 0}
 
 /* Options for opening a store. Start from CST_STORE_OPTIONS_INIT; 0 is the default of every member. */
 typedef struct cst_store_options {
@@ -147,6 +163,8 @@ typedef struct cst_store_options {
      * functions and its report, or to retain it for a cancellation. A negative status fails the migration (134110). */
     cst_status (*manager_will_start)(void *userdata, cst_migration_manager *manager, cst_error **error);
     void *manager_will_start_userdata;
+    /* Copies the store before a migration changes it; NULL: no copy. Without a migration there is no copy. */
+    const cst_migration_backup *backup;
 } cst_store_options;
 #define CST_STORE_OPTIONS_INIT                                                                                         \
     {sizeof(cst_store_options),                                                                                        \
@@ -177,6 +195,7 @@ typedef struct cst_store_options {
      NULL,                                                                                                             \
      NULL,                                                                                                             \
      0,                                                                                                                \
+     NULL,                                                                                                             \
      NULL,                                                                                                             \
      NULL,                                                                                                             \
      NULL,                                                                                                             \

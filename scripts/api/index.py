@@ -15,6 +15,7 @@ PAGES = {
     "entity": "model",
     "property": "model",
     "object_id": "object",
+    "migration_guard": "lint",
 }
 
 HEAD = """# Functions

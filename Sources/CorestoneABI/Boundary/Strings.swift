@@ -63,6 +63,11 @@ extension cst_string {
         return path
     }
 
+    /// A path; nil for a null string.
+    func optionalFilePath(_ name: StaticString) throws -> String? {
+        try utf8(name) == nil ? nil : try filePath(name)
+    }
+
     /// nil for a null string.
     func optionalString(_ name: StaticString) throws -> String? {
         try utf8(name).map { String(decoding: $0, as: UTF8.self) }

@@ -139,7 +139,11 @@ int main(void) {
     SIZE(cst_pragma, 32);
     MEMBER(cst_pragma, name, 0, 16);
     MEMBER(cst_pragma, value, 16, 16);
-    SIZE(cst_store_options, 240);
+    SIZE(cst_migration_backup, 32);
+    MEMBER(cst_migration_backup, struct_size, 0, 8);
+    MEMBER(cst_migration_backup, folder, 8, 16);
+    MEMBER(cst_migration_backup, keep, 24, 8);
+    SIZE(cst_store_options, 248);
     MEMBER(cst_store_options, struct_size, 0, 8);
     MEMBER(cst_store_options, flags, 8, 4);
     MEMBER(cst_store_options, busy_timeout_ms, 12, 4);
@@ -172,6 +176,7 @@ int main(void) {
     MEMBER(cst_store_options, stages, 216, 8);
     MEMBER(cst_store_options, manager_will_start, 224, 8);
     MEMBER(cst_store_options, manager_will_start_userdata, 232, 8);
+    MEMBER(cst_store_options, backup, 240, 8);
     SIZE(cst_remote_change, 64);
     MEMBER(cst_remote_change, store, 0, 8);
     MEMBER(cst_remote_change, store_identifier, 8, 16);
@@ -225,6 +230,22 @@ int main(void) {
     MEMBER(cst_migration_policy_callbacks, call, 88, 8);
     MEMBER(cst_migration_policy_callbacks, userdata, 96, 8);
     MEMBER(cst_migration_policy_callbacks, destroy, 104, 8);
+    SIZE(cst_migration_guard_options, 136);
+    MEMBER(cst_migration_guard_options, struct_size, 0, 8);
+    MEMBER(cst_migration_guard_options, flags, 8, 4);
+    MEMBER(cst_migration_guard_options, profile, 16, 16);
+    MEMBER(cst_migration_guard_options, version_count, 32, 8);
+    MEMBER(cst_migration_guard_options, versions, 40, 8);
+    MEMBER(cst_migration_guard_options, version, 48, 16);
+    MEMBER(cst_migration_guard_options, related_count, 64, 8);
+    MEMBER(cst_migration_guard_options, related, 72, 8);
+    MEMBER(cst_migration_guard_options, model_path_count, 80, 8);
+    MEMBER(cst_migration_guard_options, model_paths, 88, 8);
+    MEMBER(cst_migration_guard_options, store_count, 96, 8);
+    MEMBER(cst_migration_guard_options, stores, 104, 8);
+    MEMBER(cst_migration_guard_options, store_options, 112, 8);
+    MEMBER(cst_migration_guard_options, progress, 120, 8);
+    MEMBER(cst_migration_guard_options, progress_userdata, 128, 8);
     SIZE(cst_container_options, 40);
     MEMBER(cst_container_options, struct_size, 0, 8);
     MEMBER(cst_container_options, application, 8, 16);
@@ -502,6 +523,6 @@ int main(void) {
     MEMBER(cst_controller_delegate, section_title, 64, 8);
     MEMBER(cst_controller_delegate, userdata, 72, 8);
     MEMBER(cst_controller_delegate, destroy, 80, 8);
-    printf("layout in C: 53 structs, %d members\n", members);
+    printf("layout in C: 55 structs, %d members\n", members);
     return failures != 0;
 }

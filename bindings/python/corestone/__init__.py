@@ -143,7 +143,8 @@ from .merging import (
     MergePolicyType,
     PropertyDifference,
 )
-from .migration import EntityMigration, MigrationPlan, MigrationProblem, migration_plan
+from .migration import EntityMigration, MigrationPlan, MigrationProblem, backups, migration_plan
+from .migration_guard import MigrationFinding, ModelRelease, check_migration
 from .migration_manager import (
     MigrationManager,
     MigrationPolicy,
@@ -222,6 +223,10 @@ __all__ = [
     "MigrationPlan",
     "MigrationProblem",
     "migration_plan",
+    "backups",
+    "MigrationFinding",
+    "ModelRelease",
+    "check_migration",
     "MigrationManager",
     "MigrationPolicy",
     "register_migration_policy",

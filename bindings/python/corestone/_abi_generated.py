@@ -198,6 +198,8 @@ STORE_ALLOW_TYPE_CHANGES = 32768
 STORE_NO_HISTORY = 65536
 STORE_COMPLETE_HISTORY = 131072
 STORE_DROP_OLD_VALUES = 262144
+STORE_VERIFY_MIGRATION = 524288
+STORE_DEFER_MIGRATION_CLEANUP = 1048576
 UNSAVED_REFUSE = 0
 UNSAVED_SAVE = 1
 UNSAVED_DISCARD = 2
@@ -256,6 +258,7 @@ AGGREGATE_MINIMUM = 4
 AGGREGATE_MAXIMUM = 5
 AGGREGATE_MEDIAN = 6
 AGGREGATE_DEVIATION = 7
+GUARD_ALLOW_TYPE_CHANGES = 1
 DESCRIPTION_ASYNCHRONOUS = 1
 DESCRIPTION_NO_FOLDER = 2
 DOCUMENT_EDITED = 1
@@ -671,6 +674,16 @@ class Pragma(Structure):
     )
 
 
+class MigrationBackup(Structure):
+    """cst_migration_backup"""
+
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        ("folder", InputString),
+        ("keep", ctypes.c_uint64),
+    )
+
+
 PROGRESS_FN = CFUNCTYPE(ctypes.c_bool, c_void_p, ctypes.c_uint64, ctypes.c_uint64)
 
 
@@ -726,6 +739,7 @@ class StoreOptions(Structure):
         ("stages", c_void_p),
         ("manager_will_start", MANAGER_WILL_START),
         ("manager_will_start_userdata", c_void_p),
+        ("backup", POINTER(MigrationBackup)),
     )
 
 
@@ -822,6 +836,28 @@ class MigrationPolicyCallbacks(Structure):
         ("call", CALL),
         ("userdata", c_void_p),
         ("destroy", DESTROY_FN),
+    )
+
+
+class MigrationGuardOptions(Structure):
+    """cst_migration_guard_options"""
+
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        ("flags", ctypes.c_uint32),
+        ("profile", InputString),
+        ("version_count", ctypes.c_size_t),
+        ("versions", POINTER(InputString)),
+        ("version", InputString),
+        ("related_count", ctypes.c_size_t),
+        ("related", POINTER(c_void_p)),
+        ("model_path_count", ctypes.c_size_t),
+        ("model_paths", POINTER(InputString)),
+        ("store_count", ctypes.c_size_t),
+        ("stores", POINTER(InputString)),
+        ("store_options", POINTER(StoreOptions)),
+        ("progress", PROGRESS_FN),
+        ("progress_userdata", c_void_p),
     )
 
 
@@ -1402,12 +1438,14 @@ STRUCTS: dict[str, Any] = {
     "cst_transformer_callbacks": TransformerCallbacks,
     "cst_lifecycle_hooks": LifecycleHooks,
     "cst_pragma": Pragma,
+    "cst_migration_backup": MigrationBackup,
     "cst_store_options": StoreOptions,
     "cst_remote_change": RemoteChange,
     "cst_store_changes": StoreChanges,
     "cst_statistics": Statistics,
     "cst_request_result": RequestResult,
     "cst_migration_policy_callbacks": MigrationPolicyCallbacks,
+    "cst_migration_guard_options": MigrationGuardOptions,
     "cst_container_options": ContainerOptions,
     "cst_store_description": StoreDescription,
     "cst_sort": Sort,
@@ -1482,6 +1520,7 @@ TYPES: dict[str, Any] = {
     "LifecycleHooks*": POINTER(LifecycleHooks),
     "MIGRATION_STAGE_FN": MIGRATION_STAGE_FN,
     "MIGRATION_TRANSFORMATION_FN": MIGRATION_TRANSFORMATION_FN,
+    "MigrationGuardOptions*": POINTER(MigrationGuardOptions),
     "MigrationPolicyCallbacks*": POINTER(MigrationPolicyCallbacks),
     "OBJECT_OBSERVE_FN": OBJECT_OBSERVE_FN,
     "OBSERVE_FETCH_FN": OBSERVE_FETCH_FN,
@@ -1814,7 +1853,23 @@ cst_migration_stages_new int32 pointer* pointer*
 cst_migration_stages_add_lightweight int32 pointer size_t InputString* InputString pointer*
 cst_migration_stages_add_custom int32 pointer pointer pointer InputString MIGRATION_STAGE_FN MIGRATION_STAGE_FN pointer DESTROY_FN pointer*
 cst_migration_stages_add_transformation int32 pointer pointer pointer InputString MIGRATION_TRANSFORMATION_FN pointer DESTROY_FN pointer*
+cst_migration_stages_add_mapping int32 pointer pointer pointer InputString pointer pointer*
+cst_migration_stages_load int32 InputString size_t pointer* size_t InputString* pointer* pointer*
+cst_migration_stages_add_stage int32 pointer pointer size_t pointer*
+cst_migration_stages_count size_t pointer
+cst_migration_stages_copy_label int32 pointer size_t Buffer* pointer*
 cst_migration_stages_validate int32 pointer pointer*
+cst_store_copy_backups int32 InputString InputString Buffer* size_t* pointer*
+cst_coordinator_restore_store int32 pointer InputString InputString InputString StoreOptions* Buffer* pointer*
+cst_coordinator_deferred_migration_task_count int32 pointer pointer size_t* pointer*
+cst_coordinator_finish_deferred_migration_task int32 pointer pointer bool* pointer*
+cst_coordinator_finish_deferred_migration int32 pointer pointer PROGRESS_FN pointer pointer*
+cst_migration_guard_check int32 InputString InputString MigrationGuardOptions* Buffer* pointer*
+cst_migration_guard_check_models int32 InputString pointer size_t InputString* pointer* MigrationGuardOptions* Buffer* pointer*
+cst_model_release_keep int32 pointer InputString InputString pointer*
+cst_model_release_copy_list int32 InputString Buffer* pointer*
+cst_model_release_load int32 InputString InputString pointer* pointer*
+cst_model_release_check int32 InputString InputString Buffer* pointer*
 cst_container_new int32 InputString pointer ContainerOptions* pointer* pointer*
 cst_container_open int32 InputString pointer StoreOptions* pointer* pointer*
 cst_container_copy_data_folder int32 InputString Buffer* pointer*

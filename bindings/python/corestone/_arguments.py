@@ -8,9 +8,11 @@ from __future__ import annotations
 import ctypes
 import math
 import operator
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from ._abi import InputString, path_argument
 from .errors import InvalidArgumentError, NumberRangeError, TypeMismatchError
 
 MOST = 2**63 - 1
@@ -47,11 +49,11 @@ def whole(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
 
 def milliseconds(seconds: Any, name: str) -> int:
     """Returns the milliseconds of a duration in seconds."""
-    if not isinstance(seconds, (int, float)) or math.isnan(seconds):
+    if not isinstance(seconds, (int, float)):
         raise TypeMismatchError(
             f"{name} must be a number of seconds (int or float), not {shown(seconds)}", key=name, value=seconds
         )
-    if seconds < 0:
+    if math.isnan(seconds) or seconds < 0:
         raise InvalidArgumentError(f"{name} must be at least 0 seconds, not {seconds}", key=name, value=seconds)
     if seconds * 1000 > MOST_SMALL:
         most = MOST_SMALL / 1000
@@ -109,3 +111,15 @@ def handles(values: Sequence[Any], kind: type[Any], name: str) -> tuple[int, Any
     found = list(elements(values, name, f"a list of {kind.__name__}"))
     array = [one_of(kind, each, f"{name}[{place}]")._handle for place, each in enumerate(found)]
     return len(array), (ctypes.c_void_p * max(len(array), 1))(*array)
+
+
+def path_list(paths: Any, name: str) -> tuple[int, Any]:
+    """Returns the number of paths, and the array of them; a single path is a list of one."""
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    found = []
+    for place, each in enumerate(elements(paths, name, "a list of paths")):
+        if not isinstance(each, (str, os.PathLike)):
+            raise TypeMismatchError(f"{name}[{place}] must be a path, not {shown(each)}", key=name, value=each)
+        found.append(path_argument(each))
+    return len(found), (InputString * max(len(found), 1))(*found)

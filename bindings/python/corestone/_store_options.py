@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import _abi
-from ._abi import optional_text, text
+from ._abi import optional_text, path_argument, text
 from ._arguments import MOST_SMALL, choice, elements, flag, function, handles, milliseconds, one_of, shown, whole
 from ._callbacks import reported
-from .errors import TypeMismatchError
+from .errors import InvalidArgumentError, TypeMismatchError
 from .values import encode_all
 
 if TYPE_CHECKING:
@@ -60,6 +60,10 @@ class StoreOptions(TypedDict, total=False):
     mapping_models: Iterable[MappingModel]
     stages: Iterable[MigrationStage] | None
     manager_will_start: Callable[[MigrationManager], Any] | None
+    backup: bool | str | os.PathLike[str]
+    backups_kept: int | None
+    verify_migration: bool
+    defer_cleanup: bool
 
 
 def store_options(
@@ -100,6 +104,10 @@ def store_options(
     mapping_models: Iterable[MappingModel] = (),
     stages: Iterable[MigrationStage] | None = None,
     manager_will_start: Callable[[MigrationManager], Any] | None = None,
+    backup: bool | str | os.PathLike[str] = False,
+    backups_kept: int | None = None,
+    verify_migration: bool = False,
+    defer_cleanup: bool = False,
 ) -> _abi.StoreOptions:
     """Returns the structure for the options of a store; `flags` are added to the flags of the options."""
     choice(sync, "sync", ("full", "normal"))
@@ -122,6 +130,8 @@ def store_options(
         | (_abi.STORE_IGNORE_VERSIONING if flag(ignore_versioning, "ignore_versioning") else 0)
         | (_abi.STORE_ALLOW_REMOVALS if flag(allow_removals, "allow_removals") else 0)
         | (_abi.STORE_ALLOW_TYPE_CHANGES if flag(allow_type_changes, "allow_type_changes") else 0)
+        | (_abi.STORE_VERIFY_MIGRATION if flag(verify_migration, "verify_migration") else 0)
+        | (_abi.STORE_DEFER_MIGRATION_CLEANUP if flag(defer_cleanup, "defer_cleanup") else 0)
         | _migration_flags(migrate, infer_mapping)
     )
     given.busy_timeout_ms = max(milliseconds(busy_timeout, "busy_timeout"), 1)
@@ -152,10 +162,11 @@ def store_options(
     given.foreign_option_count = len(names)
     given.foreign_options = (_abi.InputString * max(len(names), 1))(*names)
     _set_host_options(given, options)
-    given.configuration = optional_text(configuration)
+    given.configuration = optional_text(configuration, "configuration")
     _set_sources(given, source_models, model_paths)
     _set_progress(given, migration_progress)
     _set_migration(given, mapping_models, stages, manager_will_start)
+    _set_backup(given, backup, backups_kept)
     _set_retention(given, history_retention)
     return given
 
@@ -243,6 +254,28 @@ def _set_migration(
         options.manager_will_start = options.kept_will_start
 
 
+def _set_backup(options: _abi.StoreOptions, backup: bool | str | os.PathLike[str], kept: int | None) -> None:
+    if not isinstance(backup, (bool, str, os.PathLike)):
+        raise TypeMismatchError(
+            f"backup must be True, False or the path of a folder, not {shown(backup)}", key="backup", value=backup
+        )
+    count = 0 if kept is None else whole(kept, "backups_kept", least=1)
+    if backup is False:
+        if kept is not None:
+            raise InvalidArgumentError(
+                f"backups_kept is {kept}, but there is no backup; set backup to True or a folder",
+                key="backups_kept",
+                value=kept,
+            )
+        return
+    given = _abi.MigrationBackup()
+    given.struct_size = ctypes.sizeof(given)
+    given.folder = optional_text(None) if backup is True else path_argument(backup)
+    given.keep = count
+    options.backup = ctypes.pointer(given)
+    options.kept_backup = given  # kept alive as long as the structure
+
+
 def _set_host_options(options: _abi.StoreOptions, given: Mapping[str, Any] | None) -> None:
     if given is not None and not isinstance(given, Mapping):
         raise TypeMismatchError(f"options must be a dictionary, not {shown(given)}", key="options", value=given)
@@ -251,7 +284,7 @@ def _set_host_options(options: _abi.StoreOptions, given: Mapping[str, Any] | Non
             raise TypeMismatchError(
                 f"the names in options must be of type str, not {shown(name)}", key="options", value=name
             )
-    names = [text(name) for name in given or {}]
+    names = [text(name, "name") for name in given or {}]
     options.host_option_count = len(names)
     options.host_option_names = (_abi.InputString * max(len(names), 1))(*names)
     row = encode_all(list((given or {}).values()), None, list(given or {}))
@@ -270,6 +303,6 @@ def _set_pragmas(options: _abi.StoreOptions, pragmas: Mapping[str, str | int] | 
             raise TypeMismatchError(
                 f'the pragma "{name}" must be a str or an int, not {shown(value)}', key=str(name), value=value
             )
-        found.append(_abi.Pragma(text(name), text(str(value))))
+        found.append(_abi.Pragma(text(name, "name"), text(str(value))))
     options.pragma_count = len(found)
     options.pragmas = (_abi.Pragma * max(len(found), 1))(*found)

@@ -33,6 +33,7 @@ from ._history import (
     register_consumer,
 )
 from ._migration_contexts import note_model
+from ._migration_upkeep import MigrationUpkeep
 from ._notifications import Notifications
 from ._open_hosts import host_store, host_stores_opened
 from ._progress import migrating, told
@@ -171,9 +172,14 @@ def metadata(path: str | os.PathLike[str], type: str | None = None) -> dict[str,
     buffer = _abi.Buffer()
     if type is None:
         call(lib.cst_store_copy_metadata, path_argument(path), byref(buffer))
-    elif call(lib.cst_store_type_copy_metadata, text(type), path_argument(path), byref(buffer)) == _abi.NOT_FOUND:
+    elif (
+        call(lib.cst_store_type_copy_metadata, text(type, "type"), path_argument(path), byref(buffer)) == _abi.NOT_FOUND
+    ):
         raise InvalidArgumentError(
-            f'the store {os.fspath(path)} of type "{type}" does not exist; check the path', file=str(path)
+            f'the store {os.fsdecode(path)} of type "{type}" does not exist; check the path',
+            key="path",
+            value=os.fsdecode(path),
+            file=os.fsdecode(path),
         )
     found: dict[str, Any] = plistlib.loads(_abi.take_bytes(buffer))
     return found
@@ -249,9 +255,14 @@ def set_metadata(path: str | os.PathLike[str], values: Mapping[str, Any], type: 
     Needs no model. `type` is that of a custom store.
     """
     if type is None:
-        call(lib.cst_store_set_metadata, path_argument(path), _property_list(values, str(path)))
+        call(lib.cst_store_set_metadata, path_argument(path), _property_list(values, os.fsdecode(path)))
     else:
-        call(lib.cst_store_type_set_metadata, text(type), path_argument(path), _property_list(values, str(path)))
+        call(
+            lib.cst_store_type_set_metadata,
+            text(type, "type"),
+            path_argument(path),
+            _property_list(values, os.fsdecode(path)),
+        )
 
 
 CHECKPOINTS = ("passive", "full", "restart", "truncate")
@@ -269,7 +280,7 @@ class Checkpoint(NamedTuple):
         return self.pages == self.checkpointed
 
 
-class Coordinator(Contexts):
+class Coordinator(MigrationUpkeep, Contexts):
     """Manages the stores of a model, and creates contexts on top of them. Any thread may use it.
 
         with Coordinator(model) as coordinator:
@@ -373,11 +384,22 @@ class Coordinator(Contexts):
         manager_will_start  a function that receives the MigrationManager of each mapping model before execution: to
                       set its user_info, functions and report, or to keep it for a cancellation. An exception fails the
                       migration
+        backup        True: a migration copies the store beside it before anything changes, as
+                      NAME.backup-20261129T101500Z (see corestone.backups and restore_store); a path: into that folder
+        backups_kept  how many copies stay after a successful migration, the newest ones; None: 3
+        verify_migration  compares the migrated objects with the former ones before the commit; MigrationError for a
+                      difference
+        defer_cleanup  leaves columns and tables that the new model lacks in the file, hidden, for
+                      finish_deferred_migration
         """
         given = store_options(**options)
         with migrating(given):
             return self._opened(
-                lib.cst_coordinator_add_store, self._handle, optional_text(type), path_argument(path), byref(given)
+                lib.cst_coordinator_add_store,
+                self._handle,
+                optional_text(type, "type"),
+                path_argument(path),
+                byref(given),
             )
 
     def _opened(self, function: Any, *arguments: Any) -> Store:
@@ -430,7 +452,7 @@ class Coordinator(Contexts):
             )
         # Without a type, the library chooses SQLite.
         wanted = type if type is not None else "SQLite" if old.type == "InMemory" else old.type
-        arguments = (self._handle, old._handle, text(wanted), path_argument(path), byref(given))
+        arguments = (self._handle, old._handle, text(wanted, "type"), path_argument(path), byref(given))
         with told(progress) as callback:
             return self._opened(lib.cst_coordinator_migrate_store, *arguments, callback, None)
 
@@ -462,7 +484,7 @@ class Coordinator(Contexts):
         """
         flags = _abi.STORE_FORCE_DESTROY if flag(force, "force") else 0
         options = store_options(flags, busy_timeout=busy_timeout)
-        arguments = (self._handle, optional_text(type), path_argument(path), byref(options))
+        arguments = (self._handle, optional_text(type, "type"), path_argument(path), byref(options))
         return bool(call(lib.cst_coordinator_destroy_store, *arguments) == _abi.OK)
 
     def replace_store(
@@ -482,7 +504,7 @@ class Coordinator(Contexts):
         """
         options = store_options(busy_timeout=busy_timeout, file_mode=file_mode)
         paths = path_argument(path), path_argument(source)
-        call(lib.cst_coordinator_replace_store, self._handle, optional_text(type), *paths, byref(options))
+        call(lib.cst_coordinator_replace_store, self._handle, optional_text(type, "type"), *paths, byref(options))
 
     def set_store_path(self, store: Store, path: str | os.PathLike[str]) -> None:
         """Moves an open store to another path; Core Data calls it setURL:forPersistentStore:.
@@ -786,13 +808,13 @@ class Coordinator(Contexts):
         if not isinstance(to, HistoryToken):
             raise TypeMismatchError(f"to must be a HistoryToken, not {shown(to)}", key="to", value=to)
         store = one_of(Store, store, "store")
-        call(lib.cst_coordinator_move_history_consumer, self._handle, store._handle, text(name), to._handle)
+        call(lib.cst_coordinator_move_history_consumer, self._handle, store._handle, text(name, "name"), to._handle)
 
     def unregister_history_consumer(self, name: str, store: Store) -> bool:
         """Removes a consumer; False if it was not registered."""
         self._require_open()
         store = one_of(Store, store, "store")
-        found = call(lib.cst_coordinator_unregister_history_consumer, self._handle, store._handle, text(name))
+        found = call(lib.cst_coordinator_unregister_history_consumer, self._handle, store._handle, text(name, "name"))
         return bool(found == _abi.OK)
 
     def history_consumers(self, store: Store) -> list[HistoryConsumer]:
@@ -845,7 +867,7 @@ class Coordinator(Contexts):
 
     def object_id(self, uri: str) -> ObjectID | None:
         """Returns the object ID for a URI, or None if no store of the coordinator knows it."""
-        hold = held(lib.cst_coordinator_object_id, self._handle, text(uri))
+        hold = held(lib.cst_coordinator_object_id, self._handle, text(uri, "uri"))
         return ObjectID._owned(hold) if hold else None
 
     @property

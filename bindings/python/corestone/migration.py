@@ -1,7 +1,8 @@
-"""Migration plans: the changes that opening a store with another version of its model would make."""
+"""Migration plans and backups: what opening a store with another version of its model would change, and its copies."""
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 from ctypes import byref
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import _abi
 from ._abi import lib, path_argument
 from ._call import call
+from ._migration_upkeep import optional_path
 from ._store_options import StoreOptions, store_options
 from .coordinator import given_model
 from .errors import InvalidArgumentError
@@ -82,7 +84,7 @@ def migration_plan(path: str | os.PathLike[str], model: ModelLike, **options: Un
         raise InvalidArgumentError(
             f"cannot plan the migration of {os.fspath(path)}: model is None; pass the model to migrate to",
             key="model",
-            file=str(path),
+            file=os.fsdecode(path),
         )
     buffer = _abi.Buffer()
     given = store_options(**options)
@@ -95,6 +97,17 @@ def migration_plan(path: str | os.PathLike[str], model: ModelLike, **options: Un
          for each in found["problems"]],
         found["steps"],
     )  # fmt: skip
+
+
+def backups(path: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None) -> list[str]:
+    """Returns the copies of a store that migrations made (`backup` of Coordinator.add_store), the newest one first.
+
+    The store need not exist. `folder` is where the copies are, by default the folder of the store; StoreError if it
+    cannot be read. Coordinator.restore_store puts one back.
+    """
+    paths, count = _abi.Buffer(), ctypes.c_size_t()
+    call(lib.cst_store_copy_backups, path_argument(path), optional_path(folder), byref(paths), byref(count))
+    return _abi.take_text(paths).split("\0")[: count.value]
 
 
 def _entity(found: dict[str, Any]) -> EntityMigration:

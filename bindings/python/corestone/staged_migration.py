@@ -5,11 +5,12 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Iterable, Mapping
+from ctypes import byref
 from typing import TYPE_CHECKING, Any, Callable, Union
 
 from . import _abi, _host
 from ._abi import lib, optional_text, path_argument, texts
-from ._arguments import elements, function, one_of, shown
+from ._arguments import elements, function, handles, one_of, path_list, shown
 from ._call import call, owned
 from ._callbacks import reported
 from ._handles import Token
@@ -20,6 +21,7 @@ from .model import Model
 
 if TYPE_CHECKING:
     from .context import Context
+    from .mapping import MappingModel
 
 Handler = Callable[["Context"], Any]
 Transformation = Callable[["Context", "Context"], Any]
@@ -38,18 +40,20 @@ class ModelReference:
         if isinstance(model, Model):
             if version is not None:
                 raise TypeMismatchError(
-                    f'version is "{version}", but a Model is one version; pass the path of its bundle', key="version"
+                    f'version is "{version}", but a Model is one version; pass the path of its bundle',
+                    key="version",
+                    value=version,
                 )
             model.freeze()
             note_model(model)
-            handle = owned(lib.cst_model_reference_new, model._handle, optional_text(checksum))
+            handle = owned(lib.cst_model_reference_new, model._handle, optional_text(checksum, "checksum"))
         elif isinstance(model, (str, os.PathLike)):
             handle = owned(
-                lib.cst_model_reference_new_with_path, path_argument(model), optional_text(version),
-                optional_text(checksum),
+                lib.cst_model_reference_new_with_path, path_argument(model), optional_text(version, "version"),
+                optional_text(checksum, "checksum"),
             )  # fmt: skip
         else:
-            raise TypeMismatchError(f"model must be a Model or a path, not {shown(model)}", key="model")
+            raise TypeMismatchError(f"model must be a Model or a path, not {shown(model)}", key="model", value=model)
         self._set(handle, model, checksum)
 
     def _set(self, handle: int, model: Any, checksum: str | None) -> None:
@@ -83,7 +87,7 @@ class ModelReference:
         listed = (_abi.InputString * max(len(places), 1))(*places)
         handle = owned(
             lib.cst_model_reference_new_with_hashes, len(names), texts(names) if names else None, array, len(places),
-            listed, optional_text(checksum),
+            listed, optional_text(checksum, "checksum"),
         )  # fmt: skip
         reference = cls.__new__(cls)
         reference._set(handle, dict(hashes), checksum)
@@ -107,14 +111,16 @@ def _reference(version: VersionLike, name: str) -> ModelReference:
         return version
     if isinstance(version, (Model, str, os.PathLike)):
         return ModelReference(version)
-    raise TypeMismatchError(f"{name} must be a ModelReference, a Model or a path, not {shown(version)}", key=name)
+    raise TypeMismatchError(
+        f"{name} must be a ModelReference, a Model or a path, not {shown(version)}", key=name, value=version
+    )
 
 
 class MigrationStage:
     """One stage of a staged migration, for the option `stages`. The stage of the store's version runs first."""
 
     def __init__(self) -> None:
-        raise TypeError("a stage is created by MigrationStage.lightweight, custom or transformation")
+        raise TypeError("a stage is created by MigrationStage.lightweight, custom, transformation, mapping or load")
 
     def _set(self, label: str | None, add: Callable[[int, str | None], None], kind: str) -> MigrationStage:
         #: The name of the stage in errors and plans.
@@ -132,7 +138,7 @@ class MigrationStage:
         """
         if isinstance(versions, (str, Model)):
             raise TypeMismatchError(
-                f"versions must be a list of models or checksums, not {shown(versions)}", key="versions"
+                f"versions must be a list of models or checksums, not {shown(versions)}", key="versions", value=versions
             )
         found = [
             each.checksum if isinstance(each, Model) else str(one_of(str, each, f"versions[{place}]"))
@@ -200,6 +206,61 @@ class MigrationStage:
             )  # fmt: skip
 
         return cls.__new__(cls)._set(label, add, "transformation")
+
+    @classmethod
+    def mapping(
+        cls, current: VersionLike, next: VersionLike, mapping: MappingModel, *, label: str | None = None
+    ) -> MigrationStage:
+        """Returns a stage with a mapping model between two versions, which needs no version hashes."""
+        from .mapping import MappingModel
+
+        references = _reference(current, "current"), _reference(next, "next")
+        given = one_of(MappingModel, mapping, "mapping")
+
+        def add(stages: int, label: str | None) -> None:
+            call(
+                lib.cst_migration_stages_add_mapping, stages, *(each._handle for each in references),
+                optional_text(label), given._handle,
+            )  # fmt: skip
+
+        return cls.__new__(cls)._set(label, add, "mapping")
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        models: Iterable[Model] = (),
+        search_paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    ) -> list[MigrationStage]:
+        """Reads the stages in a file of JSON, for the option `stages`; docs/reference/migration.md lists its keys.
+
+        models        versions that the file may name
+        search_paths  files, bundles and folders with more versions
+
+        StoreError if there is nothing to read; ModelError for a mistake in the file; MigrationError (134504) for a
+        version that is not found; otherwise as validate_stages.
+        """
+        versions = list(elements(models, "models", "a list of Model"))
+        given = handles(versions, Model, "models")
+        for version in versions:
+            version.freeze()
+            note_model(version)
+        places = path_list(search_paths, "search_paths")
+        loaded = owned(lib.cst_migration_stages_load, path_argument(path), *given, *places)
+        return [cls._loaded(loaded, place) for place in range(lib.cst_migration_stages_count(loaded))]
+
+    @classmethod
+    def _loaded(cls, stages: Token, place: int) -> MigrationStage:
+        """Returns a stage of a list."""
+        label = _abi.Buffer()
+        status = call(lib.cst_migration_stages_copy_label, stages, place, byref(label))
+        found = _abi.take_text(label) if status == _abi.OK else None
+
+        def add(target: int, _: str | None) -> None:
+            call(lib.cst_migration_stages_add_stage, target, stages, place)
+
+        return cls.__new__(cls)._set(found, add, "loaded")
 
     def __repr__(self) -> str:
         return f"<MigrationStage, {self._kind}{'' if self.label is None else f', {shown(self.label)}'}>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,13 @@ from corestone import (
     Coordinator,
     InvalidArgumentError,
     InvalidHandleError,
+    MappingModel,
     MigrationError,
     MigrationStage,
     Model,
+    ModelError,
     ModelReference,
+    StoreError,
     TypeMismatchError,
     migration_plan,
     validate_stages,
@@ -102,6 +106,63 @@ def test_transformation_fills_the_new_store(path: Path, models: list[Model]) -> 
     assert read_metadata(path)["NSStoreUUID"] == identifier
 
 
+def test_a_mapping_model_is_a_stage(path: Path, models: list[Model]) -> None:
+    mapping = MappingModel.inferred(models[0], models[1])
+    stage = MigrationStage.mapping(models[0], models[1], mapping, label="mapped")
+    assert repr(stage) == '<MigrationStage, mapping, "mapped">'
+    validate_stages([stage])
+    stages = [stage, MigrationStage.custom(models[1], models[2], will_migrate=split)]
+    started: list[str | None] = []
+    start = {"manager_will_start": lambda manager: started.append(manager.current_mapping)}
+    assert users(path, models[2], stages=stages, **start) == {"Ada": "Rex", "Bob": None}
+    assert started == [None], "the manager of the mapping model"
+    with pytest.raises(TypeMismatchError, match="mapping must be of type MappingModel"):
+        MigrationStage.mapping(models[0], models[1], "mapping.cdm")  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="must differ"):
+        validate_stages([MigrationStage.mapping(models[0], models[0], mapping)])
+
+
+def test_stages_are_read_from_a_file(tmp_path: Path, path: Path, models: list[Model]) -> None:
+    MappingModel.inferred(models[0], models[1]).write(tmp_path / "pets.cdm")
+    bundle, file = tmp_path / "users.xcdatamodeld", tmp_path / "stages.json"
+    for place, model in enumerate(models):
+        model.write(bundle, f"V{place + 1}")
+    first = {"label": "pets", "from": "V1", "to": "V2", "mapping": "pets.cdm"}
+    file.write_text(json.dumps({"stages": [first, {"lightweight": ["V3"]}]}))
+    stages = MigrationStage.load(file, search_paths=bundle)
+    assert [each.label for each in stages] == ["pets", None]
+    assert repr(stages[0]) == '<MigrationStage, loaded, "pets">'
+    validate_stages(stages)
+    file.unlink()  # it was read
+    mixed = [stages[0], MigrationStage.custom(models[1], models[1].copy(), will_migrate=split)]
+    with pytest.raises(InvalidArgumentError, match="must differ"):
+        validate_stages(mixed)
+    assert users(path, models[2], stages=stages, source_models=models) == {"Ada": None, "Bob": None}
+
+
+def test_mistakes_in_a_file_of_stages_are_named(tmp_path: Path, models: list[Model]) -> None:
+    file = tmp_path / "stages.json"
+    with pytest.raises(StoreError) as caught:
+        MigrationStage.load(file)
+    assert caught.value.file == str(file)
+    file.write_text('{"stages": [{"lightwieght": []}]}')
+    with pytest.raises(ModelError, match="lightwieght") as unknown:
+        MigrationStage.load(file)
+    assert (unknown.value.key, unknown.value.file) == ("lightwieght", str(file))
+    file.write_text(json.dumps({"stages": [{"lightweight": [models[0].checksum]}]}))
+    assert len(MigrationStage.load(file, models=models)) == 1
+    with pytest.raises(MigrationError) as missing:
+        MigrationStage.load(file, models=models[1:])
+    assert missing.value.code == 134504
+    file.write_text('{"stages": []}')
+    with pytest.raises(InvalidArgumentError, match="at least one stage"):
+        MigrationStage.load(file)
+    wrong: list[dict[str, Any]] = [{"models": [3]}, {"models": 3}, {"search_paths": 3}, {"search_paths": [3]}]
+    for options in wrong:
+        with pytest.raises(TypeMismatchError):
+            MigrationStage.load(file, **options)
+
+
 def test_exception_of_a_handler_fails_the_migration(path: Path, models: list[Model]) -> None:
     def fail(*_: Context) -> None:
         raise ZeroDivisionError("no pets")
@@ -148,8 +209,9 @@ def test_mistakes_in_stages_are_named(path: Path, models: list[Model]) -> None:
         validate_stages([MigrationStage.lightweight([])])
     with pytest.raises(InvalidArgumentError, match="must differ"), Coordinator(models[1]) as coordinator:
         coordinator.add_store(path, migrate=True, stages=[MigrationStage.custom(models[0], models[0])])
-    with pytest.raises(InvalidArgumentError, match="both stages and manager_will_start"):
-        users(path, models[1], stages=[lightweight], manager_will_start=print)
+    mapping = MappingModel.inferred(models[0], models[1])
+    with pytest.raises(InvalidArgumentError, match="both stages and mapping_models"):
+        users(path, models[1], stages=[lightweight], mapping_models=[mapping])
     with pytest.raises(TypeMismatchError):
         users(path, models[1], stages=[3])
     with pytest.raises(TypeMismatchError):

@@ -219,7 +219,7 @@ def test_options_of_a_host_and_pragmas_in_their_order() -> None:
             "busy_timeout",
             "busy_timeout must be at least 0 seconds, not -0.1",
         ),
-        ({"busy_timeout": float("nan")}, TypeMismatchError, "busy_timeout", "must be a number of seconds"),
+        ({"busy_timeout": float("nan")}, InvalidArgumentError, "busy_timeout", "must be at least 0 seconds, not nan"),
         ({"busy_timeout": "5"}, TypeMismatchError, "busy_timeout", "must be a number of seconds"),
         ({"busy_timeout": 2**31 / 1000}, InvalidArgumentError, "busy_timeout", "at most 2147483.647 seconds"),
         ({"watch_interval": -1}, InvalidArgumentError, "watch_interval", "must be at least 0 seconds"),

@@ -1,0 +1,88 @@
+"""What is left of migrations: backups of the former store, and deferred tasks."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import byref
+from typing import TYPE_CHECKING, Any, Callable
+
+from . import _abi
+from ._abi import lib, null_text, path_argument
+from ._arguments import one_of
+from ._call import call
+from ._progress import told
+from ._store_options import store_options
+
+if TYPE_CHECKING:
+    from .coordinator import Store
+
+
+def optional_path(path: str | os.PathLike[str] | None) -> _abi.InputString:
+    """Returns a path as a cst_string, None as a null string."""
+    return null_text() if path is None else path_argument(path)
+
+
+class MigrationUpkeep:
+    """The part of Coordinator for backups and deferred migrations."""
+
+    _handle: int
+
+    def restore_store(
+        self,
+        path: str | os.PathLike[str],
+        backup: str | os.PathLike[str] | None = None,
+        *,
+        folder: str | os.PathLike[str] | None = None,
+        busy_timeout: float = 5.0,
+        file_mode: int | None = None,
+    ) -> str:
+        """Puts a backup that a migration made in the place of the store at a path, and returns the path of the backup.
+
+        This is one step, with backing files, as by replace_store; the backup stays. The store need not exist any more.
+        One that the coordinator has open is removed first.
+
+        backup  None: the newest one
+        folder  where the backups are; None: the folder of the store
+
+        StoreError if there is no backup; InvalidArgumentError for a copy of another store. The store is as it was then.
+        """
+        options = store_options(busy_timeout=busy_timeout, file_mode=file_mode)
+        restored = _abi.Buffer()
+        call(
+            lib.cst_coordinator_restore_store, self._handle, path_argument(path), optional_path(backup),
+            optional_path(folder), byref(options), byref(restored),
+        )  # fmt: skip
+        return _abi.take_text(restored)
+
+    def deferred_migration_task_count(self, store: Store) -> int:
+        """Returns the number of tasks that a migration with `defer_cleanup` left in a store."""
+        count = ctypes.c_size_t()
+        call(lib.cst_coordinator_deferred_migration_task_count, self._handle, _handle_of(store), byref(count))
+        return count.value
+
+    def finish_deferred_migration_task(self, store: Store) -> bool:
+        """Does the next task that a deferred migration left in a store, and returns whether more are left.
+
+        A task is a transaction: one table loses its leftover columns, or one leftover table is removed. StoreBusyError
+        while another process writes; StoreReadOnlyError.
+        """
+        more = ctypes.c_bool()
+        call(lib.cst_coordinator_finish_deferred_migration_task, self._handle, _handle_of(store), byref(more))
+        return more.value
+
+    def finish_deferred_migration(self, store: Store, *, progress: Callable[[int, int], Any] | None = None) -> None:
+        """Does all tasks that a deferred migration left in a store. Others may save between two tasks.
+
+        progress  progress(done, total) receives the number of tasks, on this thread. An exception from it ends the call
+                  and propagates; the tasks that are left stay
+        """
+        with told(progress) as callback:
+            call(lib.cst_coordinator_finish_deferred_migration, self._handle, _handle_of(store), callback, None)
+
+
+def _handle_of(store: Store) -> int:
+    from .coordinator import Store
+
+    handle: int = one_of(Store, store, "store")._handle
+    return handle
