@@ -55,13 +55,16 @@ class Campaign:
         self.pristine = folder / "pristine"
         self.interposer = interposer
         self.trace = folder / "trace"
+        self.temporary = folder / "temporary"
+        self.environment = {**os.environ, "TMPDIR": str(self.temporary)}
         self.pristine.mkdir()
+        self.temporary.mkdir()
         self.run("make", self.pristine)
 
     def run(self, what: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, str(HERE / self.program), what, self.kind, str(folder / "a.store")]
         return subprocess.run(
-            command, capture_output=True, text=True, timeout=120, env={**os.environ, **environment}, check=False
+            command, capture_output=True, text=True, timeout=120, env={**self.environment, **environment}, check=False
         )
 
     def act(self, what: str, **environment: str) -> subprocess.CompletedProcess[str]:

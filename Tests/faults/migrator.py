@@ -1,19 +1,23 @@
 """Makes, migrates and reads the store of migrations.py, in a process of its own.
 
-Usage: migrator.py make|migrate|read|count|cancel|race TYPE PATH [NUMBER]
+Usage: migrator.py make|migrate|again|clean|count|cancel|race TYPE PATH [NUMBER]
 
 make     makes a store of the first model
-migrate  migrates it to the second model; a call may fail meanwhile (interposer.c). Prints the outcome.
-read     prints the generation of the model that the store has, and "wrong: …" if the objects are not those of it
+migrate  migrates it to the last model; a call may fail meanwhile (interposer.c). Prints the outcome.
+again    prints the state of the store, migrates it, and prints the state of the result: the generation of its model, or
+         "wrong: …" if objects are not those of that model or the store has problems
+clean    removes backing files to which no row refers
 count    migrates, and prints how often progress was reported
 cancel   migrates, and cancels at report NUMBER
-race     waits for a line on standard input, then migrates and prints the generation
+race     waits for a line on standard input, then migrates and prints the state
 """
 
 from __future__ import annotations
 
 import ctypes
+import itertools
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import corestone
@@ -53,35 +57,26 @@ SECOND = {
 }
 
 
-def options(kind: str) -> dict[str, Any]:
-    """Of a type of stores; "Rollback" is an SQLite store with a rollback journal."""
-    if kind == "Rollback":
-        return {"type": "SQLite", "journal": "rollback"}
-    return {"type": kind}
-
-
-def make(kind: str, path: str) -> None:
-    with Container(Model(FIRST), path, **options(kind)) as container:
-        context = container.context()
-        tags = [context.insert("Tag", name=f"tag {number}") for number in range(8)]
-        folders = [context.insert("Folder", name=f"folder {number}") for number in range(3)]
-        for number in range(NOTES):
-            note = context.insert(
-                "Note",
-                number=number,
-                title=f"note {number}",
-                color="red" if number % 2 else None,
-                rank=number if number % 3 else None,
-                tags=[tags[number % 8], tags[(number + 3) % 8]],
-                folder=folders[number % 4] if number % 4 < 3 else None,
-            )
-            if number < 2:
-                note.photo = PHOTO[number:]
-        context.save()
-        # An order of its own.
-        for folder in folders:
-            folder.notes = list(reversed(folder.notes))
-        context.save()
+def fill(context: Context) -> None:
+    tags = [context.insert("Tag", name=f"tag {number}") for number in range(8)]
+    folders = [context.insert("Folder", name=f"folder {number}") for number in range(3)]
+    for number in range(NOTES):
+        note = context.insert(
+            "Note",
+            number=number,
+            title=f"note {number}",
+            color="red" if number % 2 else None,
+            rank=number if number % 3 else None,
+            tags=[tags[number % 8], tags[(number + 3) % 8]],
+            folder=folders[number % 4] if number % 4 < 3 else None,
+        )
+        if number < 2:
+            note.photo = PHOTO[number:]
+    context.save()
+    # An order of its own.
+    for folder in folders:
+        folder.notes = list(reversed(folder.notes))
+    context.save()
 
 
 def problem(context: Context, generation: int) -> str | None:
@@ -112,86 +107,134 @@ def problem(context: Context, generation: int) -> str | None:
     return None
 
 
-def generation(kind: str, path: str) -> str:
-    """The model that the store has, 1 or 2, or an account of what is wrong."""
-    for number, definition in ((2, SECOND), (1, FIRST)):
+class Program:
+    """A store of the first model of several, and its migration to the last one."""
+
+    def __init__(
+        self,
+        models: list[Any],
+        fill: Callable[[Context], None],
+        problem: Callable[[Context, int], str | None],
+    ) -> None:
+        """Each generation is a model, counted from 1. `problem` compares objects with what is expected of one."""
+        self.models, self.fill, self.problem = models, fill, problem
+        self.actions: dict[str, Callable[..., None]] = {
+            "make": self.make,
+            "migrate": self.migrate_with_a_fault,
+            "again": self.again,
+            "clean": self.clean,
+            "count": self.count,
+            "cancel": self.cancel,
+            "race": self.race,
+        }
+
+    def options(self, kind: str) -> dict[str, Any]:
+        """Of a type of stores; "Rollback" is an SQLite store with a rollback journal."""
+        if kind == "Rollback":
+            return {"type": "SQLite", "journal": "rollback"}
+        return {"type": kind}
+
+    def migration(self, kind: str) -> dict[str, Any]:
+        """Further options, of the migration."""
+        return {}
+
+    def model(self, generation: int) -> Model:
+        return Model(self.models[generation - 1])
+
+    def migrate(self, kind: str, path: str, **more: Any) -> None:
+        coordinator = Coordinator(self.model(len(self.models)))
+        coordinator.add_store(
+            path, migrate=True, allow_removals=True, **self.options(kind), **self.migration(kind), **more
+        )
+        coordinator.close()
+
+    def generation(self, kind: str, path: str) -> str:
+        """The generation of the store's model, or an account of what is wrong."""
+        for number in (len(self.models), 1):
+            try:
+                container = Container(self.model(number), path, read_only=True, **self.options(kind))
+            except ModelMismatchError:
+                continue
+            with container:
+                try:
+                    wrong = self.problem_of(container, number)
+                except CorestoneError as error:
+                    wrong = f"{error!r}"
+            return f"wrong: {wrong}" if wrong else str(number)
+        return "wrong: the store has neither model"
+
+    def problem_of(self, container: Container, generation: int) -> str | None:
+        return self.problem(container.context(), generation)
+
+    def state(self, kind: str, path: str) -> str:
+        """The generation, or an account of what is wrong with the objects or with the file."""
+        state = self.generation(kind, path)
+        problems = corestone.check(path) if self.options(kind)["type"] == "SQLite" else []
+        return f"wrong: state {state}, {[each.message for each in problems]}" if problems else state
+
+    def make(self, kind: str, path: str) -> None:
+        with Container(self.model(1), path, **self.options(kind)) as container:
+            self.fill(container.context())
+
+    def again(self, kind: str, path: str) -> None:
+        print("found", self.state(kind, path), flush=True)
+        self.migrate(kind, path)
+        print("sees", self.state(kind, path))
+
+    def clean(self, kind: str, path: str) -> None:
+        corestone.remove_leftovers(path)
+
+    def migrate_with_a_fault(self, kind: str, path: str) -> None:
+        # Of the process, into which the interposer may have been loaded.
+        program: Any = ctypes.CDLL(None)
+        if hasattr(program, "fault_arm"):
+            program.fault_arm()
         try:
-            container = Container(Model(definition), path, read_only=True, **options(kind))
-        except ModelMismatchError:
-            continue
-        with container:
-            wrong = problem(container.context(), number)
-        return f"wrong: {wrong}" if wrong else str(number)
-    return "wrong: the store has neither model"
+            self.migrate(kind, path)
+            outcome = "migrated"
+        except CorestoneError as error:
+            if not str(error).strip():
+                print("wrong: an error without a message")
+            outcome = f"refused: {error}"
+        if hasattr(program, "fault_disarm"):
+            program.fault_disarm()
+        print(outcome, flush=True)
+        if outcome != "migrated":
+            print("after that", self.generation(kind, path), flush=True)
+            self.migrate(kind, path)
+        print("sees", self.generation(kind, path), flush=True)
 
-
-def migrate(kind: str, path: str, **more: Any) -> None:
-    coordinator = Coordinator(Model(SECOND))
-    coordinator.add_store(path, migrate=True, allow_removals=True, **options(kind), **more)
-    coordinator.close()
-
-
-def migrate_with_a_fault(kind: str, path: str) -> None:
-    # Of the process, into which the interposer may have been loaded.
-    program: Any = ctypes.CDLL(None)
-    if hasattr(program, "fault_arm"):
-        program.fault_arm()
-    try:
-        migrate(kind, path)
-        outcome = "migrated"
-    except CorestoneError as error:
-        if not str(error).strip():
-            print("wrong: an error without a message")
-        outcome = f"refused: {error}"
-    if hasattr(program, "fault_disarm"):
-        program.fault_disarm()
-    print(outcome, flush=True)
-    if outcome != "migrated":
-        print("after that", generation(kind, path), flush=True)
-        migrate(kind, path)
-    print("sees", generation(kind, path), flush=True)
-
-
-def main() -> None:
-    what, kind, path = sys.argv[1:4]
-    if what == "make":
-        make(kind, path)
-    elif what == "migrate":
-        migrate_with_a_fault(kind, path)
-    elif what == "read":
-        print(generation(kind, path))
-        if options(kind)["type"] == "SQLite":
-            print("problems", [str(each) for each in corestone.check(path)])
-    elif what == "count":
+    def count(self, kind: str, path: str) -> None:
         reports: list[int] = []
-        migrate(kind, path, migration_progress=lambda done, total: reports.append(done))
+        self.migrate(kind, path, migration_progress=lambda done, total: reports.append(done))
         print(len(reports))
-    elif what == "cancel":
-        cancel(kind, path, int(sys.argv[4]))
-    elif what == "race":
+
+    def cancel(self, kind: str, path: str, number: str) -> None:
+        def report(done: int, total: int) -> None:
+            # Some reports are made by the clock, so that there may be fewer; the last one alone has all done.
+            if next(reports) == int(number) or done == total:
+                raise KeyboardInterrupt
+
+        reports = itertools.count(1)
+        try:
+            self.migrate(kind, path, migration_progress=report)
+            print("migrated")
+        except KeyboardInterrupt:
+            print("cancelled")
+        except CorestoneError as error:
+            print(f"wrong: {error}" if error.code != 134120 else "cancelled")
+
+    def race(self, kind: str, path: str) -> None:
         print("ready", flush=True)
         sys.stdin.readline()
-        migrate(kind, path)
-        print("sees", generation(kind, path))
+        self.migrate(kind, path)
+        print("migrated", flush=True)
+        print("sees", self.generation(kind, path))
 
-
-def cancel(kind: str, path: str, number: int) -> None:
-    reports = 0
-
-    def report(done: int, total: int) -> None:
-        nonlocal reports
-        reports += 1
-        if reports == number:
-            raise KeyboardInterrupt
-
-    try:
-        migrate(kind, path, migration_progress=report)
-        print("migrated")
-    except KeyboardInterrupt:
-        print("cancelled")
-    except CorestoneError as error:
-        print(f"wrong: {error}" if error.code != 134120 else "cancelled")
+    def main(self) -> None:
+        what, *words = sys.argv[1:]
+        self.actions[what](*words)
 
 
 if __name__ == "__main__":
-    main()
+    Program([FIRST, SECOND], fill, problem).main()

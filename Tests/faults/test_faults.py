@@ -17,9 +17,13 @@ import pytest
         ["kills.py", "--times", "4", "--checkpoint"],
         ["damage.py", "--share", "0.02"],
         ["migrations.py", "--share", "0.005", "--kills", "8", "--cancels", "2", "--races", "8"],
+        ["chains.py", "--type", "History", "--share", "0.001", "--kills", "2", "--cancels", "2", "--races", "1"],
+        ["chains.py", "--type", "Stages", "--share", "0.001", "--kills", "2", "--cancels", "2", "--races", "1"],
         ["hostile.py", "--number", "6"],
     ],
-    ids=lambda program: " ".join(each for each in program if each.endswith(".py") or each == "--checkpoint"),
+    ids=lambda program: " ".join(
+        each for each in program if each.endswith(".py") or each in ("--checkpoint", "History", "Stages")
+    ),
 )
 def test_what_is_saved(program: list[str]) -> None:
     command = [sys.executable, str(Path(__file__).with_name(program[0])), *program[1:]]
