@@ -114,6 +114,7 @@ def test_transient_becomes_stored_and_back(shop: Workshop) -> None:
 # Names
 
 
+@pytest.mark.scenario("M005")
 def test_an_identifier_is_the_first_name(shop: Workshop) -> None:
     """M005: v1 color, v2 paintColor (color), v3 primaryColor (color), in one step or in two."""
     shop.write({"Car": {"color": "string?"}}, lambda context: context.insert("Car", color="red"))
@@ -121,6 +122,7 @@ def test_an_identifier_is_the_first_name(shop: Workshop) -> None:
     assert rows(context, "Car", "primaryColor") == [("red",)]
 
 
+@pytest.mark.scenario("M005")
 def test_an_identifier_is_the_first_name_in_two_steps(shop: Workshop) -> None:
     shop.write({"Car": {"color": "string?"}}, lambda context: context.insert("Car", color="red"))
     middle = ({"Car": {"paintColor": "string?"}}, {"Car.paintColor": "color"})

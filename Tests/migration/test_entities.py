@@ -315,6 +315,7 @@ def users(context: Context) -> None:
         context.insert("User", name=name, domain=domain)
 
 
+@pytest.mark.scenario("M073")
 def test_a_constraint_that_rows_break(shop: Workshop) -> None:
     """M073: 134111, with one 133021 for each group of objects."""
     shop.write(USERS, users)

@@ -495,7 +495,9 @@ def test_a_store_with_a_history_needs_the_option_to_be_written(shop: Workshop) -
     shop.migrated(SECOND)
     shop.close()
     with Coordinator(small_model(SECOND)) as coordinator:
-        assert coordinator.add_store(shop.path).is_read_only or True
+        assert not coordinator.add_store(shop.path, history=None).is_read_only
+    with Coordinator(small_model(SECOND)) as coordinator:
+        assert coordinator.add_store(shop.path, history=False).is_read_only
     assert len(history.changes(shop.path, shop.source(small_model(SECOND), "new"))) == 11
 
 

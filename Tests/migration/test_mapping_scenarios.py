@@ -76,6 +76,7 @@ def test_stores_of_other_programs(tmp_path: Path, mapping: str, store: str) -> N
 
 
 @requires_fixtures
+@pytest.mark.scenario("M021")
 def test_makers_become_objects(tmp_path: Path) -> None:
     """M021: each mapping fetches its entity without subentities, and the mapping of Maker has no source."""
     mapping, path = fixture("coredataplus/V2toV3.xcmappingmodel", "coredataplus/SampleModel_V2.sqlite", tmp_path)
@@ -96,6 +97,7 @@ def test_makers_become_objects(tmp_path: Path) -> None:
 
 
 @requires_fixtures
+@pytest.mark.scenario("M041")
 def test_moods_hang_at_the_continents_of_their_countries(tmp_path: Path) -> None:
     """M041: collection operators run on objects of the source."""
     mapping, path = fixture("core-data/Moody-2-Moody-3.xcmappingmodel", "core-data/Moody-2.moody", tmp_path)
@@ -109,6 +111,7 @@ def test_moods_hang_at_the_continents_of_their_countries(tmp_path: Path) -> None
 
 
 @requires_fixtures
+@pytest.mark.scenario("M044")
 def test_continents_are_shared(tmp_path: Path) -> None:
     """M044: nothing is saved during the first pass, registered objects are found."""
     mapping, path = fixture("core-data/Moody-5-Moody-6.xcmappingmodel", "core-data/Moody-5.moody", tmp_path)
@@ -121,6 +124,7 @@ def test_continents_are_shared(tmp_path: Path) -> None:
 # Scenarios without files
 
 
+@pytest.mark.scenario("M047")
 def test_an_entity_that_a_mapping_renames(tmp_path: Path) -> None:
     """M047: relationship and order follow, without a renaming identifier."""
     path = tmp_path / "store.sqlite"
@@ -158,6 +162,7 @@ def test_an_entity_that_a_mapping_renames(tmp_path: Path) -> None:
         assert found == rows
 
 
+@pytest.mark.scenario("M048")
 def test_a_required_attribute_from_another_one(tmp_path: Path) -> None:
     """M048: an inferred mapping would fail with rows."""
     path, created = tmp_path / "store.sqlite", datetime.fromtimestamp(1603250786, timezone.utc)
@@ -177,6 +182,7 @@ def test_a_required_attribute_from_another_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [10, 0, None, 2**63 - 1])
+@pytest.mark.scenario("M052")
 def test_an_attribute_that_becomes_a_decimal(tmp_path: Path, value: int | None) -> None:
     """M052: a change of type needs a mapping model. Here the value counts too."""
     path = tmp_path / "store.sqlite"
@@ -200,6 +206,7 @@ def test_an_attribute_that_becomes_a_decimal(tmp_path: Path, value: int | None) 
 
 
 @pytest.mark.parametrize("form", ["in memory", "xcmappingmodel", "cdm"])
+@pytest.mark.scenario("M078")
 def test_notes_and_their_attachments(tmp_path: Path, form: str) -> None:
     """M078: two mappings of one entity, one of them filtered, lead to each other through `$source`."""
     path = tmp_path / "store.sqlite"
@@ -234,6 +241,11 @@ def test_notes_and_their_attachments(tmp_path: Path, form: str) -> None:
     if form != "in memory":
         mapping.write(tmp_path / f"notes.{form}")
         mapping = MappingModel.load(tmp_path / f"notes.{form}")
+    decoded = mapping["NoteToAttachment"]
+    assert decoded.filter == "image != nil" or '"image != nil"' in str(decoded.source_expression)
+    (back,), (members,) = decoded.relationships, mapping["NoteToNote"].relationships
+    for each, other in ((back, "NoteToNote"), (members, "NoteToAttachment")):
+        assert str(each.expression).replace(" ,", ",") == made_by(other, "$source")
     with migrated(path, new, mapping) as context:
         notes = sorted(context.fetch("Note"), key=lambda each: each["title"])
         assert [len(each["attachments"]) for each in notes] == [0, 1, 0, 1, 0, 1]
