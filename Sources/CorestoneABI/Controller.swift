@@ -76,7 +76,7 @@ private func text(
     var answer = cst_value()
     let entity = object.entity.name
     try callHost(what(), entity: entity, objectURI: object.objectID.uri) { body(&answer, $0) }
-    switch try answered(what(), entity: entity, { try hostValue(answer) }) {
+    switch try answered(what(), entity: entity, objectURI: object.objectID.uri, { try hostValue(answer) }) {
     case .null: return nil
     case .text(let text): return text.string
     case let value:

@@ -64,7 +64,7 @@ final class HostValidator: @unchecked Sendable {
     }
 
     func check(_ object: ManagedObject, _ purpose: ValidationPurpose) throws {
-        try call(object, purpose.rawValue, nil)
+        try call(object, nil, purpose.rawValue, nil)
     }
 
     /// The value, or what the host put in its place.
@@ -75,7 +75,7 @@ final class HostValidator: @unchecked Sendable {
         // from the object.
         switch value {
         case .array, .set, .dictionary:
-            try call(object, purpose?.rawValue ?? 0, nil)
+            try call(object, key, purpose?.rawValue ?? 0, nil)
             return value
         default: break
         }
@@ -85,7 +85,7 @@ final class HostValidator: @unchecked Sendable {
             value, key,
             of: KeptValues.Source(entity: object.entity.name, key: key, objectURI: object.objectID.uri), &cell)
         let given = cell
-        try withUnsafeMutablePointer(to: &cell) { try call(object, purpose?.rawValue ?? 0, $0) }
+        try withUnsafeMutablePointer(to: &cell) { try call(object, key, purpose?.rawValue ?? 0, $0) }
         let isUntouched = withUnsafeBytes(of: given) { old in
             withUnsafeBytes(of: cell) { old.elementsEqual($0) }
         }
@@ -93,19 +93,25 @@ final class HostValidator: @unchecked Sendable {
             isUntouched
                 ? value
                 : try answered(
-                    "the host's validator of \(object.entity.name).\(key)", entity: object.entity.name, key: key
+                    "the host's validator of \(object.entity.name).\(key)", entity: object.entity.name, key: key,
+                    objectURI: object.objectID.uri
                 ) { try propertyValue(cell) }
         }
     }
 
-    private func call(_ object: ManagedObject, _ purpose: UInt32, _ value: UnsafeMutablePointer<cst_value>?) throws {
-        try ask(object, "validator") { validate(userdata.pointer, $0, purpose, value, $1) }
+    private func call(
+        _ object: ManagedObject, _ key: String?, _ purpose: UInt32, _ value: UnsafeMutablePointer<cst_value>?
+    ) throws {
+        try ask(object, "validator", key: key) { validate(userdata.pointer, $0, purpose, value, $1) }
     }
 }
 
 /// Calls a function of the host's with an object, which is borrowed, and a place for an error.
 /// - Throws: the error that the host set there, if it answered a failure.
-func ask(_ object: ManagedObject, _ what: StaticString, _ call: (OpaquePointer?, ErrorOut) -> cst_status) throws {
+func ask(
+    _ object: ManagedObject, _ what: StaticString, key: String? = nil,
+    _ call: (OpaquePointer?, ErrorOut) -> cst_status
+) throws {
     var failure: OpaquePointer?
     let status = try lend(object) { call($0, &failure) }
     defer { HandleTable.releaseForHost(token(failure)) }
@@ -113,7 +119,8 @@ func ask(_ object: ManagedObject, _ what: StaticString, _ call: (OpaquePointer?,
     throw (try? resolve(failure, .error, as: ErrorBox.self).error)
         ?? CoreError(
             .callback,
-            "the host's \(what) failed with status \(status) for an object of \(object.entity.name) but did not set "
+            "the host's \(what) failed with status \(status) for "
+                + "\(key.map { "\(object.entity.name).\($0)" } ?? "an object of \(object.entity.name)") but did not set "
                 + "an error; set one with cst_error_new_custom",
-            entity: object.entity.name, objectURI: object.objectID.uri)
+            entity: object.entity.name, key: key, objectURI: object.objectID.uri)
 }

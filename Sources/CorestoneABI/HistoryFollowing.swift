@@ -77,7 +77,7 @@ public func cst_coordinator_follow_history(
                 let handle = try HandleTable.make(lent, .historyCursor)
                 defer { HandleTable.releaseForHost(token(handle)) }
                 let view = try lent.view()
-                try callHost("the function that follows the history") {
+                try callHost("the function that follows the history", file: transaction.store.path) {
                     follow(payload.pointer, handle, view, $0)
                 }
             })

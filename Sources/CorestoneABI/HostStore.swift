@@ -134,12 +134,13 @@ public func cst_save_request_next(
         let changes = try box.current()
         guard let rows else {
             throw CoreError(
-                .invalidArgument, "out_rows is NULL; pass an array for at least one row", key: "out_rows")
+                .invalidArgument, "out_rows is NULL; pass an array for at least one row", key: "out_rows",
+                file: box.file)
         }
         guard capacity > 0 else {
             throw CoreError(
                 .invalidArgument, "capacity is \(UInt(bitPattern: capacity)), but must be 1 to \(Int.max)",
-                key: "capacity", value: sizeValue(capacity))
+                key: "capacity", value: sizeValue(capacity), file: box.file)
         }
         let all = try box.all()
         box.arena = RowArena()
@@ -160,13 +161,16 @@ public func cst_save_request_add_conflict(
     _ pointer: OpaquePointer?, _ kind: UInt32, _ row: UnsafePointer<cst_row>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let changes = try resolve(pointer, .saveRequest, as: SaveBox.self).current()
+        let box = try resolve(pointer, .saveRequest, as: SaveBox.self)
+        let changes = try box.current()
         guard let kind = RowConflict(rawValue: kind) else {
             throw CoreError(
                 .invalidArgument, "kind is \(kind); use CST_CONFLICT_ROW_VERSION or CST_CONFLICT_ROW_UNIQUE",
-                key: "kind", value: .int(Int64(kind)))
+                key: "kind", value: .int(Int64(kind)), file: box.file)
         }
-        guard let row else { throw CoreError(.invalidArgument, "row is NULL; pass the row in conflict", key: "row") }
+        guard let row else {
+            throw CoreError(.invalidArgument, "row is NULL; pass the row in conflict", key: "row", file: box.file)
+        }
         let named = try entity(row.pointee.entity)
         try changes.addConflict(kind, RowReference(named, try reference(row.pointee.reference, named)))
     }

@@ -60,7 +60,9 @@ private final class HostHooks: @unchecked Sendable {
             if let hook = hooks.set_nil_value {
                 found.setNilValue = { object, property in
                     let name = Text(property)
-                    try ask(object, "set_nil_value hook") { hook(self.userdata.pointer, $0, cst_string(name), $1) }
+                    try ask(object, "set_nil_value hook", key: property) {
+                        hook(self.userdata.pointer, $0, cst_string(name), $1)
+                    }
                     withExtendedLifetime(name) {}
                 }
             }

@@ -204,10 +204,12 @@ public func cst_object_set_many(
 extension ManagedObject {
     fileprivate func isNoRunOfBytes(key: UInt32) -> CoreError {
         let name = propertyName(key: key) ?? ""
+        let found = try? value(forKeyPath: name)
+        let kind = found.map { "\($0.kindPhrase), " } ?? ""
         return CoreError(
             .typeMismatch,
-            "\(objectID.entity.name).\(name) is neither text nor binary data; read it with cst_object_get",
-            entity: objectID.entity.name, key: name, objectURI: objectID.uri)
+            "\(objectID.entity.name).\(name) is \(kind)neither text nor binary data; read it with cst_object_get",
+            entity: objectID.entity.name, key: name, value: found, objectURI: objectID.uri)
     }
 }
 

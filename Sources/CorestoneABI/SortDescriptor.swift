@@ -8,11 +8,13 @@ private struct HostComparator: @unchecked Sendable {
     let compare: cst_compare_fn
     let userdata: UnsafeMutableRawPointer?
 
-    func comparator(_ index: Int) -> SortComparator {
+    func comparator(_ index: Int, _ path: String) -> SortComparator {
         SortComparator { a, b in
             try lending([a, b]) { cells in
                 var order: Int32 = 0
-                try callHost("the host's comparator") { compare(userdata, index, cells, cells + 1, &order, $0) }
+                try callHost("the host's comparator", key: path) {
+                    compare(userdata, index, cells, cells + 1, &order, $0)
+                }
                 return Int(order)
             }
         }
@@ -45,7 +47,7 @@ func sortDescriptors(
             guard let host else {
                 throw withoutComparator(path, for: purpose)
             }
-            comparator = host.comparator(index)
+            comparator = host.comparator(index, path)
         }
         let turns = path.utf8.first == UInt8(ascii: "-")
         return SortDescriptor(

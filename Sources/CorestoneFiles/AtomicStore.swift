@@ -119,7 +119,7 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
             .storeCorrupt, code: .persistentStoreSave,
             "\(path) has no unused primary keys for \(root.name): the highest key is \(nodes.lastKey(of: root)); "
                 + (file == nil ? "insert the objects into a new store" : "restore the store from a backup"),
-            entity: root.name, file: path)
+            entity: root.name, value: .int(nodes.lastKey(of: root)), file: path)
     }
 
     package func save(by author: SaveAuthor, _ body: (any SaveTransaction) throws -> Void) throws {
@@ -178,7 +178,7 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
                     .storeIO, code: .persistentStoreOperation,
                     "\(path) was replaced by another store, with the identifier \(metadata.uuid) instead of \(own). Remove the store "
                         + "from the coordinator and add it again, or revert the document with cst_document_revert (revert)",
-                    file: path)
+                    value: .uuid(metadata.uuid), file: path)
             }
         }
         nodes.takeOver(others)

@@ -140,8 +140,8 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
     func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64 {
         throw CoreError(
             .internal,
-            "cannot reserve primary keys in \(path), which identifies rows by references; report it as a defect of the library",
-            entity: root.name, file: path)
+            "cannot reserve primary keys in \(place.shown), which identifies rows by references; report it as a defect of the library",
+            entity: root.name, file: place.file)
     }
 
     func obtainKeys(for rows: [NewRow]) throws -> [Int64]? {
@@ -154,8 +154,8 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
         try calls.refuseReentry()
         if isReadOnly {
             throw CoreError(
-                .storeReadOnly, code: .persistentStoreSave, "\(path) is open read-only: \(readOnlyReason ?? "")",
-                file: path)
+                .storeReadOnly, code: .persistentStoreSave, "\(place.shown) is open read-only: \(readOnlyReason ?? "")",
+                file: place.file)
         }
         let changes = HostChanges(author, names)
         if isNews.withLock({ $0 }) { changes.setMetadata(metadata()) }

@@ -16,8 +16,8 @@ final class HostCalls: @unchecked Sendable {
         guard state.withLock({ $0.inside[platform_thread_id()] != nil }) else { return }
         throw CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "\(place.path) was used within one of its own callbacks; use the store's own data there",
-            file: place.path)
+            "\(place.shown) was used within one of its own callbacks; use the store's own data there",
+            file: place.file)
     }
 
     /// - Parameters:
@@ -30,8 +30,8 @@ final class HostCalls: @unchecked Sendable {
         guard enter() else {
             throw CoreError(
                 .objectGone, code: .managedObjectReferentialIntegrity,
-                "\(place.path) was removed from its coordinator, or the coordinator was closed; open it again to read or "
-                    + "save its objects", file: place.path)
+                "\(place.shown) was removed from its coordinator, or the coordinator was closed; open it again to read or "
+                    + "save its objects", file: place.file)
         }
         defer { leave() }
         do { return try body() } catch {
@@ -85,9 +85,10 @@ final class HostCalls: @unchecked Sendable {
         let details = known.status == .callback && known.children.count == 1 ? known.children : [known]
         return CoreError(
             .callback, code: code,
-            "the \(place.type.rawValue) store \(place.path) could not \(doing): \(details[0].message)",
+            "\(place.subject) could not \(doing)"
+                + (details[0].message.isEmpty ? "" : ": \(details[0].message)"),
             entity: entity?.name ?? known.entity, key: known.key ?? key, value: known.value ?? value,
-            objectURI: known.objectURI, children: details, file: place.path
+            objectURI: known.objectURI, children: details, file: place.file
         ).withoutObjects
     }
 }

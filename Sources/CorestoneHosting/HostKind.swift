@@ -29,8 +29,9 @@ package final class HostKind: StoreKind {
         guard let (store, said) = opened else {
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "the \(type.rawValue) store \(path) does not exist; check the path"
-                    + (options.mustExist ? ", or open it without CST_STORE_MUST_EXIST (must_exist)" : ""), file: path)
+                "\(place.subject) does not exist; check the path"
+                    + (options.mustExist ? ", or open it without CST_STORE_MUST_EXIST (must_exist)" : ""),
+                file: place.file)
         }
         do {
             var metadata = try said.map { try self.metadata($0, fresh, path) } ?? fresh
@@ -72,10 +73,10 @@ package final class HostKind: StoreKind {
             guard let text = given.string, let uuid = UUIDValue(text) else {
                 throw CoreError(
                     .storeCorrupt, code: .persistentStoreOpen,
-                    "\(StoreMetadata.Key.uuid) in the metadata of the \(type.rawValue) store \(path) is "
+                    "\(StoreMetadata.Key.uuid) in the metadata of \(subject(path)) is "
                         + "\(given.string.map { "\"\($0)\", not a UUID" } ?? "not a string"); return the UUID with which the "
                         + "store was created", key: StoreMetadata.Key.uuid, value: given.string.map { .string($0) },
-                    file: path)
+                    file: filed(path))
             }
             metadata.uuid = uuid
         }
@@ -86,14 +87,22 @@ package final class HostKind: StoreKind {
                 ?? "not a string; return \"\(type.rawValue)\""
             throw CoreError(
                 .notAStore, code: .persistentStoreTypeMismatch,
-                "\(StoreMetadata.Key.storeType) in the metadata of \(path) is \(complaint), or leave out "
+                "\(StoreMetadata.Key.storeType) in the metadata of \(HostPlace.shown(path)) is \(complaint), or leave out "
                     + "\(StoreMetadata.Key.storeType)", key: StoreMetadata.Key.storeType,
-                value: said.string.map { .string($0) }, file: path)
+                value: said.string.map { .string($0) }, file: filed(path))
         }
         metadata.values[StoreMetadata.Key.uuid] = nil
         metadata.values[StoreMetadata.Key.storeType] = .string(type.rawValue)
         return metadata
     }
+
+    /// The store for messages; its path may be empty.
+    private func subject(_ path: String) -> String {
+        "the \(type.rawValue) store \(path.isEmpty ? "without a path" : path)"
+    }
+
+    /// The file of an error; nil for a store without a path.
+    private func filed(_ path: String) -> String? { path.isEmpty ? nil : path }
 
     private func checkModel(_ metadata: StoreMetadata, _ model: Model, _ path: String) throws {
         if metadata.entityVersionHashes.isEmpty { return }
@@ -101,8 +110,8 @@ package final class HostKind: StoreKind {
         if difference.isEmpty { return }
         throw CoreError(
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-            "\(path) was written with another model: \(difference.text); open it with that model",
-            entity: difference.first, file: path)
+            "\(HostPlace.shown(path)) was written with another model: \(difference.text); open it with that model",
+            entity: difference.first, file: filed(path))
     }
 
     // MARK: Stores that are not open
@@ -118,7 +127,7 @@ package final class HostKind: StoreKind {
         guard let values = try calling("return its metadata", path, { try host.metadata(ofStoreAt: path) }) else {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "the \(type.rawValue) store \(path) does not exist; check the path", file: path)
+                "\(subject(path)) does not exist; check the path", file: filed(path))
         }
         return try metadata(values, StoreMetadata(uuid: .random()), path)
     }
@@ -138,10 +147,10 @@ package final class HostKind: StoreKind {
         if path == source {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "cannot replace \(path) with itself; choose another path", file: path)
+                "cannot replace \(HostPlace.shown(path)) with itself; choose another path", file: filed(path))
         }
         try removing()
-        try calling("be replaced by \(source)", path) { try host.replace(path, byStoreAt: source) }
+        try calling("be replaced by \(HostPlace.shown(source))", path) { try host.replace(path, byStoreAt: source) }
     }
 
     package func unlink(_ place: StorePlace, if isEmpty: () -> Bool) {}
@@ -152,7 +161,8 @@ extension CoreError {
     package static func cannot(_ what: String, type: String, path: String? = nil, reason: String) -> CoreError {
         CoreError(
             .unsupported, code: .persistentStoreOperation,
-            (path.map { "the \(type) store \($0)" } ?? "stores of type \(type)") + " cannot \(what): \(reason)",
-            file: path)
+            (path.map { "the \(type) store \($0.isEmpty ? "without a path" : $0)" } ?? "stores of type \(type)")
+                + " cannot \(what): \(reason)",
+            file: path?.isEmpty == true ? nil : path)
     }
 }

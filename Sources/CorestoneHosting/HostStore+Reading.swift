@@ -280,9 +280,9 @@ private struct FetchLeft {
             let rest = [predicate != nil ? "predicate" : nil, order ? "order" : nil].compactMap { $0 }
             throw CoreError(
                 .unsupported, code: .persistentStoreOperation,
-                "the \(place.type.rawValue) store \(place.path) did not apply the \(rest.joined(separator: " and ")) of a "
+                "\(place.subject) did not apply the \(rest.joined(separator: " and ")) of a "
                     + "fetch of \(fetch.entity.name); change the request, or set CST_FETCH_ALLOWS_SPLIT (split)",
-                entity: fetch.entity.name, file: place.path)
+                entity: fetch.entity.name, file: place.file)
         }
     }
 
@@ -290,8 +290,8 @@ private struct FetchLeft {
         _ what: String, _ fetch: StoreFetch, _ place: HostPlace, value: PropertyValue? = nil
     ) -> CoreError {
         CoreError(
-            .callback, code: .persistentStoreOperation, "the \(place.type.rawValue) store \(place.path) \(what)",
-            entity: fetch.entity.name, value: value, file: place.path)
+            .callback, code: .persistentStoreOperation, "\(place.subject) \(what)",
+            entity: fetch.entity.name, value: value, file: place.file)
     }
 
     /// What the host counted, in the window if it did not see to that.

@@ -106,8 +106,8 @@ final class HostStore: PersistentStore, @unchecked Sendable {
     func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64 {
         throw CoreError(
             .internal,
-            "cannot reserve primary keys in \(path), which identifies rows by references; report it as a defect of the library",
-            entity: root.name, file: path)
+            "cannot reserve primary keys in \(place.shown), which identifies rows by references; report it as a defect of the library",
+            entity: root.name, file: place.file)
     }
 
     func obtainKeys(for rows: [NewRow]) throws -> [Int64]? {
@@ -118,8 +118,8 @@ final class HostStore: PersistentStore, @unchecked Sendable {
 
     func readOnlyError() -> CoreError {
         CoreError(
-            .storeReadOnly, code: .persistentStoreSave, "\(path) is open read-only: \(readOnlyReason ?? "")",
-            file: path)
+            .storeReadOnly, code: .persistentStoreSave, "\(place.shown) is open read-only: \(readOnlyReason ?? "")",
+            file: place.file)
     }
 
     // MARK: Saving
@@ -298,9 +298,10 @@ extension HostChanges {
         let taken = conflicts.first { $0.kind == .unique }.map { taken in
             CoreError(
                 .conflict, code: .managedObjectConstraintMerge,
-                "another \(taken.row.entity.root.name) in \(path) already has the unique values of \(taken.row.entity.name) "
+                "another \(taken.row.entity.root.name) in \(HostPlace.shown(path)) already has the unique values of \(taken.row.entity.name) "
                     + "\(taken.row.reference); change the values, or fetch that object and change it instead",
-                entity: taken.row.entity.name, value: taken.row.reference.value, file: path)
+                entity: taken.row.entity.name, value: taken.row.reference.value,
+                file: path.isEmpty ? nil : path)
         }
         let rows = conflicts.filter { $0.kind == .version }.map { ($0.row.entity, key(of: $0.row)) }
         throw SaveObstacle.reported(ReportedRows(rows, taken: taken))
@@ -322,17 +323,17 @@ extension HostCalls {
             guard index < given.count, let reference = given[index] else {
                 throw CoreError(
                     .callback, code: .persistentStoreSave,
-                    "the \(place.type.rawValue) store \(place.path) returned no reference for the new \(row.entity.name), object "
+                    "\(place.subject) returned no reference for the new \(row.entity.name), object "
                         + "\(index + 1) of \(rows.count); return an integer, string or bytes per object, in order",
-                    entity: row.entity.name, file: place.path)
+                    entity: row.entity.name, file: place.file)
             }
             let key = names.table.key(of: reference, row.entity.root)
             guard seen[Int(row.entity.rootIndex)].insert(key).inserted else {
                 throw CoreError(
                     .callback, code: .persistentStoreSave,
-                    "the \(place.type.rawValue) store \(place.path) returned the reference \(reference) for two new objects, the second "
+                    "\(place.subject) returned the reference \(reference) for two new objects, the second "
                         + "of \(row.entity.name); return references that are unique in the entity tree",
-                    entity: row.entity.name, value: reference.value, file: place.path)
+                    entity: row.entity.name, value: reference.value, file: place.file)
             }
             return key
         }

@@ -84,7 +84,7 @@ package final class RowSink {
     func refuse(_ error: any Error) {
         hasRefused = true
         DebugLog.write(
-            "CoreData: warning: \(place.path) saved, but returned an invalid row, so the saved rows are read again: "
+            "CoreData: warning: \(place.shown) saved, but returned an invalid row, so the saved rows are read again: "
                 + "\((error as? CoreError)?.message ?? "\(error)")")
     }
 
@@ -127,7 +127,8 @@ package final class RowSink {
         if !relationship.isToMany, members[owner].count + pushed.count > 1 {
             throw refusal(
                 "\(relationship.entity.name).\(relationship.name) is to-one, but \(members[owner].count + pushed.count) rows were "
-                    + "pushed for one owner; push at most one", relationship: relationship)
+                    + "pushed for one owner; push at most one", relationship: relationship,
+                value: .int(Int64(members[owner].count + pushed.count)))
         }
         let before = rows.count
         try push(pushed)
@@ -136,22 +137,26 @@ package final class RowSink {
 
     private func refusal(_ why: String, relationship: Relationship?, value: PropertyValue? = nil) -> CoreError {
         CoreError(
-            .invalidArgument, code: .persistentStoreOperation, "\(place.path): \(why)",
-            entity: relationship?.entity.name, key: relationship?.name, value: value, file: place.path)
+            .invalidArgument, code: .persistentStoreOperation, "\(place.shown): \(why)",
+            entity: relationship?.entity.name, key: relationship?.name, value: value, file: place.file)
     }
 
-    private func refused(_ row: PushedRow, _ entity: Entity?, _ why: String) -> CoreError {
+    private func refused(
+        _ row: PushedRow, _ entity: Entity?, _ why: String, value: PropertyValue? = nil
+    ) -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "\(place.path) cannot push \(entity?.name ?? "a row") \(row.reference): \(why)", entity: entity?.name,
-            value: row.reference.value, file: place.path)
+            "\(place.shown) cannot push \(entity?.name ?? "a row") \(row.reference): \(why)", entity: entity?.name,
+            value: value ?? row.reference.value, file: place.file)
     }
 
     private func take(_ row: PushedRow) throws {
         let entity = try entity(of: row)
         let key = names.table.key(of: row.reference, entity.root)
         guard 0...Int64(Int32.max) ~= row.version else {
-            throw refused(row, entity, "its version is \(row.version), but must be 0 to \(Int32.max)")
+            throw refused(
+                row, entity, "its version is \(row.version), but must be 0 to \(Int32.max)",
+                value: .int(Int64(row.version)))
         }
         if row.version > 0 { sawVersions = true }
         var base: Record?
@@ -243,7 +248,7 @@ package final class RowSink {
                 try set(value, target, slot, entity, key, &seen)
             }
         } catch let error as CoreError {
-            throw error.within("\(place.path) cannot push \(entity.name) \(row.reference)", file: place.path)
+            throw error.within("\(place.shown) cannot push \(entity.name) \(row.reference)", file: place.file)
         }
         for slot in 0..<Int(entity.slotCount) where !seen.contains(slot) {
             let layout = entity.layout.slots[slot]
@@ -343,9 +348,9 @@ package final class RowSink {
                 throw CoreError(
                     .invalidArgument, code: .managedObjectExternalRelationship,
                     "\(relationship.entity.name).\(relationship.name) cannot refer to \(object.id.uri), which is not a saved object of "
-                        + "\(place.path); set a reference or a permanent ID of this store",
+                        + "\(place.shown); set a reference or a permanent ID of this store",
                     entity: relationship.entity.name,
-                    key: relationship.name, value: value, objectURI: object.id.uri, file: place.path)
+                    key: relationship.name, value: value, objectURI: object.id.uri, file: place.file)
             }
             entity = own
             uri = object.id.uri
@@ -362,7 +367,7 @@ package final class RowSink {
                     .invalidArgument, code: .persistentStoreOperation,
                     "\(relationship.entity.name).\(relationship.name) takes \(destination.name), but \(entity.name) does not inherit "
                         + "from it", entity: relationship.entity.name, key: relationship.name, value: value,
-                    objectURI: uri, file: place.path)
+                    objectURI: uri, file: place.file)
             }
             if !entity.isAbstract { names.guess(entity, key) }
         }
@@ -384,7 +389,7 @@ package final class RowSink {
             "\(relationship.entity.name).\(relationship.name) is \(relationship.isToMany ? "to-many" : "to-one") and takes "
                 + "\(relationship.isToMany ? "an array of references" : "a reference"), not "
                 + (isElement ? "an array with \(found)" : found),
-            entity: relationship.entity.name, key: relationship.name, value: value, file: place.path)
+            entity: relationship.entity.name, key: relationship.name, value: value, file: place.file)
     }
 
     // MARK: Afterwards
@@ -431,6 +436,15 @@ final class HostPlace: Sendable {
     }
 
     var path: String { location.withLock { $0 } }
+
+    /// The path for messages, at the beginning of one or within.
+    var shown: String { HostPlace.shown(path) }
+    /// The same behind the type, as in "the Shelf store notes.shelf".
+    var subject: String { "the \(type.rawValue) store \(path.isEmpty ? "without a path" : path)" }
+    /// The file of an error; nil for a store without a path.
+    var file: String? { path.isEmpty ? nil : path }
+
+    static func shown(_ path: String) -> String { path.isEmpty ? "a store without a path" : path }
 
     func move(to path: String) { location.withLock { $0 = path } }
 }

@@ -104,7 +104,7 @@ extension Entity {
                 continue
             }
             if let composite = property as? Attribute, composite.type == .composite {
-                let paths = composite.leaves.map(\.path).joined(separator: ", ")
+                let paths = composite.leaves.map { "\"\($0.path)\"" }.joined(separator: ", ")
                 return (
                     "\(shown) contains the composite attribute \"\(element.property)\"", element.property,
                     "use its elements: \(paths)"
@@ -138,7 +138,7 @@ extension Entity {
                     + (near ?? "correct the name, or add the property"), entity: self.name, key: name)
         }
         if let composite = property as? Attribute, composite.type == .composite {
-            let paths = composite.leaves.map(\.path).joined(separator: ", ")
+            let paths = composite.leaves.map { "\"\($0.path)\"" }.joined(separator: ", ")
             throw modelError(
                 "\(what) of \(self.name) contains the composite attribute \"\(name)\"; use its elements: \(paths)",
                 entity: self.name, key: name)

@@ -324,7 +324,7 @@ extension Entity {
         guard !isRemoved else {
             throw modelError("cannot change \(name): it was removed from its model; add a new entity", entity: name)
         }
-        return try model.edit(body)
+        return try model.edit(entity: name, body)
     }
 
     /// A change of the entity or of anything in it.
@@ -332,6 +332,6 @@ extension Entity {
         guard !isRemoved else {
             throw modelError("cannot change \(name): it was removed from its model; add a new entity", entity: name)
         }
-        return try model.change(body)
+        return try model.change(entity: name, body)
     }
 }

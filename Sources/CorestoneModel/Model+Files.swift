@@ -68,7 +68,8 @@ extension Model {
                 ? "whose entity \(different) is not in VersionInfo.plist"
                 : "in which the entity \(different) does not match its hash in VersionInfo.plist"
         throw bundle.failure(
-            "contains the version \"\(version.name)\", \(fault); recompile the model", .model, entity: different)
+            "contains the version \"\(version.name)\", \(fault); recompile the model", .model, entity: different,
+            value: .string(version.name))
     }
 
     /// The versions of the model that a bundle holds, by name; a model without versions is its own only one.

@@ -82,7 +82,9 @@ extension Model {
             throw file.failure("already exists; remove it first, or choose another path", .invalidArgument)
         }
         guard !file.contains(ModelFile(path)) else {
-            throw file.failure("contains \(path), which would be replaced; choose another folder", .invalidArgument)
+            throw file.failure(
+                "contains \(path), which would be replaced; choose another folder", .invalidArgument,
+                value: .string(path))
         }
         func read(_ version: ModelVersion) throws -> Model {
             let model = try Model(contentsOf: version.path)
@@ -99,7 +101,7 @@ extension Model {
                 versions.isEmpty
                     ? "does not contain any versions; add one"
                     : "\(fault); set one with corestone model set \(path) . currentVersion=NAME "
-                        + "--version NAME", .invalidArgument)
+                        + "--version NAME", .invalidArgument, value: missing.map { .string($0) })
         }
         guard kind.isBundle else {
             return try current.naming { try read(current).write(to: target, isLossy: isLossy) }

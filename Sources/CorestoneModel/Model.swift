@@ -144,7 +144,7 @@ public final class Model: @unchecked Sendable {
             throw CoreError(
                 .invalidArgument,
                 "the model has no configuration \"\(name)\"; "
-                    + (remedy ?? (names.isEmpty ? "omit it" : "use \(TextPlace.listed(names.map { "\"\($0)\"" }))")),
+                    + (remedy ?? (names.isEmpty ? "omit it" : "use \(TextPlace.quoted(names))")),
                 key: name)
         }
         return configuration.entityNames.compactMap { entity(named: $0) }
@@ -278,10 +278,17 @@ public final class Model: @unchecked Sendable {
     func forgetMistake() { firstError = nil }
 
     /// Runs a change of the model or of anything in it; remembers the first mistake.
-    func change<Result>(_ body: () throws -> Result) throws -> Result {
+    ///
+    /// - Parameters:
+    ///   - entity: what is changed, for the error of a frozen model; and the key of a property.
+    func change<Result>(
+        entity: String? = nil, key: @autoclosure () -> String? = nil, _ body: () throws -> Result
+    ) throws -> Result {
         if let firstError { throw firstError }
         guard !isFrozen else {
-            throw modelError("the model is frozen and cannot be changed; change a copy made by cst_model_copy (copy)")
+            throw modelError(
+                "the model is frozen and cannot be changed; change a copy made by cst_model_copy (copy)",
+                entity: entity, key: key())
         }
         do { return try body() } catch {
             firstError = (error as? CoreError)?.withoutObjects
@@ -290,9 +297,11 @@ public final class Model: @unchecked Sendable {
     }
 
     /// The same for what looks before it changes anything: a refusal leaves the model as sound as it was, and is forgotten.
-    func edit<Result>(_ body: () throws -> Result) throws -> Result {
+    func edit<Result>(
+        entity: String? = nil, key: @autoclosure () -> String? = nil, _ body: () throws -> Result
+    ) throws -> Result {
         let former = firstError
-        do { return try change(body) } catch {
+        do { return try change(entity: entity, key: key(), body) } catch {
             firstError = former
             throw error
         }

@@ -63,7 +63,7 @@ public class Property: @unchecked Sendable {
     /// A change of the property.
     func edit<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isRemoved else { return try change(body) }
-        return try entity.model.edit(body)
+        return try entity.model.edit(entity: entity.name, key: path, body)
     }
 
     func change<Result>(_ body: () throws -> Result) throws -> Result {
@@ -72,7 +72,7 @@ public class Property: @unchecked Sendable {
                 "cannot change \(entity.name).\(path): \(removedPart) was removed from its model; add a new "
                     + (entity.isRemoved ? "entity" : "property"), entity: entity.name, key: path)
         }
-        return try entity.model.change(body)
+        return try entity.model.change(entity: entity.name, key: path, body)
     }
 
     /// Throws if the property cannot be removed because it is no longer in its model.

@@ -123,11 +123,13 @@ public final class Relationship: Property, @unchecked Sendable {
     /// - Throws: `.model` when the relationship has only a stand-in for its destination.
     func requireDestination() throws {
         guard let missing = missingDestination else { return }
+        let near = nearestName(to: missing, among: entity.model.entities.map(\.name)).map { "did you mean \"\($0)\"?" }
         throw modelError(
             missing.isEmpty
                 ? "\(entity.name).\(name) does not have a destination; set one"
-                : "\(entity.name).\(name) has the destination \"\(missing)\", which is not an entity of the model; add the "
-                    + "entity, or set another destination", entity: entity.name, key: name)
+                : "\(entity.name).\(name) has the destination \"\(missing)\", which is not an entity of the model; "
+                    + (near ?? "add the entity, or set another destination"), entity: entity.name, key: name,
+            value: missing.isEmpty ? nil : .string(missing))
     }
 
     func check() throws {

@@ -103,6 +103,16 @@ extension CoreError {
     }
 }
 
+extension CoreError {
+    /// The same error, with an entity and a key that it does not have yet.
+    package func with(entity: String?, key: String?) -> CoreError {
+        CoreError(
+            status, message, domain: domain, customCode: code, entity: self.entity ?? entity, key: self.key ?? key,
+            value: value, predicate: predicate, objectURI: objectURI, children: children, sqliteCode: sqliteCode,
+            file: file, offset: offset, payload: payload, isHosts: true)
+    }
+}
+
 extension CoreError: CustomStringConvertible {
     public var description: String {
         let head = code == 0 ? message : "\(message) [\(domain) \(code)]"

@@ -121,7 +121,7 @@ struct JSONReader {
         var members: [String: PropertyValue] = [:]
         try eachMember { reader, name, start in
             if !reader.allowsTwins, members[name] != nil {
-                throw reader.failure("has the name \"\(name)\" twice", start)
+                throw reader.failure("has the name \"\(name)\" twice", start).with(entity: nil, key: name)
             }
             members[name] = try reader.read(depth: depth + 1)
         }

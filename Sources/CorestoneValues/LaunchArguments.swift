@@ -40,12 +40,12 @@ public enum LaunchArguments {
                     .invalidArgument, "\"\(argument)\" is not a launch argument of Core Data\(near)", key: argument,
                     value: .string(argument))
             }
-            let text = index + 1 < arguments.count ? arguments[index + 1] : ""
-            guard let value = number(text), (0...largest).contains(value) else {
-                let found = index + 1 < arguments.count ? "not \"\(text)\"" : "but is the last argument"
+            let text = index + 1 < arguments.count ? arguments[index + 1] : nil
+            guard let value = text.flatMap(number), (0...largest).contains(value) else {
+                let found = text.map { "not \"\($0)\"" } ?? "but is the last argument"
                 throw CoreError(
                     .invalidArgument, "\"\(argument)\" must be followed by a number from 0 to \(largest), \(found)",
-                    key: argument, value: .string(text))
+                    key: argument, value: text.map { .string($0) })
             }
             pairs.append((name, value))
         }

@@ -14,8 +14,11 @@ package enum MemoryRoom {
     ///   - bytes: what is about to be needed, beyond `spare`.
     ///   - doing: what needs it, as it follows "out of memory: cannot".
     ///   - file: the file that it is about.
+    ///   - isOfAtomicStore: whether a store is held in memory as a whole, so that another type of store would need less.
     /// - Throws: `.noMemory` when the system would not give them.
-    package static func require(_ bytes: Int, to doing: @autoclosure () -> String, file: String? = nil) throws {
+    package static func require(
+        _ bytes: Int, to doing: @autoclosure () -> String, file: String? = nil, isOfAtomicStore: Bool = true
+    ) throws {
         let size = max(bytes, 0).addingReportingOverflow(spare)
         let wanted = size.overflow ? Int.max : size.partialValue
         let place = mmap(nil, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
@@ -26,7 +29,7 @@ package enum MemoryRoom {
         throw CoreError(
             .noMemory,
             "out of memory: cannot \(doing()) without another \(wanted >> 20) MiB. Raise the limit of the process "
-                + "(ulimit -v), free some memory, or use an SQLite store",
+                + "(ulimit -v)\(isOfAtomicStore ? ", free some memory, or use an SQLite store" : ", or free some memory")",
             file: file)
     }
 }

@@ -96,7 +96,12 @@ enum Tool {
             return .command(found)
         }
         if let found = commands.first(where: { $0.manual.command == name }) { return .command(found) }
-        if name.hasPrefix("-") { throw UsageError("\"\(name)\" is not an option; see \(Tool.name) --help") }
+        if name.hasPrefix("-") {
+            let hint = nearestName(to: name, among: ["--help", "--version", "--file-limit"]).map {
+                "; did you mean \($0)?"
+            }
+            throw UsageError("\"\(name)\" is not an option\(hint ?? "; see \(Tool.name) --help")")
+        }
         let names = commands.map { $0.manual.command } + groups.map(\.name)
         let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" }
         throw UsageError("\"\(name)\" is not a command\(hint ?? "; see \(Tool.name) --help")")

@@ -370,6 +370,10 @@ final class XMLReadingTests: XCTestCase {
                 "Thing.owner of z1 refers to z9, which does not exist"
             ),
             (
+                thing(link("owner", "0/1", "OWNER", "nobody"), "first"), "Thing", "owner",
+                "Thing.owner of \"first\" refers to \"nobody\", which does not exist"
+            ),
+            (
                 thing(link("owner", "0/1", "OWNER", "z2")) + thing("", "z2"), "Thing", "owner",
                 "Thing.owner of z1 refers to z2, an object of Thing, not of Owner"
             ),

@@ -102,7 +102,7 @@ final class CoordinatorTests: GraphTestCase {
         XCTAssertEqual(
             error.message,
             "no open store can hold Task objects: memory has the configuration \"People\", and Task is in the configuration \"Work\"; "
-                + "add a store with a configuration that contains it, or without one")
+                + "add a store with that configuration, or without a configuration")
         let context = Context(coordinator: coordinator)
         let new = try context.insert("Task")
         let refused = failure { try context.assign(new, to: stores[0]) }

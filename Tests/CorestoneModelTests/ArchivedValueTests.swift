@@ -166,7 +166,7 @@ final class ArchivedValueTests: XCTestCase {
         XCTAssertEqual(try decodeArchive(bytes), try decodeArchive(archive(object)))
         XCTAssertThrowsError(try decodeArchive(Array("<plist><dict><key>a</key><true/></dict></plist>".utf8))) {
             XCTAssertEqual(
-                ($0 as? CoreError)?.message, "the property list is not a keyed archive; pass data from NSKeyedArchiver"
+                ($0 as? CoreError)?.message, "the property list is not a keyed archive of NSKeyedArchiver"
             )
         }
     }

@@ -66,11 +66,11 @@ final class CompiledModelReaderTests: XCTestCase {
         }
         XCTAssertEqual(
             message(encodePropertyList(.dictionary([:]))),
-            "the property list is not a keyed archive; pass data from NSKeyedArchiver")
+            "the property list is not a keyed archive of NSKeyedArchiver")
         let archiver = KeyedArchiver()
         let other = archiver.string("hello")
         XCTAssertEqual(
             message(archiver.encoded(root: other)),
-            "the keyed archive does not contain a managed object model; pass a compiled model (.mom)")
+            "the keyed archive does not contain a managed object model")
     }
 }

@@ -152,7 +152,7 @@ final class ModelMistakeTests: XCTestCase {
             try $1.addIndex(FetchIndex(name: "i", elements: [.init(property: "a"), .init(property: "t")]))
         }
         check(
-            "the index \"i\" of E contains the composite attribute \"place\"; use its elements: place.x, place.y",
+            "the index \"i\" of E contains the composite attribute \"place\"; use its elements: \"place.x\", \"place.y\"",
             key: "place"
         ) {
             let place = try $1.addAttribute(named: "place", type: .composite)

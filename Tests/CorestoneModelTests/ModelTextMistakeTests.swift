@@ -109,7 +109,7 @@ final class ModelTextMistakeTests: XCTestCase {
         check("{\"E\": {\"@parents\": \"A\"}}", "E has no option \"@parents\"; did you mean \"@parent\"?", entity: "E")
         check(
             "{\"E\": {\"@kind\": 1}}",
-            "E has no option \"@kind\"; use @abstract, @class_name, @indexes, @parent, @renaming_identifier, @unique or @user_info",
+            "E has no option \"@kind\"; use \"@abstract\", \"@class_name\", \"@indexes\", \"@parent\", \"@renaming_identifier\", \"@unique\" or \"@user_info\"",
             entity: "E"
         )
         check(
@@ -140,8 +140,9 @@ final class ModelTextMistakeTests: XCTestCase {
         check(
             "wombat",
             says:
-                "E.p: \"wombat\" is not an attribute type; use undefined, int16, int32, int64, decimal, double, float, "
-                + "string, bool, date, binary, uuid, uri, transformable, objectid or composite")
+                "E.p: \"wombat\" is not an attribute type; use \"undefined\", \"int16\", \"int32\", \"int64\", \"decimal\", "
+                + "\"double\", \"float\", \"string\", \"bool\", \"date\", \"binary\", \"uuid\", \"uri\", \"transformable\", "
+                + "\"objectid\" or \"composite\"")
         check("", says: "E.p has no attribute type; write a line such as \"string?\" or \"int16 = 0\"")
         check("= 3", says: "E.p has no attribute type; write a line such as \"string?\" or \"int16 = 0\"")
         check("derived", says: "E.p has no attribute type; write a line such as \"string?\" or \"int16 = 0\"")
@@ -149,13 +150,15 @@ final class ModelTextMistakeTests: XCTestCase {
         check(
             "string wonderful",
             says:
-                "E.p: \"wonderful\" is not an option of an attribute; use indexed, transient, external, preserved, nan, "
-                + "min, max, match, transformer or renaming_identifier")
+                "E.p: \"wonderful\" is not an option of an attribute; use \"indexed\", \"transient\", \"external\", "
+                + "\"preserved\", \"nan\", \"min\", \"max\", \"match\", \"transformer\" or \"renaming_identifier\"")
         check("string min", says: "E.p: \"min\" needs a value after it")
         check("string match", says: "E.p: \"match\" needs a regular expression after it")
         check("transformable transformer", says: "E.p: \"transformer\" needs the name of a transformer after it")
-        check("derived int64", says: "E.p has no expression; write \"derived int64? = articles.@count\"")
-        check("derived int64 = ", says: "E.p has no expression; write \"derived int64? = articles.@count\"")
+        check("derived int64", says: "E.p has no expression; write a line such as \"derived int64? = articles.@count\"")
+        check(
+            "derived int64 = ", says: "E.p has no expression; write a line such as \"derived int64? = articles.@count\""
+        )
     }
 
     func testValuesInLines() {
@@ -185,12 +188,12 @@ final class ModelTextMistakeTests: XCTestCase {
     }
 
     func testWordsOfARelationship() {
-        check("to-one", says: "E.p does not have a destination; write \"to-one Person\"")
-        check("to-many ordered", says: "E.p does not have a destination; write \"to-many Person\"")
+        check("to-one", says: "E.p does not have a destination; write a line such as \"to-one Person\"")
+        check("to-many ordered", says: "E.p does not have a destination; write a line such as \"to-many Person\"")
         check(
             "to-one E ordered",
             says:
-                "E.p: \"ordered\" is not an option of a to-one relationship; use inverse, delete or renaming_identifier"
+                "E.p: \"ordered\" is not an option of a to-one relationship; use \"inverse\", \"delete\" or \"renaming_identifier\""
         )
         check(
             "to-one E invers p",
@@ -200,7 +203,7 @@ final class ModelTextMistakeTests: XCTestCase {
         check("to-many E max -1", says: "E.p: \"max\" takes a count of members from 0 to 4294967295, not \"-1\"")
         check(
             "to-one E delete destroy",
-            says: "E.p: \"destroy\" is not a delete rule; use no-action, nullify, cascade or deny")
+            says: "E.p: \"destroy\" is not a delete rule; use \"no-action\", \"nullify\", \"cascade\" or \"deny\"")
         check("to-one E delete casade", says: "E.p: \"casade\" is not a delete rule; did you mean \"cascade\"?")
         check(
             "to-many E min 3 max 2",
@@ -238,12 +241,12 @@ final class ModelTextMistakeTests: XCTestCase {
         check(
             options: "{\"to_one\": \"E\", \"wombat\": 1}",
             says:
-                "E.p has no option \"wombat\"; use delete, inverse, optional, renaming_identifier, transient, user_info or validation"
+                "E.p has no option \"wombat\"; use \"delete\", \"inverse\", \"optional\", \"renaming_identifier\", \"transient\", \"user_info\" or \"validation\""
         )
         check(
             options: "{\"to_many\": \"E\", \"indexed\": true, \"ordered\": true}",
             says:
-                "E.p has no option \"indexed\"; use delete, inverse, maximum, minimum, optional, ordered, renaming_identifier, transient, user_info or validation"
+                "E.p has no option \"indexed\"; use \"delete\", \"inverse\", \"maximum\", \"minimum\", \"optional\", \"ordered\", \"renaming_identifier\", \"transient\", \"user_info\" or \"validation\""
         )
         check(
             options: "{\"type\": \"string\", \"optional\": \"yes\"}",
@@ -258,7 +261,7 @@ final class ModelTextMistakeTests: XCTestCase {
             options: "{\"type\": null}", says: "E.p: \"type\" is null, but must be the name of an attribute type")
         check(
             options: "{\"to_one\": \"E\", \"delete\": 7}",
-            says: "E.p: 7 is not the code of a delete rule; use no-action, nullify, cascade or deny")
+            says: "E.p: 7 is not the code of a delete rule; use \"no-action\", \"nullify\", \"cascade\" or \"deny\"")
         check(
             options: "{\"to_many\": \"E\", \"minimum\": -1}",
             says: "E.p: \"minimum\" is a number (-1), but must be a number of members, 0 to 4294967295")

@@ -97,7 +97,10 @@ final class EvaluationTests: XCTestCase {
                 "age < \"a\" cannot be evaluated: 30 and \"a\" cannot be ordered: one is a number, the other a string; compare Person.age with a "
                     + "number"
             ),
-            ("name LIKE 5", nil, nil), ("age LIKE 'x'", "age", nil), ("'x' ENDSWITH age", "age", nil),
+            (
+                "name LIKE 5", "name",
+                "LIKE compares strings, not \"Ann\" with 5; compare two strings, or convert with CAST(…, \"NSString\")"
+            ), ("age LIKE 'x'", "age", nil), ("'x' ENDSWITH age", "age", nil),
         ] as [(String, String?, String?)] {
             XCTAssertThrowsError(try holds(format, with: ann), format) {
                 let error = $0 as? CoreError

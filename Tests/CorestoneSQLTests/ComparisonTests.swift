@@ -229,7 +229,7 @@ final class ComparisonTests: CompilerTestCase {
                     + "and a UUID and a UUID cannot be ordered; compare Employee.badge only by == or IN"
             ),
             (
-                "Employee", "department < manager", nil, nil,
+                "Employee", "department < manager", "Employee", "department",
                 "department < manager cannot be evaluated: an object and an object cannot be ordered; compare them only by == or IN"
             ),
             (

@@ -110,7 +110,7 @@ final class LogTests: XCTestCase {
             let error = $0 as? CoreError
             XCTAssertEqual(error?.status, .invalidArgument, name)
             XCTAssertEqual(error?.key, prefix + name)
-            XCTAssertEqual(error?.value, .string(text), name)
+            XCTAssertEqual(error?.value, arguments.count > 1 ? PropertyValue.string(text) : nil, name)
             let found = arguments.count > 1 ? "not \"\(text)\"" : "but is the last argument"
             XCTAssertEqual(
                 error?.message, "\"\(prefix)\(name)\" must be followed by a number from 0 to \(largest), \(found)")

@@ -159,6 +159,8 @@ def test_version() -> None:
         (["chekc", "x"], 'did you mean "check"'),
         (["zebra"], "see corestone --help"),
         (["--verbose"], "--verbose"),
+        (["--verison"], "did you mean --version?"),
+        (["model", "--hepl"], "did you mean --help?"),
         (["help", "fetsh"], 'did you mean "fetch"'),
         (["show", "--formt", "json", "x"], "did you mean --format"),
         (["show", "-x", "y"], 'does not have an option "-x"'),
@@ -234,6 +236,7 @@ def test_spellings_of_options(zoo: Path) -> None:
         (["fetch", "{zoo}", "Bird", "--spreadsheet-safe"], "--spreadsheet-safe requires a value: yes|no"),
         (["--file-limit"], "--file-limit takes NAME=NUMBER"),
         (["show", "{zoo}", "--file-limit", "size=1"], "value_limit, memory_limit, step_limit, external_limit"),
+        (["show", "{zoo}", "--file-limit", "valu_limit=70000"], 'did you mean "value_limit"?'),
         (
             ["show", "{zoo}", "--file-limit", "value_limit=0"],
             "the value_limit for the store is 0, but must be 65536 to",

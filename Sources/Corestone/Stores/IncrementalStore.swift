@@ -100,7 +100,7 @@ private final class OpenIncrementalStore<Implementation: IncrementalStore>: Host
                     + "\(relationship.entity.name).\(relationship.name) for \(owners.count) "
                     + "\(owners.count == 1 ? "object" : "objects"); return one list per object, in the order of "
                     + "the objects",
-                entity: relationship.entity.name, key: relationship.name)
+                entity: relationship.entity.name, key: relationship.name, value: .int(Int64(found.count)))
         }
         for (place, members) in found.enumerated() { try sink.push(members.map(\.pushed), ofOwner: place) }
     }

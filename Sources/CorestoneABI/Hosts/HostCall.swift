@@ -10,7 +10,8 @@ import CorestoneValues
 @discardableResult
 func callHost(
     _ what: @autoclosure () -> String, entity: @autoclosure () -> String? = nil, key: @autoclosure () -> String? = nil,
-    objectURI: @autoclosure () -> String? = nil, _ body: (ErrorOut) -> cst_status
+    objectURI: @autoclosure () -> String? = nil, file: @autoclosure () -> String? = nil,
+    _ body: (ErrorOut) -> cst_status
 ) throws -> cst_status {
     var failure: OpaquePointer?
     let status = body(&failure)
@@ -20,22 +21,28 @@ func callHost(
         throw CoreError(
             .callback,
             "\(what()) failed with status \(status) but did not set an error; set one with cst_error_new_custom",
-            entity: entity(), key: key(), objectURI: objectURI())
+            entity: entity(), key: key(), objectURI: objectURI(), file: file())
     }
+    let cause = detail.message.isEmpty ? "" : ": \(detail.message)"
     // A key belongs to the entity beside it.
     throw CoreError(
-        .callback, "\(what()) failed: \(detail.message)", entity: detail.entity ?? entity(),
+        .callback, "\(what()) failed\(cause)", entity: detail.entity ?? entity(),
         key: detail.entity == nil ? detail.key ?? key() : detail.key, value: detail.value,
-        objectURI: detail.objectURI ?? objectURI(), children: [detail])
+        objectURI: detail.objectURI ?? objectURI(), children: [detail], file: detail.file ?? file())
 }
 
 /// Reads the value that a callback of the host's returned. An error names the callback.
 func answered<Result>(
     _ what: @autoclosure () -> String, entity: @autoclosure () -> String? = nil, key: @autoclosure () -> String? = nil,
-    _ read: () throws -> Result
+    objectURI: @autoclosure () -> String? = nil, _ read: () throws -> Result
 ) throws -> Result {
     do { return try read() } catch let error as CoreError {
-        throw error.within("\(what()) returned a value that cannot be read", entity: entity(), key: key())
+        let named = error.within("\(what()) returned a value that cannot be read", entity: entity(), key: key())
+        throw CoreError(
+            named.status, named.message, domain: named.domain, customCode: named.code, entity: named.entity,
+            key: named.key, value: named.value, predicate: named.predicate, objectURI: named.objectURI ?? objectURI(),
+            children: named.children, sqliteCode: named.sqliteCode, file: named.file, offset: named.offset,
+            payload: named.payload, isHosts: true)
     }
 }
 

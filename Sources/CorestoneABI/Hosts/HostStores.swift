@@ -52,6 +52,7 @@ final class SaveBox {
 
     /// The path of the store, for errors.
     private let path: String
+    var file: String? { filed(path) }
 
     init(_ changes: HostChanges, _ path: String) { (self.changes, self.path) = (changes, path) }
 
@@ -185,7 +186,9 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         let bytes = [UInt8](UnsafeRawBufferPointer(start: data, count: buffer.size))
         do {
             guard let values = try decodeAnyPropertyList(bytes).dictionary else {
-                throw CoreError(.storeCorrupt, "the root of the metadata is not a dictionary")
+                throw CoreError(
+                    .storeCorrupt, code: .persistentStoreOpen, "the root of the metadata is not a dictionary",
+                    file: filed(path))
             }
             return values
         } catch let error as CoreError {

@@ -43,7 +43,7 @@ func putOwned(_ value: PropertyValue, _ out: UnsafeMutablePointer<cst_value>) th
         throw CoreError(
             .typeMismatch,
             "\(object.valueDescription) does not fit into a cst_value; use a value of a property, an object, an object ID, "
-                + "an expression or a collection of them")
+                + "an expression or a collection of them", value: value)
     default: put(ValueView(value), out)
     }
 }

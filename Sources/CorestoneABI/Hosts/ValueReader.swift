@@ -114,7 +114,8 @@ struct ValueReader {
         guard let id = (object as? ManagedObject)?.objectID ?? (object as? ObjectIDReference)?.id else {
             throw CoreError(
                 .invalidHandle,
-                "\(object.valueDescription) does not have an object ID; pass a managed object or an object ID")
+                "\(object.valueDescription) does not have an object ID; pass a managed object or an object ID",
+                value: scalar)
         }
         keep([id.entity.model])
         return ObjectIDReference(id)

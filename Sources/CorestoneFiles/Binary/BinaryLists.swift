@@ -107,12 +107,14 @@ struct BinaryLists {
         var isMended = false
         for key in keys {
             guard known.insert(key).inserted else {
-                throw damaged(relationship, "of object \(owner) include object \(key) twice", owner)
+                throw damaged(relationship, "of object \(owner) include object \(key) twice", owner, value: .int(key))
             }
             guard let member = nodes.node(destination.root, key)?.record else {
                 // A list without inverse keeps members that were deleted. Those that are left out have no rows, either.
                 guard inverse == nil || mayBeLeftOut else {
-                    throw damaged(relationship, "of object \(owner) include object \(key), which does not exist", owner)
+                    throw damaged(
+                        relationship, "of object \(owner) include object \(key), which does not exist", owner,
+                        value: .int(key))
                 }
                 isMended = true
                 continue
@@ -121,12 +123,15 @@ struct BinaryLists {
             guard entity.isKind(of: destination) else {
                 let what =
                     "of object \(owner) include object \(key) of \(entity.name), not of \(destination.name)"
-                throw leftOut == nil ? damaged(relationship, what, owner) : mismatch(relationship, what, owner)
+                throw leftOut == nil
+                    ? damaged(relationship, what, owner, value: .int(key))
+                    : mismatch(relationship, what, owner, value: .int(key))
             }
             if let inverse, !inverse.isToMany, target(of: member, inverse) != owner {
                 throw damaged(
                     relationship,
-                    "of object \(owner) include object \(key), but its \(inverse.name) does not refer back", owner)
+                    "of object \(owner) include object \(key), but its \(inverse.name) does not refer back", owner,
+                    value: .int(key))
             }
         }
         if isMended { keys.removeAll { nodes.node(destination.root, $0) == nil } }
@@ -152,7 +157,8 @@ struct BinaryLists {
             if let member = members.first(where: { !(back[$0]?.contains(owner) ?? false) }) {
                 throw damaged(
                     relationship,
-                    "of object \(owner) include object \(member), but its \(inverse.name) does not refer back", owner)
+                    "of object \(owner) include object \(member), but its \(inverse.name) does not refer back", owner,
+                    value: .int(member))
             }
         }
     }
@@ -173,12 +179,13 @@ struct BinaryLists {
                 let expected = nodes.model.entities[Int(target.entity)].name
                 failure = damaged(
                     relationship,
-                    "of object \(key) refers to object \(target.primaryKey) of \(found), not of \(expected)", key)
+                    "of object \(key) refers to object \(target.primaryKey) of \(found), not of \(expected)", key,
+                    value: .int(target.primaryKey))
             } else if !inverse.isToMany, self.target(of: other, inverse) != key {
                 failure = damaged(
                     relationship,
                     "of object \(key) refers to object \(target.primaryKey), but its \(inverse.name) does not refer back",
-                    key)
+                    key, value: .int(target.primaryKey))
             }
             return failure == nil
         }
@@ -194,9 +201,11 @@ struct BinaryLists {
             object: uri(owner, relationship))
     }
 
-    private func mismatch(_ relationship: Relationship, _ what: String, _ owner: Int64) -> CoreError {
+    private func mismatch(
+        _ relationship: Relationship, _ what: String, _ owner: Int64, value: PropertyValue? = nil
+    ) -> CoreError {
         CoreError.ofAnotherModel(
-            path, described(relationship, what), entity: relationship.entity.name, key: relationship.name,
+            path, described(relationship, what), entity: relationship.entity.name, key: relationship.name, value: value,
             object: uri(owner, relationship))
     }
 

@@ -83,7 +83,9 @@ extension BinaryTable {
         budget -= keys.count * entity.layout.fixedSize
         guard budget >= 0 else {
             throw BinaryFormat.damaged(
-                path, "it lists \(keys.count) objects of \(name), but is too small to contain them", entity: name)
+                path,
+                "it lists \(keys.count) \(keys.count == 1 ? "object" : "objects") of \(name), but is too small to contain "
+                    + "\(keys.count == 1 ? "it" : "them")", entity: name, value: .int(Int64(keys.count)))
         }
         try BinaryTable.requireSameKinds(entries[Key.relationships]?.dictionary ?? [:], entity, path)
         let properties = Dictionary(entity.properties.map { ($0.path, $0) }) { first, _ in first }
@@ -170,7 +172,7 @@ extension BinaryTable {
                 let fault = key > 0 ? "because the last key is \(lastKey)" : "which must be 1 or more"
                 throw BinaryFormat.damaged(
                     path, "object \(key) of \(entity.name) has an invalid key, \(fault)", entity: entity.name,
-                    value: .int(key))
+                    value: .int(key), object: key > 0 ? uri(key) : nil)
             }
             guard nodes.node(entity.root, key) == nil else {
                 throw BinaryFormat.damaged(
@@ -222,7 +224,7 @@ extension BinaryTable {
         guard let target else {
             return BinaryFormat.damaged(
                 path, "\(subject) has a target of an entity that the file does not list", entity: entity.name,
-                key: name, object: uri(key))
+                key: name, value: .int(targetKey), object: uri(key))
         }
         guard let destination = filling.destination, !target.isKind(of: destination) else {
             return BinaryFormat.damaged(
@@ -231,8 +233,10 @@ extension BinaryTable {
         }
         let difference = "\(subject) refers to an object of \(target.name), not of \(destination.name)"
         return areVersionsIgnored
-            ? CoreError.ofAnotherModel(path, difference, entity: entity.name, key: name, object: uri(key))
-            : BinaryFormat.damaged(path, difference, entity: entity.name, key: name, object: uri(key))
+            ? CoreError.ofAnotherModel(
+                path, difference, entity: entity.name, key: name, value: .int(targetKey), object: uri(key))
+            : BinaryFormat.damaged(
+                path, difference, entity: entity.name, key: name, value: .int(targetKey), object: uri(key))
     }
 
     /// Only a column of another model has integers of another width.

@@ -136,7 +136,7 @@ final class StoreFile: @unchecked Sendable {
                 throw CoreError(
                     .invalidArgument, code: .persistentStoreOperation,
                     "\(place.given) is another store, with the identifier \(there.uuid) instead of \(uuid); choose an unused path",
-                    file: place.given)
+                    value: .uuid(there.uuid), file: place.given)
             }
         }
         know(place.state == .present ? try opened(place.path) : nil)

@@ -18,6 +18,10 @@ struct XMLLinks {
     private var leftOut: Set<Int64> = []
     /// By relationship.
     private var sums: [UInt32: Sums] = [:]
+    /// The IDs that are not numbers, with their keys while the file is read, for messages.
+    private var wordKeys: [String: Int64] = [:]
+    /// The key of the file after which theirs follow.
+    private var highest: Int64 = 0
 
     /// What one object has of one relationship.
     private struct List {
@@ -61,7 +65,9 @@ struct XMLLinks {
     }
 
     /// Gives those whose keys are negative, since their IDs are no numbers, the keys after `highest`.
-    mutating func number(strangersAfter highest: Int64) {
+    mutating func number(_ wordKeys: [String: Int64], after highest: Int64) {
+        if wordKeys.isEmpty { return }
+        (self.wordKeys, self.highest) = (wordKeys, highest)
         for record in records where record.primaryKey < 0 {
             record.header.pointee.primaryKey = highest - record.primaryKey
         }
@@ -77,8 +83,8 @@ struct XMLLinks {
         for (place, record) in records.enumerated() {
             if table.set(record.primaryKey, record.start) != nil {
                 throw reader.damaged(
-                    "two objects have the id z\(record.primaryKey)", at: offsets[place], entity: entity(record).name,
-                    value: .string("z\(record.primaryKey)"), object: uri(record))
+                    "two objects have the id \(id(record.primaryKey))", at: offsets[place], entity: entity(record).name,
+                    value: .string(idText(record.primaryKey)), object: uri(record))
             }
         }
         if !leftOut.isEmpty { for place in lists.indices { lists[place].members = known(lists[place]) } }
@@ -107,33 +113,45 @@ struct XMLLinks {
             let names = properties.map(\.name).joined(separator: ", ")
             let subject = properties.count == 1 ? "it" : "they"
             return reader.damaged(
-                "object z\(record.primaryKey) of \(entity(record).name) has the same \(names) as another object, but \(subject) must "
+                "object \(id(record.primaryKey)) of \(entity(record).name) has the same \(names) as another object, but \(subject) must "
                     + "be unique", at: offset, entity: entity(record).name, key: properties.first?.name,
                 value: values.first, object: uri(record))
         }
     }
 
-    private func damaged(_ list: List, _ what: String) -> CoreError {
+    /// - Parameter key: The key of the member that is wrong.
+    private func damaged(_ list: List, _ what: String, _ key: Int64) -> CoreError {
         reader.damaged(
             "\(described(list)) \(what)", at: list.offset, entity: entity(records[list.owner]).name,
-            key: list.relationship.name, object: uri(records[list.owner]))
+            key: list.relationship.name, value: .string(idText(key)), object: uri(records[list.owner]))
+    }
+
+    /// The ID of an object as the file has it.
+    private func idText(_ key: Int64) -> String {
+        wordKeys.first { highest &- $0.value == key }?.key ?? "z\(key)"
+    }
+
+    /// The same for a message.
+    private func id(_ key: Int64) -> String {
+        let text = idText(key)
+        return text == "z\(key)" ? text : "\"\(reader.short(text))\""
     }
 
     private func uri(_ record: Record) -> String? { reader.uri(ofKey: record.primaryKey, entity(record)) }
 
     private func described(_ list: List) -> String {
         let record = records[list.owner]
-        return "\(entity(record).name).\(list.relationship.name) of z\(record.primaryKey)"
+        return "\(entity(record).name).\(list.relationship.name) of \(id(record.primaryKey))"
     }
 
     /// - Parameter target: The entity of the object, which another model may have in the tree of the destination.
     private func misled(_ list: List, to key: Int64, of target: Entity) -> CoreError {
         let (relationship, owner) = (list.relationship, entity(records[list.owner]).name)
-        let what = "refers to z\(key), an object of \(target.name), not of \(relationship.destination.name)"
-        if !areVersionsIgnored { return damaged(list, what) }
+        let what = "refers to \(id(key)), an object of \(target.name), not of \(relationship.destination.name)"
+        if !areVersionsIgnored { return damaged(list, what, key) }
         return reader.mismatch(
             "\(described(list)) \(what); open the store with the model it was written with", entity: owner,
-            key: relationship.name, object: uri(records[list.owner]))
+            key: relationship.name, value: .string(idText(key)), object: uri(records[list.owner]))
     }
 
     /// The members of a list without those that are left out, in its place.
@@ -153,7 +171,7 @@ struct XMLLinks {
         for place in list.members {
             let key = members[place]
             guard let found = table.find(key).map({ Record($0) }) else {
-                throw damaged(list, "refers to z\(key), which does not exist")
+                throw damaged(list, "refers to \(id(key)), which does not exist", key)
             }
             guard entity(found).isKind(of: relationship.destination) else {
                 throw misled(list, to: key, of: entity(found))
@@ -165,7 +183,9 @@ struct XMLLinks {
                 owner.settleTarget(key, entity: found.header.pointee.entity, layout)
             }
         }
-        if let twice = repeated(members[list.members]) { throw damaged(list, "refers to z\(twice) twice") }
+        if let twice = repeated(members[list.members]) {
+            throw damaged(list, "refers to \(id(twice)) twice", twice)
+        }
         sums[relationship.key, default: Sums()].there &+= there
         sums[relationship.key, default: Sums()].back &+= back
     }
@@ -219,7 +239,7 @@ struct XMLLinks {
                     missing[owner, default: []].append(member)
                     continue
                 }
-                throw damaged(list, "refers to z\(owner), but its \(relationship.name) does not refer back")
+                throw damaged(list, "refers to \(id(owner)), but its \(relationship.name) does not refer back", owner)
             }
         }
         return missing

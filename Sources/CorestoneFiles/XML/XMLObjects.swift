@@ -93,7 +93,7 @@ final class XMLObjects {
     func end() { if kind != nil { links.add(writer.finish(), at: reader.position) } }
 
     /// The number of an ID; for one that is none, a number of its own.
-    private func key(_ id: UnsafeBufferPointer<CChar>) throws -> Int64 {
+    private func key(_ id: UnsafeBufferPointer<CChar>, of member: XMLMember? = nil) throws -> Int64 {
         if let key = XMLObjects.number(id) {
             highestKey = max(highestKey, key)
             return key
@@ -102,12 +102,14 @@ final class XMLObjects {
         let isNumber = id.first == 0x7A && id.count > 1 && id.dropFirst().allSatisfy { (0x30...0x39).contains($0) }
         if text.isEmpty {
             throw reader.damaged(
-                "the object id \"\" is not valid, because it is empty", entity: kind?.entity.name, value: .string(text))
+                "the object id \"\" is not valid, because it is empty", entity: kind?.entity.name,
+                key: member?.property.path, value: .string(text), object: ownURI)
         }
         if isNumber {
             throw reader.damaged(
                 "the object id \"\(reader.short(text))\" is not valid: the number after z must be 1 to \(XMLFormat.maximumKey), "
-                    + "without leading zeros", entity: kind?.entity.name, value: .string(text), object: ownURI)
+                    + "without leading zeros", entity: kind?.entity.name, key: member?.property.path,
+                value: .string(text), object: ownURI)
         }
         return strangers[text] ?? addStranger(text)
     }
@@ -189,10 +191,10 @@ final class XMLObjects {
 
     private func named(_ member: XMLMember) -> String { "\(kind?.entity.name ?? "").\(member.property.path)" }
 
-    private func mismatch(_ member: XMLMember, _ what: String) -> CoreError {
+    private func mismatch(_ member: XMLMember, _ what: String, value: String? = nil) -> CoreError {
         reader.mismatch(
             "\(named(member)) \(what); open the store with the model it was written with", entity: kind?.entity.name,
-            key: member.property.path, object: ownURI)
+            key: member.property.path, value: value.map { .string($0) }, object: ownURI)
     }
 
     private func damaged(
@@ -226,8 +228,8 @@ final class XMLObjects {
             guard let written, own.takes(written, areVersionsIgnored: leftOut != nil) else {
                 throw mismatch(
                     member,
-                    "has the type \"\(reader.short(String(cString: type)))\" in the file, but \(own.rawValue) in the model"
-                )
+                    "has the type \"\(reader.short(String(cString: type)))\" in the file, but \(own.rawValue) in the model",
+                    value: String(cString: type))
             }
         }
         (self.member, start) = (member, reader.position)
@@ -324,8 +326,8 @@ final class XMLObjects {
         else {
             throw mismatch(
                 member,
-                "has the destination \(reader.short(destination)) in the file, but \(relationship.destination.name) in the model"
-            )
+                "has the destination \(reader.short(destination)) in the file, but \(relationship.destination.name) in the model",
+                value: destination)
         }
         let counts = type.split(separator: "/", omittingEmptySubsequences: false).map { UInt32($0) }
         guard counts.count == 2, counts[0] != nil, let most = counts[1] else {
@@ -336,7 +338,7 @@ final class XMLObjects {
         }
         if (most == 1) == relationship.isToMany {
             throw mismatch(
-                member, "is \(most == 1 ? "to-one" : "to-many") in the file, but not in the model")
+                member, "is \(most == 1 ? "to-one" : "to-many") in the file, but not in the model", value: type)
         }
     }
 
@@ -348,7 +350,9 @@ final class XMLObjects {
             while place.pointee != 0 {
                 let start = place
                 while place.pointee != 0, place.pointee != 0x20 { place += 1 }
-                if place > start { targets.append(try key(UnsafeBufferPointer(start: start, count: place - start))) }
+                if place > start {
+                    targets.append(try key(UnsafeBufferPointer(start: start, count: place - start), of: member))
+                }
                 // The parser has made a space of each other white space.
                 if place.pointee == 0x20 { place += 1 }
             }
@@ -366,7 +370,7 @@ final class XMLObjects {
     /// Puts all rows in.
     func finish(lastKey: Int64) throws {
         let highest = max(lastKey, highestKey)
-        if !strangers.isEmpty { links.number(strangersAfter: highest) }
+        links.number(strangers, after: highest)
         try links.settle()
         for root in nodes.model.entities where root.parent == nil {
             nodes.reserveKeys(of: root, upTo: highest + Int64(strangers.count))

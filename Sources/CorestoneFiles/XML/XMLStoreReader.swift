@@ -192,14 +192,15 @@ final class XMLStoreReader {
             propertyList.append("<\(name)>")
         default:
             try startOther(String(cString: name))
-            if let (name, _) = attributes.first { throw stranger("the attribute \"\(short(name))\"") }
+            if let (name, _) = attributes.first { throw stranger("the attribute \"\(short(name))\"", .string(name)) }
         }
     }
 
     private func startOther(_ name: String) throws {
         switch (place, name) {
         case (.document, "database"): place = .database
-        case (.document, _): throw damaged("its root element is <\(short(name))>, but must be <database>")
+        case (.document, _):
+            throw damaged("its root element is <\(short(name))>, but must be <database>", value: .string(name))
         case (.database, "object"): throw damaged("an <object> precedes <databaseInfo>, which must come first")
         case (.database, "databaseInfo") where metadataPlace == nil && fields.isEmpty: place = .info
         case (.info, "metadata") where metadataPlace == nil:
@@ -207,11 +208,11 @@ final class XMLStoreReader {
             metadataPlace = position..<position
         case (.info, _):
             guard let field = Field(rawValue: name), fields[field] == nil else {
-                throw stranger("the element <\(short(name))>")
+                throw stranger("the element <\(short(name))>", .string(name))
             }
             place = .field(field)
             text.removeAll()
-        default: throw stranger("the element <\(short(name))>")
+        default: throw stranger("the element <\(short(name))>", .string(name))
         }
     }
 
@@ -263,7 +264,7 @@ final class XMLStoreReader {
             }
         default:
             if let stray = bytes.first(where: { ![0x09, 0x0A, 0x0D, 0x20].contains($0) }) {
-                throw stranger("text that begins with the byte \(stray)")
+                throw stranger("text that begins with the byte \(stray)", .int(Int64(stray)))
             }
         }
     }
@@ -292,8 +293,8 @@ final class XMLStoreReader {
         error(.modelMismatch, .persistentStoreIncompatibleVersionHash, what, nil, entity, key, value, object)
     }
 
-    private func stranger(_ what: String) -> CoreError {
-        damaged("\(what) is not allowed here and would be lost in a save", remedy: "remove it")
+    private func stranger(_ what: String, _ value: PropertyValue) -> CoreError {
+        damaged("\(what) is not allowed here and would be lost in a save", value: value, remedy: "remove it")
     }
 
     private func error(

@@ -130,7 +130,7 @@ struct XMLStoreWriter {
             "the required \(entity.name).\(relationship.name) of the object with the primary key \(record.primaryKey) "
                 + "refers to a deleted object (primary key \(target)), which an XML store cannot record. Set another "
                 + "target, or give the relationship an inverse",
-            entity: entity.name, key: relationship.name,
+            entity: entity.name, key: relationship.name, value: .int(target),
             objectURI: ObjectID.uri(
                 ofKey: record.primaryKey, entity: entity.name, store: metadata.uuid.description))
     }

@@ -104,7 +104,9 @@ struct ArrowFields {
         }
         guard let relationship = property as? Relationship else {
             _ = try family[0].requireProperty(named: String(rest))
-            throw invalid("\(property.entity.name).\(head) is not a relationship; end the key path there", name)
+            throw invalid(
+                "\(property.entity.name).\(head) is \(property.kindPhrase), not a relationship; end the key path there",
+                name)
         }
         guard !relationship.isToMany else {
             throw invalid(

@@ -55,10 +55,11 @@ final class ArrowRowSource {
         let entity = entity(row)
         return try store.backing.externalValue(named: name).bytes { file, fault in
             let uri = ObjectID(store: store, entity: entity, reference: row.primaryKey).uri
+            let key = field.property?.path ?? field.name
             return CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "cannot export \(entity.name).\(field.name) of \(uri): \(fault), or leave the column out",
-                entity: entity.name, key: field.name, objectURI: uri, file: file)
+                "cannot export \(entity.name).\(key) of \(uri): \(fault), or leave the column out",
+                entity: entity.name, key: key, objectURI: uri, file: file)
         }
     }
 

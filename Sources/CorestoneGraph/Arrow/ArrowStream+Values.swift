@@ -62,7 +62,7 @@ extension ArrowStream {
         let values = try rows.rows
         let fields = try rows.columns.enumerated().map { place, name in
             try entity.flatMap { rows.attributeField(name, $0, requested, options) }
-                ?? ArrowField(name, place, of: values, options)
+                ?? ArrowField(name, place, of: values, options, entity)
         }
         let batches = ArrowBatches(ArrowField(row: fields), batchSize: options.batchSize)
         for row in values {
@@ -89,18 +89,19 @@ extension FetchedRows {
 
 extension ArrowField {
     /// The field of a column by its values.
-    fileprivate convenience init(_ name: String, _ place: Int, of rows: [[PropertyValue]], _ options: ArrowOptions)
-        throws
-    {
+    fileprivate convenience init(
+        _ name: String, _ place: Int, of rows: [[PropertyValue]], _ options: ArrowOptions, _ entity: Entity?
+    ) throws {
         var type = ArrowType.null
         for row in rows {
             let own = ArrowType(row[place])
             guard let joined = own.flatMap(type.joined) else {
-                let common = own == nil ? "" : " in common with the values before it"
+                let former = own == nil ? nil : rows.first { !$0[place].isNull }?[place].kind
+                let common = former.map { " in common with \($0) in a row before it" } ?? ""
                 throw CoreError(
                     .typeMismatch,
                     "the column \"\(name)\" has \(row[place].kind), which has no Arrow type\(common); leave the column out",
-                    key: name, value: row[place])
+                    entity: entity?.name, key: name, value: row[place])
             }
             type = joined
         }

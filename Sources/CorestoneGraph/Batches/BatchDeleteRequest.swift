@@ -34,7 +34,7 @@ public final class BatchDeleteRequest: BatchRequest, @unchecked Sendable {
         if let unsaved = objectIDs.first(where: \.isTemporary) {
             throw CoreError(
                 .invalidArgument,
-                "\(unsaved.uri) was never saved and has no row; save it first, or delete it in its context",
+                "\(unsaved.uri) is a temporary ID and has no row; save the object and pass its permanent ID, or delete it in its context",
                 entity: entity.name, objectURI: unsaved.uri)
         }
         fetchRequest = nil

@@ -60,7 +60,7 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
             affectedStores == nil
                 ? "no open store can hold \(entity.name) objects; add such a store first"
                 : "no affected store can hold \(entity.name) objects; change the affected stores of the request",
-            entity: entity.name)
+            entity: entity.name, file: affectedStores?.first?.path)
     }
 
     /// What has to be found before the first of the stores is changed; nil where each store tells by itself.

@@ -95,11 +95,17 @@ extension ManagedObject {
     func leadsAway(
         _ relationship: Relationship, from store: Store?, to other: ManagedObject, in otherStore: Store?
     ) -> CoreError {
-        CoreError(
+        let remedy =
+            switch (hasTemporaryID, other.hasTemporaryID) {
+            case (true, true): "assign both to one with cst_context_assign (assign)"
+            case (false, false): "insert a copy of one in the store of the other"
+            default: "assign the new object to the store of the other with cst_context_assign (assign)"
+            }
+        return CoreError(
             .invalidArgument, code: .managedObjectExternalRelationship,
             "\(entity.name).\(relationship.name) must stay within one store, but refers from \(objectID.uri) in "
                 + "\(store?.path ?? "no store") to \(other.objectID.uri) in \(otherStore?.path ?? "no store"); "
-                + "assign both to one with cst_context_assign (assign), or use a fetched property", entity: entity.name,
+                + "\(remedy), or use a fetched property", entity: entity.name,
             key: relationship.name, value: .object(other), objectURI: objectID.uri, file: store?.path)
     }
 }

@@ -5,10 +5,12 @@ extension Context {
     /// Reads who the members of a to-many relationship are, one query for all objects; members without rows stay faults.
     public func loadMembers(of name: String, of objects: [ManagedObject], entity: Entity) throws {
         try checkQueue()
-        guard let relationship = try entity.requireProperty(named: name) as? Relationship, relationship.isToMany else {
+        let property = try entity.requireProperty(named: name)
+        guard let relationship = property as? Relationship, relationship.isToMany else {
+            let remedy = property is Relationship ? "prefetch it in the fetch of its objects" : "read its value instead"
             throw CoreError(
                 .typeMismatch,
-                "cannot load members: \(entity.name).\(name) is not a to-many relationship; read its value instead",
+                "\(entity.name).\(name) is \(property.kindPhrase), not a to-many relationship; \(remedy)",
                 entity: entity.name, key: name)
         }
         try loadMembers(of: relationship, owners: objects.filter { $0.entity.isKind(of: relationship.entity) })
@@ -20,10 +22,12 @@ extension Context {
             var (sources, current) = (objects, entity)
             let names = keyPath.split(separator: ".").map(String.init)
             for (place, name) in names.enumerated() {
-                guard let relationship = try current.requireProperty(named: name) as? Relationship else {
+                let property = try current.requireProperty(named: name)
+                guard let relationship = property as? Relationship else {
                     throw CoreError(
                         .invalidArgument,
-                        "cannot prefetch \"\(keyPath)\": \(current.name).\(name) is not a relationship; leave it out",
+                        "cannot prefetch \"\(keyPath)\": \(current.name).\(name) is \(property.kindPhrase), not a "
+                            + "relationship; leave it out",
                         entity: current.name, key: name)
                 }
                 sources = try prefetch(relationship, of: sources, leadsOn: place < names.count - 1)

@@ -8,7 +8,8 @@ extension DictionaryFetch {
         var names: Set<String> = []
         for column in columns {
             guard names.insert(column.name).inserted else {
-                throw invalid("two columns have the name \"\(column.name)\"; rename one of them", column.name)
+                throw invalid(
+                    "two columns have the name \"\(column.name)\"; rename one of them or leave it out", column.name)
             }
             switch column {
             case .property(let keyPath): try checkStored(keyPath)

@@ -29,7 +29,7 @@ open class PersistentStoreRequest: @unchecked Sendable {
         throw CoreError(
             .unsupported, code: .persistentStoreUnsupportedRequestType,
             "a context cannot execute requests of the class \(type(of: self)) (type \(requestType)); use a fetch "
-                + "request, or a batch insert, update or delete request")
+                + "request, or a batch insert, update or delete request", value: .int(Int64(requestType)))
     }
 }
 

@@ -55,7 +55,7 @@ extension Context {
             throw CoreError(
                 .objectGone, code: .persistentStoreOperation,
                 "\(gone.store.path) was removed from the coordinator and is no longer in the query generation; pin the context to "
-                    + "the current generation",
+                    + "the current generation with cst_context_set_query_generation (pin, setQueryGeneration)",
                 file: gone.store.path)
         }
     }

@@ -110,12 +110,15 @@ extension Coordinator {
         let number = try token.number(for: store)
         return try writeHistory(of: store, "move the history consumer \"\(name)\"") { transaction in
             let history = try store.requireHistory()
-            guard let known = try history.consumers().first(where: { $0.name == name }) else {
+            let consumers = try history.consumers()
+            guard let known = consumers.first(where: { $0.name == name }) else {
+                let near = nearestName(to: name, among: consumers.map(\.name)).map { "did you mean \"\($0)\"?" }
+                let registration =
+                    "call cst_coordinator_register_history_consumer (register_history_consumer, registerHistoryConsumer) first"
                 throw CoreError(
                     .invalidArgument,
-                    "\(store.path) has no history consumer \"\(name)\"; call cst_coordinator_register_history_consumer "
-                        + "(register_history_consumer, registerHistoryConsumer) first",
-                    value: .string(name),
+                    "\(store.path) has no history consumer \"\(name)\"; \(near ?? registration)",
+                    key: "name", value: .string(name),
                     file: store.path)
             }
             try history.bounds().requireKept(after: max(known.transactionNumber, number), store)

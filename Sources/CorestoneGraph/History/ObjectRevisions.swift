@@ -51,7 +51,7 @@ extension Coordinator {
                 id.isTemporary
                     ? "\(id.entity.name) \(id.uri) was never saved, so no store has its history; save the object first"
                     : "the coordinator has no store with the history of \(id.uri); add the store first",
-                entity: id.entity.name, objectURI: id.uri)
+                entity: id.entity.name, objectURI: id.uri, file: id.store?.path)
         }
         for _ in 0..<Coordinator.patience {
             let before = try currentHistoryToken(of: [store])

@@ -195,8 +195,10 @@ extension CoreError {
             merges == 0
             ? "\n  refresh or change them and save again, or set the context's merge policy"
             : "\n  the merge policy resolved conflicts \(merges) times, but each save found new ones; save again"
+        let only = conflicts.count == 1 ? conflicts[0].error : nil
         return CoreError(
-            .conflict, code: code, message, children: conflicts.map(\.error), file: store.path,
+            .conflict, code: code, message, entity: only?.entity, key: only?.key, value: only?.value,
+            objectURI: only?.objectURI, children: conflicts.map(\.error), file: store.path,
             payload: ConflictList(conflicts))
     }
 }

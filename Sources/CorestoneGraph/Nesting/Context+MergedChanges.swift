@@ -302,7 +302,7 @@ extension ChangedIDs {
                         throw CoreError(
                             .invalidArgument,
                             "\"\(uri)\" is not a URI of a saved object, which has the form x-coredata://<store UUID>/<Entity>/p<number>",
-                            value: .string(uri))
+                            key: key, value: .string(uri))
                     }
                     return try coordinator.objectID(forURI: uri)
                 }

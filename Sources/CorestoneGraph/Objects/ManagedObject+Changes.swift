@@ -162,11 +162,13 @@ extension ManagedObject {
 
     private func requireRelationship(key: UInt32) throws -> Relationship {
         let slot = try self.slot(of: key)
-        if let relationship = entity.properties[slot] as? Relationship { return relationship }
-        let name = entity.properties[slot].path
+        let property = entity.properties[slot]
+        if let relationship = property as? Relationship { return relationship }
+        let name = property.path
         throw CoreError(
-            .typeMismatch, "\(entity.name).\(name) is not a relationship; read its value instead", entity: entity.name,
-            key: name, objectURI: objectID.uri)
+            .typeMismatch,
+            "\(entity.name).\(name) is \(property.kindPhrase), not a relationship; read its value instead",
+            entity: entity.name, key: name, objectURI: objectID.uri)
     }
 }
 

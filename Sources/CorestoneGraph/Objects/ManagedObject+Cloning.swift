@@ -78,7 +78,7 @@ private final class Cloning {
             guard let relationship = property as? Relationship else {
                 throw CoreError(
                     .invalidArgument,
-                    "\(entity.name).\(name) in the key path \"\(path)\" is not a relationship; leave it out, because "
+                    "\(entity.name).\(name) in the key path \"\(path)\" is \(property.kindPhrase); leave it out, because "
                         + "\"including\" takes relationships only", entity: entity.name, key: path,
                     objectURI: object.objectID.uri)
             }

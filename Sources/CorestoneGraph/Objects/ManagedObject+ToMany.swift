@@ -71,11 +71,12 @@ extension ManagedObject {
     /// The relationship of a key, which must be to-many.
     func toManyRelationship(key: UInt32) throws -> Relationship {
         let slot = try self.slot(of: key)
-        guard let relationship = entity.properties[slot] as? Relationship, relationship.isToMany else {
-            let name = entity.properties[slot].path
+        let property = entity.properties[slot]
+        guard let relationship = property as? Relationship, relationship.isToMany else {
+            let name = property.path
             throw CoreError(
                 .typeMismatch,
-                "\(entity.name).\(name) is not a to-many relationship; get or set its value instead",
+                "\(entity.name).\(name) is \(property.kindPhrase), not a to-many relationship; get or set its value instead",
                 entity: entity.name, key: name, objectURI: objectID.uri)
         }
         return relationship
@@ -251,5 +252,15 @@ extension ManagedObject {
             return try setTarget(target, of: relationship)
         }
         try target.toMany(inverse).takingBack { try setTarget(target, of: relationship) }
+    }
+}
+
+extension Property {
+    /// The kind of property with its article, for messages: "a to-one relationship".
+    var kindPhrase: String {
+        if let relationship = self as? Relationship {
+            return relationship.isToMany ? "a to-many relationship" : "a to-one relationship"
+        }
+        return self is FetchedProperty ? "a fetched property" : "an attribute"
     }
 }

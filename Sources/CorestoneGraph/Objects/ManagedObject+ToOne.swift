@@ -233,7 +233,8 @@ extension ManagedObject {
             } else if context == nil {
                 "\(target), because \(entity.name) \(objectID.uri) is not in a context; insert the \(entity.name) first"
             } else {
-                "\(target), which belongs to another context; get it in this context by its ID"
+                "\(target), which belongs to another context; "
+                    + (member.hasTemporaryID ? "save it there, and " : "") + "get it in this context by its ID"
             }
         return CoreError(
             .invalidArgument, "\(entity.name).\(relationship.name) cannot refer to \(obstacle)", entity: entity.name,

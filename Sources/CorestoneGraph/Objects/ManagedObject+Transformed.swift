@@ -34,7 +34,7 @@ extension ManagedObject {
         if let name = attribute.valueClassName, !ValueClass.allows(name, value) {
             throw excludes(value, attribute, name)
         }
-        let bytes = try located(attribute, "transform") { try transformer.bytes(for: value) }
+        let bytes = try located(attribute, "transform", value as? PropertyValue) { try transformer.bytes(for: value) }
         try set(.bytes(bytes), key: key)
         hold(TransformedValue(slot: slot, bytes: bytes, value: value))
     }
@@ -57,12 +57,15 @@ extension ManagedObject {
 extension ManagedObject {
     private func transformable(_ key: UInt32) throws -> (slot: Int, attribute: Attribute) {
         let slot = try self.slot(of: key)
-        if let attribute = entity.properties[slot] as? Attribute, attribute.type == .transformable {
+        let property = entity.properties[slot]
+        if let attribute = property as? Attribute, attribute.type == .transformable {
             return (slot, attribute)
         }
-        let name = entity.properties[slot].path
+        let name = property.path
+        let found = (property as? Attribute).map { "of type \($0.type.displayName)" } ?? property.kindPhrase
         throw CoreError(
-            .typeMismatch, "\(entity.name).\(name) is not a transformable attribute; get or set its value instead",
+            .typeMismatch,
+            "\(entity.name).\(name) is not a transformable attribute, but \(found); get or set its value instead",
             entity: entity.name, key: name, objectURI: objectID.uri)
     }
 
@@ -89,7 +92,9 @@ extension ManagedObject {
         if let known = held(slot), equalBytes(known.bytes.rawBytes, bytes) { return known.value }
         let transformer = try transformer(of: attribute)
         let bytes = Bytes(copying: bytes)
-        let value = try located(attribute, "reverse-transform") { try transformer.value(for: bytes) }
+        let value = try located(attribute, "reverse-transform", PropertyValue.bytes(bytes)) {
+            try transformer.value(for: bytes)
+        }
         hold(TransformedValue(slot: slot, bytes: bytes, value: value))
         return value
     }
@@ -112,7 +117,7 @@ extension ManagedObject {
 
     /// What a transformer throws, with the attribute to which it belongs.
     private func located<Result>(
-        _ attribute: Attribute, _ step: String, _ body: () throws -> Result
+        _ attribute: Attribute, _ step: String, _ value: PropertyValue?, _ body: () throws -> Result
     ) throws -> Result {
         do { return try body() } catch {
             let failure = error as? CoreError
@@ -121,7 +126,7 @@ extension ManagedObject {
                 "\(attribute.valueTransformerName.map { "the transformer \"\($0)\"" } ?? "the default transformer") cannot "
                     + "\(step) the value of \(entity.name).\(attribute.path): \(failure?.message ?? "\(error)")",
                 entity: entity.name,
-                key: attribute.path, objectURI: objectID.uri, children: failure.map(\.children) ?? [])
+                key: attribute.path, value: value, objectURI: objectID.uri, children: failure.map(\.children) ?? [])
         }
     }
 }

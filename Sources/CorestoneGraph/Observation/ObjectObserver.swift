@@ -182,7 +182,7 @@ enum ObserverPath {
         guard let relationship = head as? Relationship, !relationship.isToMany else {
             throw CoreError(
                 .invalidArgument,
-                "\"\(path)\" of \(entity.name) cannot be observed, because \(entity.name).\(head.name) is not a to-one "
+                "\"\(path)\" of \(entity.name) cannot be observed, because \(entity.name).\(head.name) is \(head.kindPhrase), not a to-one "
                     + "relationship; observe \"\(head.name)\", or a path of to-one relationships",
                 entity: entity.name, key: String(path))
         }

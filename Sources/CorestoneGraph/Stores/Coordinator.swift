@@ -203,11 +203,13 @@ public final class Coordinator: @unchecked Sendable {
         let place =
             having.isEmpty ? "no configuration" : "\(noun) \(having.map { "\"\($0)\"" }.joined(separator: ", "))"
         let remedy =
-            having.isEmpty ? "without a configuration" : "with a configuration that contains it, or without one"
+            having.isEmpty
+            ? "add a store without a configuration"
+            : "add a store with \(having.count == 1 ? "that configuration" : "one of them"), or without a configuration"
         throw CoreError(
             .invalidArgument, code: .persistentStoreOperation,
             "no open store can hold \(entity.name) objects: \(open.joined(separator: ", ")), and \(entity.name) is in "
-                + "\(place); add a store \(remedy)", entity: entity.name)
+                + "\(place); \(remedy)", entity: entity.name, file: all.count == 1 ? all[0].path : nil)
     }
 
     /// The store that new objects of an entity go to: the first that is for such objects and can be written.

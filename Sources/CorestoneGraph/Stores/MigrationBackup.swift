@@ -90,8 +90,8 @@ extension MigrationBackup {
         guard !folder.isEmpty, !folder.utf8.contains(0) else {
             throw CoreError(
                 .invalidArgument, code: .migration,
-                "the folder of the backups of \(place.given) is empty or has a NUL character; pass the path of a folder",
-                file: place.given)
+                "the folder of the backups of \(place.given) \(folder.isEmpty ? "is empty" : "contains a NUL character"); pass "
+                    + "the path of a folder", key: "folder", value: .string(folder), file: place.given)
         }
         return (folder.hasSuffix("/") ? folder : folder + "/", name)
     }

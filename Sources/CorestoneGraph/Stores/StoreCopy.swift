@@ -86,7 +86,7 @@ struct StoreCopy {
     private var rowCount: Int { keys.reduce(0) { $0 + $1.count } }
 
     private func requireMemory(_ bytes: Int) throws {
-        try MemoryRoom.require(bytes, to: "copy \(store.path)", file: store.path)
+        try MemoryRoom.require(bytes, to: "copy \(store.path)", file: store.path, isOfAtomicStore: false)
     }
 
     private mutating func report(_ rows: Int) throws {

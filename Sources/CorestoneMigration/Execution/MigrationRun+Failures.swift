@@ -72,7 +72,7 @@ extension MigrationRun {
             || error.code == CocoaCode.managedObjectConstraintValidation.rawValue
         let isValidation = error.status == .validation || isUnique
         guard isValidation else {
-            return error.within("cannot save the migrated objects")
+            return error.within("cannot save the migrated objects", file: error.file ?? path)
         }
         return CoreError(
             .migration, code: isUnique ? .migrationConstraintViolation : .migration,

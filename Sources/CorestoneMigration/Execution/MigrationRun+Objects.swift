@@ -55,7 +55,7 @@ extension MigrationRun {
             throw CoreError(
                 .typeMismatch,
                 "\(object.entity.name).\(relationship.name) takes an object, not \(value.excerpt)",
-                entity: object.entity.name, key: relationship.name, value: value)
+                entity: object.entity.name, key: relationship.name, value: value, objectURI: object.objectID.uri)
         }
         try set(targets, relationship, of: object)
     }

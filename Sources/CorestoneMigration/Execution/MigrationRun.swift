@@ -55,12 +55,16 @@ package final class MigrationRun {
 
     func plan(named name: String) throws -> EntityPlan {
         if let number = numbers[name] { return plans[number] }
-        let near = nearestName(to: name, among: plans.map(\.mapping.name))
+        let names = plans.map(\.mapping.name)
+        let near = nearestName(to: name, among: names)
         throw CoreError(
             .migration, code: .migration,
             "the mapping model has no entity mapping \"\(name)\""
-                + (near.map { "; did you mean \"\($0)\"?" } ?? "; use the name of one of its entity mappings"),
-            key: name, value: .string(name))
+                + (near.map { "; did you mean \"\($0)\"?" }
+                    ?? (names.isEmpty
+                        ? "; add it to the mapping model"
+                        : "; use one of \(names.map { "\"\($0)\"" }.joined(separator: ", "))")),
+            key: name, value: .string(name), file: path)
     }
 
     func destinations(mapping name: String, of sources: [ManagedObject]?) throws -> [ManagedObject] {

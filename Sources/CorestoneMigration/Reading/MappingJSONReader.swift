@@ -158,7 +158,8 @@ private struct MappingJSONReader {
             let near = nearestName(to: key, among: known).map { "did you mean \"\($0)\"?" }
             throw MappingJSONReader.error(
                 "\(what) has the unknown key \"\(key)\"; "
-                    + (near ?? "use \(known.map { "\"\($0)\"" }.joined(separator: ", "))"), key: key)
+                    + (near ?? "use \(known.map { "\"\($0)\"" }.joined(separator: ", "))"), key: key,
+                value: fields[key])
         }
         return fields
     }

@@ -39,7 +39,9 @@ private struct StagesReader {
         }
         let fields = try fields(root, "its root", ["stages"])
         guard case .array(let stages)? = fields["stages"] else {
-            throw failure("\"stages\" is missing or not a list; set it to the list of stages")
+            throw failure(
+                fields["stages"].map { "\"stages\" is \($0.excerpt), but must be a list of stages" }
+                    ?? "\"stages\" is missing; set it to the list of stages", "stages", fields["stages"])
         }
         return try stages.enumerated().map { try stage($1, "stage \($0 + 1)") }
     }
@@ -49,23 +51,30 @@ private struct StagesReader {
         let label = try text(fields, "label", what)
         if let list = fields["lightweight"] {
             guard case .array(let names) = list else {
-                throw failure("\"lightweight\" of \(what) is not a list of versions")
+                throw failure(
+                    "\"lightweight\" of \(what) is \(list.excerpt), but must be a list of versions", "lightweight", list
+                )
             }
             for key in ["from", "to", "mapping"] where fields[key] != nil {
-                throw failure("\(what) has \"lightweight\" and \"\(key)\"; remove one of the two")
+                throw failure(
+                    "\(what) has \"lightweight\" and \"\(key)\"; remove one of the two", key, fields[key])
             }
-            let checksums = try names.map { name in
-                guard case .text(let name) = name else {
-                    throw failure("\"lightweight\" of \(what) is not a list of versions")
+            let checksums = try names.map { element in
+                guard case .text(let name) = element else {
+                    throw failure(
+                        "a version in \"lightweight\" of \(what) is \(element.excerpt), but must be a string",
+                        "lightweight", element)
                 }
-                return try version(name.string, what).versionChecksum
+                return try version(name.string, what, "lightweight").versionChecksum
             }
             return .lightweight(checksums, label: label)
         }
         guard let from = try text(fields, "from", what), let to = try text(fields, "to", what) else {
             throw failure("\(what) needs \"lightweight\", or \"from\" and \"to\"; set them to versions")
         }
-        let (current, next) = (ModelReference(try version(from, what)), ModelReference(try version(to, what)))
+        let (current, next) = (
+            ModelReference(try version(from, what, "from")), ModelReference(try version(to, what, "to"))
+        )
         guard let mapping = try text(fields, "mapping", what) else {
             return .custom(from: current, to: next, label: label)
         }
@@ -73,7 +82,7 @@ private struct StagesReader {
     }
 
     /// A version by its name in a bundle, by its checksum, or by its identifier.
-    private func version(_ name: String, _ what: String) throws -> Model {
+    private func version(_ name: String, _ what: String, _ key: String) throws -> Model {
         let found =
             versions.first { $0.versionName == name } ?? versions.first { $0.versionChecksum == name }
             ?? versions.first { $0.versionIdentifiers.contains(name) }
@@ -86,7 +95,7 @@ private struct StagesReader {
         throw CoreError(
             .migration, code: .managedObjectModelReferenceNotFound,
             "\(what) of \(path) names the version \"\(name)\", which is not in the given models; \(near ?? list)",
-            value: .string(name), file: path)
+            key: key, value: .string(name), file: path)
     }
 
     private func inFolder(_ file: String) -> String {
@@ -96,13 +105,13 @@ private struct StagesReader {
 
     private func fields(_ value: PropertyValue, _ what: String, _ known: [String]) throws -> Fields {
         guard case .dictionary(let fields) = value else {
-            throw failure("\(what) is \(value.excerpt), but must be an object")
+            throw failure("\(what) is \(value.excerpt), but must be an object", nil, value)
         }
         for key in sortedByBytes(fields.keys) where !known.contains(key) {
             let near = nearestName(to: key, among: known).map { "did you mean \"\($0)\"?" }
             throw failure(
                 "\(what) has the unknown key \"\(key)\"; \(near ?? "use \(known.map { "\"\($0)\"" }.joined(separator: ", "))")",
-                key)
+                key, fields[key])
         }
         return fields
     }
@@ -111,11 +120,13 @@ private struct StagesReader {
         switch fields[key] {
         case nil, .null?: return nil
         case .text(let text)?: return text.string
-        case let other?: throw failure("\"\(key)\" of \(what) is \(other.excerpt), but must be a string", key)
+        case let other?: throw failure("\"\(key)\" of \(what) is \(other.excerpt), but must be a string", key, other)
         }
     }
 
-    private func failure(_ message: String, _ key: String? = nil) -> CoreError {
-        CoreError(.model, code: .migration, "the stages in \(path) cannot be read: \(message)", key: key, file: path)
+    private func failure(_ message: String, _ key: String? = nil, _ value: PropertyValue? = nil) -> CoreError {
+        CoreError(
+            .model, code: .migration, "the stages in \(path) cannot be read: \(message)", key: key, value: value,
+            file: path)
     }
 }

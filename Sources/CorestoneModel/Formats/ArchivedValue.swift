@@ -38,8 +38,8 @@ private struct ArchiveDecoder {
     /// How archives of NSArchiver begin, before keyed ones.
     static let typedStream = Array("\u{4}\u{b}streamtyped".utf8)
 
-    static func unsupported(_ what: String) -> CoreError {
-        CoreError(.unsupported, "the archive \(what); decode its bytes in the application")
+    static func unsupported(_ what: String, value: PropertyValue? = nil) -> CoreError {
+        CoreError(.unsupported, "the archive \(what); decode its bytes in the application", value: value)
     }
 
     init(reader: KeyedArchiveReader, size: Int) {
@@ -136,7 +136,8 @@ private struct ArchiveDecoder {
             guard let name = reader.string(key) else {
                 let kind = reader.className(key).map { "an object of class \"\($0)\"" }
                 let found = kind ?? reader.value(key)?.kind ?? "an unknown value"
-                throw ArchiveDecoder.unsupported("contains a dictionary with \(found) as a key instead of a string")
+                throw ArchiveDecoder.unsupported(
+                    "contains a dictionary with \(found) as a key instead of a string", value: reader.value(key))
             }
             try spend(name.utf8.count)
             entries[name] = try decode(value, depth: depth + 1)

@@ -242,7 +242,7 @@ private struct BinaryPropertyListReader {
             guard case .string(let name) = key.value else { throw corrupt("a key is not a string", at: place) }
             let known = try read(try reference(at: place + half), depth: depth + 1)
             if entries.updateValue(known.value, forKey: name) != nil, limits.isStrict {
-                throw corrupt("duplicate key \"\(name)\"", at: place)
+                throw corrupt("duplicate key \"\(name)\"", at: place, key: name)
             }
             (weight, height) = (weight + 1 + known.weight, max(height, known.height))
             guard weight <= limits.count else { throw tooMany(at: offset) }
@@ -256,9 +256,9 @@ private struct BinaryPropertyListReader {
     private func tooMany(at offset: Int) -> CoreError { corrupt("more than \(limits.count) values", at: offset) }
 }
 
-private func corrupt(_ what: String, at offset: Int) -> CoreError {
+private func corrupt(_ what: String, at offset: Int, key: String? = nil) -> CoreError {
     CoreError(
         .storeCorrupt, code: .persistentStoreOpen,
-        "cannot read the binary property list at byte \(offset): \(what)",
+        "cannot read the binary property list at byte \(offset): \(what)", key: key,
         offset: offset)
 }

@@ -14,7 +14,7 @@ extension Model {
     private func read(compiled archive: KeyedArchiveReader) throws {
         guard let root = archive.rootFields, root["NSEntities"] != nil else {
             throw archiveError(
-                "the keyed archive does not contain a managed object model; pass a compiled model (.mom)")
+                "the keyed archive does not contain a managed object model")
         }
         try CompiledModelReader(archive, into: self).read(root)
     }
@@ -112,7 +112,7 @@ final class CompiledModelReader {
         if let found = model.entity(named: name) { return found }
         throw modelError(
             "\(what) \"\(name)\", which is not an entity of the model; add the entity, and compile the model again",
-            entity: entity.name, key: key)
+            entity: entity.name, key: key, value: .string(name))
     }
 
     func userInfo(_ fields: Fields) throws -> [(String, String)] {

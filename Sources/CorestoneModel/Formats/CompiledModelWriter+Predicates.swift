@@ -33,7 +33,7 @@ extension CompiledModelWriter {
             throw CoreError(
                 .model, code: .coreData,
                 "\(what) cannot be compiled for a .mom file or a store: \(error.message)",
-                entity: entity, key: key, predicate: text.text)
+                entity: entity, key: key, value: error.value, predicate: text.text)
         }
     }
 }

@@ -46,11 +46,13 @@ private func meaning(of tag: String, _ content: PropertyValue) throws -> Propert
     }
     guard let found else {
         let form = knownTags.first { $0.name == tag }?.form
+        let names = knownTags.map(\.name)
+        let near = nearestName(to: tag, among: names).map { "did you mean \"\($0)\"?" }
         throw CoreError(
             .invalidArgument,
             form.map { "the JSON tag \"\(tag)\" takes \($0), not \(content.excerpt)" }
-                ?? "\"\(tag)\" is not a JSON tag; use one of \(knownTags.map(\.name).joined(separator: ", "))",
-            value: content)
+                ?? "\"\(tag)\" is not a JSON tag; \(near ?? "use \(TextPlace.quoted(names))")",
+            value: form == nil ? .string(tag) : content)
     }
     return found
 }

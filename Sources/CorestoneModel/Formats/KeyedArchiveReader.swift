@@ -20,7 +20,7 @@ package struct KeyedArchiveReader {
         else {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
-                "the property list is not a keyed archive; pass data from NSKeyedArchiver")
+                "the property list is not a keyed archive of NSKeyedArchiver")
         }
         self.objects = objects
         self.roots = roots

@@ -41,7 +41,8 @@ extension KeyedArchiver {
         case .message(let receiver, let selector, let arguments):
             guard case .constant(.text(let name)) = selector else {
                 throw unarchivable(
-                    "the selector \(selector) is not a constant string; write it as a string", in: expression)
+                    "the selector \(selector) is not a constant string; write it as a string", in: expression,
+                    value: selector.constantValue)
             }
             return try call(
                 name.string, of: self.expression(receiver), arguments.map { try self.expression($0) },
@@ -85,7 +86,8 @@ extension KeyedArchiver {
         case .fetch(let request, let context, let countOnly):
             guard let flag = countOnly.constantValue?.flag else {
                 throw unarchivable(
-                    "the last argument of FETCH is \(countOnly), but must be the constant YES or NO", in: expression)
+                    "the last argument of FETCH is \(countOnly), but must be the constant YES or NO", in: expression,
+                    value: countOnly.constantValue)
             }
             return add(
                 "NSFetchRequestExpression", .fetchRequest,
@@ -111,8 +113,8 @@ extension KeyedArchiver {
     /// The method of a migration manager that returns the fetch request of a mapping's source.
     package static let requestSelector = "fetchRequestForSourceEntityNamed:predicateString:"
 
-    private func unarchivable(_ what: String, in expression: Expression) -> CoreError {
-        CoreError(.unsupported, "\(expression) cannot be archived: \(what)")
+    private func unarchivable(_ what: String, in expression: Expression, value: PropertyValue?) -> CoreError {
+        CoreError(.unsupported, "\(expression) cannot be archived: \(what)", value: value)
     }
 
     private func specifier(_ path: KeyPath) -> PropertyListValue {

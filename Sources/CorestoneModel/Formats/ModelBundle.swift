@@ -100,7 +100,7 @@ struct ModelBundle {
         let what =
             name.map { "has no version \"\($0)\"" } ?? dangling ?? "does not specify the current version"
         throw folder.failure(
-            "\(what); choose one of: \(all)", .invalidArgument, value: name.map { .string($0) })
+            "\(what); choose one of: \(all)", .invalidArgument, value: (name ?? current).map { .string($0) })
     }
 }
 

@@ -84,7 +84,7 @@ package struct ModelFile {
                 "is a sparse file of \(size) bytes with holes beyond the store's value_limit of \(holes) bytes; raise "
                     + "value_limit if the file is trusted", key: "value_limit", value: .int(Int64(holes)))
         }
-        try MemoryRoom.require(size, to: "read \(path)", file: path)
+        try MemoryRoom.require(size, to: "read \(shown)", file: shown, isOfAtomicStore: holes != .max)
         var (count, errorNumber) = (0, Int32(0))
         let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, used in
             while count < size {

@@ -38,7 +38,7 @@ extension SourceElement {
         if let text = attributes[name] { return text }
         throw modelError(
             "the source model has a <\(self.name)> \(entity.map { "in \($0.name) " } ?? "")without the XML attribute "
-                + "\"\(name)\"; add it", entity: entity?.name)
+                + "\"\(name)\"; add it", entity: entity?.name, key: attributes["name"])
     }
 
     /// The entries of a `<userInfo>`.
@@ -60,7 +60,7 @@ extension SourceElement {
         let remedy = nearestName(to: text, among: types).map { "did you mean \"\($0)\"?" }
         throw modelError(
             "\(entity.name).\(name) has the unknown attribute type \"\(text)\"; "
-                + (remedy ?? "use \(TextPlace.listed(types))"), entity: entity.name, key: name,
+                + (remedy ?? "use \(TextPlace.quoted(types))"), entity: entity.name, key: name,
             value: .string(text))
     }
 

@@ -20,7 +20,9 @@ struct SourceText {
         bytes.append(UInt8(ascii: ">"))
         let isMixed = element.elements.contains { $0.name.isEmpty }
         let inner = isMixed ? nil : depth.map { $0 + 1 }
-        for child in element.elements { try add(child, depth: inner) }
+        for child in element.elements {
+            do { try add(child, depth: inner) } catch let error as CoreError { throw error.naming(child) }
+        }
         if !isMixed { indent(depth) }
         bytes += "</\(element.name)>".utf8
     }
@@ -29,6 +31,17 @@ struct SourceText {
         guard let depth else { return }
         bytes.append(UInt8(ascii: "\n"))
         bytes += repeatElement(UInt8(ascii: " "), count: 4 * depth)
+    }
+}
+
+extension CoreError {
+    /// The same error with the name of an element of an entity or a property.
+    fileprivate func naming(_ element: SourceElement) -> CoreError {
+        switch element.name {
+        case "entity": with(entity: element.attributes["name"], key: nil)
+        case "attribute", "relationship", "fetchedProperty": with(entity: nil, key: element.attributes["name"])
+        default: self
+        }
     }
 }
 

@@ -64,7 +64,7 @@ extension SourceModelBuilder {
             throw modelError(
                 "\(attribute.entity.name).\(attribute.path) has the composite type \"\(type)\", which is not defined in "
                     + "the model; " + (near ?? "define it, or set another composite type"),
-                entity: attribute.entity.name, key: attribute.path)
+                entity: attribute.entity.name, key: attribute.path, value: .string(type))
         }
         usedComposites.insert(type)
         let first = compositeAttributes.count

@@ -91,12 +91,16 @@ final class SourceModelBuilder {
     func finish() throws {
         for (child, parent) in parents {
             try attempt {
-                guard let parent = model.entity(named: parent) else {
+                guard let known = model.entity(named: parent) else {
+                    let near = nearestName(to: parent, among: model.entities.map(\.name)).map {
+                        "did you mean \"\($0)\"?"
+                    }
                     throw modelError(
-                        "\(child.name) inherits from \"\(parent)\", which is not an entity of the model; add the entity, "
-                            + "or set another parent", entity: child.name)
+                        "\(child.name) inherits from \"\(parent)\", which is not an entity of the model; "
+                            + (near ?? "add the entity, or set another parent"), entity: child.name,
+                        value: .string(parent))
                 }
-                try child.setParent(parent)
+                try child.setParent(known)
                 child.sourceForm.spellings["parentEntity"] = nil
             }
         }

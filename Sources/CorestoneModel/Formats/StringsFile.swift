@@ -14,7 +14,7 @@ public func decodeStringsFile(_ bytes: [UInt8]) throws -> [String: String] {
         }
         return entries.compactMapValues(\.string)
     }
-    var reader = StringsReader(scalars: try decodeText(bytes))
+    var reader = StringsReader(try decodeText(bytes))
     return try reader.read()
 }
 
@@ -27,8 +27,25 @@ private func stringsError(_ what: String, at offset: Int) -> CoreError {
     CoreError(.storeCorrupt, code: .coreData, "the strings file \(what)", offset: offset)
 }
 
+/// The characters of a text, and how many bytes they take.
+private struct DecodedText {
+    let scalars: [Unicode.Scalar]
+    /// The bytes of the mark before them.
+    let start: Int
+    let isUTF16: Bool
+
+    /// The byte at which a character begins.
+    func offset(of place: Int) -> Int {
+        scalars[..<min(place, scalars.count)].reduce(start) { offset, scalar in
+            let value = scalar.value
+            if isUTF16 { return offset + (value < 0x10000 ? 2 : 4) }
+            return offset + (value < 0x80 ? 1 : value < 0x800 ? 2 : value < 0x10000 ? 3 : 4)
+        }
+    }
+}
+
 /// UTF-16 has a mark at its start, or a zero in one of its first two bytes, since keys begin with ASCII.
-private func decodeText(_ bytes: [UInt8]) throws -> [Unicode.Scalar] {
+private func decodeText(_ bytes: [UInt8]) throws -> DecodedText {
     let isBig = bytes.starts(with: [0xFE, 0xFF]) || bytes.count > 1 && bytes[0] == 0 && bytes[1] != 0
     let isLittle = bytes.starts(with: [0xFF, 0xFE]) || bytes.count > 1 && bytes[0] != 0 && bytes[1] == 0
     if isBig || isLittle {
@@ -37,24 +54,30 @@ private func decodeText(_ bytes: [UInt8]) throws -> [Unicode.Scalar] {
             let (high, low) = isBig ? (bytes[place], bytes[place + 1]) : (bytes[place + 1], bytes[place])
             return UInt16(high) << 8 | UInt16(low)
         }
-        if units.first == 0xFEFF { units.removeFirst() }
-        return Array(String(decoding: units, as: UTF16.self).unicodeScalars)
+        let hasMark = units.first == 0xFEFF
+        if hasMark { units.removeFirst() }
+        return DecodedText(
+            scalars: Array(String(decoding: units, as: UTF16.self).unicodeScalars), start: hasMark ? 2 : 0,
+            isUTF16: true)
     }
-    let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
+    let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+    let text = bytes.dropFirst(start)
     if let bad = Array(text).withUnsafeBytes({ firstInvalidUTF8($0) }) {
-        throw stringsError("is neither valid UTF-8 nor UTF-16 (at byte \(bad))", at: bad)
+        throw stringsError("is neither valid UTF-8 nor UTF-16 (at byte \(start + bad))", at: start + bad)
     }
-    return Array(String(decoding: text, as: UTF8.self).unicodeScalars)
+    return DecodedText(
+        scalars: Array(String(decoding: text, as: UTF8.self).unicodeScalars), start: start, isUTF16: false)
 }
 
 /// Reads `"key" = "value";` one by one.
 private struct StringsReader {
     static let maximumSize = 16 << 20
 
-    let scalars: [Unicode.Scalar]
+    private let text: DecodedText
+    private let scalars: [Unicode.Scalar]
     private var place = 0
 
-    init(scalars: [Unicode.Scalar]) { self.scalars = scalars }
+    init(_ text: DecodedText) { (self.text, scalars) = (text, text.scalars) }
 
     mutating func read() throws -> [String: String] {
         var entries: [String: String] = [:]
@@ -85,7 +108,7 @@ private struct StringsReader {
 
     private func failure(_ what: String) -> CoreError {
         let line = scalars[..<min(place, scalars.count)].reduce(1) { $1 == "\n" ? $0 + 1 : $0 }
-        return stringsError("\(what) (in line \(line))", at: place)
+        return stringsError("\(what) (in line \(line))", at: text.offset(of: place))
     }
 
     /// White space and comments.

@@ -86,11 +86,11 @@ package final class XMLParser {
     }
 
     /// An error at the place where the parser is.
-    package func corrupt(_ what: String) -> CoreError {
+    package func corrupt(_ what: String, key: String? = nil) -> CoreError {
         let offset = parser.map { Int(XML_GetCurrentByteIndex($0)) } ?? 0
         return CoreError(
             .storeCorrupt, code: .persistentStoreOpen,
-            "cannot read the \(self.what) at byte \(offset): \(what)", offset: offset)
+            "cannot read the \(self.what) at byte \(offset): \(what)", key: key, offset: offset)
     }
 
     private static func from(_ data: UnsafeMutableRawPointer?) -> XMLParser? {

@@ -79,7 +79,7 @@ private final class XMLPropertyListReader: XMLHandler {
             switch container {
             case .array(let values): try take(.array(values))
             case .dictionary(let entries, nil): try take(reference(entries) ?? .dictionary(entries))
-            case .dictionary(_, let key?): throw parser.corrupt("the key \"\(key)\" does not have a value")
+            case .dictionary(_, let key?): throw parser.corrupt("the key \"\(key)\" does not have a value", key: key)
             }
         }
     }
@@ -93,8 +93,9 @@ private final class XMLPropertyListReader: XMLHandler {
     private func take(key: String) throws {
         switch containers.popLast() {
         case .dictionary(let entries, nil)?: containers.append(.dictionary(entries, key: key))
-        case .dictionary(_, let former?)?: throw parser.corrupt("the key \"\(former)\" does not have a value")
-        default: throw parser.corrupt("the key \"\(key)\" is not in a <dict>")
+        case .dictionary(_, let former?)?:
+            throw parser.corrupt("the key \"\(former)\" does not have a value", key: former)
+        default: throw parser.corrupt("the key \"\(key)\" is not in a <dict>", key: key)
         }
     }
 

@@ -42,7 +42,9 @@ private struct XMLPropertyListWriter {
 
     mutating func add(_ value: PropertyListValue, depth: Int) throws {
         switch value {
-        case .null: throw CoreError(.invalidArgument, "an XML property list cannot represent null; remove the value")
+        case .null:
+            throw CoreError(
+                .invalidArgument, "an XML property list cannot represent null; remove the value", value: .null)
         case .bool(let flag): line(empty("\(flag)"), depth)
         case .integer(let number): line("<integer>\(number)</integer>", depth)
         case .unsigned(let number): line("<integer>\(number)</integer>", depth)

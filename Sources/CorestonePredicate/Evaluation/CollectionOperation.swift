@@ -19,8 +19,8 @@ enum CollectionOperation {
         case .count: return .int(Int64(leaves.count))
         case .sum: return try Statistics.sum(leaves, for: key.text)
         case .average: return try Statistics.average(leaves, countingNil: true, for: key.text)
-        case .minimum: return try Statistics.extreme(leaves, sign: -1)
-        case .maximum: return try Statistics.extreme(leaves, sign: 1)
+        case .minimum: return try Statistics.extreme(leaves, sign: -1, key: key.text)
+        case .maximum: return try Statistics.extreme(leaves, sign: 1, key: key.text)
         case .unionOfObjects:
             guard !isSet else {
                 throw predicateError(
@@ -44,7 +44,7 @@ enum CollectionOperation {
                 leaves.count == 1
                 ? "its value is nil" : "\(missing) of its \(leaves.count) values \(missing == 1 ? "is" : "are") nil"
             throw predicateError(
-                "\(shown) does not take nil, but \(found); exclude nil with SUBQUERY", key: key.text)
+                "\(shown) does not take nil, but \(found); exclude nil with SUBQUERY", key: key.text, value: .null)
         }
         return leaves
     }

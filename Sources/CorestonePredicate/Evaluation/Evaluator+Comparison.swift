@@ -76,17 +76,18 @@ extension Evaluator {
         throw noOrder(left, right, comparison)
     }
 
-    /// With the key whose value is no string, where that side is a key path.
+    /// With the key whose value is no string, where that side is a key path; else with that of the other side.
     private func noText(_ left: BorrowedValue, _ right: PropertyValue, _ comparison: Comparison) -> CoreError {
         let isLeft = left.utf8 == nil
-        let path = (isLeft ? comparison.left : comparison.right).pathText
-        let entity = path == nil ? nil : object?.nameOfEntity
+        let (source, other) = isLeft ? (comparison.left, comparison.right) : (comparison.right, comparison.left)
+        let path = source.pathText
+        let entity = path == nil && other.pathText == nil ? nil : object?.nameOfEntity
         let place = path.map { path in " (\(entity.map { "\($0).\(path)" } ?? path))" } ?? ""
         return CoreError(
             .predicate,
             "\(comparison.operator.symbol) compares strings, not \(left.owned.excerpt)\(isLeft ? place : "") with "
                 + "\(right.excerpt)\(isLeft ? "" : place); compare two strings, or convert with CAST(…, \"NSString\")",
-            entity: entity, key: path, value: isLeft ? left.owned : right)
+            entity: entity, key: path ?? other.pathText, value: isLeft ? left.owned : right)
     }
 
     /// With the key whose value has no order beside the other side, where one side is a key path.

@@ -14,8 +14,10 @@ extension Evaluator {
         case .variable(let name): return try variable(name)
         case .aggregate(let elements): return .array(try elements.map { try value($0) })
         case .function(let function, let arguments):
-            if let number = try arithmetic(function, arguments) { return number }
-            return try call(function, try arguments.map { try value($0) })
+            do {
+                if let number = try arithmetic(function, arguments) { return number }
+                return try call(function, try arguments.map { try value($0) })
+            } catch let error as CoreError { throw named(error, by: arguments) }
         case .message(let receiver, let selector, let arguments):
             return try send(try value(selector), to: try value(receiver), arguments.map { try value($0) })
         case .indexed(let base, let index): return try element(index, of: try value(base), base)
@@ -24,7 +26,10 @@ extension Evaluator {
         case .ternary(let condition, let first, let second): return try value(try holds(condition) ? first : second)
         case .setOperation(let operation, let left, let right):
             return try combine(operation, left, right)
-        case .cast(let operand, let type): return try cast(try value(operand), to: try value(type))
+        case .cast(let operand, let type):
+            do { return try cast(try value(operand), to: try value(type)) } catch let error as CoreError {
+                throw named(error, by: [operand])
+            }
         case .assignment(let name, let operand):
             guard let bindings else {
                 throw predicateError(
@@ -44,6 +49,17 @@ extension Evaluator {
             return try block.body(
                 root.withOriginals, try arguments.map { try value($0).withOriginals }, variablesForHost)
         }
+    }
+
+    /// The same error with the key of the operand that has its value, if the error has no key and that operand is a key path.
+    @inline(never)
+    private func named(_ error: CoreError, by operands: [Expression]) -> CoreError {
+        guard error.status == .predicate, error.key == nil, let found = error.value else { return error }
+        let source = operands.first { operand in
+            guard operand.pathText != nil, let own = try? value(operand) else { return false }
+            return own == found || own.elements?.contains(found) == true
+        }
+        return source == nil ? error : error.with(entity: entityName(for: source), key: source?.pathText)
     }
 
     /// The key that brackets compute, which belong to what is before them alone: `items[0]` of `box.items[0]` is looked for in the

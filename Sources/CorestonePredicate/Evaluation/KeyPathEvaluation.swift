@@ -90,8 +90,10 @@ public enum KeyPathEvaluation {
     }
 
     private static func unknown(_ key: KeyName, _ value: PropertyValue) -> CoreError {
-        predicateError(
-            "\(value.excerpt) is \(value.kind), which is not key value coding-compliant for the key \"\(key.text)\"; correct the key",
+        let near = nearestName(to: key.text, among: value.knownKeys).map { "did you mean \"\($0)\"?" }
+        return predicateError(
+            "\(value.excerpt) is \(value.kind), which is not key value coding-compliant for the key \"\(key.text)\"; "
+                + (near ?? "correct the key"),
             key: key.text, value: value)
     }
 }

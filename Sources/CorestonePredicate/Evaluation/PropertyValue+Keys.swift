@@ -23,6 +23,16 @@ extension PropertyValue {
         }
     }
 
+    /// The keys that a plain value answers to, for errors.
+    var knownKeys: [String] {
+        let keys = [
+            "length", "description", "uppercaseString", "lowercaseString", "intValue", "integerValue", "longLongValue",
+            "doubleValue", "floatValue", "boolValue", "stringValue", "timeIntervalSinceReferenceDate",
+            "timeIntervalSince1970", "UUIDString", "absoluteString",
+        ]
+        return keys.filter { ((try? property($0)) ?? nil) != nil }
+    }
+
     private static func property(_ key: String, of text: String) -> PropertyValue? {
         switch key {
         case "length": .int(Int64(text.utf16.count))

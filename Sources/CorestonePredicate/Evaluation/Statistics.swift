@@ -8,7 +8,10 @@ enum Statistics {
         var total = PropertyValue.int(0)
         for value in values where !value.isNull {
             do { total = try Arithmetic.combine(.add, total, value) } catch  where value.number == nil {
-                throw predicateError("\(name) takes numbers, but \(value.excerpt) is \(value.kind)", value: value)
+                throw predicateError(
+                    "\(name) takes numbers, but \(value.excerpt) is \(value.kind)",
+                    key: name.hasPrefix("@") ? name : nil,
+                    value: value)
             }
         }
         return total
@@ -24,7 +27,9 @@ enum Statistics {
     }
 
     /// The greatest (`sign` 1) or least (-1) value that is not nil; nil without one.
-    static func extreme(_ values: [PropertyValue], sign: Int) throws -> PropertyValue {
+    ///
+    /// - Parameter key: the collection operator, for errors; nil for a function.
+    static func extreme(_ values: [PropertyValue], sign: Int, key: String? = nil) throws -> PropertyValue {
         var best = PropertyValue.null
         for value in values where !value.isNull {
             if best.isNull {
@@ -35,7 +40,7 @@ enum Statistics {
                 throw predicateError(
                     "cannot compute the \(sign > 0 ? "maximum" : "minimum"): \(value.unordered(against: best))"
                         + (value.kind == best.kind ? "" : "; use values of the same kind"),
-                    value: value)
+                    key: key, value: value)
             }
         }
         return best

@@ -15,7 +15,7 @@ extension PredicateCompiler {
         case .sum, .count, .min, .max, .average: return try statistics(function, arguments, environment)
         case .castObject: return try cast(arguments[0], to: arguments[1], environment)
         case .uppercase, .lowercase, .canonical, .length:
-            return try text(function, try operand(arguments[0], environment), arguments[0])
+            return try text(function, arguments[0], environment)
         default:
             guard function.infix != nil || ComputedFunction.call(function, []) != nil || function == .negate else {
                 throw NotExpressible("\(Expression.function(function, arguments).format) is computed in memory")
@@ -23,20 +23,26 @@ extension PredicateCompiler {
             let operands = try arguments.map { try operand($0, environment) }
             for (operand, argument) in zip(operands, arguments) where !operand.kind.isNumber && operand.kind != .null {
                 let wanted = operands.count == 1 ? "a number" : "numbers"
+                let (entity, key) = names(of: operand, argument, environment)
                 throw CoreError(
-                    .predicate, "\(function.rawValue) takes \(wanted)\(operand.mismatch(argument))",
-                    entity: operand.attribute?.entity.name, key: operand.attribute?.path, value: operand.constant)
+                    .predicate, "\(function.rawValue) takes \(wanted)\(operand.mismatch(argument))", entity: entity,
+                    key: key, value: operand.constant)
             }
             return try arithmetic(function, operands)
         }
     }
 
-    private func text(_ function: Function, _ operand: Operand, _ argument: Expression) throws -> Operand {
+    private mutating func text(
+        _ function: Function, _ argument: Expression, _ environment: Environment
+    ) throws -> Operand {
+        let operand = try operand(argument, environment)
         if operand.kind == .null { return operand }
         guard operand.kind.isTextual else {
+            let (entity, key) = names(of: operand, argument, environment)
             throw CoreError(
-                .predicate, "\(function.rawValue) takes a string\(operand.mismatch(argument))",
-                entity: operand.attribute?.entity.name, key: operand.attribute?.path, value: operand.constant)
+                .predicate, "\(function.rawValue) takes a string\(operand.mismatch(argument))", entity: entity,
+                key: key,
+                value: operand.constant)
         }
         return computed(function, [operand], function == .length ? .integer : .text)
     }

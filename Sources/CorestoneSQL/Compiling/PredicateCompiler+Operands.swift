@@ -69,7 +69,7 @@ extension PredicateCompiler {
                 throw CoreError(
                     .predicate,
                     "\(operation.rawValue) applies to a to-many relationship, but \(name) is a single value",
-                    entity: entity, key: operation.rawValue)
+                    entity: entity, key: keys.isEmpty ? before.format : keys.map(\.text).joined(separator: "."))
             }
             throw NotExpressible("\(expression.format) is computed in memory")
         }

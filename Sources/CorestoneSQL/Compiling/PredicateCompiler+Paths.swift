@@ -42,6 +42,7 @@ extension PredicateCompiler {
             let key = keys[index]
             let rest = keys[(index + 1)...]
             if key.text == "self" || key.text == "objectID" { continue }
+            if key.isOperator { throw unsuitedOperator(key, behind: keys[..<index], scope.mapping.entity) }
             let property = try property(key, mapping.entity, of: composite)
             let reached = mapping.entity
             if !reached.isKind(of: property.entity) { mapping = try heir(of: mapping, with: property) }
@@ -88,6 +89,8 @@ extension PredicateCompiler {
     /// Whether the next key reads a column of the row, not just its primary key.
     private func needsRow(_ key: KeyName, _ mapping: EntityMapping) throws -> Bool {
         if key.text == "self" || key.text == "objectID" { return false }
+        // It is refused with the whole path.
+        if key.isOperator { return true }
         if case .toMany = mapping[try property(key, mapping.entity)] { return false }
         return true
     }
@@ -106,7 +109,6 @@ extension PredicateCompiler {
         if entity.fetchedProperty(named: name) != nil {
             throw NotExpressible("\(entity.name).\(name) is a fetched property, which is evaluated in memory")
         }
-        if key.isOperator { throw unsuitedOperator(key, entity) }
         let near = nearestName(to: name, among: entity.properties.map(\.path))
         throw CoreError(
             .predicate,
@@ -114,15 +116,20 @@ extension PredicateCompiler {
             entity: entity.name, key: name)
     }
 
-    /// A key with `@` behind a single object.
-    private func unsuitedOperator(_ key: KeyName, _ entity: Entity) -> CoreError {
+    /// A key with `@` behind a single object, to which a path from the entity leads.
+    private func unsuitedOperator(_ key: KeyName, behind keys: ArraySlice<KeyName>, _ entity: Entity) -> CoreError {
+        let path = keys.map(\.text).joined(separator: ".")
+        let object = keys.isEmpty ? "\(entity.name) is a single object" : "\(entity.name).\(path) is a single value"
         let near = nearestName(to: key.text, among: CollectionOperator.allCases.map(\.rawValue))
         let text =
             key.collectionOperator == nil
             ? "\"\(key.text)\" is not a collection operator"
                 + (near.map { "; did you mean \"\($0)\"?" } ?? "; use @count, @sum, @avg, @min or @max")
-            : "\(key.text) applies to a to-many relationship, but \(entity.name) is a single object"
-        return CoreError(.predicate, text, entity: entity.name, key: key.text)
+            : "\(key.text) applies to a to-many relationship, but \(object)"
+        let isKnown = key.collectionOperator != nil
+        return CoreError(
+            .predicate, text, entity: entity.name,
+            key: keys.isEmpty ? key.text : isKnown ? path : "\(path).\(key.text)")
     }
 
     /// The column of an attribute; where several entities that inherit have one of that name, whichever the row uses.
@@ -173,7 +180,16 @@ extension PredicateCompiler {
             "\(attribute.entity.name).\(attribute.path) is of type \(attribute.type.displayName) and has no key "
                 + "\"\(key.text)\""
                 + (nearestName(to: key.text, among: known).map { "; did you mean \"\($0)\"?" } ?? ""),
-            entity: attribute.entity.name, key: key.text)
+            entity: attribute.entity.name, key: "\(attribute.path).\(key.text)")
+    }
+
+    /// For an error: the entity and the key of an operand, which are those of its attribute, or of the key path that it is.
+    func names(
+        of operand: Operand, _ expression: Expression, _ environment: Environment
+    ) -> (entity: String?, key: String?) {
+        if let attribute = operand.attribute { return (attribute.entity.name, attribute.path) }
+        guard let (scope, keys) = path(expression, environment), !keys.isEmpty else { return (nil, nil) }
+        return (scope.mapping.entity.name, keys.map(\.text).joined(separator: "."))
     }
 
     /// The scope and the keys of a path expression; nil for other expressions.

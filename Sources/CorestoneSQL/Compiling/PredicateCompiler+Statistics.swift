@@ -32,7 +32,7 @@ extension PredicateCompiler {
             let sql: SQLFragment = function == .min ? "MIN(\(operand.sql))" : "MAX(\(operand.sql))"
             return Operand(sql: sql, kind: kind, form: operand.form)
         case .sum, .average:
-            try requireNumbers(operand, function, argument)
+            try requireNumbers(operand, function, argument, environment)
             if kind == .decimal {
                 throw NotExpressible("\(function.rawValue) of \(argument.format), a decimal, is computed in memory")
             }
@@ -55,16 +55,19 @@ extension PredicateCompiler {
             throw NotExpressible(
                 "\(function.rawValue) of \(argument.format), \(operand.kind.name), is computed in memory")
         }
-        try requireNumbers(operand, function, argument)
+        try requireNumbers(operand, function, argument, environment)
         return Operand(
             sql: "\(gathering.sql)(\(operand.sql), \(number: Int64(cell.form.rawValue)))", kind: .list)
     }
 
-    private func requireNumbers(_ operand: Operand, _ function: Function, _ argument: Expression) throws {
+    private func requireNumbers(
+        _ operand: Operand, _ function: Function, _ argument: Expression, _ environment: Environment
+    ) throws {
         guard !operand.kind.isNumber else { return }
+        let (entity, key) = names(of: operand, argument, environment)
         throw CoreError(
-            .predicate, "\(function.rawValue) takes numbers\(operand.mismatch(argument))",
-            entity: operand.attribute?.entity.name, key: operand.attribute?.path, value: operand.constant)
+            .predicate, "\(function.rawValue) takes numbers\(operand.mismatch(argument))", entity: entity, key: key,
+            value: operand.constant)
     }
 }
 

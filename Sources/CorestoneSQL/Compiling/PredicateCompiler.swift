@@ -87,13 +87,23 @@ struct PredicateCompiler {
 
 extension PredicateCompiler {
     private mutating func condition(_ comparison: Comparison, _ environment: Environment) throws -> Condition {
-        if comparison.modifier != .direct { return try quantified(comparison, environment) }
-        do { return try direct(comparison, environment) } catch let obstacle as NotExpressible
-            where obstacle.isCollection
-        {
+        do {
+            if comparison.modifier != .direct { return try quantified(comparison, environment) }
+            return try direct(comparison, environment)
+        } catch let obstacle as NotExpressible where obstacle.isCollection && comparison.modifier == .direct {
             try noteCollection(comparison, environment)
             throw obstacle
-        }
+        } catch let error as CoreError { throw named(error, by: comparison, environment) }
+    }
+
+    /// The same error with the entity and the key of a side that is a key path, if it is about a comparison and has neither.
+    private func named(_ error: CoreError, by comparison: Comparison, _ environment: Environment) -> CoreError {
+        let sides = [comparison.left, comparison.right]
+        guard error.status == .predicate, error.entity == nil, error.key == nil,
+            error.value.map({ value in sides.contains { $0.constantValue == value } }) ?? true,
+            let (scope, keys) = sides.compactMap({ path($0, environment) }).first(where: { !$0.keys.isEmpty })
+        else { return error }
+        return error.with(entity: scope.mapping.entity.name, key: keys.map(\.text).joined(separator: "."))
     }
 
     private mutating func direct(_ comparison: Comparison, _ environment: Environment) throws -> Condition {

@@ -87,9 +87,12 @@ final class Connection {
     }
 
     /// The error of the call that just returned `code`.
-    func error(_ code: Int32, _ purpose: String, cocoaCode: CocoaCode = .sqlite) -> CoreError {
+    func error(
+        _ code: Int32, _ purpose: String, cocoaCode: CocoaCode = .sqlite, entity: String? = nil
+    ) -> CoreError {
         if code & 0xff == SQLITE_TOOBIG { return tooLarge(purpose, cocoaCode: cocoaCode) }
-        return SQLiteError.make(db, code: code, path: path, purpose: purpose, cocoaCode: cocoaCode)
+        return SQLiteError.make(
+            db, code: code, path: path, purpose: purpose, cocoaCode: cocoaCode, entity: entity)
     }
 
     /// Runs statements without parameters or rows.

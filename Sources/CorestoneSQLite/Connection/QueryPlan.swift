@@ -14,7 +14,8 @@ enum QueryPlan {
         let code = sqlite3_prepare_v2(connection.db, "EXPLAIN QUERY PLAN " + sql, -1, &handle, nil)
         defer { sqlite3_finalize(handle) }
         guard code == SQLITE_OK, let handle else {
-            throw connection.error(code, "explain a fetch\(entity.map { " of \($0)" } ?? "") in \(connection.path)")
+            throw connection.error(
+                code, "explain a fetch\(entity.map { " of \($0)" } ?? "") in \(connection.path)", entity: entity)
         }
         var depths: [Int32: Int] = [:]
         var steps: [FetchExplanation.Step] = []

@@ -58,7 +58,7 @@ enum SQLiteError {
                 sqliteCode: code, file: path)
         case SQLITE_NOMEM:
             status = .noMemory
-            remedy = "free some memory, or fetch fewer rows at a time"
+            remedy = "free some memory, or fetch or save fewer rows at a time"
         case SQLITE_TOOBIG:
             status = .invalidArgument
             remedy = "keep values and requests within SQLite's limit of 1,000,000,000 bytes"

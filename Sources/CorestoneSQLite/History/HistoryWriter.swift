@@ -207,7 +207,8 @@ extension HistoryWriter {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreSave,
                 "the history of \(connection.path) is damaged: the highest key in \(table.rawValue) is \(highest), but the "
-                    + "limit is \(HistoryWriter.mostKeys); restore the store from a backup", file: connection.path)
+                    + "limit is \(HistoryWriter.mostKeys); restore the store from a backup", value: .int(highest),
+                file: connection.path)
         }
         return highest
     }

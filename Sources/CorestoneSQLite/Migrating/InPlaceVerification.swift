@@ -164,10 +164,11 @@ final class InPlaceVerification {
                 "SELECT substr(CAST(s.C\(place) AS TEXT), 1, 60), substr(CAST(t.\(column.wanted) AS TEXT), 1, 60) \(join) "
                     + "WHERE s.Z_PK = \(key)", purpose)
             guard try values.step(purpose) else { throw unreadable(entity.name) }
-            let (expected, found) = (values.text(0) ?? "null", values.text(1) ?? "null")
+            let (expected, found) = (values.text(0), values.text(1))
             throw failure(
-                "\(entity.name).\(column.attribute.path) of \(uri) is \"\(found)\", but \"\(expected)\" was expected",
-                entity.name, column.attribute.path, found: found, uri: uri)
+                "\(entity.name).\(column.attribute.path) of \(uri) is \(column.attribute.shown(stored: found)), but "
+                    + "\(column.attribute.shown(stored: expected)) was expected",
+                entity.name, column.attribute.path, found: found ?? "null", uri: uri)
         }
     }
 

@@ -1,4 +1,5 @@
 import CSQLite
+import CorestoneModel
 import CorestoneValues
 
 /// What the values of a column add up to, in whatever order they are read.
@@ -39,6 +40,15 @@ struct Measure: Equatable {
 
 /// For messages.
 func counted(_ count: Int64, _ noun: String) -> String { count == 1 ? "1 \(noun)" : "\(count) \(noun)s" }
+
+extension Property {
+    /// The text of a stored value, for messages: in double quotes unless it is a number.
+    func shown(stored text: String?) -> String {
+        guard let text else { return "null" }
+        let type = (self as? Attribute)?.type
+        return type == .string || type == .uri || Double(text) == nil ? "\"\(text)\"" : text
+    }
+}
 
 /// The functions of SQL by which migrated values are compared. They must end before their connection.
 final class MeasureFunctions {

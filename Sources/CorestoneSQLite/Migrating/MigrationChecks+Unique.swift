@@ -55,7 +55,11 @@ extension MigrationChecks {
         while try statement.step(purpose) {
             let keys = (statement.text(1) ?? "").split(separator: ",").compactMap { Int64($0) }
             let values = expressions.indices.map { statement.text(Int32($0 + 2)) ?? "" }
-            let shown = zip(names, values).map { "\($0) \"\($1.prefix(60))\"" }.joined(separator: ", ")
+            let texts = zip(index.keys, values).map { key, value in
+                let text = String(value.prefix(60))
+                return index.entity.property(named: key)?.shown(stored: text) ?? "\"\(text)\""
+            }
+            let shown = zip(names, texts).map { "\($0) \($1)" }.joined(separator: ", ")
             let objects =
                 keys.prefix(10).map { "\(former.name)/p\($0)" }.joined(separator: ", ")
                 + (keys.count > 10 ? ", …" : "")

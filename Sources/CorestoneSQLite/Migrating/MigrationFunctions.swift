@@ -115,7 +115,7 @@ final class MigrationFunctions {
             fault =
                 "the backing file \(file) is missing; restore it, or set the value to null (corestone check names the object)"
         }
-        return CoreError(.storeIO, code: .migration, fault, file: file)
+        return CoreError(.storeIO, code: .migration, fault, file: name.isEmpty ? externalFolder : file)
     }
 
     private func translate(_ context: OpaquePointer, _ arguments: UnsafeMutablePointer<OpaquePointer?>) {

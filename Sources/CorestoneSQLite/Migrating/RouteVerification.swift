@@ -158,11 +158,12 @@ struct RouteVerification {
         guard try statement.step(purpose) else {
             return failure("\(pair.destination.name).\(attribute.path) differs", pair.destination.name, attribute.path)
         }
-        let (expected, found) = (statement.text(1) ?? "null", statement.text(2) ?? "null")
+        let (expected, found) = (statement.text(1), statement.text(2))
         return failure(
             "\(pair.destination.name).\(attribute.path) of the object that was made from \(pair.source.name)/p\(statement.integer(0)) is "
-                + "\"\(found)\", but \"\(expected)\" was expected (\(counted(count, "such value")))",
-            pair.destination.name, attribute.path, found: found)
+                + "\(attribute.shown(stored: found)), but \(attribute.shown(stored: expected)) was expected "
+                + "(\(counted(count, "such value")))",
+            pair.destination.name, attribute.path, found: found ?? "null")
     }
 
     /// Each former pair of objects is one of the objects that were made from them, where only one was made from each member.

@@ -37,7 +37,7 @@ struct ModelInference {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
                 "cannot infer a model from the tables of \(contents.place.given): \(error.message.withoutRemedy); pass the model "
-                    + "that the store was written with", entity: error.entity, key: error.key,
+                    + "that the store was written with", entity: error.entity, key: error.key, value: error.value,
                 file: contents.place.given)
         }
     }
@@ -52,7 +52,7 @@ struct ModelInference {
                     .storeCorrupt,
                     "the entities \"\(other.name)\" and \"\(stored.name)\" both have the number \(stored.number) in "
                         + "Z_PRIMARYKEY",
-                    entity: stored.name)
+                    entity: stored.name, value: .int(stored.number))
             }
             // Parents are numbered before their children, so no circle passes.
             if stored.parent == 0 { continue }
@@ -63,7 +63,7 @@ struct ModelInference {
                     "the entity \"\(stored.name)\" inherits from "
                         + (known.map { "\"\($0.name)\", which has no table, or has a higher number in Z_PRIMARYKEY" }
                             ?? "the entity number \(stored.parent), which Z_PRIMARYKEY does not contain"),
-                    entity: stored.name)
+                    entity: stored.name, value: .int(stored.parent))
             }
             try entity.setParent(parent)
         }

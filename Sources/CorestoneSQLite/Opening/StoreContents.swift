@@ -165,6 +165,7 @@ extension StoreContents {
                     .storeCorrupt, code: .persistentStoreOpen,
                     "\(place.given) is damaged: the number (Z_ENT) of the entity \"\(name)\" in the table Z_PRIMARYKEY is "
                         + "\(number), but must be positive; restore the store from a backup", entity: name,
+                    value: .int(number),
                     file: place.given)
             }
             entities.append(StoredEntity(name: name, number: number, parent: statement.integer(2)))

@@ -151,7 +151,8 @@ struct WriteAheadLog {
         let unused = pageCount < (1 << 30) / pageSize + 1 && Int(pages) > (1 << 30) / pageSize ? 1 : 0
         guard added + unused < Int(pages) - pageCount else { return nil }
         return .stale(
-            "it belongs to a file of \(pages) pages, but the store has only \(pageCount) and the log \(added) more")
+            "it belongs to a file of \(counted(Int64(pages), "page")), but the store has only \(pageCount) and the log \(added) more"
+        )
     }
 
     /// SQLite's checksum goes on over all words, in the order of bytes that the magic number names.

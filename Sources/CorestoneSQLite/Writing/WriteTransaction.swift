@@ -52,7 +52,7 @@ final class WriteTransaction: SaveTransaction {
                 .storeCorrupt, code: .persistentStoreSave,
                 "\(path) has no unused primary keys for \(table.root.name): the highest key is \(highest); restore the store "
                     + "from a backup",
-                entity: table.root.name, file: path)
+                entity: table.root.name, value: .int(highest), file: path)
         }
         keys[table.place] = (end, true)
         if count > 0 { own.keys.append((root.rootIndex, highest + 1...end)) }

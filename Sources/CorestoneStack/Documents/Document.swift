@@ -297,7 +297,10 @@ public final class Document: @unchecked Sendable {
     }
 
     private func noteFailure(_ error: any Error) {
-        let known = error as? CoreError ?? CoreError(.internal, "\(error)")
+        let known =
+            error as? CoreError
+            ?? CoreError(
+                .internal, "cannot save the document: \(error); report it as a defect of the library", file: path)
         change { values in
             values.flags.remove(.saving)
             if values.flags.contains(.closed) { return }

@@ -45,7 +45,7 @@ extension Coordinator {
                 throw CoreError(
                     .cancelled, code: .migrationCancelled,
                     "finishing the migration of \(store.path) was cancelled by the application, with \(max(total - done, 0)) of "
-                        + "\(total) tasks left", file: store.path)
+                        + "\(total) \(total == 1 ? "task" : "tasks") left", file: store.path)
             }
             isUnfinished = try finishDeferredMigrationTask(of: store)
             done += 1

@@ -31,8 +31,8 @@ extension Coordinator {
         if let own, own != identifier {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "\(source) is a copy of another store than \(path), which was not changed; pass a backup of this store, or call "
-                    + "cst_coordinator_replace_store (replace_store)", file: source)
+                "\(source) is not a copy of \(path), which was not changed; pass a backup of this store, or call "
+                    + "cst_coordinator_replace_store (replace_store)", value: .uuid(identifier), file: source)
         }
         try replaceStore(at: path, byStoreAt: source, options: options)
         return source

@@ -188,8 +188,9 @@ struct FileMigration {
         else { return }
         throw CoreError(
             .storeIO, code: .migration,
-            "cannot migrate \(path): the migrated file has \(found[entity] ?? 0) of \(count) objects of \(entity), so the file "
-                + "system lost a write. Check the disk, and migrate the store again", entity: entity, file: path)
+            "cannot migrate \(path): the migrated file has \(found[entity] ?? 0) of \(count) "
+                + "\(count == 1 ? "object" : "objects") of \(entity), so the file system lost a write. Check the disk, and "
+                + "migrate the store again", entity: entity, value: .int(Int64(found[entity] ?? 0)), file: path)
     }
 
     /// The number of objects of each root entity.

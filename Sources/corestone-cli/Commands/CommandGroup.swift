@@ -13,7 +13,10 @@ struct CommandGroup: Sendable {
         let names = commands.map { $0.manual.command.dropFirst(name.count + 1) }.map(String.init)
         if let place = names.firstIndex(of: word) { return commands[place] }
         let help = "\(Tool.name) \(name) --help"
-        if word.hasPrefix("-") { throw UsageError("\(name) does not have an option \"\(word)\"; see \(help)") }
+        if word.hasPrefix("-") {
+            let hint = nearestName(to: word, among: ["--help", "--file-limit"]).map { "; did you mean \($0)?" }
+            throw UsageError("\(name) does not have an option \"\(word)\"\(hint ?? "; see \(help)")")
+        }
         let hint = nearestName(to: word, among: names).map { "; did you mean \"\(name) \($0)\"?" }
         throw UsageError("\"\(name) \(word)\" is not a command\(hint ?? "; see \(help)")")
     }

@@ -37,7 +37,9 @@ enum FileLimits {
             return UsageError("\(option) takes NAME=NUMBER with one of the names \(names), not \"\(text)\"")
         }
         guard StoreLimits.names.contains(parts[0]) else {
-            return UsageError("\(option): \"\(parts[0])\" is not the name of a limit; use one of \(names)")
+            let hint = nearestName(to: parts[0], among: StoreLimits.names).map { "did you mean \"\($0)\"?" }
+            return UsageError(
+                "\(option): \"\(parts[0])\" is not the name of a limit; \(hint ?? "use one of \(names)")")
         }
         var limits = StoreLimits()
         if let number = Int(parts[1]), limits.set(parts[0], to: number) {

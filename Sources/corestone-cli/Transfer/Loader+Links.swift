@@ -73,7 +73,8 @@ extension Loader {
             .typeMismatch,
             "\(relationship.entity.name).\(relationship.name) takes objects of \(relationship.destination.name), not of "
                 + "\(members[other].objectID.entity.name)\(label)",
-            entity: relationship.entity.name, key: relationship.name, objectURI: members[other].objectID.uri)
+            entity: relationship.entity.name, key: relationship.name,
+            value: names.count == members.count ? .string(names[other]) : nil, objectURI: members[other].objectID.uri)
     }
 
     // MARK: Setting

@@ -96,24 +96,29 @@ def raw(name: str, result: Any = ctypes.c_int32) -> Any:
     return function
 
 
-def utf8(value: str) -> bytes:
-    """Returns the bytes of a text, or raises an error that names the problem."""
+def utf8(value: str, name: str | None = None) -> bytes:
+    """Returns the bytes of a text. Errors name the parameter if its name is given."""
     try:
         return value.encode()
     except UnicodeEncodeError as failure:
         start = value[:40].encode(errors="backslashreplace").decode()
         raise InvalidUTF8Error(
-            f'the string "{start}" has an unpaired surrogate at index {failure.start}, which UTF-8 cannot encode; '
-            "remove it",
+            f'{f"{name}: " if name else ""}the string "{start}" has an unpaired surrogate at index {failure.start}, '
+            "which UTF-8 cannot encode; remove it",
+            key=name,
             value=value,
         ) from None
     except (AttributeError, TypeError):
-        raise TypeMismatchError(f"{value!r:.80} is of type {type(value).__name__}; pass a str", value=value) from None
+        from ._arguments import shown  # which imports this module
+
+        raise TypeMismatchError(
+            f"{name or 'the text'} must be a str, not {shown(value)}", key=name, value=value
+        ) from None
 
 
-def text(value: str) -> InputString:
-    """Returns a str as a cst_string, which lives as long as the structure."""
-    data = utf8(value)
+def text(value: str, name: str | None = None) -> InputString:
+    """Returns a str as a cst_string, which lives as long as the structure. Errors name the parameter."""
+    data = utf8(value, name)
     return InputString(data, len(data))
 
 
@@ -127,14 +132,15 @@ def null_text() -> InputString:
     return InputString(None, 0)
 
 
-def optional_text(value: str | None) -> InputString:
-    """Returns a str as a cst_string, None as a null string."""
-    return null_text() if value is None else text(value)
+def optional_text(value: str | None, name: str | None = None) -> InputString:
+    """Returns a str as a cst_string, None as a null string. Errors name the parameter."""
+    return null_text() if value is None else text(value, name)
 
 
-def texts(values: list[str]) -> Any:
-    """Returns strings as an array of cst_string."""
-    return (InputString * len(values))(*[text(value) for value in values])
+def texts(values: list[str], name: str | None = None) -> Any:
+    """Returns strings as an array of cst_string. Errors name the parameter and the index."""
+    names = [name and f"{name}[{place}]" for place in range(len(values))]
+    return (InputString * len(values))(*map(text, values, names))
 
 
 def decode(value: Any) -> str | None:

@@ -43,7 +43,7 @@ def aggregate(
     is_one = by is None or isinstance(by, str) or not isinstance(by, Sequence)
     set_rows(request, group_by=() if by is None else by)
     out = Handle()
-    context._work(lib.cst_context_aggregate, request, which, _abi.optional_text(key), byref(out))
+    context._work(lib.cst_context_aggregate, request, which, _abi.optional_text(key, "key"), byref(out))
     rows = [tuple(row.values()) for row in read_rows(out.token)]
     if by is None:
         return rows[0][0]

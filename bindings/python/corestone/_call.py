@@ -83,6 +83,7 @@ def read_error(handle: int, status: int | None = None) -> CorestoneError:
     if isinstance(raised, CorestoneError) and found.key is None:
         # An error that a callback raised: the library received only its message.
         found.entity, found.key, found.value = found.entity or raised.entity, raised.key, raised.value
+        found.object_uri, found.file = found.object_uri or raised.object_uri, found.file or raised.file
     found.__cause__ = raised or next((each.__cause__ for each in details if each.__cause__), None)
     return found
 

@@ -34,7 +34,7 @@ def reported(exception: BaseException, error: Any, words: str | None = None) -> 
     number = next(_numbers)
     _kept[number] = exception
     lib.cst_error_new_custom(
-        optional_text(known.domain if known else "Python"), known.code if known else 0, text(words), number,
+        optional_text(known.domain if known else "Python"), known.code if known else 0, text(words, "words"), number,
         _forget_callback, error,
     )  # fmt: skip
     _raised.last = exception, words

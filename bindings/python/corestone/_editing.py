@@ -37,7 +37,7 @@ def add_validation(function: Any, handle: int, validation: Mapping[str | Predica
     """Adds conditions to the property of a handle."""
     for condition, warning in (validation or {}).items():
         predicate = condition if isinstance(condition, Predicate) else Predicate(condition)
-        call(function, handle, predicate._handle, text(warning))
+        call(function, handle, predicate._handle, text(warning, "validation"))
 
 
 class EntityEditing:
@@ -54,7 +54,7 @@ class EntityEditing:
 
     def rename(self, name: str) -> Entity:
         """Renames the entity, also in configurations, fetch requests and the localisation."""
-        call(lib.cst_entity_rename, self._handle, text(name))
+        call(lib.cst_entity_rename, self._handle, text(name, "name"))
         self._model._renamed(self.name, name)
         self.name = name
         return self._itself()
@@ -66,7 +66,7 @@ class EntityEditing:
 
     @class_name.setter
     def class_name(self, name: str | None) -> None:
-        call(lib.cst_entity_set_class_name, self._handle, optional_text(name))
+        call(lib.cst_entity_set_class_name, self._handle, optional_text(name, "name"))
 
     @property
     def renaming_identifier(self) -> str | None:
@@ -75,7 +75,7 @@ class EntityEditing:
 
     @renaming_identifier.setter
     def renaming_identifier(self, identifier: str | None) -> None:
-        call(lib.cst_entity_set_renaming_identifier, self._handle, optional_text(identifier))
+        call(lib.cst_entity_set_renaming_identifier, self._handle, optional_text(identifier, "identifier"))
 
     @property
     def version_hash_modifier(self) -> str | None:
@@ -84,7 +84,7 @@ class EntityEditing:
 
     @version_hash_modifier.setter
     def version_hash_modifier(self, modifier: str | None) -> None:
-        call(lib.cst_entity_set_version_hash_modifier, self._handle, optional_text(modifier))
+        call(lib.cst_entity_set_version_hash_modifier, self._handle, optional_text(modifier, "modifier"))
 
     def set_user_info(self, key: str, value: str | None, *, of: str | None = None) -> Entity:
         """Sets a value of the user info of the entity, or of the property `of`. None removes the value.
@@ -92,9 +92,15 @@ class EntityEditing:
         The user info of a fetched property can be set while the model is in use; its lists are fetched again.
         """
         if of is None:
-            call(lib.cst_entity_set_user_info, self._handle, text(key), optional_text(value))
+            call(lib.cst_entity_set_user_info, self._handle, text(key, "key"), optional_text(value, "value"))
         else:
-            call(lib.cst_entity_set_property_user_info, self._handle, text(of), text(key), optional_text(value))
+            call(
+                lib.cst_entity_set_property_user_info,
+                self._handle,
+                text(of, "of"),
+                text(key, "key"),
+                optional_text(value, "value"),
+            )
         return self._itself()
 
     def all_user_info(self, of: str | None = None) -> dict[str, str]:
@@ -109,7 +115,7 @@ class EntityEditing:
 
     def _json(self, function: Any, of: str | None) -> Any:
         buffer = _abi.Buffer()
-        if call(function, self._handle, optional_text(of), byref(buffer)) != _abi.OK:
+        if call(function, self._handle, optional_text(of, "of"), byref(buffer)) != _abi.OK:
             known = nearest(of or "", read_properties(self._handle))
             raise ModelError(f'{self.name} does not have a property "{of}"{known}', entity=self.name, key=of)
         return read_json(buffer)
@@ -138,7 +144,7 @@ class EntityEditing:
         listed = [self._element(name, element, _abi.INDEX_RTREE if kind == "rtree" else 0) for element in elements]
         array = (_abi.IndexElement * len(listed))(*listed)
         handle = condition._handle if condition is not None else None
-        call(lib.cst_entity_add_fetch_index, self._handle, text(name), len(listed), array, handle)
+        call(lib.cst_entity_add_fetch_index, self._handle, text(name, "name"), len(listed), array, handle)
         return self._itself()
 
     def _element(self, index: str, element: str | tuple[str, str | AttributeType], flags: int) -> _abi.IndexElement:
@@ -163,7 +169,7 @@ class EntityEditing:
         known = read_properties(self._handle).get(name)
         change = known is not None and known.is_fetched and known.entity == self._handle
         function = lib.cst_entity_set_fetched_request if change else lib.cst_entity_add_fetched_property
-        call(function, self._handle, text(name), request.handle)
+        call(function, self._handle, text(name, "name"), request.handle)
         return self._itself()
 
     def validator(
@@ -187,7 +193,7 @@ class EntityEditing:
         if callable(which):
             add_validator(self._handle, None, which)
         elif isinstance(function, str):
-            call(lib.cst_entity_add_validator_function, self._handle, text(which), text(function))
+            call(lib.cst_entity_add_validator_function, self._handle, text(which, "which"), text(function, "function"))
         elif function is not None:
             add_validator(self._handle, which, function)
         else:
@@ -200,18 +206,18 @@ class EntityEditing:
 
     def remove_index(self, name: str) -> bool:
         """Removes a fetch index. Returns False if there is no index of that name."""
-        return call(lib.cst_entity_remove_index, self._handle, text(name)) == _abi.OK
+        return call(lib.cst_entity_remove_index, self._handle, text(name, "name")) == _abi.OK
 
     def remove_unique(self, *attributes: str) -> bool:
         """Removes the unique constraint of these attributes. Returns False if there is no such constraint."""
-        names = texts(list(attributes))
+        names = texts(list(attributes), "attributes")
         return call(lib.cst_entity_remove_unique_constraint, self._handle, len(attributes), names) == _abi.OK
 
     # Its properties
 
     def remove(self, name: str) -> Entity:
         """Removes a property of any kind, and the indexes and unique constraints that name it."""
-        call(lib.cst_entity_remove_property, self._handle, text(name))
+        call(lib.cst_entity_remove_property, self._handle, text(name, "name"))
         self._model._forget_waiting(self.name, name)
         return self._itself()
 
@@ -220,7 +226,7 @@ class EntityEditing:
 
         Key paths in predicates, derivations and sort descriptors change too.
         """
-        call(lib.cst_entity_rename_property, self._handle, text(name), text(new_name))
+        call(lib.cst_entity_rename_property, self._handle, text(name, "name"), text(new_name, "new_name"))
         self._model._rename_waiting(self.name, name, new_name)
         return self._itself()
 
@@ -278,7 +284,7 @@ class EntityEditing:
             _abi.PROPERTY_CLOUD_ENCRYPTION: cloud_encryption,
             _abi.PROPERTY_IGNORES_CHANGES: ignores_changes,
         }
-        entity, key = self._handle, text(name)
+        entity, key = self._handle, text(name, "name")
         if type is not None:
             call(lib.cst_attribute_set_type, self._attribute(name), int(attribute_type(type, self.name, name)))
         mask = sum(flag for flag, value in flags.items() if value is not None)
@@ -297,22 +303,34 @@ class EntityEditing:
         if minimum is not UNSET or maximum is not UNSET:
             self._set_bounds(name, *(None if bound is UNSET else bound for bound in (minimum, maximum)))
         if pattern is not UNSET:
-            call(lib.cst_attribute_set_pattern, self._attribute(name), optional_text(pattern))
+            call(lib.cst_attribute_set_pattern, self._attribute(name), optional_text(pattern, "pattern"))
         if default is not UNSET:
             known = self._property(name)
             named = known.transformer if transformer is UNSET else transformer
             self._set_default(self._attribute(name), name, known.attribute_type, default, named)
         if transformer is not UNSET:
-            call(lib.cst_attribute_set_transformer_name, self._attribute(name), optional_text(transformer))
+            call(
+                lib.cst_attribute_set_transformer_name, self._attribute(name), optional_text(transformer, "transformer")
+            )
         if value_class is not UNSET:
-            call(lib.cst_attribute_set_value_class, self._attribute(name), optional_text(value_class))
+            call(lib.cst_attribute_set_value_class, self._attribute(name), optional_text(value_class, "value_class"))
         if derived is not UNSET:
-            texts_of = optional_text(derived), optional_text(derived_filter)
+            texts_of = optional_text(derived, "derived"), optional_text(derived_filter, "derived_filter")
             call(lib.cst_attribute_set_derivation, self._attribute(name), *texts_of)
         if renaming_identifier is not UNSET:
-            call(lib.cst_entity_set_property_renaming_identifier, entity, key, optional_text(renaming_identifier))
+            call(
+                lib.cst_entity_set_property_renaming_identifier,
+                entity,
+                key,
+                optional_text(renaming_identifier, "renaming_identifier"),
+            )
         if version_hash_modifier is not UNSET:
-            call(lib.cst_entity_set_property_version_hash_modifier, entity, key, optional_text(version_hash_modifier))
+            call(
+                lib.cst_entity_set_property_version_hash_modifier,
+                entity,
+                key,
+                optional_text(version_hash_modifier, "version_hash_modifier"),
+            )
         for word, value in (user_info or {}).items():
             self.set_user_info(word, value, of=name)
         return self._itself()
@@ -335,18 +353,23 @@ class EntityEditing:
     ) -> None:
         """Sets the options of a new attribute, except its flags."""
         if transformer is not None:
-            call(lib.cst_attribute_set_transformer_name, handle, text(transformer))
+            call(lib.cst_attribute_set_transformer_name, handle, text(transformer, "transformer"))
         if derived is not None:
-            call(lib.cst_attribute_set_derivation, handle, text(derived), optional_text(derived_filter))
+            call(
+                lib.cst_attribute_set_derivation,
+                handle,
+                text(derived, "derived"),
+                optional_text(derived_filter, "derived_filter"),
+            )
         if default is not UNSET:
             self._set_default(handle, path, kind, default, transformer)
         if minimum is not None or maximum is not None:
             call(lib.cst_attribute_set_bounds, handle, *self._bounds(kind, minimum, maximum, path))
         if pattern is not None:
-            call(lib.cst_attribute_set_pattern, handle, text(pattern))
+            call(lib.cst_attribute_set_pattern, handle, text(pattern, "pattern"))
         add_validation(lib.cst_attribute_add_validation, handle, validation)
         for key, value in (user_info or {}).items():
-            call(lib.cst_attribute_set_user_info, handle, text(key), text(value))
+            call(lib.cst_attribute_set_user_info, handle, text(key, "user_info"), text(value, "user_info"))
 
     def _add_validation(self, name: str, validation: Mapping[str | Predicate, str]) -> None:
         if self._property(name).is_relationship:
@@ -356,7 +379,7 @@ class EntityEditing:
 
     def _set_default(self, handle: int, path: str, kind: AttributeType, default: Any, transformer: str | None) -> None:
         if kind == AttributeType.TRANSFORMABLE:
-            default = to_bytes(transformer, default, self.name, path, None)
+            default = to_bytes(transformer, default, self.name, path, None, True)
         call(lib.cst_attribute_set_default, handle, self._value(kind, default, path).ref)
 
     def _property(self, name: str) -> PropertyDescription:
@@ -368,10 +391,14 @@ class EntityEditing:
         return known[name]
 
     def _attribute(self, name: str) -> int:
-        return made(lib.cst_entity_attribute, self._handle, text(name)) or self._not_of_kind(name, "an attribute")
+        return made(lib.cst_entity_attribute, self._handle, text(name, "name")) or self._not_of_kind(
+            name, "an attribute"
+        )
 
     def _relation(self, name: str) -> int:
-        return made(lib.cst_entity_relationship, self._handle, text(name)) or self._not_of_kind(name, "a relationship")
+        return made(lib.cst_entity_relationship, self._handle, text(name, "name")) or self._not_of_kind(
+            name, "a relationship"
+        )
 
     def _not_of_kind(self, name: str, kind: str) -> int:
         known = self._property(name)

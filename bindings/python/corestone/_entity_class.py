@@ -254,7 +254,7 @@ def _getter(description: PropertyDescription) -> Getter:
 
 
 def _fetched_getter(name: str, entity: Entity | None) -> Callable[[ManagedObject], tuple[Any, ...]]:
-    key = text(name)
+    key = text(name, "name")
 
     def get(self: ManagedObject) -> tuple[Any, ...]:
         return tuple(Results(self._cst_context, owned(lib.cst_object_copy_fetched, self._cst_handle, key), entity))

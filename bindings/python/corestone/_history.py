@@ -77,7 +77,7 @@ def history_options(
     given.subject = _SUBJECTS[choice(subject, "subject", _SUBJECTS)]
     condition = given_predicate(predicate, arguments)
     given.predicate = condition._handle if condition is not None else None
-    given.excluded_author = _abi.optional_text(excluding_author)
+    given.excluded_author = _abi.optional_text(excluding_author, "excluding_author")
     given.store_count, array = stores
     given.stores = ctypes.cast(array, ctypes.POINTER(ctypes.c_void_p))
     keys = sort_array(sort)
@@ -137,7 +137,7 @@ def register_consumer(
         if seconds <= 0:
             raise InvalidArgumentError(f"lease must be longer than 0 seconds, not {seconds}", key="lease", value=lease)
     call(
-        lib.cst_coordinator_register_history_consumer, coordinator._handle, store._handle, text(name),
+        lib.cst_coordinator_register_history_consumer, coordinator._handle, store._handle, text(name, "name"),
         at._handle if at is not None else None, seconds,
     )  # fmt: skip
 
@@ -154,7 +154,7 @@ def read_consumers(coordinator: Coordinator, store: Store) -> list[HistoryConsum
     call(lib.cst_coordinator_copy_history_consumers, coordinator._handle, store._handle, byref(buffer))
     return [
         HistoryConsumer(
-            each["name"], each["transaction"], values.date_from_seconds(each["lastSeen"]),
+            each["name"], each["transaction"], values.date_from_seconds(each["lastSeen"], False),
             timedelta(seconds=each["lease"]), each["living"],
         )
         for each in json.loads(_abi.take_bytes(buffer))
@@ -200,6 +200,6 @@ def read_size(coordinator: Coordinator, store: Store) -> HistorySize:
     call(lib.cst_coordinator_copy_history_size, coordinator._handle, store._handle, byref(buffer))
     found = json.loads(_abi.take_bytes(buffer))
     oldest, newest = (
-        None if found[name] is None else values.date_from_seconds(found[name]) for name in ("oldest", "newest")
+        None if found[name] is None else values.date_from_seconds(found[name], False) for name in ("oldest", "newest")
     )
     return HistorySize(found["transactions"], found["changes"], found["bytes"], found["estimated"], oldest, newest)

@@ -181,6 +181,7 @@ def _reference(item: Any, store: HostStore) -> Reference:
         f"{shown(item)} does not identify a row of {type(store).__name__}; use an IncrementalStoreNode, a RowID, an "
         "ObjectID, or a reference: an int, non-empty str or bytes",
         value=item,
+        file=store.opening.path or None,
     )
 
 
@@ -191,6 +192,7 @@ def push(items: Iterable[Any], sink: int, store: HostStore, method: str, entity:
             "of nodes or IDs",
             entity=entity.name if entity is not None else None,
             value=items,
+            file=store.opening.path or None,
         )
     iterator = iter(items)
     while True:

@@ -93,7 +93,7 @@ def _run_open(
         said = _opening(opening[0])
         store = types[number](said)
         try:
-            _begin(store, types[number].__name__, out_metadata)
+            _begin(store, types[number].__name__, said.path, out_metadata)
         except BaseException:
             # It may have opened files or connections, and has no other owner. The first failure is reported.
             with contextlib.suppress(Exception):
@@ -112,10 +112,12 @@ def _run_open(
         return _failed(raised, error)
 
 
-def _begin(store: Any, kind: str, out_metadata: Any) -> None:
+def _begin(store: Any, kind: str, path: str, out_metadata: Any) -> None:
     """Opens the store of a new instance, and passes its metadata to the library."""
     if not isinstance(store, HostStore) or getattr(store, "opening", None) is None:
-        raise TypeMismatchError(f"{kind}.__init__ did not initialise the store; call super().__init__(opening) in it")
+        raise TypeMismatchError(
+            f"{kind}.__init__ did not initialise the store; call super().__init__(opening) in it", file=path or None
+        )
     metadata = store.load_metadata()
     if metadata is not None:
         plist = _plist(metadata, f"{kind}.load_metadata", store.opening.path)
@@ -143,7 +145,9 @@ def _opening(given: Any) -> StoreOpening:
 
 def _plist(metadata: Any, whose: str, path: str) -> bytes:
     if not isinstance(metadata, Mapping):
-        raise TypeMismatchError(f"{whose} must return a dictionary, not {shown(metadata)}", value=metadata, file=path)
+        raise TypeMismatchError(
+            f"{whose} must return a dictionary, not {shown(metadata)}", value=metadata, file=path or None
+        )
     try:
         return plistlib.dumps(dict(metadata), fmt=plistlib.FMT_BINARY)
     except (TypeError, OverflowError, ValueError) as failure:
@@ -152,7 +156,7 @@ def _plist(metadata: Any, whose: str, path: str) -> bytes:
             "float, str, bytes, datetime (without a time zone), or lists and dictionaries (with strings as keys) of "
             "these",
             value=metadata,
-            file=path,
+            file=path or None,
         ) from failure
 
 
@@ -243,6 +247,7 @@ def _run_obtain(store: HostStore, count: int, rows: Any, out: Any) -> None:
             f"{type(store).__name__}.obtain_permanent_ids returned {amount} for {plural(count, 'object')}; return a "
             "list with one ID per object, in the same order",
             value=given,
+            file=store.opening.path or None,
         )
     store._references = encoded = _host.Encoded([identity(each, store)[2] for each in given])
     ctypes.memmove(out, encoded.address, CELL * count)
@@ -259,6 +264,7 @@ def _run_fetch(store: HostStore, fetch: Any, sink: int, out_done: Any, out_count
                 f'{request.entity.name} with result type "{request.result_type}"; return rows',
                 entity=request.entity.name,
                 value=answer,
+                file=store.opening.path or None,
             )
         out_count[0] = answer
         out_done[0] = _abi.FETCHED_COUNT | _abi.FETCHED_PREDICATE | _abi.FETCHED_WINDOW
@@ -314,6 +320,7 @@ def _run_relationship(store: HostStore, entity: int, key: int, count: int, owner
             entity=owner,
             key=description.name,
             value=given,
+            file=store.opening.path or None,
         )
     destination = reading_of(description.destination, store).entity
     for place, value in enumerate(given):
@@ -329,6 +336,7 @@ def _run_relationship(store: HostStore, entity: int, key: int, count: int, owner
                 entity=owner,
                 key=description.name,
                 value=value,
+                file=store.opening.path or None,
             )
         members = Rows(list(value), store, destination)
         if members.count:
@@ -425,6 +433,7 @@ def register(name: str, kind: Any) -> None:
         raise TypeMismatchError(
             f'cannot register the store type "{name}": {shown(kind)} is not a subclass of IncrementalStore or '
             "AtomicStore",
+            key="store_class",
             value=kind,
         )
     table = _TABLE()
@@ -444,6 +453,7 @@ def register(name: str, kind: Any) -> None:
     if missing:
         raise InvalidArgumentError(
             f'{kind.__name__} must implement {" and ".join(missing)} to be registered as the store type "{name}"',
+            key="store_class",
             value=kind,
         )
     for field, callback in _ALWAYS.items():
@@ -456,7 +466,7 @@ def register(name: str, kind: Any) -> None:
     number = next(_numbers)
     _types[number] = kind
     table.userdata, table.destroy = number, _forget_callback
-    call(lib.cst_store_type_register, _abi.text(name), byref(table))
+    call(lib.cst_store_type_register, _abi.text(name, "name"), byref(table))
 
 
 def _has_own(kind: type[HostStore], method: str) -> bool:

@@ -34,12 +34,12 @@ class ModelContents:
 
     def version_identifier(self: M, identifier: str) -> M:
         """Labels the version of the model. Returns the model."""
-        call(lib.cst_model_add_version_identifier, self._handle, text(identifier))
+        call(lib.cst_model_add_version_identifier, self._handle, text(identifier, "identifier"))
         return self
 
     def remove_version_identifier(self, identifier: str) -> bool:
         """Removes a label of the version. Returns False if there is no such label."""
-        return call(lib.cst_model_remove_version_identifier, self._handle, text(identifier)) == _abi.OK
+        return call(lib.cst_model_remove_version_identifier, self._handle, text(identifier, "identifier")) == _abi.OK
 
     @property
     def version_identifiers(self) -> list[str]:
@@ -55,7 +55,7 @@ class ModelContents:
         `limit`, `offset`, `prefetch`, `include_subentities` and `as_faults`, as in Context.fetch.
         """
         request = self._request(entity, predicate, options)
-        call(lib.cst_model_set_template, self._handle, text(name), request.handle)
+        call(lib.cst_model_set_template, self._handle, text(name, "name"), request.handle)
         return self
 
     def fetch_request(self, name: str, /, **variables: Any) -> FetchRequest:
@@ -69,12 +69,12 @@ class ModelContents:
 
         names, given = texts(list(variables)), Encoded(list(variables.values()))
         count, place = len(variables), given.address
-        handle = owned(lib.cst_model_copy_bound_template, self._handle, text(name), count, names, place)
+        handle = owned(lib.cst_model_copy_bound_template, self._handle, text(name, "name"), count, names, place)
         return FetchRequest._of(handle)
 
     def remove_template(self: M, name: str) -> M:
         """Removes a fetch request template. Returns the model."""
-        call(lib.cst_model_set_template, self._handle, text(name), None)
+        call(lib.cst_model_set_template, self._handle, text(name, "name"), None)
         return self
 
     @property
@@ -85,12 +85,12 @@ class ModelContents:
     def configuration(self: M, name: str, *entities: Entity | str) -> M:
         """Makes these entities a configuration, a subset for one of several stores. Returns the model."""
         names = [entity if isinstance(entity, str) else entity.name for entity in entities]
-        call(lib.cst_model_set_configuration, self._handle, text(name), len(names), texts(names))
+        call(lib.cst_model_set_configuration, self._handle, text(name, "name"), len(names), texts(names))
         return self
 
     def remove_configuration(self, name: str) -> bool:
         """Removes a configuration. Returns False if there is no configuration of that name."""
-        return call(lib.cst_model_remove_configuration, self._handle, text(name)) == _abi.OK
+        return call(lib.cst_model_remove_configuration, self._handle, text(name, "name")) == _abi.OK
 
     @property
     def configurations(self) -> list[str]:
@@ -100,7 +100,7 @@ class ModelContents:
     def entities_of(self, configuration: str | None = None) -> list[Entity]:
         """Returns the entities of a configuration, or of the whole model for None."""
         buffer, count = _abi.Buffer(), ctypes.c_size_t()
-        name = _abi.optional_text(configuration)
+        name = _abi.optional_text(configuration, "configuration")
         call(lib.cst_model_copy_configuration, self._handle, name, byref(buffer), byref(count))
         return [self[name] for name in _abi.take_text(buffer).split("\0")[: count.value]]
 
@@ -134,7 +134,7 @@ class ModelContents:
             call(
                 lib.cst_model_set_localization,
                 self._handle,
-                text(key),
+                text(key, "key"),
                 _abi.optional_text(words),
             )
         return self
@@ -142,5 +142,5 @@ class ModelContents:
     def localization(self, key: str) -> str | None:
         """Returns the text of one entry of the localisation, or None."""
         out = _abi.String()
-        call(lib.cst_model_localization, self._handle, text(key), byref(out))
+        call(lib.cst_model_localization, self._handle, text(key, "key"), byref(out))
         return _abi.decode(out)

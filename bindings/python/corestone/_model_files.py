@@ -83,7 +83,7 @@ class ModelFiles:
             return cls._of(owned(lib.cst_model_load_bytes, _abi.InputString(source, len(source))))
         if for_store is not None:
             return cls._of(owned(lib.cst_model_load_for_store, path_argument(source), path_argument(for_store)))
-        return cls._of(owned(lib.cst_model_load, path_argument(source), _abi.optional_text(version)))
+        return cls._of(owned(lib.cst_model_load, path_argument(source), _abi.optional_text(version, "version")))
 
     @classmethod
     def merge(cls: type[M], models: Iterable[Model], *, store: str | os.PathLike[str] | None = None) -> M:
@@ -137,7 +137,7 @@ class ModelFiles:
         """
         self._check_waiting()
         flags = (0 if make_current else _abi.MODEL_KEEP_CURRENT) | (_abi.MODEL_LOSSY if lossy else 0)
-        name = _abi.null_text() if version is None else text(version)
+        name = _abi.null_text() if version is None else text(version, "version")
         call(lib.cst_model_write, self._handle, path_argument(path), name, flags)
 
     @staticmethod
@@ -155,7 +155,7 @@ class ModelFiles:
         are replaced and other files stay; a source must not exist yet. InvalidArgumentError if the target contains
         `path`, or holds anything but a compiled model.
         """
-        name = _abi.null_text() if module is None else text(module)
+        name = _abi.null_text() if module is None else text(module, "module")
         flags = _abi.MODEL_LOSSY if lossy else 0
         call(lib.cst_model_convert, path_argument(path), path_argument(target), name, flags)
 
@@ -198,7 +198,7 @@ class ModelFiles:
         """
         self._check_waiting()
         result = ctypes.c_bool()
-        name = _abi.null_text() if configuration is None else text(configuration)
+        name = _abi.null_text() if configuration is None else text(configuration, "configuration")
         if isinstance(store, bytes):
             content = _abi.InputString(store, len(store))
             call(lib.cst_model_is_compatible_metadata, self._handle, name, content, byref(result))
@@ -218,7 +218,13 @@ class ModelFiles:
         """
         buffer = _abi.Buffer()
         handle = Handle()
-        call(lib.cst_model_load_draft, path_argument(source), _abi.optional_text(version), byref(handle), byref(buffer))
+        call(
+            lib.cst_model_load_draft,
+            path_argument(source),
+            _abi.optional_text(version, "version"),
+            byref(handle),
+            byref(buffer),
+        )
         return cls._of(handle.token), [DraftProblem(**problem) for problem in read_json(buffer)]
 
     def load_strings(self, path: str | os.PathLike[str], language: str | None = None) -> bool:
@@ -228,5 +234,5 @@ class ModelFiles:
         <language>.lproj or of the model's folder; `Model.load` does this automatically. `language` is for example "de"
         or "zh-Hans", by default the user's.
         """
-        wanted = _abi.null_text() if language is None else text(language)
+        wanted = _abi.null_text() if language is None else text(language, "language")
         return call(lib.cst_model_load_strings, self._handle, path_argument(path), wanted) == _abi.OK

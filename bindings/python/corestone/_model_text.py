@@ -11,7 +11,7 @@ from ._definition import attribute_type
 from .archive import tagged
 from .codes import AttributeType
 from .entity import Entity
-from .errors import CorestoneError, ModelError
+from .errors import CorestoneError, ModelError, TypeMismatchError
 from .predicate import Predicate
 from .transformer import to_bytes
 from .values import located
@@ -82,6 +82,15 @@ class _Reader:
     def value(self, given: Any, entity: str, path: str) -> Any:
         try:
             return tagged(given)
+        except TypeMismatchError as error:
+            # The message of `tagged` is about archives.
+            raise TypeMismatchError(
+                f"{entity}.{path}: a model definition cannot contain the value {shown(error.value)}; use None, bool, "
+                "int, float, Decimal, str, bytes, datetime or UUID",
+                entity=entity,
+                key=path,
+                value=given,
+            ) from None
         except CorestoneError as error:
             raise located(error, entity, path, given) from None
 
@@ -94,7 +103,9 @@ class _Reader:
             is_transformable = attribute_type(kind) == AttributeType.TRANSFORMABLE
         except ModelError:  # the error of the library names the nearest type
             return default
-        return to_bytes(options.get("transformer"), default, entity, path, None) if is_transformable else default
+        if not is_transformable:
+            return default
+        return to_bytes(options.get("transformer"), default, entity, path, None, True)
 
     def validation(self, conditions: Mapping[Any, Any], entity: str, path: str) -> dict[str, Any]:
         if not any(isinstance(each, Predicate) for each in conditions):

@@ -205,7 +205,7 @@ class ObjectChanges:
         from .observation import observe_object
 
         options = (_abi.OBSERVE_INITIAL if initial else 0) | (_abi.OBSERVE_PRIOR if prior else 0)
-        return observe_object(self, key_path(path), options, function)
+        return observe_object(self, key_path(path, "path"), options, function)
 
     def clone(self, depth: int = 0, including: Iterable[Any] | None = None, *, keeps_unique: bool = False) -> Any:
         """Returns a new object in the same context with the values of this one.
@@ -216,7 +216,7 @@ class ObjectChanges:
 
         Other relationships lead to the same objects, unless this would take them away from the original.
         """
-        paths = None if including is None else [key_path(path) for path in including]
+        paths = None if including is None else [key_path(path, "including") for path in including]
         texts = None if paths is None else _abi.texts(paths)
         out = Handle()
         self._cst_context._stamp = Stamp()

@@ -169,6 +169,7 @@ class _Filter:
                 f"{plural(len(arguments), 'argument')} {was} passed without a predicate format for {entity}; omit "
                 f"{them}, or pass the predicate as a str with conversions such as %@",
                 entity=entity,
+                key="arguments",
                 value=list(arguments),
             )
         self.predicate = predicate
@@ -209,7 +210,7 @@ class Records:
         success, failure  called with the result, or with the error, which the call does not raise then
         """
         is_one = isinstance(values, Mapping)
-        arguments = (text(entity), self._json(entity, values))
+        arguments = (text(entity, "entity"), self._json(entity, values))
         return self._asked(
             lib.cst_container_insert, lambda: arguments, success, failure,
             lambda json_text, count: self._one(entity, json_text) if is_one else self._many(entity, json_text),
@@ -239,7 +240,7 @@ class Records:
         keys = sort if isinstance(sort, str) else ",".join(sort)
         given = (optional_text(keys or None), bool(ascending), whole(limit, "limit"), whole(offset, "offset"))
         found: list[Record] = self._asked(
-            lib.cst_container_read, lambda: (text(entity), self._filter(entity, where, arguments), *given),
+            lib.cst_container_read, lambda: (text(entity, "entity"), self._filter(entity, where, arguments), *given),
             success, failure, lambda json_text, count: self._many(entity, json_text),
         )  # fmt: skip
         return found
@@ -263,7 +264,8 @@ class Records:
         """
         json_text = self._json(entity, values)
         found: list[Record] = self._asked(
-            lib.cst_container_update, lambda: (text(entity), self._filter(entity, where, arguments), json_text),
+            lib.cst_container_update,
+            lambda: (text(entity, "entity"), self._filter(entity, where, arguments), json_text),
             success, failure, lambda json_text, count: self._many(entity, json_text),
         )  # fmt: skip
         return found
@@ -280,11 +282,13 @@ class Records:
         are applied."""
         if where is None:
             raise InvalidArgumentError(
-                f"delete of {entity} takes a predicate, not None; call delete_all to delete all objects", entity=entity
+                f"delete of {entity} takes a predicate or an ID, not None; call delete_all to delete all objects",
+                entity=entity,
+                key="where",
             )
         found: int = self._asked(
-            lib.cst_container_delete, lambda: (text(entity), self._filter(entity, where, arguments)), success, failure,
-            lambda json_text, count: count,
+            lib.cst_container_delete, lambda: (text(entity, "entity"), self._filter(entity, where, arguments)),
+            success, failure, lambda json_text, count: count,
         )  # fmt: skip
         return found
 
@@ -297,7 +301,11 @@ class Records:
     ) -> int:
         """Deletes all objects of an entity and its subentities, and returns their number."""
         found: int = self._asked(
-            lib.cst_container_delete_all, lambda: (text(entity),), success, failure, lambda json_text, count: count
+            lib.cst_container_delete_all,
+            lambda: (text(entity, "entity"),),
+            success,
+            failure,
+            lambda json_text, count: count,
         )
         return found
 
@@ -308,6 +316,7 @@ class Records:
                 raise InvalidArgumentError(
                     f'"{where}" is not the URI of an object in an open store; pass the "@id" of a record',
                     entity=entity,
+                    key="where",
                     value=where,
                     object_uri=where,
                 )

@@ -26,7 +26,7 @@ class Request:
         if isinstance(entity, Entity):
             self.handle = owned(lib.cst_fetch_request_new, entity._handle)
         else:
-            self.handle = owned(lib.cst_fetch_request_new_named, optional_text(entity))
+            self.handle = owned(lib.cst_fetch_request_new_named, optional_text(entity, "entity"))
 
 
 def sort_array(sort: SortKey | Sequence[SortKey]) -> Any:
@@ -47,6 +47,7 @@ def given_predicate(
             f"arguments were passed without a predicate format: {subject} is {shown(predicate)}; pass it as a str with "
             "a conversion such as %@ for each argument",
             entity=entity,
+            key="predicate",
             value=predicate,
         )
     if predicate is None or isinstance(predicate, Predicate):
@@ -55,6 +56,7 @@ def given_predicate(
         f"{shown(predicate)} is not a predicate; pass a str, a Predicate or a comparison such as "
         "Employee.active == True",
         entity=entity,
+        key="predicate",
         value=predicate,
     )
 
@@ -109,7 +111,7 @@ def fill_request(
         call(lib.cst_fetch_request_set_limit, handle, whole(limit, "limit"))
     if offset != 0:
         call(lib.cst_fetch_request_set_offset, handle, whole(offset, "offset"))
-    paths = [key_path(each) for each in listed(prefetch)]
+    paths = [key_path(each, "prefetch") for each in listed(prefetch)]
     if paths:
         call(lib.cst_fetch_request_set_prefetch, handle, len(paths), texts(paths))
     if not include_subentities:

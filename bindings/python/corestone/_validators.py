@@ -108,4 +108,4 @@ def add_validator(entity: int, key: str | None, function: Callable[[Any, Any], A
     """Adds a check to an entity."""
     number = next(_numbers)
     _validators[number] = Validator(key, function)
-    call(lib.cst_entity_add_validator, entity, optional_text(key), _run_callback, number, _forget_callback)
+    call(lib.cst_entity_add_validator, entity, optional_text(key, "key"), _run_callback, number, _forget_callback)

@@ -183,7 +183,7 @@ def _set(members: list[Any]) -> Any:
 
 def _date(seconds: Any) -> datetime:
     """Returns a date. NaN and infinities, which are not JSON numbers, have a tag of their own."""
-    return date_from_seconds(_plain(seconds))
+    return date_from_seconds(_plain(seconds), False)
 
 
 def _entries_of(entries: dict[str, Any]) -> dict[str, Any]:
@@ -201,8 +201,8 @@ def _made(description: dict[str, Any]) -> Any:
         raise
     except Exception as error:
         raise CallbackError(
-            f'from_fields of the archivable class "{name}" failed: {described(error)}. Correct it, or call '
-            "corestone.unregister_archivable to read an ArchivedObject instead",
+            f'from_fields of the archivable class "{name}" failed: {described(error)}. To read an ArchivedObject '
+            f'instead, call corestone.unregister_archivable("{name}")',
             value=fields,
         ) from error
 

@@ -73,6 +73,7 @@ class _BatchRequest:
             raise UnsupportedError(
                 f"result_type must be {quoted(_RESULTS)}, not {shown(self.result_type)}",
                 code=134091,
+                entity=_name_of(getattr(self, "entity", None)),
                 key="result_type",
                 value=self.result_type,
             )
@@ -322,6 +323,7 @@ class BatchUpdateRequest(_BatchRequest):
                 f"{name or shown(entity)} is {shown(predicate)}; pass it as a str with a conversion such as %@ for "
                 "each argument",
                 entity=name,
+                key="predicate",
                 value=predicate,
             )
         self.entity, self.values, self.include_subentities = entity, values, include_subentities
@@ -348,12 +350,12 @@ class BatchUpdateRequest(_BatchRequest):
     def _set(self, handle: int, entity: Entity, name: str, value: Any) -> None:
         if isinstance(value, Expression):
             encoded = _host.encode_one(value)
-            call(lib.cst_batch_update_set, handle, text(name), encoded.address)
+            call(lib.cst_batch_update_set, handle, text(name, "name"), encoded.address)
             return
         description = entity._key(name)
         if not description.is_attribute:
             # The library reports the error.
-            call(lib.cst_batch_update_set, handle, text(name), byref(_abi.Value()))
+            call(lib.cst_batch_update_set, handle, text(name, "name"), byref(_abi.Value()))
             return
         for leaf, part in decompose(description, value, entity.name):
             if leaf.transforms:

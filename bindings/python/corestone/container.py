@@ -233,7 +233,9 @@ class Container(Records, Contexts):
         options.model_folder_count = len(folders)
         options.model_folders = (_abi.InputString * max(len(folders), 1))(*(path_argument(each) for each in folders))
         self._adopt(
-            owned(lib.cst_container_new, text(name), model._handle if model is not None else None, byref(options)),
+            owned(
+                lib.cst_container_new, text(name, "name"), model._handle if model is not None else None, byref(options)
+            ),
             model,
         )
         for each in elements(stores, "stores", "a list of StoreDescription"):
@@ -249,7 +251,7 @@ class Container(Records, Contexts):
         given = one_of(StoreDescription, description, "description")
         told = _abi.StoreDescription()
         told.struct_size = ctypes.sizeof(told)
-        told.type = optional_text(given.type)
+        told.type = optional_text(given.type, "type")
         told.path = optional_text(None) if given.path is None else path_argument(given.path)
         told.options = ctypes.pointer(given._options)
         told.flags = (_abi.DESCRIPTION_ASYNCHRONOUS if given.asynchronous else 0) | (

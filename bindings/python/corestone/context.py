@@ -461,7 +461,7 @@ class Context:
         """
         names, given = _abi.texts(list(variables)), Encoded(list(variables.values()))
         model, count = self.model._handle, len(variables)
-        request = owned(lib.cst_model_copy_bound_template, model, _abi.text(name), count, names, given.address)
+        request = owned(lib.cst_model_copy_bound_template, model, _abi.text(name, "name"), count, names, given.address)
         out = Handle()
         self._work(lib.cst_context_fetch, request, byref(out))
         return Results(self, out.token, self.model._template_entity(name))
@@ -795,6 +795,7 @@ class Context:
             raise InvalidArgumentError(
                 f'"{which}" is not the URI of an object in a store of this coordinator; check the URI, or add its '
                 "store",
+                key="which",
                 value=str(which),
                 object_uri=str(which),
             )
@@ -809,6 +810,7 @@ class Context:
                 f'"{which}" is not the URI of an object in a store of this coordinator; check the URI, or add its '
                 "store",
                 code=133000,
+                key="which",
                 value=str(which),
                 object_uri=str(which),
             )
@@ -1043,7 +1045,7 @@ class Context:
 
     @name.setter
     def name(self, name: str | None) -> None:
-        call(lib.cst_context_set_name, self._open, _abi.null_text() if name is None else _abi.text(name))
+        call(lib.cst_context_set_name, self._open, _abi.null_text() if name is None else _abi.text(name, "name"))
         self._name = name
 
     @property
@@ -1056,7 +1058,7 @@ class Context:
         call(
             lib.cst_context_set_transaction_author,
             self._open,
-            _abi.null_text() if author is None else _abi.text(author),
+            _abi.null_text() if author is None else _abi.text(author, "author"),
         )
         self._author = author
 

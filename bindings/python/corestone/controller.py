@@ -127,7 +127,7 @@ class FetchedResultsController:
         try:
             self._install()
             paths = list(elements(self.dependencies, "dependencies", "a list of key paths"))
-            call(lib.cst_controller_set_dependencies, fresh, len(paths), _abi.texts(paths))
+            call(lib.cst_controller_set_dependencies, fresh, len(paths), _abi.texts(paths, "dependencies"))
             self.context._work_on(fresh, lib.cst_controller_perform_fetch)
         except BaseException:
             self._handle = former
@@ -233,6 +233,7 @@ class FetchedResultsController:
             raise InvalidArgumentError(
                 f"the index path ({section}, {row}) is negative; use indexes from 0",
                 entity=self.request.entity_name,
+                key="section" if section < 0 else "row",
                 value=[section, row],
             )
         out = Handle()
@@ -259,7 +260,7 @@ class FetchedResultsController:
             return name[:1].upper() or None
         buffer = _abi.Buffer()
         found = self.context._work_on(
-            self._handle, lib.cst_controller_copy_section_title, _abi.text(name), byref(buffer)
+            self._handle, lib.cst_controller_copy_section_title, _abi.text(name, "name"), byref(buffer)
         )
         return _abi.take_text(buffer) if found == _abi.OK else None
 
@@ -285,7 +286,9 @@ class FetchedResultsController:
                 entity=self.request.entity_name,
             )
         index = whole(index, "index")
-        self.context._work_on(self._handle, lib.cst_controller_section_for_title, _abi.text(title), index, byref(out))
+        self.context._work_on(
+            self._handle, lib.cst_controller_section_for_title, _abi.text(title, "title"), index, byref(out)
+        )
         return out.value
 
     @staticmethod

@@ -90,7 +90,7 @@ class Document(ContextOwner):
         if given is None:
             raise InvalidArgumentError("model is None; pass the model of the new document", key="model")
         number = QUEUES[choice(queue, "queue", QUEUES)]
-        self._adopt(owned(lib.cst_document_new, given._handle, optional_text(type), number), given, number)
+        self._adopt(owned(lib.cst_document_new, given._handle, optional_text(type, "type"), number), given, number)
 
     @classmethod
     def open(
@@ -169,7 +169,11 @@ class Document(ContextOwner):
         found = self.coordinator.stores
         if not found:
             self._require_open()
-            raise InvalidHandleError("the document does not have an open store; close the document and open it again")
+            path = self.path
+            remedy = "open it again" if path else "create another one"
+            raise InvalidHandleError(
+                f"the document does not have an open store; close the document, and {remedy}", file=path
+            )
         return found[0]
 
     @property
@@ -230,7 +234,7 @@ class Document(ContextOwner):
         call(
             lib.cst_document_save_as,
             self._handle,
-            optional_text(type),
+            optional_text(type, "type"),
             path_argument(path),
             flag(replace, "replace"),
         )

@@ -128,7 +128,7 @@ class Entity(EntityEditing):
             | (_abi.PROPERTY_IGNORES_CHANGES if ignores_changes else 0)
         )
         kind = attribute_type(type, self.name, name)
-        handle = made(lib.cst_entity_add_attribute, self._handle, text(name), int(kind), flags)
+        handle = made(lib.cst_entity_add_attribute, self._handle, text(name, "name"), int(kind), flags)
         self._fill(
             handle,
             name,
@@ -222,11 +222,16 @@ class Entity(EntityEditing):
 
     def _set_renaming_identifier(self, name: str, identifier: str | None) -> None:
         if identifier is not None:
-            call(lib.cst_entity_set_property_renaming_identifier, self._handle, text(name), text(identifier))
+            call(
+                lib.cst_entity_set_property_renaming_identifier,
+                self._handle,
+                text(name, "name"),
+                text(identifier, "identifier"),
+            )
 
     def unique(self, *attributes: str) -> Entity:
         """Requires the combination of these attributes to be unique among the entity's objects."""
-        call(lib.cst_entity_add_unique_constraint, self._handle, len(attributes), texts(list(attributes)))
+        call(lib.cst_entity_add_unique_constraint, self._handle, len(attributes), texts(list(attributes), "attributes"))
         return self
 
     @property
@@ -284,7 +289,7 @@ class Entity(EntityEditing):
     def user_info(self, key: str) -> str | None:
         """Returns a value of the entity's user info, or None."""
         out = _abi.String()
-        call(lib.cst_entity_user_info, self._handle, text(key), byref(out))
+        call(lib.cst_entity_user_info, self._handle, text(key, "key"), byref(out))
         return _abi.decode(out)
 
     @property
@@ -296,7 +301,7 @@ class Entity(EntityEditing):
         """Returns the most specific entry of the localisation for a property, or its name. Freezes the model."""
         out = _abi.String()
         self._key(name)
-        call(lib.cst_entity_localized_property_name, self._handle, text(name), byref(out))
+        call(lib.cst_entity_localized_property_name, self._handle, text(name, "name"), byref(out))
         return _abi.decode(out) or name
 
     @property
@@ -311,7 +316,7 @@ class Entity(EntityEditing):
         """Returns the 32 bytes that a property adds to the entity's hash; None if transient, fetched or missing."""
         self._model.freeze()
         out = (ctypes.c_uint8 * 32)()
-        status = call(lib.cst_entity_property_version_hash, self._handle, text(name), out)
+        status = call(lib.cst_entity_property_version_hash, self._handle, text(name, "name"), out)
         return bytes(out) if status == _abi.OK else None
 
     @property
@@ -337,6 +342,8 @@ class Entity(EntityEditing):
                 f"{self.name} already has a class for its objects, so {own.__name__} cannot be bound to it; bind "
                 "classes before objects are fetched or inserted",
                 entity=self.name,
+                key="classes",
+                value=own,
             )
         from ._lifecycle import set_lifecycle
 

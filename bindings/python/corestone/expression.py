@@ -106,15 +106,18 @@ def listed(given: Any, *kinds: type) -> list[Any]:
     return [given] if is_one or not isinstance(given, Iterable) else list(given)
 
 
-def key_path(item: KeyPath) -> str:
-    """Returns the text of a key path: the str itself, or the text of a query's key or an expression."""
+def key_path(item: KeyPath, name: str | None = None) -> str:
+    """Returns the text of a key path: the str itself, or the text of a query's key or an expression.
+
+    The key of errors is the name of the parameter.
+    """
     if isinstance(item, str):
         return item
     found = getattr(item, "_cst_expression", item)
     if not isinstance(found, Expression) or found.type != ExpressionType.KEY_PATH or found.operands:
         given = shown(found.format if isinstance(found, Expression) else item)
         raise TypeMismatchError(
-            f'{given} is not a key path; write "department.name", Employee.name or key("name")', value=item
+            f'{given} is not a key path; write "department.name", Employee.name or key("name")', key=name, value=item
         )
     return found.name or ""
 
@@ -144,7 +147,7 @@ class Expression(Tree):
         check_format(format, "Expression", "age + %d")
         given = _host.Encoded(arguments)
         self._recipe = (Expression, (format, *arguments))
-        self._handle = owned(lib.cst_expression_parse, text(format), given.count, given.address)
+        self._handle = owned(lib.cst_expression_parse, text(format, "format"), given.count, given.address)
 
     @classmethod
     def _borrowed(cls, handle: int) -> Expression:
@@ -170,14 +173,14 @@ class Expression(Tree):
     @classmethod
     def variable(cls, name: str) -> Expression:
         """Returns $name."""
-        return cls._made((Expression.variable, (name,)), lib.cst_expression_new_variable, text(name))
+        return cls._made((Expression.variable, (name,)), lib.cst_expression_new_variable, text(name, "name"))
 
     @classmethod
     def key_path(cls, path: str, base: Expression | None = None) -> Expression:
         """Returns keys joined by dots, starting at another expression or at SELF."""
         return cls._made(
             (Expression.key_path, (path, base)), lib.cst_expression_new_key_path,
-            base._handle if base is not None else None, text(path),
+            base._handle if base is not None else None, text(path, "path"),
         )  # fmt: skip
 
     @classmethod
@@ -185,7 +188,7 @@ class Expression(Tree):
         """Returns a built-in function by its name in a format: "add:to:", "uppercase:"."""
         keep, count, array = _handles(arguments)
         return cls._made(
-            (Expression.function, (name, *keep)), lib.cst_expression_new_function, text(name), count, array
+            (Expression.function, (name, *keep)), lib.cst_expression_new_function, text(name, "name"), count, array
         )
 
     @classmethod
@@ -194,8 +197,8 @@ class Expression(Tree):
         target = expression(receiver)
         keep, count, array = _handles(arguments)
         return cls._made(
-            (Expression.call, (target, name, *keep)), lib.cst_expression_new_call, target._handle, text(name), count,
-            array,
+            (Expression.call, (target, name, *keep)), lib.cst_expression_new_call, target._handle,
+            text(name, "name"), count, array,
         )  # fmt: skip
 
     @classmethod
@@ -210,7 +213,7 @@ class Expression(Tree):
         elements = expression(collection)
         return cls._made(
             (Expression.subquery, (elements, variable, predicate)), lib.cst_expression_new_subquery, elements._handle,
-            text(variable), predicate._handle,
+            text(variable, "variable"), predicate._handle,
         )  # fmt: skip
 
     @classmethod

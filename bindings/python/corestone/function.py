@@ -33,18 +33,18 @@ def register_function(name: str, function: Any = None, signature: str | None = N
         return lambda decorated: register_function(name, decorated)
     if signature is None:
         number = _host.keep(function)
-        call(lib.cst_function_register, text(name), _call_callback, number, _host.forget)
+        call(lib.cst_function_register, text(name, "name"), _call_callback, number, _host.forget)
         _typed.pop(name, None)
         return function
     address = function if isinstance(function, int) else ctypes.cast(function, ctypes.c_void_p).value
-    call(lib.cst_function_register_typed, text(name), text(signature), address)
+    call(lib.cst_function_register_typed, text(name, "name"), text(signature, "signature"), address)
     _typed[name] = function
     return function
 
 
 def unregister_function(name: str) -> bool:
     """Deregisters a function; returns False if the name was not registered."""
-    known = call(lib.cst_function_unregister, text(name)) == _abi.OK
+    known = call(lib.cst_function_unregister, text(name, "name")) == _abi.OK
     _typed.pop(name, None)
     return known
 

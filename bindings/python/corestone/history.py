@@ -72,7 +72,7 @@ class HistoryToken:
     @classmethod
     def from_json(cls, json: str) -> HistoryToken:
         """Returns the token of a text that `to_json` returned, perhaps in another process."""
-        return cls._owned(owned(lib.cst_history_token_new, text(json)))
+        return cls._owned(owned(lib.cst_history_token_new, text(json, "json")))
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> HistoryToken:
@@ -270,7 +270,7 @@ class HistoryTransaction:
     @property
     def timestamp(self) -> datetime:
         """The time of the save, to the microsecond. Go on from `token`, which is exact."""
-        return values.date_from_seconds(self._seconds)
+        return values.date_from_seconds(self._seconds, False)
 
     @property
     def token(self) -> HistoryToken:
@@ -460,7 +460,7 @@ class HistoryCursor(Iterator[HistoryTransaction]):
         found: dict[str, Any] = {}
         for name in names:
             cell = _abi.Value()
-            if call(lib.cst_history_cursor_copy_value, self._handle, index, text(name), byref(cell)) == _abi.OK:
+            if call(lib.cst_history_cursor_copy_value, self._handle, index, text(name, "name"), byref(cell)) == _abi.OK:
                 found[name] = take(cell)
         return found if found or not names else None
 

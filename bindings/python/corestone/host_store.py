@@ -89,6 +89,7 @@ class IncrementalStoreNode:
                 entity=self.object_id.entity.name if isinstance(self.object_id, RowID) else self.object_id.entity_name,
                 key="values",
                 value=values,
+                object_uri=self.object_id.uri if isinstance(self.object_id, ObjectID) else None,
             )
         known = self.object_id.entity.properties if isinstance(self.object_id, RowID) else None
         self.values = {name: value for name, value in values.items() if known is None or name in known}
@@ -471,7 +472,7 @@ def register_store_type(name: str, store_class: Any = None) -> Any:
 
 def unregister_store_type(name: str) -> bool:
     """Removes a type, and returns whether it was registered; its open stores stay open."""
-    return call(lib.cst_store_type_unregister, _abi.text(name)) == _abi.OK
+    return call(lib.cst_store_type_unregister, _abi.text(name, "name")) == _abi.OK
 
 
 def registered_store_types() -> list[str]:

@@ -13,6 +13,7 @@ from ._abi import lib, text
 from ._call import call
 from .errors import InvalidArgumentError, PredicateError
 from .object import ManagedObject
+from .property import nearest
 
 _SCALARS = (bool, int, float, complex)
 
@@ -25,7 +26,7 @@ def value_for_key_path(item: Any, path: str) -> Any:
     result. Missing keys of a dict are None. Raises PredicateError, with `key`, for missing keys of an object.
     """
     given, out = _host.encode_one(item), _abi.Value()
-    call(lib.cst_value_copy_at_key_path, given.address, text(path), byref(out))
+    call(lib.cst_value_copy_at_key_path, given.address, text(path, "path"), byref(out))
     return _host.take(out)
 
 
@@ -38,10 +39,13 @@ def set_value_for_key_path(item: Any, path: str, value: Any) -> None:
     *way, key = path.split(".")
     owner = item
     for step in way:
+        before = owner
         owner = owner.get(step) if isinstance(owner, MutableMapping) else _attribute(owner, step)
         if owner is None:
             raise PredicateError(
-                f'cannot set "{key}": "{step}" in the key path "{path}" is None; set "{step}" first', key=step
+                f'cannot set "{key}": "{step}" in the key path "{path}" is None; set "{step}" first',
+                entity=_entity(before),
+                key=step,
             )
     if isinstance(owner, MutableMapping):
         if value is None:
@@ -50,7 +54,9 @@ def set_value_for_key_path(item: Any, path: str, value: Any) -> None:
             owner[key] = value
         return
     if _host.is_own_method(_attribute(owner, key, _host.plain_attribute), owner):
-        raise PredicateError(f"{type(owner).__name__}.{key} is a method and cannot be set", key=key)
+        raise PredicateError(
+            f"{type(owner).__name__}.{key} is a method and cannot be set", entity=_entity(owner), key=key, value=value
+        )
     scalar = _scalar(owner, key) if value is None else None
     if scalar is not None:
         own = getattr(owner, "set_nil_value_for_key", None)
@@ -78,11 +84,18 @@ def _attribute(item: Any, key: str, read: Callable[[Any, str], Any] = _host.attr
     try:
         return read(item, key)
     except _host.NoSuchKey:
+        near = nearest(key, item._cst_properties) if isinstance(item, ManagedObject) else ""
         raise PredicateError(
-            f'{type(item).__name__} is not key value coding-compliant for the key "{key}"; '
-            "define the attribute, or correct the key",
+            f'{type(item).__name__} is not key value coding-compliant for the key "{key}"'
+            f"{near or '; define the attribute, or correct the key'}",
+            entity=_entity(item),
             key=key,
         ) from None
+
+
+def _entity(item: Any) -> str | None:
+    """Returns the name of a managed object's entity."""
+    return item._cst_entity.name if isinstance(item, ManagedObject) else None
 
 
 def _scalar(item: Any, key: str) -> str | None:

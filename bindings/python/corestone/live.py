@@ -217,7 +217,7 @@ _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
 def key_path_text(path: str | None) -> Any:
-    return _abi.null_text() if path is None else _abi.text(path)
+    return _abi.null_text() if path is None else _abi.text(path, "path")
 
 
 def observe_fetch(
@@ -236,7 +236,7 @@ def observe_fetch(
     out = Handle()
     context._work(
         lib.cst_context_observe_fetch, asked.handle, key_path_text(section_name_key_path), len(dependencies),
-        _abi.texts(list(dependencies)), _callback, number, _forget_callback, ctypes.byref(out),
+        _abi.texts(list(dependencies), "dependencies"), _callback, number, _forget_callback, ctypes.byref(out),
     )  # fmt: skip
     return Observation(out.token)
 

@@ -314,4 +314,4 @@ def _optional_model(model: Model | None, name: str) -> int | None:
 
 def _created(content: str, source: Model | None, destination: Model | None) -> int:
     former, new = _optional_model(source, "source"), _optional_model(destination, "destination")
-    return owned(lib.cst_mapping_model_new_from_json, _abi.text(content), former, new)
+    return owned(lib.cst_mapping_model_new_from_json, _abi.text(content, "content"), former, new)

@@ -68,7 +68,9 @@ class Snapshot(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         cell = values.Cell()
-        found = call(lib.cst_conflict_value, self._conflict._handle, self._number, self._index, text(name), cell.ref)
+        found = call(
+            lib.cst_conflict_value, self._conflict._handle, self._number, self._index, text(name, "name"), cell.ref
+        )
         if found != _abi.OK:
             raise KeyError(name)
         return values.decode_cell(cell, None)

@@ -40,10 +40,12 @@ _managers: weakref.WeakValueDictionary[int, MigrationManager] = weakref.WeakValu
 
 def _name(mapping: MappingLike) -> _abi.InputString:
     if isinstance(mapping, EntityMapping):
-        return text(mapping.name)
+        return text(mapping.name, "mapping")
     if isinstance(mapping, str):
-        return text(mapping)
-    raise TypeMismatchError(f"mapping must be an EntityMapping or its name, not {shown(mapping)}", key="mapping")
+        return text(mapping, "mapping")
+    raise TypeMismatchError(
+        f"mapping must be an EntityMapping or its name, not {shown(mapping)}", key="mapping", value=mapping
+    )
 
 
 def _object(item: Any, name: str) -> int:
@@ -52,7 +54,7 @@ def _object(item: Any, name: str) -> int:
 
 def _objects(items: Iterable[Any], name: str) -> tuple[int, Any]:
     if isinstance(items, ManagedObject):
-        raise TypeMismatchError(f"{name} must be a list of managed objects, not {shown(items)}", key=name)
+        raise TypeMismatchError(f"{name} must be a list of managed objects, not {shown(items)}", key=name, value=items)
     found = [_object(each, f"{name}[{place}]") for place, each in enumerate(items)]
     return len(found), (ctypes.c_void_p * max(len(found), 1))(*found)
 
@@ -71,19 +73,19 @@ class UserInfo(MutableMapping[str, Any]):
 
     def __getitem__(self, key: str) -> Any:
         cell = _abi.Value()
-        status = call(lib.cst_migration_manager_copy_user_info, self._manager._handle, text(key), byref(cell))
+        status = call(lib.cst_migration_manager_copy_user_info, self._manager._handle, text(key, "key"), byref(cell))
         if status == _abi.NOT_FOUND:
             raise KeyError(key)
         return _host.take(cell)
 
     def __setitem__(self, key: str, value: Any) -> None:
         encoded = _host.encode_one(value)
-        call(lib.cst_migration_manager_set_user_info, self._manager._handle, text(key), encoded.address)
+        call(lib.cst_migration_manager_set_user_info, self._manager._handle, text(key, "key"), encoded.address)
 
     def __delitem__(self, key: str) -> None:
         if key not in self:
             raise KeyError(key)
-        call(lib.cst_migration_manager_set_user_info, self._manager._handle, text(key), None)
+        call(lib.cst_migration_manager_set_user_info, self._manager._handle, text(key, "key"), None)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all())
@@ -160,9 +162,9 @@ class MigrationManager:
         self._mappings = {}
         with contexts_lent():
             call(
-                lib.cst_migration_manager_migrate_store, self._handle, optional_text(source_type),
+                lib.cst_migration_manager_migrate_store, self._handle, optional_text(source_type, "source_type"),
                 path_argument(source), byref(former), one_of(MappingModel, mapping, "mapping")._handle,
-                optional_text(type), path_argument(destination), byref(new),
+                optional_text(type, "type"), path_argument(destination), byref(new),
             )  # fmt: skip
 
     def cancel(self, reason: BaseException | None = None) -> None:
@@ -248,14 +250,23 @@ class MigrationManager:
         """
         if function is None:
             call(
-                lib.cst_migration_manager_set_function, self._handle, text(name), _abi.FUNCTION_FN(), None,
+                lib.cst_migration_manager_set_function, self._handle, text(name, "name"), _abi.FUNCTION_FN(), None,
                 _abi.DESTROY_FN(),
             )  # fmt: skip
             return
         if not callable(function):
-            raise TypeMismatchError(f"function must be a function, not {shown(function)}", key="function")
+            raise TypeMismatchError(
+                f"function must be a function, not {shown(function)}", key="function", value=function
+            )
         number = _host.keep(function)
-        call(lib.cst_migration_manager_set_function, self._handle, text(name), _function_callback, number, _host.forget)
+        call(
+            lib.cst_migration_manager_set_function,
+            self._handle,
+            text(name, "name"),
+            _function_callback,
+            number,
+            _host.forget,
+        )
 
     # ---- during a migration
 
@@ -496,7 +507,9 @@ def register_migration_policy(name: str, policy: Any = None) -> Any:
     if policy is None:
         return lambda decorated: register_migration_policy(name, decorated)
     if not isinstance(policy, type) or not issubclass(policy, MigrationPolicy):
-        raise TypeMismatchError(f"policy must be a subclass of MigrationPolicy, not {shown(policy)}", key="policy")
+        raise TypeMismatchError(
+            f"policy must be a subclass of MigrationPolicy, not {shown(policy)}", key="policy", value=policy
+        )
     table = _Callbacks(struct_size=ctypes.sizeof(_Callbacks))
     table.batch_safe = flag(policy.batch_safe, "batch_safe")
     table.create, table.free_instance, table.call = _create_callback, _free_callback, _call_callback
@@ -504,17 +517,17 @@ def register_migration_policy(name: str, policy: Any = None) -> Any:
         if getattr(policy, stage) is not getattr(MigrationPolicy, stage):
             setattr(table, stage, callback)
     table.userdata, table.destroy = _host.keep(policy), _host.forget
-    call(lib.cst_migration_policy_register, text(name), byref(table))
+    call(lib.cst_migration_policy_register, text(name, "name"), byref(table))
     return policy
 
 
 def unregister_migration_policy(name: str) -> bool:
     """Removes a policy; migrations that run keep it. Returns False if there is no policy of that name."""
-    return bool(call(lib.cst_migration_policy_unregister, text(name)) == _abi.OK)
+    return bool(call(lib.cst_migration_policy_unregister, text(name, "name")) == _abi.OK)
 
 
 def is_migration_policy_registered(name: str) -> bool:
     """Reports whether a policy is registered under exactly that name, in any language."""
     found = ctypes.c_bool()
-    call(lib.cst_migration_policy_is_registered, text(name), byref(found))
+    call(lib.cst_migration_policy_is_registered, text(name, "name"), byref(found))
     return found.value

@@ -163,7 +163,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         user_info: Mapping[str, str] | None = None,
     ) -> Entity:
         """Adds an entity, which inherits the properties of `parent`."""
-        entity = Entity(self, made(lib.cst_model_add_entity, self._handle, text(name)), name)
+        entity = Entity(self, made(lib.cst_model_add_entity, self._handle, text(name, "name")), name)
         self._entities[name] = entity
         self._by_handle[entity._handle] = entity
         if parent is not None:
@@ -171,11 +171,15 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         if abstract:
             call(lib.cst_entity_set_abstract, entity._handle, True)
         if class_name is not None:
-            call(lib.cst_entity_set_class_name, entity._handle, text(class_name))
+            call(lib.cst_entity_set_class_name, entity._handle, text(class_name, "class_name"))
         if version_hash_modifier is not None:
-            call(lib.cst_entity_set_version_hash_modifier, entity._handle, text(version_hash_modifier))
+            call(
+                lib.cst_entity_set_version_hash_modifier,
+                entity._handle,
+                text(version_hash_modifier, "version_hash_modifier"),
+            )
         for key, value in (user_info or {}).items():
-            call(lib.cst_entity_set_user_info, entity._handle, text(key), text(value))
+            call(lib.cst_entity_set_user_info, entity._handle, text(key, "user_info"), text(value, "user_info"))
         self._settle()
         return entity
 
@@ -191,14 +195,14 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         Destinations of relationships are entities of the text. ModelError names the entity, the key and the word of a
         mistake, and the line and the column of text that is not JSON.
         """
-        return cls._of(owned(lib.cst_model_new_from_text, text(content)))
+        return cls._of(owned(lib.cst_model_new_from_text, text(content, "content")))
 
     def add_text(self, content: str) -> Model:
         """Adds the entities of a text in the form of `from_text`. Returns the model.
 
         An existing entity gets the properties of the text in addition.
         """
-        call(lib.cst_model_add_text, self._handle, text(content), None)
+        call(lib.cst_model_add_text, self._handle, text(content, "content"), None)
         self._note_entities()
         self._settle()
         return self
@@ -253,7 +257,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         add_validation(lib.cst_relationship_add_validation, waiting.handle, options["validation"])
         waiting.owner._set_renaming_identifier(waiting.name, options["renaming_identifier"])
         for key, value in (options["user_info"] or {}).items():
-            call(lib.cst_relationship_set_user_info, waiting.handle, text(key), text(value))
+            call(lib.cst_relationship_set_user_info, waiting.handle, text(key, "user_info"), text(value, "user_info"))
 
     def freeze(self) -> None:
         """Checks and freezes the model. A container does this automatically."""
@@ -337,7 +341,9 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
             name = own._cst_entity_name
             if name is None:
                 raise InvalidArgumentError(
-                    f'{own.__name__} does not name its entity; write class {own.__name__}(ManagedObject, entity="...")'
+                    f'{own.__name__} does not name its entity; write class {own.__name__}(ManagedObject, entity="...")',
+                    key="classes",
+                    value=own,
                 )
             self[name]._bind(own)
         return self
@@ -351,7 +357,9 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         versions = list(former)
         array = (ctypes.c_void_p * len(versions))(*[version._handle for version in versions])
         buffer = _abi.Buffer()
-        call(lib.cst_model_copy_version_lint, self._handle, text(profile), len(versions), array, byref(buffer))
+        call(
+            lib.cst_model_copy_version_lint, self._handle, text(profile, "profile"), len(versions), array, byref(buffer)
+        )
         return [LintFinding(**finding) for finding in read_json(buffer)]
 
     def diff(self, newer: Model) -> list[ModelChange]:

@@ -83,11 +83,13 @@ def _id(item: ObjectID | ManagedObject) -> ObjectID:
     if isinstance(item, str):
         raise InvalidArgumentError(
             f'"{item:.80}" is not a managed object or an object ID; call merge_remote_changes to merge URIs',
+            key="changes",
             value=item,
         )
     raise InvalidArgumentError(
         "changes to merge must be managed objects or object IDs (for merge_remote_changes also URIs), not "
         f"{shown(item)}",
+        key="changes",
         value=item,
     )
 
@@ -107,7 +109,7 @@ def merge_remote(context: Context, changes: Changes) -> None:
     arguments: list[Any] = []
     for group in _listed(changes):
         uris = [item if isinstance(item, str) else _id(item).uri for item in group]
-        arguments += [len(uris), _abi.texts(uris)]
+        arguments += [len(uris), _abi.texts(uris, "changes")]
     _read_anew(context)
     call(lib.cst_context_merge_remote_changes, context._open, *arguments)
 

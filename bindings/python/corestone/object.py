@@ -266,7 +266,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         if path in self._cst_properties:
             return getattr(self, path)
         cell = values.Cell()
-        call(lib.cst_object_get_path, self._cst_handle, _abi.text(path), cell.ref)
+        call(lib.cst_object_get_path, self._cst_handle, _abi.text(path, "path"), cell.ref)
         return values.decode_cell(cell, self._cst_context)
 
     def __setitem__(self, path: str, value: Any) -> None:
@@ -276,7 +276,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         cell = values.Cell()
         values.encode(cell.value, value, self._cst_entity.name, path)
         self._cst_context._stamp = Stamp()
-        call(lib.cst_object_set_path, self._cst_handle, _abi.text(path), cell.ref)
+        call(lib.cst_object_set_path, self._cst_handle, _abi.text(path, "path"), cell.ref)
 
     def primitive_value(self, name: str) -> Any:
         """Returns the value of a property that a custom class overrides (see Model.bind)."""
@@ -300,6 +300,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
                 f"get does not read {entity}.{key}, a to-many relationship; read it as a property of the object",
                 entity=entity,
                 key=key,
+                object_uri=object_id(self).uri,
             )
         if plan.made:
             return tuple(getattr(self, name) for name in names)
@@ -489,7 +490,6 @@ def handles(items: Sequence[Any], entity: str, key: str) -> Any:
     tokens = []
     for item in items:
         if not isinstance(item, ManagedObject):
-            values.encode(values.Cell().value, item, entity, key)  # values of unsupported types fail here
             raise TypeMismatchError(
                 f"the members of {entity}.{key} must be managed objects, not {shown(item)}",
                 entity=entity,

@@ -307,7 +307,7 @@ def observe_object(item: Any, key_path: str, options: int, function: Callable[[A
     """Implements ManagedObject.observe."""
     number = next(_numbers)
     _observers[number] = _Observer(item._cst_context, function)
-    path = _abi.text(key_path)
+    path = _abi.text(key_path, "key_path")
     return Observation(
         owned(lib.cst_object_observe, item._cst_handle, path, options, _object_callback, number, _forget_callback)
     )

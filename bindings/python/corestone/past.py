@@ -130,7 +130,7 @@ def _revision(revisions: Any, index: int) -> Revision:
         _abi.decode(lib.cst_entity_name(view.entity)) or "",
         found,
         view.transaction if known else None,
-        values.date_from_seconds(view.timestamp) if known else None,
+        values.date_from_seconds(view.timestamp, False) if known else None,
         *(_abi.decode(text) for text in (
             view.author, view.context_name, view.bundle_identifier, view.process_identifier,
         )),

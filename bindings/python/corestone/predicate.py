@@ -101,14 +101,14 @@ class Predicate(Tree):
             about = "at most " if most and ("'" in format or '"' in format) else ""
             raise InvalidArgumentError(
                 f'the predicate "{format}" has {about}{plural(most, "conversion")} such as %@, but '
-                f"{plural(len(arguments), 'argument')} {'was' if len(arguments) == 1 else 'were'} passed; pass one "
-                "argument per conversion",
+                f"{plural(len(arguments), 'argument')} {'was' if len(arguments) == 1 else 'were'} passed; write one "
+                "conversion for each argument",
                 key="format",
                 value=format,
             )
         given = _host.Encoded(arguments)
         self._recipe = (Predicate, (format, *arguments))
-        self._handle = owned(lib.cst_predicate_parse, text(format), given.count, given.address)
+        self._handle = owned(lib.cst_predicate_parse, text(format, "format"), given.count, given.address)
 
     @classmethod
     def _owned(cls, handle: int | None) -> Predicate:

@@ -111,7 +111,7 @@ def read_properties(entity: int) -> dict[str, PropertyDescription]:
 
 def _json(entity: int, name: str) -> Any:
     buffer = _abi.Buffer()
-    call(lib.cst_entity_copy_json, entity, text(name), byref(buffer))
+    call(lib.cst_entity_copy_json, entity, text(name, "name"), byref(buffer))
     return json.loads(_abi.take_text(buffer))
 
 

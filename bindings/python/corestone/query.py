@@ -66,6 +66,7 @@ class Value(Generic[T]):
             raise TypeMismatchError(
                 f"in_ of {shown(self._cst_expression.format)} takes a collection, not {shown(values)}; write "
                 "in_([value]) for one value, or contains(text) for a substring",
+                key="values",
                 value=values,
             )
         return self._compare(Operator.IN, values if isinstance(values, (Value, Expression)) else list(values))

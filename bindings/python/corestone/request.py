@@ -103,6 +103,7 @@ class FetchRequest(PersistentStoreRequest):
                 f"arguments were passed without a predicate format: {subject} is {shown(predicate)}; pass it as a str "
                 "with a conversion such as %@ for each argument",
                 entity=self.entity_name,
+                key="predicate",
                 value=predicate,
             )
         self.predicate = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
@@ -193,6 +194,8 @@ class FetchRequest(PersistentStoreRequest):
             raise InvalidArgumentError(
                 f"{self._entity.name} does not belong to the model of the context; pass the entity's name",
                 entity=self._entity.name,
+                key="entity",
+                value=self._entity.name,
             )
         request = Request(self._entity if name is None else name)
         handle = request.handle
@@ -204,6 +207,7 @@ class FetchRequest(PersistentStoreRequest):
             raise UnsupportedError(
                 f"result_type must be {quoted(_RESULTS)}, not {shown(self.result_type)}",
                 code=134091,
+                entity=self.entity_name,
                 key="result_type",
                 value=self.result_type,
             )
@@ -218,7 +222,7 @@ class FetchRequest(PersistentStoreRequest):
                 call(lib.cst_fetch_request_set_option, handle, option, value)
         if self.columns is not None:
             set_columns(handle, self.columns)
-        names = [key_path(each) for each in listed(self.group_by or ())]
+        names = [key_path(each, "group_by") for each in listed(self.group_by or ())]
         if names:
             call(lib.cst_fetch_request_set_group_by, handle, len(names), texts(names))
         if self.having is not None:
@@ -300,6 +304,9 @@ def execute(context: Context, request: Any) -> Any:
     carry_out = getattr(request, "_execute", None)
     if carry_out is None:
         raise UnsupportedError(
-            f"{shown(request)} is not a request; pass a FetchRequest or a batch request", code=134091, value=request
+            f"{shown(request)} is not a request; pass a FetchRequest or a batch request",
+            code=134091,
+            key="request",
+            value=request,
         )
     return carry_out(context)

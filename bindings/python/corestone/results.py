@@ -184,7 +184,7 @@ class Results(Sequence[Any]):
         column: list[Any] = []
         array = (_abi.Value * BLOCK)()
         found = ctypes.c_size_t()
-        path = _abi.text(name)
+        path = _abi.text(name, "name")
         target = self._context.model._entity_of(description.destination) if description is not None else None
         while count > 0:
             rest = (first, min(BLOCK, count), ctypes.addressof(array), byref(found))
@@ -222,7 +222,12 @@ class Results(Sequence[Any]):
         """
         title = self._entity.name if self._entity is not None else "objects"
         return list_data(
-            self._handle, [key_path(each) for each in columns], flags(keys, decimal_text), batch_size, self, title
+            self._handle,
+            [key_path(each, "columns") for each in columns],
+            flags(keys, decimal_text),
+            batch_size,
+            self,
+            title,
         )
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:

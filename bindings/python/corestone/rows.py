@@ -53,6 +53,7 @@ def _named_by_itself(column: Any) -> str | ExpressionDescription:
         raise TypeMismatchError(
             f'{shown(column)} is not a column with a name; write "name", {{"total": "sum:(age)"}}, '
             '{"double": Employee.age * 2} or ExpressionDescription("total", "sum:(age)", "int64")',
+            key="columns",
             value=column,
         ) from None
     is_id = path.rpartition(".")[2] == _ID
@@ -88,7 +89,7 @@ def set_columns(request: int, columns: ColumnLike | Iterable[ColumnLike]) -> Non
 
 def set_groups(request: int, group_by: KeyPath | Sequence[KeyPath], having: Predicate | None, distinct: bool) -> None:
     """Sets how a fetch request groups rows, and which of the resulting rows it returns."""
-    names = [key_path(each) for each in listed(group_by)]
+    names = [key_path(each, "group_by") for each in listed(group_by)]
     if names:
         call(lib.cst_fetch_request_set_group_by, request, len(names), texts(names))
     if having is not None:

@@ -55,7 +55,7 @@ class SortDescriptor:
             raise UnsupportedError(
                 f"selector must be {quoted(_SELECTORS)}, not {shown(selector)}", key="selector", value=selector
             )
-        self.key = None if key is None else key_path(key)
+        self.key = None if key is None else key_path(key, "key")
         self.ascending = ascending
         self.selector = selector
 
@@ -116,6 +116,7 @@ def _descriptor(key: Any) -> SortDescriptor:
         raise TypeMismatchError(
             f'{shown(key)} is not a sort key; write "name", "-name", Sort("name", descending=True), '
             "Employee.name.desc() or a SortDescriptor",
+            key="sort",
             value=key,
         ) from None
 
@@ -138,7 +139,7 @@ def set_sort_locale(locale: str | None) -> None:
     It is spelled as by ICU: "de_DE". "" stands for language-independent rules. None, the default, is the locale of the
     environment (LC_ALL, LC_COLLATE, LANG).
     """
-    call(lib.cst_sort_set_locale, optional_text(locale))
+    call(lib.cst_sort_set_locale, optional_text(locale, "locale"))
 
 
 def sort_locale() -> str:

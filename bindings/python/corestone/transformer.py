@@ -23,7 +23,7 @@ from uuid import UUID
 from . import _abi, values
 from ._abi import lib
 from ._ahead import Stamp
-from ._arguments import described
+from ._arguments import described, shown
 from ._call import call
 from .archive import archivable, decode_archive, encode_archive
 from .errors import CallbackError, CorestoneError, TypeMismatchError, UnsupportedError
@@ -83,15 +83,16 @@ def unregister_transformer(name: str) -> bool:
     return _registered.pop(name, None) is not None
 
 
-def _transformer(name: str | None, entity: str, key: str) -> Transformer:
+def _transformer(name: str | None, entity: str, key: str, is_default: bool = False) -> Transformer:
     found = _registered.get(name) or _BUILT_IN.get(name)
     if found is None:
         state = "is not registered"
         if name is not None and _is_registered_elsewhere(name):
             state = "was registered in another language, and its values are not Python objects"
+        # The value of an object also has its bytes; the default of a model has the value only.
+        other = "" if is_default else ", or use the bytes with corestone.raw_value and set_raw_value"
         raise UnsupportedError(
-            f'{entity}.{key}: the transformer "{name}" {state}; register it with corestone.register_transformer, or '
-            "use the bytes with corestone.raw_value and set_raw_value",
+            f'{entity}.{key}: the transformer "{name}" {state}; register it with corestone.register_transformer{other}',
             entity=entity,
             key=key,
         )
@@ -100,13 +101,16 @@ def _transformer(name: str | None, entity: str, key: str) -> Transformer:
 
 def _is_registered_elsewhere(name: str) -> bool:
     found = ctypes.c_bool()
-    call(lib.cst_transformer_is_registered, _abi.text(name), byref(found))
+    call(lib.cst_transformer_is_registered, _abi.text(name, "name"), byref(found))
     return found.value
 
 
-def to_bytes(name: str | None, value: Any, entity: str, key: str, value_class: str | None) -> bytes | None:
-    """Returns the bytes for a value. An exception of a transformer becomes a CallbackError with entity and key.
+def to_bytes(
+    name: str | None, value: Any, entity: str, key: str, value_class: str | None, is_default: bool = False
+) -> bytes | None:
+    """Returns the bytes for a value, or for the default of a model.
 
+    An exception of a transformer becomes a CallbackError with entity and key.
     TypeMismatchError for a value that `value_class`, the class named in the model, excludes; an unknown class excludes
     no value.
     """
@@ -114,19 +118,20 @@ def to_bytes(name: str | None, value: Any, entity: str, key: str, value_class: s
         return None
     if value_class is not None:
         _check_class(value_class, value, entity, key)
-    transformer = _transformer(name, entity, key)
+    transformer = _transformer(name, entity, key, is_default)
     try:
         data = transformer.transform(value)
     except CorestoneError as error:
         raise values.located(error, entity, key, value) from error
     except Exception as error:
-        raise _failed(name, "transform", error, entity, key, value) from error
+        remedy = "" if is_default else ". Call corestone.set_raw_value to set bytes"
+        raise _failed(name, "transform", error, entity, key, value, remedy) from error
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise TypeMismatchError(
-            f'{entity}.{key}: transform of the transformer "{name}" must return bytes, not {type(data).__name__}',
+            f'{entity}.{key}: transform of the transformer "{name}" must return bytes, not {shown(data)}',
             entity=entity,
             key=key,
-            value=value,
+            value=data,
         )
     return bytes(data)
 
@@ -141,16 +146,16 @@ def from_bytes(name: str | None, data: bytes | None, entity: str, key: str) -> A
     except CorestoneError as error:
         raise values.located(error, entity, key, data) from error
     except Exception as error:
-        raise _failed(name, "reverse", error, entity, key, data) from error
+        remedy = ". Call corestone.raw_value to read the stored bytes"
+        raise _failed(name, "reverse", error, entity, key, data, remedy) from error
 
 
-def _failed(name: str | None, step: str, error: Exception, entity: str, key: str, value: Any) -> CallbackError:
+def _failed(
+    name: str | None, step: str, error: Exception, entity: str, key: str, value: Any, remedy: str
+) -> CallbackError:
     which = "default transformer (keyed archive)" if name is None else f'transformer "{name}"'
-    remedy = (
-        "corestone.raw_value to read the stored bytes" if step == "reverse" else "corestone.set_raw_value to set bytes"
-    )
     return CallbackError(
-        f"{entity}.{key}: {step} of the {which} failed: {described(error)}. Call {remedy}",
+        f"{entity}.{key}: {step} of the {which} failed: {described(error)}{remedy}",
         entity=entity,
         key=key,
         value=value,
@@ -180,7 +185,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 def _types(class_name: str) -> tuple[type, ...]:
     """Returns the types of values for a class that the model names; empty for a class unknown to the library."""
     buffer = _abi.Buffer()
-    status = call(lib.cst_archive_copy_class_kinds, _abi.text(class_name), byref(buffer))
+    status = call(lib.cst_archive_copy_class_kinds, _abi.text(class_name, "class_name"), byref(buffer))
     words = "" if status == _abi.NOT_FOUND else _abi.take_text(buffer)
     return tuple(kind for word in words.split() for kind in _KINDS[word])
 
@@ -190,7 +195,7 @@ def _check_class(class_name: str, value: Any, entity: str, key: str) -> None:
     if kinds and not isinstance(value, kinds):
         raise TypeMismatchError(
             f'{entity}.{key} takes a value of the class "{class_name}" '
-            f"({' or '.join(kind.__name__ for kind in kinds)}), not {type(value).__name__}",
+            f"({' or '.join(kind.__name__ for kind in kinds)}), not {shown(value)}",
             entity=entity,
             key=key,
             value=value,
@@ -211,10 +216,13 @@ def _description(item: ManagedObject, name: str) -> PropertyDescription:
     description = item._cst_entity._key(name)
     if description.transforms:
         return description
+    from .object import object_id  # which imports this module
+
     raise TypeMismatchError(
         f"{item._cst_entity.name}.{name} is not a transformable attribute; read or set it as a property of the object",
         entity=item._cst_entity.name,
         key=name,
+        object_uri=object_id(item).uri,
     )
 
 

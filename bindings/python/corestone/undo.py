@@ -216,7 +216,7 @@ class UndoManager:
 
     def set_action_name(self, name: str) -> None:
         """Names the step that is being recorded, for menus."""
-        call(lib.cst_undo_manager_set_action_name, self._handle, _abi.text(name))
+        call(lib.cst_undo_manager_set_action_name, self._handle, _abi.text(name, "name"))
 
     @property
     def undo_action_name(self) -> str:

@@ -280,9 +280,12 @@ def located(error: CorestoneError, entity: str | None, key: str | None, value: A
     named = type(error)(
         f"{entity}.{key}: {error.message}" if entity else f"{key}: {error.message}",
         status=error.status,
+        code=error.code,
         entity=entity,
         key=key,
-        value=value,
+        value=error.value if value is None else value,
+        object_uri=error.object_uri,
+        file=error.file,
     )
     return named.with_traceback(error.__traceback__)
 
@@ -346,8 +349,11 @@ def encode_all(values: Sequence[Any], entity: str | None = None, keys: Sequence[
 # -------- cst_value to Python ------------------------------------------------------------------------------
 
 
-def date_from_seconds(seconds: float) -> datetime:
-    """Returns a datetime in UTC, to the microsecond. The rounded value of a limit of datetime is that limit."""
+def date_from_seconds(seconds: float, is_attribute: bool = True) -> datetime:
+    """Returns a datetime in UTC, to the microsecond. The rounded value of a limit of datetime is that limit.
+
+    The error for the value of an attribute names another way to read it.
+    """
     try:
         return EPOCH + timedelta(0, seconds)
     except (OverflowError, ValueError):
@@ -355,9 +361,9 @@ def date_from_seconds(seconds: float) -> datetime:
             return datetime.max.replace(tzinfo=timezone.utc)
         if _FIRST_SECONDS - _FIRST_STEP <= seconds < _FIRST_SECONDS:
             return datetime.min.replace(tzinfo=timezone.utc)
+        remedy = "; read a date attribute with Container.read, which returns the seconds" if is_attribute else ""
         raise InvalidArgumentError(
-            f"the date {seconds!r} seconds after 2001-01-01 is outside the years 1 to 9999 of datetime; read "
-            "a date attribute with Container.read, which returns the seconds",
+            f"the date {seconds!r} seconds after 2001-01-01 is outside the years 1 to 9999 of datetime{remedy}",
             value=seconds,
         ) from None
 

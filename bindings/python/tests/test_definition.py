@@ -103,17 +103,18 @@ def test_bounds_and_patterns_of_lines(text: str, predicates: list[str]) -> None:
         ("int16 max 1.5", 'E.p: "1.5" is not a value of Integer 16'),
         ("transformable transformer", 'E.p: "transformer" needs the name of a transformer after it'),
         ("derived", 'E.p has no attribute type; write a line such as "string?" or "int16 = 0"'),
-        ("derived int64 = ", 'E.p has no expression; write "derived int64? = articles.@count"'),
-        ("to-one", 'E.p does not have a destination; write "to-one Person"'),
-        ("to-many ordered", 'E.p does not have a destination; write "to-many Person"'),
+        ("derived int64 = ", 'E.p has no expression; write a line such as "derived int64? = articles.@count"'),
+        ("to-one", 'E.p does not have a destination; write a line such as "to-one Person"'),
+        ("to-many ordered", 'E.p does not have a destination; write a line such as "to-many Person"'),
         ("to-one Team inverse", 'E.p: "inverse" needs the name of a relationship after it'),
         (
             "to-one Team ordered",
-            'E.p: "ordered" is not an option of a to-one relationship; use inverse, delete or renaming_identifier',
+            'E.p: "ordered" is not an option of a to-one relationship; use "inverse", '
+            '"delete" or "renaming_identifier"',
         ),
         ("to-many Team min few", 'E.p: "min" takes a count of members from 0 to 4294967295, not "few"'),
         ("to-one Team delete destroy",
-            'E.p: "destroy" is not a delete rule; use no-action, nullify, cascade or deny'),
+            'E.p: "destroy" is not a delete rule; use "no-action", "nullify", "cascade" or "deny"'),
     ],
 )  # fmt: skip
 def test_mistakes(text: str, words: str) -> None:
@@ -177,7 +178,7 @@ def test_what_is_no_property() -> None:
     ) as caught:
         Model({"Item": {"data": {"type": "binary", "externalStorage": True}}})
     assert (caught.value.entity, caught.value.key) == ("Item", "data")
-    with pytest.raises(ModelError, match=r'^Item\.others has no option "indexed"; use .*inverse, '):
+    with pytest.raises(ModelError, match=r'^Item\.others has no option "indexed"; use .*"inverse", '):
         Model({"Item": {"others": {"to_many": "Item", "indexed": True}}})
     with pytest.raises(
         ModelError, match=r"^Item\.name is <object .*>, which a model definition cannot contain; use None"

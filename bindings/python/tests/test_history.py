@@ -866,7 +866,7 @@ def test_misuse_of_history(container: Container, coordinator: Coordinator, tmp_p
         (TypeMismatchError, lambda: anything.history(5), "is not a predicate"),
         (InvalidArgumentError, lambda: anything.history(None, 5), "without a predicate format"),
         (PredicateSyntaxError, lambda: anything.history("author == %@"), "needs argument 1"),
-        (TypeMismatchError, lambda: anything.history(excluding_author=5), "pass a str"),
+        (TypeMismatchError, lambda: anything.history(excluding_author=5), "excluding_author must be a str, not 5"),
         (TypeMismatchError, lambda: anything.history(stores=container.store), "stores must be a list of Store"),
         (TypeMismatchError, lambda: anything.history(stores=["x"]), r"stores\[0\] must be of type Store"),
         (InvalidArgumentError, lambda: anything.history(stores=[foreign]), "store"),

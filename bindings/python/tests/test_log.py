@@ -282,7 +282,7 @@ def test_nothing_is_done_where_one_launch_argument_is_wrong() -> None:
     prefix = "-com.apple.CoreData."
     for arguments, key, value in [
         ([prefix + "SQLDebug", "2", prefix + "ThreadingDebug", "4"], prefix + "ThreadingDebug", "4"),
-        ([prefix + "SQLDebug", "2", prefix + "SyntaxColoredLogging"], prefix + "SyntaxColoredLogging", ""),
+        ([prefix + "SQLDebug", "2", prefix + "SyntaxColoredLogging"], prefix + "SyntaxColoredLogging", None),
         ([prefix + "SQLDebug", "2", prefix + "Nothing", "0"], prefix + "Nothing", prefix + "Nothing"),
     ]:
         with pytest.raises(InvalidArgumentError) as caught:

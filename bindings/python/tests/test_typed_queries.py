@@ -173,7 +173,7 @@ def test_in_takes_several_values() -> None:
 
 
 def test_a_key_in_a_wrong_place_ends() -> None:
-    with pytest.raises(TypeMismatchError, match="pass a str"):
+    with pytest.raises(TypeMismatchError, match=r"path must be a str, not Key\('a'\)"):
         Expression.key_path(key("a"))  # type: ignore[arg-type]
     with pytest.raises(Exception, match=r"wrong type|cannot be interpreted"):  # ctypes, before and since Python 3.13
         Expression.key_path("b", key("a"))  # type: ignore[arg-type]

@@ -37,7 +37,7 @@ extension JSONNode {
         var names: Set<String> = []
         for member in members where !names.insert(member.name).inserted {
             if let twin = within(member.name) { throw twin.error(" is in the text twice; remove one of the two") }
-            throw place.error(" has \"\(member.name)\" twice; remove one of the two")
+            throw place.error(" has \"\(member.name)\" twice; remove one of the two", value: .string(member.name))
         }
         return members
     }

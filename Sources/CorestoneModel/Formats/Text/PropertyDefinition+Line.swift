@@ -42,7 +42,7 @@ extension PropertyDefinition {
         let rest = equals.map { trimmed(scalars[scalars.index(after: $0)...]) }
         if isDerived {
             guard let rest, !rest.isEmpty else {
-                throw place.error(" has no expression; write \"derived int64? = articles.@count\"")
+                throw place.error(" has no expression; write a line such as \"derived int64? = articles.@count\"")
             }
             derivation = rest
         } else if let rest {
@@ -77,7 +77,7 @@ extension PropertyDefinition {
         if isOrdered { words.take() }
         let kind = isToMany ? "to-many" : "to-one"
         guard let target = words.take(), target != "?" else {
-            throw words.place.error(" does not have a destination; write \"\(kind) Person\"")
+            throw words.place.error(" does not have a destination; write a line such as \"\(kind) Person\"")
         }
         let isOptional = target.hasSuffix("?")
         self.init(isToMany ? .toMany : .toOne, isOptional: isToMany || isOptional)

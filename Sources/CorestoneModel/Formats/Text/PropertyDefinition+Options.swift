@@ -133,7 +133,7 @@ extension DeleteRule {
         if case .plain(.int(let code)) = node.content {
             guard let rule = UInt32(exactly: code).flatMap({ DeleteRule(rawValue: $0) }) else {
                 throw place.error(
-                    ": \(code) is not the code of a delete rule; use no-action, nullify, cascade or deny",
+                    ": \(code) is not the code of a delete rule; use \"no-action\", \"nullify\", \"cascade\" or \"deny\"",
                     value: .int(code))
             }
             self = rule

@@ -38,9 +38,12 @@ struct TextPlace {
         if let near = nearestName(to: word, among: Array(known.prefix(10_000))) {
             return error("\(complaint); did you mean \"\(near)\"?", value: value)
         }
-        let remedy = remedy ?? "use \(TextPlace.listed(known))"
+        let remedy = remedy ?? "use \(TextPlace.quoted(known))"
         return error(remedy.isEmpty ? complaint : "\(complaint); \(remedy)", value: value)
     }
+
+    /// The same with each word in quotes.
+    static func quoted(_ words: some Collection<String>) -> String { listed(words.lazy.map { "\"\($0)\"" }) }
 
     /// "a, b or c"; of more than 30 words the first ones.
     static func listed(_ words: some Collection<String>) -> String {
