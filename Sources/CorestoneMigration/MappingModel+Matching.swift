@@ -47,10 +47,13 @@ extension MappingModel {
 
     /// Names of folders that are searched inside another one.
     private static let bundles = [".momd", ".bundle", ".framework", ".app", ".appex", ".xcdatamodeld"]
+    /// Files that the host names to find versions of the model, not mapping models.
+    private static let models = [".mom", ".omo"]
     private static let parts: Set = ["Contents", "Resources", "Frameworks", "Versions", "A"]
 
     private static func candidates(_ file: ModelFile, depth: Int) -> [ModelFile] {
-        if isMappingModel(file.name) || !file.isFolder { return [file] }
+        if isMappingModel(file.name) { return [file] }
+        if !file.isFolder { return models.contains(where: file.name.hasSuffix) ? [] : [file] }
         let names: [String]
         do { names = try file.entries() } catch {
             skip(file, error)

@@ -105,6 +105,11 @@ final class CompositeTests: StoreTestCase {
         check(.invalidArgument, "location.longitude", "Place has no property") {
             _ = try object.value(forKeyPath: "location.longitude")
         }
+        check(
+            .invalidArgument, "location.note.length", "\"location.note\" does not have properties; end the path there"
+        ) {
+            try object.setValue(.int(1), forKeyPath: "location.note.length")
+        }
         let view = try place.requireProperty(named: "location").key
         check(.typeMismatch, "location", "location.address.street") { _ = try object.view(key: view) }
     }

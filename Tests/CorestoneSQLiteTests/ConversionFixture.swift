@@ -84,7 +84,8 @@ struct FakeConversion: StoreConversion, ConversionRoute {
     }
 
     func run(
-        from path: String, named given: String, to result: String, progress: @escaping (Int, Int) -> Bool
+        from path: String, named given: String, to result: String, limits: StoreLimits,
+        progress: @escaping (Int, Int) -> Bool
     ) throws -> ConvertedContent {
         let former = Context(coordinator: try Coordinator(model: source ?? wanted))
         let old = try former.coordinator.addSQLiteStore(at: path, options: .readOnly)

@@ -256,7 +256,8 @@ final class DeferredMigrationTests: StoreTestCase {
                 from source: Model, to destination: Model, ofStoreAt path: String, _ options: MigrationOptions
             ) throws -> (any ConversionRoute)? { self }
             func run(
-                from path: String, named given: String, to result: String, progress: @escaping (Int, Int) -> Bool
+                from path: String, named given: String, to result: String, limits: StoreLimits,
+                progress: @escaping (Int, Int) -> Bool
             ) throws -> ConvertedContent {
                 var options = StoreOptions()
                 options.rollbackJournal = true

@@ -281,9 +281,10 @@ private struct SpoiledConversion: StoreConversion, ConversionRoute {
     }
 
     func run(
-        from path: String, named given: String, to result: String, progress: @escaping (Int, Int) -> Bool
+        from path: String, named given: String, to result: String, limits: StoreLimits,
+        progress: @escaping (Int, Int) -> Bool
     ) throws -> ConvertedContent {
-        let content = try conversion.run(from: path, named: given, to: result, progress: progress)
+        let content = try conversion.run(from: path, named: given, to: result, limits: limits, progress: progress)
         if let spoiling {
             let connection = try Connection(result, path: result, flags: SQLITE_OPEN_READWRITE)
             defer { connection.close() }

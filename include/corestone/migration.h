@@ -72,8 +72,7 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_mapping_model(const c
                                                                          cst_error **error);
 
 /* Calls `report` with the number of migrated rows and of all, on the thread of the migration. Returning false cancels.
- * When a store is
- * added, this replaces `migration_progress` of its options. NULL ends the reports. */
+ * When a store is added, this replaces `migration_progress` of its options. NULL ends the reports. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_set_report(cst_migration_manager *manager,
                                                                       cst_progress_fn report, void *userdata,
                                                                       cst_destroy_fn destroy, cst_error **error);
@@ -320,8 +319,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_copy_label(const cst_m
                                                                      cst_buffer *out_label, cst_error **error);
 
 /* Checks the stages as a whole, as opening a store with them does. CST_E_INVALID_ARGUMENT if there is no stage, if a
- * lightweight stage has no version, if the two references of a stage are equal, if two stages start at one version or lead
- * to one, or if a stage leads back to the start of an earlier one;
+ * lightweight stage has no version or a mapping model no entity mapping, if the two references of a stage are equal, if
+ * two stages start at one version or lead to one, or if a stage leads back to the start of an earlier one;
  * CST_E_MIGRATION (134504) if a model is not found. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_validate(const cst_migration_stages *stages,
                                                                    cst_error **error);

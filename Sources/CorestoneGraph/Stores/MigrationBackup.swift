@@ -37,8 +37,31 @@ extension MigrationBackup {
             value: .int(Int64(keep)), file: path)
     }
 
+    /// Makes a new copy at an unused path, and returns the path. If another migration takes the path meanwhile, the next one is tried.
+    package func copying(_ place: StorePlace, _ copy: (_ path: String) throws -> Void) throws -> String {
+        for _ in 1..<MigrationBackup.attempts {
+            let path = try freePath(for: place)
+            do {
+                try copy(path)
+                return path
+            } catch {
+                guard MigrationBackup.isTaken(path) else { throw error }
+            }
+        }
+        let path = try freePath(for: place)
+        try copy(path)
+        return path
+    }
+
+    private static let attempts = 64
+
+    private static func isTaken(_ path: String) -> Bool {
+        var facts = stat()
+        return ["", "-wal", "-journal"].contains { lstat(path + $0, &facts) == 0 }
+    }
+
     /// An unused path for a new copy.
-    package func freePath(for place: StorePlace) throws -> String {
+    func freePath(for place: StorePlace) throws -> String {
         let (folder, name) = try location(of: place)
         var now = time(nil)
         var parts = tm()
@@ -54,9 +77,7 @@ extension MigrationBackup {
         while true {
             let suffix = number == 1 ? "" : "-\(number)"
             let path = "\(folder)\(name)\(MigrationBackup.mark)\(date)T\(clock)Z\(suffix)\(end)"
-            var facts = stat()
-            let isTaken = ["", "-wal", "-journal"].contains { lstat(path + $0, &facts) == 0 }
-            if !isTaken { return path }
+            if !MigrationBackup.isTaken(path) { return path }
             number += 1
         }
     }

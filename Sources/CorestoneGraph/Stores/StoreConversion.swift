@@ -21,6 +21,8 @@ package protocol ConversionRoute {
     var steps: [String] { get }
     /// Whether the destination may be a model that the store had before: the host named this very way.
     var mayGoBack: Bool { get }
+    /// The entities and properties that its inferred steps remove, for plans.
+    var removals: [String] { get }
 
     /// Writes a store of the destination model at `result`, an unused path.
     ///
@@ -30,15 +32,17 @@ package protocol ConversionRoute {
     ///   - path: an SQLite store of the source model, which no other program changes until the call returns. It is only read.
     ///   - given: the same store as the host named it, for messages.
     ///   - result: in a folder that belongs to the migration alone.
+    ///   - limits: those of the store.
     ///   - progress: called with the rows that are done and of all; false cancels with 134120.
     func run(
-        from path: String, named given: String, to result: String,
+        from path: String, named given: String, to result: String, limits: StoreLimits,
         progress: @escaping (_ done: Int, _ total: Int) -> Bool
     ) throws -> ConvertedContent
 }
 
 extension ConversionRoute {
     package var mayGoBack: Bool { false }
+    package var removals: [String] { [] }
 }
 
 /// What a route wrote.

@@ -26,53 +26,73 @@ struct ChainRoute: ConversionRoute {
 
     var steps: [String] { links.map(\.line) }
 
+    var removals: [String] {
+        var model = source
+        return links.flatMap { step -> [String] in
+            switch step {
+            case .handle: return []
+            case .map(_, let next): model = next
+            case .transform(let transformation): model = (try? transformation.destination.resolve()) ?? model
+            case .infer(let next):
+                defer { model = next }
+                let mapping = try? ModelMapping.inferred(
+                    from: model, to: next, typeChanges: options.allowsTypeChanges ? .exact : .refused)
+                return mapping?.removedNames ?? []
+            }
+            return []
+        }
+    }
+
     func run(
-        from path: String, named given: String, to result: String,
+        from path: String, named given: String, to result: String, limits: StoreLimits,
         progress: @escaping (_ done: Int, _ total: Int) -> Bool
     ) throws -> ConvertedContent {
         do {
-            try SQLiteKind().replace(result, byStoreAt: path, options: .migrationWork, removing: {})
+            try SQLiteKind().replace(result, byStoreAt: path, options: .migrationWork(limits), removing: {})
             var model = source
             for (number, step) in links.enumerated() {
                 // The steps share the rows that are reported.
                 let share = { (done: Int, total: Int) -> Bool in
                     progress(number * total + min(done, total), links.count * total)
                 }
-                do { model = try run(step, on: result, of: model, progress: share) } catch let error as CoreError {
+                do { model = try run(step, on: result, of: model, limits, progress: share) } catch let error
+                    as CoreError
+                {
                     throw error.status == .cancelled ? error : error.inStep(number + 1, of: links.count, step.line)
                 }
             }
             // Every handler may have left it in another journal mode.
-            try open(result, model, MigrationOptions()) { _ in }
+            try open(result, model, MigrationOptions(), limits) { _ in }
         } catch let error as CoreError { throw error.replacing([(result, given), (path, given)]) }
         return .complete
     }
 
     /// Returns the model that the store has afterwards.
     private func run(
-        _ step: Step, on path: String, of model: Model, progress: @escaping (Int, Int) -> Bool
+        _ step: Step, on path: String, of model: Model, _ limits: StoreLimits,
+        progress: @escaping (Int, Int) -> Bool
     ) throws -> Model {
         switch step {
         case .infer(let next):
             var migration = migration(from: model, progress)
             migration.infersMapping = true
             migration.allowsTypeChanges = options.allowsTypeChanges
-            try open(path, next, migration) { _ in }
+            try open(path, next, migration, limits) { _ in }
             return next
         case .map(let mapping, let next):
             try convert(
                 path, from: model, to: next,
                 MappingRoute(mapping: mapping, source: model, destination: next, managerWillStart: managerWillStart),
-                progress)
+                limits, progress)
             return next
         case .transform(let transformation):
             let next = try transformation.destination.resolve()
             try convert(
                 path, from: model, to: next,
-                TransformationRoute(transformation: transformation, source: model, destination: next), progress)
+                TransformationRoute(transformation: transformation, source: model, destination: next), limits, progress)
             return next
         case .handle(let handling):
-            try open(path, model, MigrationOptions()) { coordinator in
+            try open(path, model, MigrationOptions(), limits) { coordinator in
                 try handling.run(in: Context(coordinator: coordinator))
             }
             guard progress(1, 1) else { throw cancelled(path) }
@@ -82,11 +102,11 @@ struct ChainRoute: ConversionRoute {
 
     private func convert(
         _ path: String, from model: Model, to next: Model, _ route: any ConversionRoute,
-        _ progress: @escaping (Int, Int) -> Bool
+        _ limits: StoreLimits, _ progress: @escaping (Int, Int) -> Bool
     ) throws {
         var migration = migration(from: model, progress)
         migration.conversion = FixedRoute(route: route)
-        try open(path, next, migration) { _ in }
+        try open(path, next, migration, limits) { _ in }
     }
 
     private func migration(from model: Model, _ progress: @escaping (Int, Int) -> Bool) -> MigrationOptions {
@@ -102,9 +122,10 @@ struct ChainRoute: ConversionRoute {
     }
 
     private func open(
-        _ path: String, _ model: Model, _ migration: MigrationOptions, _ body: (Coordinator) throws -> Void
+        _ path: String, _ model: Model, _ migration: MigrationOptions, _ limits: StoreLimits,
+        _ body: (Coordinator) throws -> Void
     ) throws {
-        var options = StoreOptions.migrationWork
+        var options = StoreOptions.migrationWork(limits)
         options.mustExist = true
         options.migration = migration
         let coordinator = try Coordinator(model: model)
@@ -138,6 +159,17 @@ extension ChainRoute.Step {
                 + "mapping\(mapping.entityMappings.count == 1 ? "" : "s") to \(model.versionText)"
         case .handle(let handling): "call the handler \(handling.name)"
         case .transform(let transformation): "call the transformation \(transformation.name)"
+        }
+    }
+}
+
+extension ModelMapping {
+    /// Removed entities, and removed properties as `Entity.property`; inherited ones once.
+    fileprivate var removedNames: [String] {
+        entities.flatMap { pair -> [String] in
+            guard let source = pair.source else { return [] }
+            if pair.destination == nil { return [source.name] }
+            return pair.removed.filter { $0.entity === source }.map { "\(source.name).\($0.path)" }
         }
     }
 }

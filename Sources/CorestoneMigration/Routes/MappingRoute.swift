@@ -27,7 +27,7 @@ struct MappingRoute: ConversionRoute {
     }
 
     func run(
-        from path: String, named given: String, to result: String,
+        from path: String, named given: String, to result: String, limits: StoreLimits,
         progress: @escaping (_ done: Int, _ total: Int) -> Bool
     ) throws -> ConvertedContent {
         var properties: [CopiedProperty] = []
@@ -35,9 +35,9 @@ struct MappingRoute: ConversionRoute {
         defer { for file in scratch { unlink(file) } }
         do {
             let former = try Coordinator(model: source)
-            try former.addSQLiteStore(at: path, options: .migrationSource)
+            try former.addSQLiteStore(at: path, options: .migrationSource(limits))
             let new = try Coordinator(model: destination)
-            let store = try new.addSQLiteStore(at: result, options: .migrationResult)
+            let store = try new.addSQLiteStore(at: result, options: .migrationResult(limits))
             let manager = try MigrationManager(source: source, destination: destination)
             manager.report = progress
             try MigrationHosting.lending(manager) {
@@ -63,23 +63,25 @@ extension StoreOptions {
     private static var migrationCacheKilobytes: Int { 4096 }
 
     /// Of the former store.
-    fileprivate static var migrationSource: StoreOptions {
+    fileprivate static func migrationSource(_ limits: StoreLimits) -> StoreOptions {
         var options = StoreOptions.readOnly
+        options.limits = limits
         options.cacheKilobytes = migrationCacheKilobytes
         return options
     }
 
     /// Of the store that a mapping model fills, whose content is copied into the former store at the end.
-    fileprivate static var migrationResult: StoreOptions {
-        var options = StoreOptions.migrationWork
+    fileprivate static func migrationResult(_ limits: StoreLimits) -> StoreOptions {
+        var options = StoreOptions.migrationWork(limits)
         options.isTransient = true
         options.cacheKilobytes = migrationCacheKilobytes
         return options
     }
 
     /// Of a store that only a migration sees: it has no log beside it.
-    static var migrationWork: StoreOptions {
+    static func migrationWork(_ limits: StoreLimits) -> StoreOptions {
         var options = StoreOptions()
+        options.limits = limits
         options.rollbackJournal = true
         return options
     }

@@ -67,7 +67,10 @@ public struct StagedMigration: StoreConversion {
         var walk = StageWalk(from: source, MappingSearch([], options), path)
         for (place, stage) in stages.enumerated().dropFirst(start) {
             // The stages behind lead beyond the model's version, unless their order is not that of the versions.
-            if place > last, try walk.infer(to: destination) { break }
+            if place > last, try walk.infer(to: destination) {
+                warnOfSkipped(place..., path)
+                break
+            }
             let name = stage.name(place)
             switch stage.kind {
             case .lightweight(let checksums):
@@ -94,6 +97,14 @@ public struct StagedMigration: StoreConversion {
         return ChainRoute(
             source: source, destination: destination, links: walk.steps, options: options,
             managerWillStart: managerWillStart)
+    }
+
+    private func warnOfSkipped(_ places: PartialRangeFrom<Int>, _ path: String) {
+        for place in stages.indices[places] where stages[place].hasCode {
+            DebugLog.write(
+                "CoreData: warning: \(stages[place].name(place)) does not run for \(path): the stages name the version of the model before "
+                    + "it, and the version is reached without it; order the stages by version if it has to run")
+        }
     }
 
     /// Refuses a model whose version the stages name before that of the store.
@@ -133,7 +144,8 @@ public struct StagedMigration: StoreConversion {
         throw CoreError(
             .migration, code: .migration,
             "cannot migrate \(path) in stages: no stage starts at \(source.versionText), the version of the store; add a stage "
-                + "for it, or migrate the store to a version that a stage names", file: path)
+                + "for it, or migrate the store to a version that a stage names",
+            value: .string(source.versionChecksum), file: path)
     }
 }
 
@@ -170,6 +182,15 @@ extension MigrationStage {
         }
     }
 
+    /// Whether it does more than infer mappings.
+    fileprivate var hasCode: Bool {
+        switch kind {
+        case .lightweight: false
+        case .custom(_, _, let will, let did): will != nil || did != nil
+        case .transformation, .mapping: true
+        }
+    }
+
     /// The checksum of the version at which a stage with one step starts; nil for a lightweight stage.
     fileprivate var start: String? {
         get throws {
@@ -187,6 +208,12 @@ extension MigrationStage {
     }
 
     fileprivate func requireSound(_ place: Int) throws -> MigrationStage {
+        if case .mapping(_, _, let mapping) = kind, mapping.entityMappings.isEmpty {
+            throw CoreError(
+                .invalidArgument, code: .migration,
+                "the mapping model of \(name(place)) does not have entity mappings, so that all objects would be lost; add an entity "
+                    + "mapping for each entity that stays", key: "mapping")
+        }
         switch kind {
         case .lightweight(let checksums):
             guard checksums.isEmpty else { return self }

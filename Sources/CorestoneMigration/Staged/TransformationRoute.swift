@@ -12,13 +12,15 @@ struct TransformationRoute: ConversionRoute {
     var steps: [String] { ["call the transformation \(transformation.name)"] }
 
     func run(
-        from path: String, named given: String, to result: String,
+        from path: String, named given: String, to result: String, limits: StoreLimits,
         progress: @escaping (_ done: Int, _ total: Int) -> Bool
     ) throws -> ConvertedContent {
         let former = try Coordinator(model: source)
-        try former.addSQLiteStore(at: path, options: .readOnly)
+        var reading = StoreOptions.readOnly
+        reading.limits = limits
+        try former.addSQLiteStore(at: path, options: reading)
         let new = try Coordinator(model: destination)
-        let store = try new.addSQLiteStore(at: result, options: .migrationWork)
+        let store = try new.addSQLiteStore(at: result, options: .migrationWork(limits))
         let (old, context) = (Context(coordinator: former), Context(coordinator: new))
         do {
             try MigrationHosting.lending(old, context) {

@@ -87,7 +87,8 @@ extension ModelRelease {
 // MARK: - Reading
 
 extension ModelRelease {
-    /// The versions that a folder has, in the order of their names; empty for a folder without manifests, and for a file.
+    /// The versions that a folder has, in the order of their names; empty for a folder without manifests, and for a file. A version whose
+    /// model is missing is among them.
     ///
     /// - Throws: `.model` for a manifest that cannot be read.
     public static func releases(inFolder path: String) throws -> [ModelRelease] {
@@ -95,10 +96,13 @@ extension ModelRelease {
         guard folder.isFolder else { return [] }
         let entries = try folder.entries()
         let names = Set(entries)
-        let manifests = entries.filter { entry in
-            entry.hasSuffix(manifestEnd) && names.contains("\(entry.dropLast(manifestEnd.utf8.count)).mom")
+        let found = try entries.filter { $0.hasSuffix(manifestEnd) }.compactMap { entry -> ModelRelease? in
+            do { return try ModelRelease(folder, manifest: folder.child(entry)) } catch {
+                // Without a model beside it, it is a file of another program.
+                if names.contains("\(entry.dropLast(manifestEnd.utf8.count)).mom") { throw error }
+                return nil
+            }
         }
-        let found = try manifests.map { try ModelRelease(folder, manifest: folder.child($0)) }
         return found.sorted { ModelBundle.order($0.name) < ModelBundle.order($1.name) }
     }
 

@@ -38,15 +38,23 @@ public struct MigrationReport: Sendable {
     public let statements: [String]
 
     public var lostObjects: Int { entities.filter { $0.kind == .remove }.reduce(0) { $0 + $1.objects } }
-    /// Whether objects or values are lost.
-    public var losesData: Bool { lostObjects > 0 || entities.contains { $0.lostValues.contains { $0.count > 0 } } }
+    /// What inferred steps of a chain or of stages remove: entities, and properties as `Entity.property`. Their values are not counted.
+    private let removals: [String]
+
+    /// Whether objects or values are lost. If a chain or stages remove something, they may be.
+    public var losesData: Bool {
+        lostObjects > 0 || !removals.isEmpty || entities.contains { $0.lostValues.contains { $0.count > 0 } }
+    }
 }
 
 extension MigrationReport {
     /// Of a store that is of the model already.
     package static let unneeded = MigrationReport()
 
-    private init() { (isNeeded, entities, steps, warnings, problems, statements) = (false, [], [], [], [], []) }
+    private init() {
+        (isNeeded, entities, steps, removals) = (false, [], [], [])
+        (warnings, problems, statements) = ([], [], [])
+    }
 
     /// The plan for the SQLite store at `path`, which is only read.
     ///
@@ -72,10 +80,12 @@ extension MigrationReport {
         case .mapping(let mapping): plan = start.plan(mapping, migration)
         case .route(let route):
             // The objects are known when the route has run.
-            (entities, steps, warnings, problems, statements) = ([], route.steps, [], [], [])
+            (entities, steps, problems, statements) = ([], route.steps, [], [])
+            removals = route.removals
+            warnings = removals.map { "a step removes \($0); its values are lost" }
             return
         }
-        steps = []
+        (steps, removals) = ([], [])
         warnings = plan.mapping.warnings
         entities = try plan.mapping.entities.map { try EntityReport($0, plan, connection) }
         let functions = try MigrationFunctions(

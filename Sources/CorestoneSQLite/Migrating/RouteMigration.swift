@@ -37,7 +37,9 @@ struct RouteMigration {
         defer { progress.end() }
         do {
             try progress.begin()
-            let content = try route.run(from: place.path, named: place.given, to: result) { done, total in
+            let content = try route.run(
+                from: place.path, named: place.given, to: result, limits: connection.limits
+            ) { done, total in
                 progress.pass(done, of: total)
             }
             try replace(result, content, progress)

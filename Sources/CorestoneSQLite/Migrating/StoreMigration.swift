@@ -84,8 +84,9 @@ struct StoreMigration {
     private func backUp(_ remains: MigrationRemains) throws {
         guard let backup = migration.backup else { return }
         do {
-            let path = try backup.freePath(for: place)
-            try MigrationCopy(place: StorePlace(path)).make(of: place, limits: connection.limits)
+            let path = try backup.copying(place) {
+                try MigrationCopy(place: StorePlace($0)).make(of: place, limits: connection.limits)
+            }
             remains.backup = (backup, path)
         } catch let error as CoreError {
             throw error.within("cannot migrate \(place.given), because the backup failed", file: place.given)

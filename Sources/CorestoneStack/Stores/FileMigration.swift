@@ -67,11 +67,9 @@ struct FileMigration {
         guard let backup = migration.backup else { return nil }
         try backup.requireSound(path)
         do {
-            let copy = try backup.freePath(for: place)
             var plain = StoreOptions()
             plain.limits = options.limits
-            try kind.copy(place.path, to: copy, options: plain)
-            return copy
+            return try backup.copying(place) { try kind.copy(place.path, to: $0, options: plain) }
         } catch let error as CoreError {
             throw error.within("cannot migrate \(path), because the backup failed", file: path)
         }
@@ -144,7 +142,7 @@ struct FileMigration {
     /// The options of the work store. Whether the order is right was checked already.
     private func settled(_ source: Model) -> MigrationOptions {
         var migration = migration
-        migration.sourceModels = [source]
+        migration.sourceModels.insert(source, at: 0)
         migration.allowsRemovals = true
         // The file itself is copied, and the rows of the work store are written into a new one.
         migration.backup = nil

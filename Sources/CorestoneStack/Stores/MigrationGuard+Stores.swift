@@ -53,6 +53,7 @@ extension MigrationGuard {
     public mutating func useMappingModels(in paths: [String]) {
         var options = MigrationOptions.inferred
         options.searchPaths = paths
+        options.sourceModels = older.map(\.model) + related
         hasRoute = { [options] source, destination in
             let route = try? options.withRoutes.conversion?.route(
                 from: source, to: destination, ofStoreAt: "the store", options)

@@ -22,6 +22,18 @@ extension MigrationManager {
         at path: String, type: StoreType? = nil, options: StoreOptions = StoreOptions(), with mapping: MappingModel,
         to result: String, resultType: StoreType? = nil, resultOptions: StoreOptions = StoreOptions()
     ) throws {
+        guard try StorePlace(path).path != StorePlace(result).path else {
+            throw CoreError(
+                .invalidArgument, code: .migration,
+                "cannot migrate \(path) into itself; choose another path, or add the store with the option mapping_models",
+                file: path)
+        }
+        if resultType ?? type == .inMemory {
+            throw CoreError(
+                .invalidArgument, code: .migration,
+                "cannot migrate \(path) into an InMemory store, which would end with this call; choose another type",
+                key: "type", value: .string("InMemory"), file: path)
+        }
         var reading = options
         reading.isReadOnly = true
         reading.mustExist = true

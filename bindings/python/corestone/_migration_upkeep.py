@@ -28,6 +28,10 @@ class MigrationUpkeep:
 
     _handle: int
 
+    def _require_open(self) -> None:
+        """Raises InvalidHandleError if it is closed."""
+        raise NotImplementedError
+
     def restore_store(
         self,
         path: str | os.PathLike[str],
@@ -47,6 +51,7 @@ class MigrationUpkeep:
 
         StoreError if there is no backup; InvalidArgumentError for a copy of another store. The store is as it was then.
         """
+        self._require_open()
         options = store_options(busy_timeout=busy_timeout, file_mode=file_mode)
         restored = _abi.Buffer()
         call(

@@ -278,8 +278,9 @@ def stages_handle(stages: Iterable[MigrationStage]) -> Token:
 def validate_stages(stages: Iterable[MigrationStage]) -> None:
     """Checks stages as opening a store with them does.
 
-    InvalidArgumentError if there is no stage, if the two references of a stage are equal, or if two stages lead to one
-    version; MigrationError (134504) if a model is not found.
+    InvalidArgumentError if there is no stage, if a lightweight stage has no version or a mapping model no entity
+    mapping, if the two references of a stage are equal, if two stages start at one version or lead to one, or if a
+    stage leads back to the start of an earlier one; MigrationError (134504) if a model is not found.
     """
     call(lib.cst_migration_stages_validate, stages_handle(stages))
 

@@ -67,7 +67,12 @@ struct CheckMigrationCommand: Command {
         var check = try MigrationGuard(from: old, versions: options.all("from"), to: new, version: options["to"])
         check.profile = profile
         if options.has("allow-casts") { check.typeChanges = .exact }
-        let paths = [old] + (new.map { [$0] } ?? []) + options.all("mapping")
+        let mappings = options.all("mapping")
+        // The search skips files that it cannot read.
+        for path in mappings where path.hasSuffix(".cdm") || path.hasSuffix(".xcmappingmodel") {
+            _ = try MappingModel(contentsOf: path)
+        }
+        let paths = [old] + (new.map { [$0] } ?? []) + mappings
         check.useMappingModels(in: paths)
         let stores = try options.all("stores").flatMap(MigrationGuard.stores(inFolder:))
         var findings = try check.findings()

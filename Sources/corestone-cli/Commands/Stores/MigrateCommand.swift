@@ -249,7 +249,7 @@ struct MigrateCommand: Command {
 
 extension MigrationReport {
     fileprivate var lines: [String] {
-        (steps.isEmpty ? [] : ["objects are migrated through mapping models:"] + steps.map { "  \($0)" })
+        (steps.isEmpty ? [] : ["the objects are migrated in steps:"] + steps.map { "  \($0)" })
             + entities.filter { $0.kind != .copy || $0.source != $0.destination }.flatMap(\.lines)
             + warnings.map { "warning: \($0)" } + problems.map { "problem: \($0.message)" }
     }
