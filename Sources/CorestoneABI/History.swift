@@ -273,7 +273,7 @@ final class HistoryCursorBox {
         throw CoreError(
             .invalidArgument,
             "a history cursor with sort descriptors does not read transactions that were added after its creation; "
-                + "leave the sort descriptors out to follow the history")
+                + "leave the sort descriptors out to follow the history", key: "sort")
     }
 
     private static func sorted(_ request: HistoryRequest, _ coordinator: Coordinator) throws -> [HistoryTransaction] {
@@ -312,7 +312,7 @@ final class HistoryCursorBox {
             throw CoreError(
                 .invalidArgument,
                 "a history cursor with sort descriptors does not have a token, because its transactions are not in commit order; "
-                    + "leave the sort descriptors out")
+                    + "leave the sort descriptors out", key: "sort")
         }
         return cursor.token
     }

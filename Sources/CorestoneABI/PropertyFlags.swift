@@ -28,6 +28,19 @@ struct PropertyFlags: OptionSet {
     static let elements: PropertyFlags = [.optional, .externalStorage, .preserved, .allowsNaN]
     static let relationships: PropertyFlags = [common, .toMany, .ordered]
 
+    private static let names: [(flag: PropertyFlags, name: String)] = [
+        (.optional, "OPTIONAL"), (.transient, "TRANSIENT"), (.toMany, "TO_MANY"), (.ordered, "ORDERED"),
+        (.indexed, "INDEXED"), (.externalStorage, "EXTERNAL_STORAGE"), (.preserved, "PRESERVED"),
+        (.allowsNaN, "ALLOWS_NAN"), (.spotlight, "SPOTLIGHT"), (.externalRecord, "EXTERNAL_RECORD"),
+        (.cloudEncryption, "CLOUD_ENCRYPTION"), (.ignoresChanges, "IGNORES_CHANGES"),
+    ]
+
+    /// The constants of a set of several flags, for messages: `CST_PROPERTY_OPTIONAL, _TRANSIENT or _SPOTLIGHT`.
+    private var constants: String {
+        let names = PropertyFlags.names.filter { contains($0.flag) }.map { "_\($0.name)" }
+        return "CST_PROPERTY" + names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "")
+    }
+
     init(rawValue: UInt32) { self.rawValue = rawValue }
 
     init(checking flags: UInt32, allowed: PropertyFlags, _ entity: String, _ key: String) throws {
@@ -36,7 +49,7 @@ struct PropertyFlags: OptionSet {
             throw CoreError(
                 .invalidArgument,
                 "\(entity).\(key) does not support the flags 0x\(String(unknown, radix: 16)); use "
-                    + "CST_PROPERTY_ constants that apply to it", entity: entity, key: key, value: .int(Int64(flags)))
+                    + allowed.constants, entity: entity, key: key, value: .int(Int64(flags)))
         }
         self.init(rawValue: flags)
     }

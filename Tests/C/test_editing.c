@@ -175,7 +175,10 @@ static void an_attribute_has_the_flags_that_it_was_added_with(void) {
     cst_attribute *made = (cst_attribute *)employee;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_entity_add_attribute(employee, text("extra"), CST_ATTRIBUTE_STRING,
                                                                   CST_PROPERTY_DERIVED, &made, E));
-    CHECK_CONTAINS("Employee.extra does not support the flags 0x800", cst_error_message(check_error()));
+    CHECK_TEXT("Employee.extra does not support the flags 0x800; use CST_PROPERTY_OPTIONAL, _TRANSIENT, _INDEXED, "
+               "_EXTERNAL_STORAGE, _PRESERVED, _ALLOWS_NAN, _SPOTLIGHT, _EXTERNAL_RECORD, _CLOUD_ENCRYPTION or "
+               "_IGNORES_CHANGES",
+               cst_error_message(check_error()));
     CHECK(made == NULL);
     OK(cst_release(model));
     model = company_model();

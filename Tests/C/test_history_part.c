@@ -346,6 +346,7 @@ static void sort_descriptors_order_all(void) {
     cst_history_token *token = NULL;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_history_cursor_copy_token(cursor, &token, E));
     CHECK_CONTAINS("sort descriptors", cst_error_message(check_error()));
+    CHECK_TEXT("sort", cst_error_key(check_error()));
     CHECK(token == NULL);
     options.limit = 3;
     CHECK_TEXT("5 4 8", changes_of(&c, &options));

@@ -1174,6 +1174,7 @@ static void what_a_fetch_says_it_has_done_is_checked(void) {
     seen.done = 16;
     CHECK_STATUS(CST_E_CALLBACK, cst_context_count(c.context, request, &count, E));
     CHECK_CONTAINS("set out_done to 0x10; use CST_FETCHED_ constants", cst_error_message(check_error()));
+    CHECK_TEXT("out_done", cst_error_key(check_error()));
     CHECK_INT(0, count);
     seen.done = 0;
     OK(cst_release(request));

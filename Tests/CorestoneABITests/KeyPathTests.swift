@@ -84,6 +84,24 @@ final class KeyPathTests: StaffTestCase {
         refuses(CST_E_INVALID_ARGUMENT) { cst_object_set_path(ada, text("number"), nil, $0) }
     }
 
+    func testPathsThatCannotBeSetNameTheirObstacle() {
+        var value = self.value("Research")
+        for (path, obstacle) in [
+            ("notes.length", "\"notes\" does not have properties; end the path there"),
+            ("name.length.x", "\"name\" does not have properties; end the path there"),
+            ("manager.manager.name", "\"manager\" is nil; set it first"),
+            (
+                "department.employees.manager.name",
+                "\"department.employees\" is not a single object; set the property of each object"
+            ),
+            ("self.name", "\"self\" is not a property; use only properties in the path"),
+            ("department.objectID", "\"objectID\" is not a property that can be set; end the path with a property"),
+        ] {
+            let problem = refuses(CST_E_INVALID_ARGUMENT) { cst_object_set_path(ada, text(path), &value, $0) }
+            XCTAssertTrue(problem.message.hasSuffix(": \(obstacle)"), problem.message)
+        }
+    }
+
     func testSeveralPaths() {
         let paths = [text("name"), text("department.name"), text("department.employees.@count")]
         var values = [cst_value](repeating: .raw(0xFF, filledWith: 0xFF), count: 3)

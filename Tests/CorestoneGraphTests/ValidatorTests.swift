@@ -64,6 +64,28 @@ final class ValidatorTests: GraphTestCase {
         XCTAssertEqual(failure { try project.validateForDelete() }?.code, 42)
     }
 
+    func testValidatorErrorWithoutMessageNamesObject() throws {
+        model = try GraphTestCase.company()
+        try model.requireEntity(named: "Department").addValidator { department, purpose in
+            if try purpose == .delete || department.value(forKey: "name") == .string("bad") {
+                throw CoreError(.callback, "")
+            }
+        }
+        coordinator = try Coordinator(model: model)
+        _ = try coordinator.add(MemoryStore(model: model))
+        context = Context(coordinator: coordinator)
+        let object = try department("bad")
+        XCTAssertEqual(
+            failure { try context.save() }?.message,
+            "Department \(object.objectID.uri) was rejected by a validator")
+        try object.set("name", "good")
+        try context.save()
+        try context.delete(object)
+        XCTAssertEqual(
+            failure { try context.save() }?.message,
+            "Department \(object.objectID.uri) cannot be deleted: a validator rejected it")
+    }
+
     func testSeveralFailuresAreChildren() throws {
         _ = [try employee("bad"), try employee("bad")]
         let refused = try XCTUnwrap(failure { try context.save() })

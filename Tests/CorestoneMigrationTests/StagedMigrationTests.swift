@@ -204,6 +204,7 @@ final class StagedMigrationTests: MigrationTestCase {
         let unknown = failure([.custom(from: second, to: third)])
         XCTAssertEqual(unknown?.code, CocoaCode.migration.rawValue)
         XCTAssert(unknown?.message.contains("no stage starts at") == true, unknown?.message ?? "no failure")
+        XCTAssertEqual(unknown?.value, .string(models[0].versionChecksum))
         XCTAssertEqual(
             failure([.lightweight([models[1].versionChecksum, models[2].versionChecksum])], [])?.code,
             CocoaCode.managedObjectModelReferenceNotFound.rawValue)

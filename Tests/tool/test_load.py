@@ -263,9 +263,10 @@ def loaded(tmp_path: Path, text: str | bytes, form: str, *words: str) -> tuple[A
         ('[{"a":"1"}\n{"a":"2"}]', 2, 'is missing a ","', "12"),
         ('[{"a":"1"},,{"a":"2"}]', 1, "is missing an object", "12"),
         ('[{"a":"1"},\n]', 2, "is missing an object", "1"),
-        ('[{"a":"1"},\n 7,{"a":"2"}]', 2, "is not a JSON object", "12"),
+        ('[{"a":"1"},\n 7,{"a":"2"}]', 2, 'the text "7" is not a JSON object', "12"),
         ('[{"a":"1"},\n {"b":3\n,"a" "2"}]', 2, "line 3, column 6", "1"),
-        ('{"a":"1"}\n{"a":"2"}\n7', 3, "is not a JSON object", "12"),
+        ('{"a":"1"}\n{"a":"2"}\n7', 3, 'the text "7" is not a JSON object', "12"),
+        ('{"a":"1"}\n' + "x" * 41 + "\n", 2, f'the text "{"x" * 39}…" is not a JSON object', "1"),
         ('[{"a":"1"},\n {"a":"2", "b":"3",\n "a":"4"}]', 2, 'has the name "a" twice (line 3, column 2)', "1"),
     ],
 )

@@ -319,7 +319,7 @@ private final class HostedCallbacks: HostedStore {
             throw CoreError(
                 .callback,
                 "\(type.described("fetch")) set out_done to 0x\(String(done, radix: 16)); use CST_FETCHED_ constants",
-                entity: fetch.entity.name, value: .int(Int64(done)))
+                entity: fetch.entity.name, key: "out_done", value: .int(Int64(done)))
         }
         // What a host counts as below zero is above the highest number here.
         return (FetchWork(rawValue: done), Int(truncatingIfNeeded: count))

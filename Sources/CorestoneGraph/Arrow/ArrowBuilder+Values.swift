@@ -86,7 +86,7 @@ extension ArrowBuilder {
     private func isNoColumn(_ value: PropertyValue) -> CoreError {
         CoreError(
             .typeMismatch,
-            "the column \"\(field.name)\" has \(value.kind), which has no Arrow type; export the objects instead of dictionaries to get "
+            "the column \"\(field.name)\" has \(value.kind), which does not have an Arrow type; export the objects instead of dictionaries to get "
                 + "its bytes, or leave the column out",
             key: field.name, value: value)
     }

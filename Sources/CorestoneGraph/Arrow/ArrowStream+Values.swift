@@ -100,7 +100,7 @@ extension ArrowField {
                 let common = former.map { " in common with \($0) in a row before it" } ?? ""
                 throw CoreError(
                     .typeMismatch,
-                    "the column \"\(name)\" has \(row[place].kind), which has no Arrow type\(common); leave the column out",
+                    "the column \"\(name)\" has \(row[place].kind), which does not have an Arrow type\(common); leave the column out",
                     entity: entity?.name, key: name, value: row[place])
             }
             type = joined

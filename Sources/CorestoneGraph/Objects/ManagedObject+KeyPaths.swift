@@ -75,11 +75,11 @@ extension ManagedObject: KeyValueCoding {
     /// Sets the last component of a key path on the object that the others lead to.
     public func setValue(_ value: PropertyValue, forKeyPath path: String) throws {
         try checkQueue()
-        guard let dot = path.lastIndex(of: ".") else { return try setValue(value, forKey: path) }
+        guard path.utf8.contains(UInt8(ascii: ".")) else { return try setValue(value, forKey: path) }
         if let (target, key) = try resolve(keyPath: path) {
             return try target.setValue(value, forKey: target.entity.properties[target.slot(of: key)].path)
         }
-        throw try unsettable(path, String(path[..<dot]), value)
+        throw try unsettable(path, value)
     }
 
     /// The target and the key that a key path sets.
@@ -87,27 +87,41 @@ extension ManagedObject: KeyValueCoding {
     /// - Throws: `.invalidArgument` if the path does not end at a property of a single object.
     package func requireTarget(ofKeyPath path: String, for value: PropertyValue) throws -> (ManagedObject, UInt32) {
         if let found = try resolve(keyPath: path) { return found }
-        throw try unsettable(path, path.lastIndex(of: ".").map { String(path[..<$0]) } ?? path, value)
+        throw try unsettable(path, value)
     }
 
-    private func unsettable(_ path: String, _ head: String, _ value: PropertyValue) throws -> CoreError {
-        let last = path.lastIndex(of: ".").map { String(path[path.index(after: $0)...]) } ?? path
-        let obstacle: String
-        switch try self.value(forKeyPath: head) {
-        case .null: obstacle = "\"\(head)\" is nil; set it first"
-        case .array where head != path, .set where head != path:
-            obstacle = "\"\(head)\" is not a single object; set the property of each object"
-        case .object(let object) where head == path || object is ManagedObject:
-            obstacle = "\"\(last)\" is not a property that can be set; end the path with a property"
-        default:
-            obstacle =
-                head == path
-                ? "\"\(last)\" is not a property that can be set; end the path with a property"
-                : "\"\(head)\" does not have properties; end the path there"
-        }
-        return CoreError(
-            .invalidArgument, "cannot set \"\(path)\" of \(entity.name) \(objectID.uri): \(obstacle)",
+    private func unsettable(_ path: String, _ value: PropertyValue) throws -> CoreError {
+        CoreError(
+            .invalidArgument, "cannot set \"\(path)\" of \(entity.name) \(objectID.uri): \(try obstacle(in: path))",
             entity: entity.name, key: path, value: value, objectURI: objectID.uri)
+    }
+
+    /// The first part of a key path that keeps `resolve` from following it.
+    private func obstacle(in path: String) throws -> String {
+        var (current, rest) = (self, path[...])
+        while let dot = rest.firstIndex(of: ".") {
+            let way = path[..<dot]
+            switch current.entity.property(named: String(rest[..<dot])) {
+            case let attribute as Attribute where attribute.type == .composite:
+                // Its elements have names with dots: the path goes on behind the longest of them.
+                var element = rest
+                while let end = element.lastIndex(of: ".") {
+                    element = element[..<end]
+                    if current.entity.property(named: String(element)) != nil { break }
+                }
+                return "\"\(path[..<element.endIndex])\" does not have properties; end the path there"
+            case is Attribute: return "\"\(way)\" does not have properties; end the path there"
+            case let relationship as Relationship where !relationship.isToMany:
+                try current.fireIfNeeded(for: Int(relationship.slot))
+                guard !current.state.contains(.inaccessible), let target = try current.target(of: relationship) else {
+                    return "\"\(way)\" is nil; set it first"
+                }
+                (current, rest) = (target, rest[rest.index(after: dot)...])
+            case is Relationship: return "\"\(way)\" is not a single object; set the property of each object"
+            default: return "\"\(way)\" is not a property; use only properties in the path"
+            }
+        }
+        return "\"\(rest)\" is not a property that can be set; end the path with a property"
     }
 }
 

@@ -47,7 +47,7 @@ extension ManagedObject {
         try validateByModel(purpose, into: &own)
         guard own.errors.isEmpty else { return }
         for check in validators.objects + (hook.map { [$0] } ?? []) {
-            do { try asHook { try check(self, purpose) } } catch { failures.append(refused(error)) }
+            do { try asHook { try check(self, purpose) } } catch { failures.append(refused(error, purpose: purpose)) }
         }
     }
 

@@ -111,14 +111,19 @@ extension ManagedObject {
     }
 
     /// What a host's validator threw, as an error of the value or (nil) of the object. What it says itself stands.
-    func refused(_ error: any Error, _ property: Property? = nil, _ value: PropertyValue? = nil) -> CoreError {
+    func refused(
+        _ error: any Error, _ property: Property? = nil, _ value: PropertyValue? = nil,
+        purpose: ValidationPurpose? = nil
+    ) -> CoreError {
         let own = error as? CoreError
         let code = own.flatMap { $0.code == 0 ? nil : $0.code }
         let shownValue = value.map { " is \($0.excerpt), which" } ?? ""
         let subject = property.map { shown($0) + shownValue } ?? "\(entity.localizedName) \(objectID.uri)"
         let said = own?.message ?? "\(error)"
+        let verdict =
+            purpose == .delete ? "cannot be deleted: a validator rejected it" : "was rejected by a validator"
         return CoreError(
-            .validation, said.isEmpty ? "\(subject) was rejected by a validator; change it" : said,
+            .validation, said.isEmpty ? "\(subject) \(verdict)" : said,
             domain: code == nil ? CoreError.cocoaDomain : own?.domain ?? CoreError.cocoaDomain,
             customCode: code ?? CocoaCode.managedObjectValidation.rawValue, entity: own?.entity ?? entity.name,
             key: own?.key ?? property?.path, value: own?.value ?? value, predicate: own?.predicate,

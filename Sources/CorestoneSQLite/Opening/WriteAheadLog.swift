@@ -192,10 +192,16 @@ struct WriteAheadLog {
     }
 
     private static func unreadable(_ place: StorePlace, _ code: Int32) -> CoreError {
-        CoreError(
+        let remedy =
+            switch code {
+            case EACCES, EPERM: "; make it readable"
+            case EIO: "; restore the store and its log from a backup"
+            case EMFILE, ENFILE: "; close files, or raise the limit of open files"
+            default: ""
+            }
+        return CoreError(
             .storeIO, code: .persistentStoreOpen,
-            "cannot read the write-ahead log \(place.companion("-wal")): \(StorePlace.text(of: code)); make it readable, or "
-                + "restore the store and its log from a backup",
+            "cannot read the write-ahead log \(place.companion("-wal")): \(StorePlace.text(of: code))\(remedy)",
             file: place.given)
     }
 }

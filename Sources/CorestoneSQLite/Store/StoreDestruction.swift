@@ -33,9 +33,11 @@ struct StoreDestruction {
         for companion in ["", "-wal", "-shm", "-journal"] {
             guard unlink(place.path + companion) == 0 || errno == ENOENT else {
                 let reason = errno
+                let isReadOnly = reason == EACCES || reason == EPERM || reason == EROFS
                 throw CoreError(
-                    .storeReadOnly, code: .persistentStoreOperation,
-                    "cannot remove \(place.companion(companion)): \(StorePlace.text(of: reason)); make its folder writable",
+                    isReadOnly ? .storeReadOnly : .storeIO, code: .persistentStoreOperation,
+                    "cannot remove \(place.companion(companion)): \(StorePlace.text(of: reason))"
+                        + (isReadOnly ? "; make its folder writable" : ""),
                     file: place.given)
             }
         }

@@ -87,7 +87,7 @@ final class JSONLoadReader: LoadReader {
         var bytes: [UInt8] = []
         try source.readLine(into: &bytes)
         while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
-        guard bytes.first == UInt8(ascii: "{") else { throw JSONLoadReader.noObject(place) }
+        guard bytes.first == UInt8(ascii: "{") else { throw JSONLoadReader.noObject(place, bytes) }
         return try record(bytes, place, column, " of the line; use --format json for objects of several lines")
     }
 
@@ -95,12 +95,14 @@ final class JSONLoadReader: LoadReader {
     private func object() throws -> LoadRecord {
         let (place, column) = (source.position, source.column)
         guard try source.peek() == UInt8(ascii: "{") else {
+            var found: [UInt8] = []
             while let byte = try source.peek(), byte != 0x0A, byte != 0x0D,
                 state == .plain || byte != UInt8(ascii: ",") && byte != UInt8(ascii: "]")
             {
+                if found.count < JSONLoadReader.excerptBytes { found.append(byte) }
                 _ = try source.next()
             }
-            throw JSONLoadReader.noObject(place)
+            throw JSONLoadReader.noObject(place, found)
         }
         var bytes: [UInt8] = []
         var (depth, isText, isEscaped) = (0, false, false)
@@ -134,17 +136,24 @@ final class JSONLoadReader: LoadReader {
             bytes, place, column, " of the file; close the object that begins here, or check that the file is complete")
     }
 
-    private static func noObject(_ line: FilePlace) -> LoadFailure {
-        LoadFailure(
+    /// Enough for 40 characters of UTF-8.
+    private static let excerptBytes = 160
+
+    private static func noObject(_ line: FilePlace, _ found: [UInt8]) -> LoadFailure {
+        let text = String(decoding: found.prefix(excerptBytes), as: UTF8.self)
+        let excerpt = text.count > 40 ? String(text.prefix(39)) + "…" : text
+        return LoadFailure(
             line: line,
-            message: "the text is not a JSON object, which begins with \"{\"; correct it, or use --format csv for CSV")
+            message:
+                "the text \(LoadField.value(.string(excerpt)).excerpt) is not a JSON object, which begins with \"{\"; use "
+                + "--format csv for CSV")
     }
 
     /// - Parameter end: says what ends where the bytes do, and what to do about it.
     private func record(_ bytes: [UInt8], _ line: FilePlace, _ column: Int, _ end: String) throws -> LoadRecord {
         do {
             guard case .dictionary(let members) = try decodeJSON(bytes, allowsTwins: false, keepsDigits: true) else {
-                throw JSONLoadReader.noObject(line)
+                throw JSONLoadReader.noObject(line, bytes)
             }
             return try record(members, line)
         } catch let error as CoreError {

@@ -141,19 +141,22 @@ class EntityEditing:
                 value=kind,
             )
         condition = Predicate(where) if isinstance(where, str) else where
-        listed = [self._element(name, element, _abi.INDEX_RTREE if kind == "rtree" else 0) for element in elements]
+        flags = _abi.INDEX_RTREE if kind == "rtree" else 0
+        listed = [self._element(name, element, place, flags) for place, element in enumerate(elements)]
         array = (_abi.IndexElement * len(listed))(*listed)
         handle = condition._handle if condition is not None else None
         call(lib.cst_entity_add_fetch_index, self._handle, text(name, "name"), len(listed), array, handle)
         return self._itself()
 
-    def _element(self, index: str, element: str | tuple[str, str | AttributeType], flags: int) -> _abi.IndexElement:
+    def _element(
+        self, index: str, element: str | tuple[str, str | AttributeType], place: int, flags: int
+    ) -> _abi.IndexElement:
         if isinstance(element, tuple):
             kind = attribute_type(element[1], self.name, index, f'the index "{index}" of {self.name}')
-            return _abi.IndexElement(_abi.null_text(), text(element[0]), int(kind), flags)
+            return _abi.IndexElement(_abi.null_text(), text(element[0], f"elements[{place}][0]"), int(kind), flags)
         if element.startswith("-"):
             flags |= _abi.INDEX_DESCENDING
-        return _abi.IndexElement(text(element.lstrip("+-")), _abi.null_text(), 0, flags)
+        return _abi.IndexElement(text(element.lstrip("+-"), f"elements[{place}]"), _abi.null_text(), 0, flags)
 
     def fetched(
         self, name: str, entity: Entity | str, predicate: str | Predicate | None = None, **options: Any

@@ -139,7 +139,7 @@ class ObjectChanges:
     def _member_handles(self, description: PropertyDescription, members: Iterable[Any]) -> Any:
         from .object import handles
 
-        return handles(list(members), self._cst_entity.name, description.name)
+        return handles(list(members), self, description.name)
 
     def will_access(self, name: str | None = None) -> None:
         """Announces that a primitive value is about to be read.

@@ -158,7 +158,8 @@ def store_options(
             key="foreign_options",
             value=foreign_options,
         )
-    names = [text(each) for each in elements(foreign_options, "foreign_options", "a list of names")]
+    listed = elements(foreign_options, "foreign_options", "a list of names")
+    names = [text(each, f"foreign_options[{place}]") for place, each in enumerate(listed)]
     given.foreign_option_count = len(names)
     given.foreign_options = (_abi.InputString * max(len(names), 1))(*names)
     _set_host_options(given, options)
@@ -197,7 +198,7 @@ def _set_sources(options: _abi.StoreOptions, models: Iterable[Model], paths: Ite
     given = list(models)
     options.source_model_count = len(given)
     options.source_models = (ctypes.c_void_p * max(len(given), 1))(*(model._handle for model in given))
-    names = [text(os.fspath(path)) for path in paths]
+    names = [text(os.fspath(path), f"model_paths[{place}]") for place, path in enumerate(paths)]
     options.model_path_count = len(names)
     options.model_paths = (_abi.InputString * max(len(names), 1))(*names)
     options.kept_models = given  # kept alive as long as the structure
@@ -299,9 +300,13 @@ def _set_pragmas(options: _abi.StoreOptions, pragmas: Mapping[str, str | int] | 
         )
     found = []
     for name, value in (pragmas or {}).items():
+        if not isinstance(name, str):
+            raise TypeMismatchError(
+                f"the names in pragmas must be of type str, not {shown(name)}", key="pragmas", value=name
+            )
         if not isinstance(value, (str, int)):
             raise TypeMismatchError(
-                f'the pragma "{name}" must be a str or an int, not {shown(value)}', key=str(name), value=value
+                f'the pragma "{name}" must be a str or an int, not {shown(value)}', key=name, value=value
             )
         found.append(_abi.Pragma(text(name, "name"), text(str(value))))
     options.pragma_count = len(found)

@@ -55,7 +55,7 @@ class _ToMany(Generic[T]):
         return Results(self._owner._cst_context, handle, self._target)
 
     def _handles(self, members: Sequence[Any]) -> Any:
-        return handles(members, self._owner._cst_entity.name, self._description.name)
+        return handles(members, self._owner, self._description.name)
 
     def _add(self, member: Any) -> bool:
         one = self._handles((member,))

@@ -675,7 +675,7 @@ class Coordinator(MigrationUpkeep, Contexts):
         coordinator.history_count("changeType == %d", HistoryChangeKind.DELETE, subject="changes", since=token)
         """
         out = ctypes.c_uint64()
-        options = self._history_part(predicate, arguments, part)
+        options = self._history_part("history_count", predicate, arguments, part)
         call(lib.cst_coordinator_count_history, self._handle, byref(options), byref(out))
         return out.value
 
@@ -683,17 +683,17 @@ class Coordinator(MigrationUpkeep, Contexts):
         self, predicate: str | Predicate | None = None, *arguments: Any, **part: Unpack[HistoryPart]
     ) -> list[ObjectID]:
         """Returns the IDs of all objects that a part of the history changed, each once. They may no longer exist."""
-        return read_ids(self, self._history_part(predicate, arguments, part))
+        return read_ids(self, self._history_part("history_ids", predicate, arguments, part))
 
     def _history_part(
-        self, predicate: str | Predicate | None, arguments: tuple[Any, ...], part: HistoryPart
+        self, method: str, predicate: str | Predicate | None, arguments: tuple[Any, ...], part: HistoryPart
     ) -> _abi.HistoryOptions:
         self._require_open()
         unknown = set(part) - HistoryPart.__annotations__.keys()
         if unknown:
             *former, last = HistoryPart.__annotations__
             known = f"{', '.join(former)} or {last}"
-            raise TypeError(f'"{min(unknown)}" is not a keyword argument of a history request; use {known}')
+            raise TypeError(f'"{min(unknown)}" is not a keyword argument of {method}; use {known}')
         given: dict[str, Any] = {**part}
         return history_options(predicate, arguments, handles(given.pop("stores", ()), Store, "stores"), **given)
 

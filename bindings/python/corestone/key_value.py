@@ -12,7 +12,7 @@ from . import _abi, _host
 from ._abi import lib, text
 from ._call import call
 from .errors import InvalidArgumentError, PredicateError
-from .object import ManagedObject
+from .object import ManagedObject, object_id
 from .property import nearest
 
 _SCALARS = (bool, int, float, complex)
@@ -42,10 +42,12 @@ def set_value_for_key_path(item: Any, path: str, value: Any) -> None:
         before = owner
         owner = owner.get(step) if isinstance(owner, MutableMapping) else _attribute(owner, step)
         if owner is None:
+            what = f'the value of "{step}"' if isinstance(before, MutableMapping) else f"{_name(before)}.{step}"
             raise PredicateError(
-                f'cannot set "{key}": "{step}" in the key path "{path}" is None; set "{step}" first',
+                f'cannot set "{path}" of {_name(item)}: {what} is None; set it first',
                 entity=_entity(before),
                 key=step,
+                object_uri=object_id(before).uri if isinstance(before, ManagedObject) else None,
             )
     if isinstance(owner, MutableMapping):
         if value is None:
@@ -96,6 +98,11 @@ def _attribute(item: Any, key: str, read: Callable[[Any, str], Any] = _host.attr
 def _entity(item: Any) -> str | None:
     """Returns the name of a managed object's entity."""
     return item._cst_entity.name if isinstance(item, ManagedObject) else None
+
+
+def _name(item: Any) -> str:
+    """Returns the name of a managed object's entity, or of another object's class."""
+    return _entity(item) or type(item).__name__
 
 
 def _scalar(item: Any, key: str) -> str | None:

@@ -485,16 +485,18 @@ def _is(item: ManagedObject, flag: int) -> bool:
     return bool(state(item) & flag)
 
 
-def handles(items: Sequence[Any], entity: str, key: str) -> Any:
-    """Returns objects as an array of handles, which are valid as long as the caller keeps the objects."""
+def handles(items: Sequence[Any], owner: ObjectChanges, key: str) -> Any:
+    """Returns members as an array of handles, which are valid as long as the caller keeps the objects."""
     tokens = []
     for item in items:
         if not isinstance(item, ManagedObject):
+            entity = owner._cst_entity.name
             raise TypeMismatchError(
                 f"the members of {entity}.{key} must be managed objects, not {shown(item)}",
                 entity=entity,
                 key=key,
                 value=item,
+                object_uri=ObjectID._owned(held(lib.cst_object_copy_id, owner._cst_handle)).uri,
             )
         tokens.append(item._cst_token)
     return (ctypes.c_void_p * len(tokens))(*tokens)

@@ -91,7 +91,8 @@ class ObjectID:
     def __reduce__(self) -> Any:
         remedy = "save the object, pickle the uri of its new ID" if self.is_temporary else "pickle its uri"
         raise TypeError(
-            f"cannot pickle an ObjectID, which belongs to its process; {remedy}, and call Container.object_id(uri)"
+            f"cannot pickle the object ID {self.uri}, which belongs to its process; {remedy}, and call "
+            "Container.object_id(uri)"
         )
 
     def __copy__(self) -> ObjectID:

@@ -112,10 +112,12 @@ def test_stealing(staff: Context, ada: Any) -> None:
 @pytest.mark.parametrize("wrong", [7, "Ada", None, object()])
 def test_members_are_objects(apollo: Any, wrong: Any) -> None:
     before = names(apollo.members)
-    with pytest.raises(TypeMismatchError, match=r"members"):
+    with pytest.raises(TypeMismatchError, match=r"members") as caught:
         apollo.members.add(wrong)
-    with pytest.raises(TypeMismatchError, match=r"members"):
+    assert caught.value.object_uri == apollo.id.uri
+    with pytest.raises(TypeMismatchError, match=r"members") as caught:
         apollo.members = [wrong]
+    assert caught.value.object_uri == apollo.id.uri
     assert names(apollo.members) == before
 
 

@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from corestone import AttributeType, Container, DeleteRule, InvalidHandleError, Model, ModelError, Predicate
+from corestone import (
+    AttributeType,
+    Container,
+    DeleteRule,
+    InvalidHandleError,
+    Model,
+    ModelError,
+    Predicate,
+    TypeMismatchError,
+)
 
 
 @pytest.fixture
@@ -299,6 +308,9 @@ def test_mistakes_name_the_entity_and_the_key(shop: Model) -> None:
         assert caught.value.message.startswith(words)
     with pytest.raises(ModelError, match='kind must be "binary" or "rtree", not "hash"'):
         order.index("x", "number", kind="hash")
+    wrong: Any = (5, "int64")
+    with pytest.raises(TypeMismatchError, match=r"elements\[1\]\[0\] must be a str, not 5"):
+        order.index("x", "number", wrong)
     assert not order.remove_index("none")
 
 

@@ -340,7 +340,7 @@ def test_setting_by_key() -> None:
     assert caught.value.key == "age"
     with pytest.raises(PredicateError, match="nme"):
         set_value_for_key_path(item, "who.nme", 1)
-    with pytest.raises(PredicateError, match=r'"gone" in the key path "gone\.name" is None'):
+    with pytest.raises(PredicateError, match=r'"gone\.name" of dict: the value of "gone" is None; set it first'):
         set_value_for_key_path(item, "gone.name", 1)
 
     class Careful(Person):

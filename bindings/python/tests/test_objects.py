@@ -21,9 +21,11 @@ from corestone import (
     Model,
     ModelError,
     ObjectGoneError,
+    PredicateError,
     TypeMismatchError,
     ValidationError,
     log,
+    set_value_for_key_path,
 )
 from corestone.object import context_of, object_id, state
 
@@ -152,7 +154,7 @@ def test_ids(staff: Context) -> None:
     assert staff.existing(first.uri) is ada
     assert staff.registered(first) is ada
     assert copy.copy(first) is first
-    with pytest.raises(TypeError, match="uri"):
+    with pytest.raises(TypeError, match=f"cannot pickle the object ID {re.escape(first.uri)}, .*; pickle its uri"):
         pickle.dumps(first)
     with pytest.raises(TypeError, match="cannot be created"):
         type(first)()
@@ -167,6 +169,15 @@ def test_other_contexts_have_their_own_object(staff: Context) -> None:
     assert theirs != ada
     assert theirs.id == ada.id
     assert other.registered(staff.first("Department").id) is None
+
+
+def test_setting_behind_a_relationship_without_target_names_its_owner(staff: Context) -> None:
+    ada = staff.insert("Employee", name="Ada")
+    words = 'cannot set "manager.name" of Employee: Employee.manager is None; set it first'
+    with pytest.raises(PredicateError, match=re.escape(words)) as caught:
+        set_value_for_key_path(ada, "manager.name", "Grace")
+    error = caught.value
+    assert (error.entity, error.key, error.object_uri) == ("Employee", "manager", ada.id.uri)
 
 
 def test_copies_are_the_object(staff: Context) -> None:
