@@ -577,7 +577,8 @@ static cst_string string_for(struct world *world, const struct call *call, const
          strstr(call->name, "replace_store") || strstr(call->name, "restore_store") ||
          strstr(call->name, "backup_store"))) {
         snprintf(world->fresh, sizeof world->fresh, "%.500s/fresh%u.sqlite", world->folder, world->names++);
-        if (is(call, "cst_coordinator_backup_store")) remove(world->fresh); /* of a world that was there before */
+        /* Of a world that was there before. */
+        if (is(call, "cst_coordinator_backup_store") || is(call, "cst_coordinator_restore_store")) remove(world->fresh);
         return text(world->fresh);
     }
     if (is(call, "cst_mapping_model_write")) {

@@ -78,9 +78,18 @@ struct MappingSearch {
 
     /// The shortest chain from one version to another over the versions that are known; nil if there is none.
     ///
-    /// No inferred step removes an entity or a property that the last version has, as a step to an older version does. Of two chains of one
+    /// No inferred step removes an entity or a property that the last version has, as a step to an older version does. If there is no such
+    /// chain, a step may remove a property that has another type there: no inferred mapping could keep its values. Of two chains of one
     /// length, the one with the version that was listed first is used.
     func chain(from source: Model, to destination: Model) throws -> [MappingLink]? {
+        try chain(from: source, to: destination, keeping: .names)
+            ?? chain(from: source, to: destination, keeping: .types)
+    }
+
+    /// What inferred steps of a chain keep: properties that the last version has by name, or by name and type.
+    fileprivate enum Keeping { case names, types }
+
+    private func chain(from source: Model, to destination: Model, keeping: Keeping) throws -> [MappingLink]? {
         let goal = entityVersionHashes(of: destination)
         var versions = try options.knownVersions()
         versions.removeAll { [goal, entityVersionHashes(of: source)].contains(entityVersionHashes(of: $0)) }
@@ -94,7 +103,8 @@ struct MappingSearch {
             for next in versions {
                 // The direct step was found impossible before.
                 let isDirect = links.isEmpty && next === destination
-                guard !isDirect, let link = try link(from: model, to: next, toward: destination) else {
+                guard !isDirect, let link = try link(from: model, to: next, toward: destination, keeping)
+                else {
                     rest.append(next)
                     continue
                 }
@@ -106,12 +116,14 @@ struct MappingSearch {
         return nil
     }
 
-    private func link(from source: Model, to next: Model, toward destination: Model) throws -> MappingLink? {
+    private func link(
+        from source: Model, to next: Model, toward destination: Model, _ keeping: Keeping
+    ) throws -> MappingLink? {
         if let mapping = try mapping(from: source, to: next) {
             return MappingLink(source: source, destination: next, mapping: mapping)
         }
         guard try infers(from: source, to: next),
-            try next === destination || !inferred(from: source, to: next).removesPart(of: destination)
+            try next === destination || !inferred(from: source, to: next).removesPart(of: destination, keeping)
         else { return nil }
         return MappingLink(source: source, destination: next, mapping: nil)
     }
@@ -119,13 +131,27 @@ struct MappingSearch {
 
 extension ModelMapping {
     /// Whether it removes an entity or a property that a later version has.
-    fileprivate func removesPart(of model: Model) -> Bool {
+    fileprivate func removesPart(of model: Model, _ keeping: MappingSearch.Keeping) -> Bool {
         entities.contains { pair in
             guard let entity = pair.source,
                 let later = model.entities.first(where: { $0.canonicalName == entity.canonicalName })
             else { return false }
-            let properties = Set(later.storedProperties.map(\.canonicalName))
-            return pair.destination == nil || pair.removed.contains { properties.contains($0.canonicalName) }
+            return pair.destination == nil
+                || pair.removed.contains { property in
+                    later.storedProperties.contains { property.continues(in: $0, keeping) }
+                }
+        }
+    }
+}
+
+extension Property {
+    fileprivate func continues(in later: Property, _ keeping: MappingSearch.Keeping) -> Bool {
+        guard canonicalName == later.canonicalName else { return false }
+        if keeping == .names { return true }
+        switch (self, later) {
+        case (let attribute as Attribute, let later as Attribute): return attribute.type == later.type
+        case (is Relationship, is Relationship): return true
+        default: return false
         }
     }
 }
