@@ -150,8 +150,9 @@ final class StagedMigrationTests: MigrationTestCase {
             try M.model("A keep:string?"), try M.model("A keep:string? x:int32?"),
             try M.model("A keep:string? x:int32? y:int32?"),
         ]
-        let steps = try climb(models, to: 2, [.lightweight(models.map(\.versionChecksum))])
+        let steps = try climb(models, to: 2, [.lightweight(models.map(\.versionChecksum), label: "numbers")])
         XCTAssertEqual(steps.count, 1)
+        XCTAssertEqual(steps.first?.hasSuffix(", the stage \"numbers\""), true, steps.first ?? "no step")
     }
 
     func testALaterStageDoesNotRunForAnEarlierModel() throws {

@@ -127,7 +127,7 @@ def test_mapping_model_is_used(notes: Notes) -> None:
     mapping = notes.mapping("V1", "V3", "uppercase:($source.title)")
     words = ("--to", notes.bundle, "--version", "V3", "--mapping", mapping)
     code, text = notes.migrate(*words, "--plan")
-    assert (code, text) == (0, "objects are migrated through mapping models:\n  NoteToNote: Note -> Note\n")
+    assert (code, text) == (0, "the objects are migrated in steps:\n  NoteToNote: Note -> Note\n")
     assert notes.migrate(*words, "--dry-run")[0] == 0
     assert notes.migrate(*words, "--verify") == (0, "Notes.sqlite is a store of Notes.xcdatamodeld\n")
     assert notes.ask("SELECT ZNAME FROM ZNOTE ORDER BY 1") == [("BREAD",), ("MILK",)]
@@ -152,12 +152,17 @@ def test_stages_are_read_from_file(notes: Notes) -> None:
     )
     words = ("--to", notes.bundle, "--version", "V3", "--allow-removal", "--stages", file)
     code, text = notes.migrate(*words, "--plan")
-    assert code == 0
-    assert text.splitlines()[0] == "objects are migrated through mapping models:"
-    assert [line.split(" to ")[0] for line in text.splitlines()[1:]] == [
+    assert code == 1
+    assert text.splitlines()[0] == "the objects are migrated in steps:"
+    assert [line.split(" to ")[0] for line in text.splitlines()[1:3]] == [
         "  infer the mapping",
         "  execute the mapping model with 1 entity mapping",
     ]
+    assert [line.rsplit(", ", 1)[1] for line in text.splitlines()[1:3]] == [
+        'the stage "add ranks"',
+        'the stage "rename"',
+    ]
+    assert text.splitlines()[3:] == ["warning: a step removes Note.legacy; its values are lost"]
     assert notes.migrate(*words, "--dry-run")[0] == 0
     assert notes.migrate(*words, "--verify", "--backup")[0] == 0
     assert notes.ask("SELECT ZNAME FROM ZNOTE ORDER BY 1") == [("bread",), ("milk",)]

@@ -8,10 +8,10 @@ import CorestoneValues
 /// Each step is a migration of its own, with its checks, its metadata and its part of the history.
 struct ChainRoute: ConversionRoute {
     enum Step {
-        /// In place, by an inferred mapping.
-        case infer(to: Model)
+        /// In place, by an inferred mapping; `stage` is the name of the stage that it belongs to.
+        case infer(to: Model, stage: String? = nil)
         /// By a mapping model.
-        case map(MappingModel, to: Model)
+        case map(MappingModel, to: Model, stage: String? = nil)
         /// Host code on the store as it is between two migrations.
         case handle(StageHandling)
         /// Host code that fills a store of another version, with both open.
@@ -31,9 +31,9 @@ struct ChainRoute: ConversionRoute {
         return links.flatMap { step -> [String] in
             switch step {
             case .handle: return []
-            case .map(_, let next): model = next
+            case .map(_, let next, _): model = next
             case .transform(let transformation): model = (try? transformation.destination.resolve()) ?? model
-            case .infer(let next):
+            case .infer(let next, _):
                 defer { model = next }
                 let mapping = try? ModelMapping.inferred(
                     from: model, to: next, typeChanges: options.allowsTypeChanges ? .exact : .refused)
@@ -73,13 +73,13 @@ struct ChainRoute: ConversionRoute {
         progress: @escaping (Int, Int) -> Bool
     ) throws -> Model {
         switch step {
-        case .infer(let next):
+        case .infer(let next, _):
             var migration = migration(from: model, progress)
             migration.infersMapping = true
             migration.allowsTypeChanges = options.allowsTypeChanges
             try open(path, next, migration, limits) { _ in }
             return next
-        case .map(let mapping, let next):
+        case .map(let mapping, let next, _):
             try convert(
                 path, from: model, to: next,
                 MappingRoute(mapping: mapping, source: model, destination: next, managerWillStart: managerWillStart),
@@ -153,14 +153,16 @@ extension ChainRoute.Step {
     /// For plans and errors.
     fileprivate var line: String {
         switch self {
-        case .infer(let model): "infer the mapping to \(model.versionText)"
-        case .map(let mapping, let model):
+        case .infer(let model, let stage): "infer the mapping to \(model.versionText)" + suffix(stage)
+        case .map(let mapping, let model, let stage):
             "execute the mapping model with \(mapping.entityMappings.count) entity "
-                + "mapping\(mapping.entityMappings.count == 1 ? "" : "s") to \(model.versionText)"
+                + "mapping\(mapping.entityMappings.count == 1 ? "" : "s") to \(model.versionText)" + suffix(stage)
         case .handle(let handling): "call the handler \(handling.name)"
         case .transform(let transformation): "call the transformation \(transformation.name)"
         }
     }
+
+    private func suffix(_ stage: String?) -> String { stage.map { ", \($0)" } ?? "" }
 }
 
 extension ModelMapping {

@@ -6,7 +6,9 @@ import CorestoneValues
 struct StageWalk {
     private var current: Model
     /// The versions of the lightweight stages since `current`, in their order.
-    var named: [Model] = []
+    private var named: [Model] = []
+    /// The names of all lightweight stages so far, by the checksums of their versions.
+    private var stages: [String: String] = [:]
     var steps: [ChainRoute.Step] = []
     private let search: MappingSearch
     private let path: String
@@ -17,6 +19,12 @@ struct StageWalk {
 
     var checksum: String { current.versionChecksum }
 
+    /// Adds the versions of a lightweight stage.
+    mutating func pass(_ versions: [Model], _ stage: String) {
+        named += versions
+        for version in versions { stages[version.versionChecksum] = stage }
+    }
+
     /// Adds a step with code of its own.
     mutating func add(_ step: ChainRoute.Step, to next: Model) {
         steps.append(step)
@@ -25,10 +33,13 @@ struct StageWalk {
 
     /// Adds the inferred mappings to a version.
     ///
-    /// - Parameter role: of the version, for the error.
+    /// - Parameters:
+    ///   - role: of the version, for the error.
+    ///   - stage: the stage to which the version belongs.
     /// - Throws: 134140 if there are no such mappings.
-    mutating func reach(_ next: Model, _ role: String) throws {
-        if try infer(to: next) { return }
+    mutating func reach(_ next: Model, _ role: String, of stage: String? = nil) throws {
+        if try infer(to: next, of: stage) { return }
+        let role = stage.map { "\(role) of \($0)" } ?? role
         let reason = search.refusal(from: current, to: next)
         throw CoreError(
             .migration, code: .migrationMissingMappingModel,
@@ -39,10 +50,10 @@ struct StageWalk {
     }
 
     /// - Returns: whether the version can be reached by inferred mappings.
-    mutating func infer(to next: Model) throws -> Bool {
+    mutating func infer(to next: Model, of stage: String? = nil) throws -> Bool {
         if next.versionChecksum != current.versionChecksum {
             guard let way = try way(to: next) else { return false }
-            steps += way.map { .infer(to: $0) }
+            steps += way.map { .infer(to: $0, stage: stages[$0.versionChecksum] ?? stage) }
         }
         (current, named) = (next, [])
         return true

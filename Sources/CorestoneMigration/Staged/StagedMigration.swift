@@ -76,21 +76,21 @@ public struct StagedMigration: StoreConversion {
             case .lightweight(let checksums):
                 // The store may be of a version in the middle of the stage.
                 let rest = checksums.firstIndex(of: walk.checksum).map { checksums[($0 + 1)...] } ?? checksums[...]
-                walk.named += try rest.map { try versions.model($0, name, path) }
+                walk.pass(try rest.map { try versions.model($0, name, path) }, name)
             case .custom(let current, let next, let will, let did):
-                try walk.reach(current.resolve(), "the current version of \(name)")
+                try walk.reach(current.resolve(), "the current version", of: name)
                 if let will { walk.steps.append(.handle(StageHandling(name: "willMigrate of \(name)", handler: will))) }
-                try walk.reach(next.resolve(), "the next version of \(name)")
+                try walk.reach(next.resolve(), "the next version", of: name)
                 if let did { walk.steps.append(.handle(StageHandling(name: "didMigrate of \(name)", handler: did))) }
             case .transformation(let current, let next, let body):
-                try walk.reach(current.resolve(), "the current version of \(name)")
+                try walk.reach(current.resolve(), "the current version", of: name)
                 walk.add(
                     .transform(StageTransformation(name: "of \(name)", destination: next, body: body)),
                     to: try next.resolve())
             case .mapping(let current, let next, let mapping):
-                try walk.reach(current.resolve(), "the current version of \(name)")
+                try walk.reach(current.resolve(), "the current version", of: name)
                 let model = try next.resolve()
-                walk.add(.map(mapping, to: model), to: model)
+                walk.add(.map(mapping, to: model, stage: name), to: model)
             }
         }
         try walk.reach(destination, "the version of the model")
