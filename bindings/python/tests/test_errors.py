@@ -169,7 +169,7 @@ def test_the_middle_of_a_message_of_more_than_16_kilobytes_is_left_out() -> None
     assert len(whole) == 16384
     assert "left out" not in whole
     assert cut.startswith('E.p: "-----')
-    assert cut.endswith("max, match, transformer or renaming_identifier")
+    assert cut.endswith('"max", "match", "transformer" or "renaming_identifier"')
     left = int(re.fullmatch(r"(?s)(.*) … \((\d+) bytes left out\) … (.*)", cut)[2])  # type: ignore[index]
     # What stays is three quarters of the limit from the beginning, and one from the end.
     assert (cut.index(" … "), len(cut) - cut.rindex(" … ") - 3, left) == (12288, 4096, 1)

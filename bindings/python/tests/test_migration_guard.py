@@ -174,5 +174,9 @@ def test_releases_are_kept_and_checked(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="manifest"):
         release.model()
     Path(release.path).unlink()
+    assert rules(ModelRelease.check(folder, bundle)) == {"damaged-release"}
+    with pytest.raises(StoreError, match="cannot be read"):
+        release.model()
+    Path(release.path).with_suffix(".json").unlink()
     with pytest.raises(InvalidArgumentError, match="any more"):
         release.model()
