@@ -174,7 +174,7 @@ extension ModelComparer {
         }
         switch field {
         case "uniqueConstraints", "entities": return old.sortedTexts == new.sortedTexts
-        // Xcode writes an empty one where there is none.
+        // Xcode writes an empty text for a missing one.
         case "versionIdentifiers":
             return old.sortedTexts.filter { $0 != "\"\"" } == new.sortedTexts.filter { $0 != "\"\"" }
         case "elements": return old.withoutExtras == new.withoutExtras

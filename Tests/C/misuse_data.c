@@ -88,7 +88,7 @@ static void null_strings(void) {
                 struct result result = call->invoke(arguments);
                 cases++;
                 cst_status status = result.status;
-                /* Without a path, it is the newest backup, which there is none of. */
+                /* Without a path it is the newest backup, and the store does not have backups. */
                 if (status == CST_E_STORE_IO && strcmp(p->name, "backup") == 0) status = CST_OK;
                 if (status < 0 && status != CST_E_INVALID_ARGUMENT && status != CST_E_MODEL &&
                     status != CST_E_PREDICATE_SYNTAX) {

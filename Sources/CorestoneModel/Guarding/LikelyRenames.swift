@@ -8,7 +8,7 @@ struct LikelyRenames {
     /// Versions between the two of the mapping.
     let between: [Model]
 
-    /// The removed property that `property` probably was, with the reason; nil if there is none.
+    /// Returns the removed property that `property` probably was, with the reason; nil if no removed property is similar.
     func origin(of property: Property, _ pair: EntityPair) -> (property: Property, reason: String)? {
         guard let old = pair.source, let new = pair.destination else { return nil }
         let candidates = pair.removed.filter { $0.entity === old && hasShape(of: property, $0) }
@@ -72,7 +72,7 @@ struct LikelyRenames {
 }
 
 extension LikelyRenames {
-    /// The removed entity that an added one probably was, with the reason; nil if there is none.
+    /// Returns the removed entity that an added one probably was, with the reason; nil if no removed entity is similar.
     func origin(of entity: Entity) -> (entity: Entity, reason: String)? {
         let own = shape(of: entity)
         var best: (entity: Entity, shared: Int)?
