@@ -21,23 +21,40 @@ struct BackingFileMove {
         let names = names.filter { ExternalFile.isThere("\(source)/\($0)") }
         if names.isEmpty { return }
         let permissions = FilePermissions(of: place.path)
-        let parent = String(folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)])
-        for path in [parent, folder] {
-            let code = ExternalFile.makeFolder(path, beside: permissions)
-            guard code == 0 || code == EEXIST else { throw failure("create", path, code) }
-        }
+        try makeFolders(permissions)
         for name in names {
             let path = "\(folder)/\(name)"
             // A file of that name never changes.
             if ExternalFile.isThere(path) { continue }
             try move(name, to: path, permissions)
         }
-        for path in [parent, folder] {
+        try synchroniseFolders()
+    }
+
+    /// The folder of the backing files, and the one that it is in.
+    private var folders: [String] {
+        [String(folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)]), folder]
+    }
+
+    // Within `run`, the optimiser joined the ends of both loops, or did not, from one build to the next. Libraries of two builds must be
+    // equal, so neither function is inlined.
+    @inline(never)
+    private func makeFolders(_ permissions: FilePermissions?) throws {
+        for path in folders {
+            let code = ExternalFile.makeFolder(path, beside: permissions)
+            guard code == 0 || code == EEXIST else { throw failure("create", path, code) }
+        }
+    }
+
+    @inline(never)
+    private func synchroniseFolders() throws {
+        for path in folders {
             let code = synchronise(folder: path)
             guard code == 0 else { throw failure("write", path, code) }
         }
     }
 
+    @inline(never)
     private func move(_ name: String, to path: String, _ permissions: FilePermissions?) throws {
         let origin = "\(source)/\(name)"
         let descriptor = open(origin, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
