@@ -3,6 +3,7 @@
 Usage: check_style.py            compare the sources with scripts/style_baseline.txt, as `make lint` does
        check_style.py --update   write the baseline after rewording or moving text; fails if a phrase is more frequent
        check_style.py --counts   print how often each phrase occurs
+       check_style.py --hits [FOLDER…]   list every place with a phrase
 
 The baseline has, for each phrase, how often each file contains it. It may only shrink.
 """
@@ -182,6 +183,16 @@ def totals_of(counts: Counts) -> Counter[str]:
     return totals
 
 
+def hits_in(root: Path, counts: Counts, folders: tuple[str, ...]) -> Iterator[str]:
+    """The places with a phrase, with its advice; in `folders` only, if any are named."""
+    files = {file for (_, file), count in counts.items() if count and (not folders or file.startswith(folders))}
+    for file in sorted(files):
+        text = prose_of(root, file)
+        for phrase in PHRASES:
+            for line, shown in places_in(text, phrase):
+                yield f'{file}:{line}: "{shown}": {phrase.advice}'
+
+
 def read_baseline(path: Path) -> Counts:
     """The counts by phrase and file. A phrase that is listed without files has a count of zero everywhere."""
     counts: Counts = {}
@@ -266,6 +277,10 @@ def main(arguments: list[str]) -> None:
         for phrase in sorted(PHRASES, key=lambda phrase: -totals[phrase.name]):
             print(f"{totals[phrase.name]:>6}  {phrase.name}")
         finish("check-style", [], f"{total} hits of {len(PHRASES)} phrases")
+    if arguments[:1] == ["--hits"]:
+        hits = sorted(hits_in(ROOT, counts, tuple(arguments[1:])))
+        print("\n".join(hits))
+        finish("check-style", [], f"{len(hits)} hits")
     if arguments == ["--update"]:
         problems = more_frequent(counts, baseline)
         if not problems:

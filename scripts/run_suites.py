@@ -61,7 +61,13 @@ class Suite:
 
 def c_tests(*more: str) -> list[str]:
     places = [f"LIB={BUILD / 'lib'}", f"INCLUDE={BUILD / 'include'}", f"OUT={BUILD / 'c-tests'}"]
-    return ["make", "-C", "Tests/C", *places, *more]
+    return ["make", "-j", "2", "-C", "Tests/C", *places, *more]
+
+
+def pytest(folder: str, parallel: bool = False) -> list[str]:
+    """The tests of a folder; with `parallel` two files at a time, in two processes."""
+    command = [PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider"]
+    return [*command, *(["-n", "2", "--dist", "loadfile"] if parallel else []), folder]
 
 
 def check(name: str) -> list[str]:
@@ -158,19 +164,19 @@ def suites() -> list[Suite]:
         Suite("swift", [[os.environ.get("SWIFT", "swift"), "test"]], runner=True, minutes=20),
         Suite("c", [c_tests("run")], runner=True),
         Suite(
-            "python", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "bindings/python/tests"]], runner=True
+            "python", [pytest("bindings/python/tests", parallel=True)], runner=True
         ),
-        Suite("scenarios", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/scenarios"]], runner=True),
-        Suite("interface", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/interface"]], runner=True),
+        Suite("scenarios", [pytest("Tests/scenarios", parallel=True)], runner=True),
+        Suite("interface", [pytest("Tests/interface")], runner=True),
         Suite("damage", [[PYTHON, "scripts/damaged_models.py"]]),
-        Suite("tool", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/tool"]], runner=True),
-        Suite("packaging", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/packaging"]], runner=True),
+        Suite("tool", [pytest("Tests/tool", parallel=True)], runner=True),
+        Suite("packaging", [pytest("Tests/packaging")], runner=True),
         Suite("examples", examples),
-        Suite("editor", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/examples"]], runner=True),
-        Suite("processes", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/stress"]], runner=True),
-        Suite("faults", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/faults"]], runner=True),
-        Suite("migration", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/migration"]], runner=True),
-        Suite("history", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/history"]], runner=True),
+        Suite("editor", [pytest("Tests/examples", parallel=True)], runner=True),
+        Suite("processes", [pytest("Tests/stress")], runner=True),
+        Suite("faults", [pytest("Tests/faults", parallel=True)], runner=True),
+        Suite("migration", [pytest("Tests/migration", parallel=True)], runner=True),
+        Suite("history", [pytest("Tests/history", parallel=True)], runner=True),
         Suite("docs", [[PYTHON, "scripts/check_snippets.py"]], runner=True),
         Suite("demo", [["scripts/demo.sh", str(BUILD)]]),
         Suite("budgets", [[PYTHON, "bench/budgets.py"]]),
