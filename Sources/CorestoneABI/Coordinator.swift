@@ -8,14 +8,18 @@ import CorestoneValues
 
 func coordinator(_ pointer: OpaquePointer?) throws -> CoordinatorBox { try resolve(pointer, .coordinator) }
 
-/// Tells the graph, once, how to hold a host's handle and to give up the tokens that it has, and what handles of objects that come
-/// back keep.
-let graphReleasesTokens: Void = {
-    Context.holdHost = { ContextBox.hold($0) }
-    Context.releaseToken = { HandleTable.release(Token($0)) }
-    Context.adoptToken = { object in
-        if let context = object.context, let box = try? contextBox(context) { adopt(object, box) }
+/// Connects the graph with the handle table.
+struct HandleBridge: HostBridge {
+    func hold(_ slot: UInt) -> HostHold { ContextBox.hold(slot) }
+    func release(_ slot: UInt) { HandleTable.release(Token(slot)) }
+    func adopt(_ object: ManagedObject) {
+        if let context = object.context, let box = try? contextBox(context) { CorestoneABI.adopt(object, box) }
     }
+}
+
+/// Installs the bridge, once.
+let installsHandleBridge: Void = {
+    Context.hostBridge = HandleBridge()
     lendMigrations()
 }()
 
@@ -27,7 +31,7 @@ public func cst_coordinator_new(
         let out = try place(out, "out_coordinator")
         let model = try model(modelPointer)
         let coordinator = try Coordinator(model: model)
-        _ = graphReleasesTokens
+        _ = installsHandleBridge
         guard HandleTable.retain(token(modelPointer)) else { throw invalidHandle(modelPointer, .model) }
         out.pointee = try HandleTable.make(CoordinatorBox(coordinator, modelToken: token(modelPointer)), .coordinator)
     }
@@ -36,7 +40,7 @@ public func cst_coordinator_new(
 /// The handle of a coordinator that was made otherwise than by `cst_coordinator_new`: of the host's model, or of one that the host
 /// knows by this handle alone.
 func coordinatorHandle(_ coordinator: Coordinator, model pointer: OpaquePointer?) throws -> Handle? {
-    _ = graphReleasesTokens
+    _ = installsHandleBridge
     let modelToken: Token
     if pointer == nil {
         coordinator.model.atEnd = withdrawTokens

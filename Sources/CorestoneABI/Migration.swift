@@ -24,7 +24,7 @@ public func cst_migration_manager_new(
     boundary(error) {
         let out = try place(out, "out_manager")
         let manager = try MigrationManager(source: try model(source), destination: try model(destination))
-        _ = graphReleasesTokens
+        _ = installsHandleBridge
         guard HandleTable.retain(token(source)) else { throw invalidHandle(source, .model) }
         guard HandleTable.retain(token(destination)) else {
             HandleTable.release(token(source))
@@ -32,7 +32,7 @@ public func cst_migration_manager_new(
         }
         let box = MigrationManagerBox(manager, sourceToken: token(source), destinationToken: token(destination))
         let handle = try HandleTable.make(box, .migrationManager)
-        manager.token = UInt(token(handle))
+        manager.hostSlot = UInt(token(handle))
         out.pointee = handle
     }
 }

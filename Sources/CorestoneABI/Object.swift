@@ -394,7 +394,7 @@ public func cst_object_refresh(_ pointer: OpaquePointer?, _ mergeChanges: Bool, 
         if object.isGone { throw object.gone() }
         // An unattached object has no store to read.
         guard let context = object.context else { return }
-        HandleTable.drain(context.pendingReleases)
+        HandleTable.drain(context.hostSlot.pendingReleases)
         try context.refresh(object, mergeChanges: mergeChanges)
     }
 }

@@ -196,7 +196,7 @@ public func cst_undo_manager_observe(
         let kind: UndoNotification = try notificationKind(
             notification, choices: "CST_UNDO_CHECKPOINT to CST_UNDO_DID_REDO")
         let token = manager.observe(kind) { manager in
-            let known = partLock.with { Token(manager.token) }
+            let known = partLock.with { Token(manager.hostSlot) }
             guard let loan = try? Loan(of: known, { try undoHandle(manager) }) else { return }
             defer { loan.end() }
             observe(payload.pointer, loan.handle, notification)
@@ -210,9 +210,11 @@ public func cst_undo_manager_observe(
 /// A manager's one handle, which the host owns.
 private func undoHandle(_ manager: UndoManager) throws -> Handle? {
     try partLock.with {
-        if manager.token != 0, HandleTable.retainForHost(Token(manager.token)) { return handle(Token(manager.token)) }
+        if manager.hostSlot != 0, HandleTable.retainForHost(Token(manager.hostSlot)) {
+            return handle(Token(manager.hostSlot))
+        }
         let made = try HandleTable.make(manager, .undoManager)
-        manager.token = UInt(token(made))
+        manager.hostSlot = UInt(token(made))
         return made
     }
 }

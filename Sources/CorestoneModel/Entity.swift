@@ -62,7 +62,7 @@ public final class Entity: @unchecked Sendable {
     package internal(set) var defaults: [(slot: Int, value: PropertyValue)] = []
 
     /// The token by which C hosts know the entity; 0 when none was asked for.
-    package var token: UInt = 0
+    package var hostSlot: UInt = 0
 
     /// The number of low bits of a key that hold its slot.
     package static let slotBits: UInt32 = 12

@@ -38,7 +38,7 @@ public class Property: @unchecked Sendable {
     /// The slot and a number that is unique within the model. Set by `Model.freeze`.
     public internal(set) var key: UInt32 = 0
     /// The token by which C hosts know the property; 0 when none was asked for.
-    package var token: UInt = 0
+    package var hostSlot: UInt = 0
     /// Whether it, or what it is a part of, was taken out of the model, which keeps it only for those who still hold it.
     public var isRemoved: Bool { wasRemoved || entity.isRemoved }
     var wasRemoved = false

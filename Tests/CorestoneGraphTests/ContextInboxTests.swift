@@ -19,7 +19,7 @@ final class ContextInboxTests: GraphTestCase {
             }
         }
         // As a merge does that found the store locked by somebody else.
-        shown.inbox.putBack(ChangedIDs(updated: [ada.objectID]))
+        shown.links.inbox.putBack(ChangedIDs(updated: [ada.objectID]))
         try bob.set("name", "Robert")
         try context.save()
         let end = ContinuousClock.now + .seconds(60)
@@ -43,6 +43,6 @@ final class ContextInboxTests: GraphTestCase {
         }
         go.signal()
         XCTAssertEqual(try shown.performAndWait { _ in try theirs.get("age", as: Int.self) }, 20)
-        XCTAssertTrue(shown.inbox.isEmpty)
+        XCTAssertTrue(shown.links.inbox.isEmpty)
     }
 }

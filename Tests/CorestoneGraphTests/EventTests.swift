@@ -16,7 +16,7 @@ final class EventTests: GraphTestCase {
         let ann = try employee("Ann")
         XCTAssertTrue(ann.isNewInEvent)
         XCTAssertEqual(try former(ann), ["name": .null, "salary": .null])
-        XCTAssertTrue(context.event.touched.isEmpty, "an entry for an object that was inserted")
+        XCTAssertTrue(context.changeTracker.event.touched.isEmpty, "an entry for an object that was inserted")
         try context.processPendingChanges()
         XCTAssertFalse(context.hasEvent)
         XCTAssertEqual(try former(ann), [:])
@@ -27,7 +27,7 @@ final class EventTests: GraphTestCase {
         try context.save()
         try ann.set("name", "Anna")
         try ann.set("department", sales)
-        XCTAssertTrue(context.event.touched.isEmpty, "an entry for an object that was clean")
+        XCTAssertTrue(context.changeTracker.event.touched.isEmpty, "an entry for an object that was clean")
         XCTAssertEqual(try former(ann), ["name": .text("Ann"), "department": .null])
         XCTAssertEqual(try former(sales), ["employees": .set([])])
         try context.processPendingChanges()
@@ -35,7 +35,7 @@ final class EventTests: GraphTestCase {
 
         try ann.set("name", "Annie")
         try ann.set("age", 40)
-        XCTAssertEqual(context.event.touched.count, 1)
+        XCTAssertEqual(context.changeTracker.event.touched.count, 1)
         XCTAssertEqual(try former(ann), ["name": .text("Anna"), "age": .null])
         try ann.set("department", ManagedObject?.none)
         XCTAssertEqual(
@@ -67,7 +67,8 @@ final class EventTests: GraphTestCase {
         try context.delete(cid)
         try context.delete(try employee("Dan"))
         XCTAssertEqual(
-            context.event.touched.map { ObjectIdentifier($0.object) }, [ann, cid].map(ObjectIdentifier.init))
+            context.changeTracker.event.touched.map { ObjectIdentifier($0.object) },
+            [ann, cid].map(ObjectIdentifier.init))
         try bob.set("name", "Bobby")
         try context.processPendingChanges()
         XCTAssertFalse(context.hasEvent)

@@ -41,7 +41,7 @@ final class FaultingTests: GraphTestCase {
         context.countsSingleFaults = true
         XCTAssertEqual(context.singleFaults, [])
         context.countsSingleFaults = false
-        XCTAssertNil(context.faultWatch)
+        XCTAssertNil(context.faultLoader.watch)
     }
 
     func testBatchesPrefetchesAndCachedRowsAreNoSingleFaults() throws {

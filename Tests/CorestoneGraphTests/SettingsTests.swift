@@ -84,7 +84,7 @@ final class SettingsTests: GraphTestCase {
         context.faultPolicy = .batch
         XCTAssertTrue(context.countsSingleFaults, "counting goes on")
         context.countsSingleFaults = false
-        XCTAssertNil(context.faultWatch, "nobody asks any more")
+        XCTAssertNil(context.faultLoader.watch, "nobody asks any more")
         context.faultPolicy = .error
         XCTAssertEqual(context.faultPolicy, .error)
     }

@@ -21,21 +21,21 @@ final class ContextBox {
         self.context = context
         self.parent = parent
         self.coordinatorToken = coordinatorToken
-        pendingReleases = context.pendingReleases
-        context.hostBox = self
+        pendingReleases = context.hostSlot.pendingReleases
+        context.hostSlot.box = self
     }
 
     deinit {
         // Nobody else can use the context now, not even its queue (`hold`), so this thread may free what other threads released.
         HandleTable.drain(pendingReleases)
         context.letGoOfHost()
-        if context.token != 0 { boxLock.with { HandleTable.release(Token(context.token)) } }
+        if context.hostSlot.value != 0 { boxLock.with { HandleTable.release(Token(context.hostSlot.value)) } }
         // Work of our own may wait for the queue, as that of a document which saves by itself.
         context.giveUpLocks()
         HandleTable.release(coordinatorToken)
     }
 
-    var handle: Handle? { CorestoneABI.handle(Token(context.token)) }
+    var handle: Handle? { CorestoneABI.handle(Token(context.hostSlot.value)) }
 
     /// Keeps the box of a context's token, unless it is about to end: for work on the context's queue that nobody called for.
     static func hold(_ token: UInt) -> HostHold {
@@ -50,14 +50,14 @@ final class ContextBox {
     func makeHandle() throws -> Handle? {
         let made = try HandleTable.make(self, .context, owner: self)
         _ = HandleTable.retain(token(made))
-        context.token = UInt(token(made))
+        context.hostSlot.value = UInt(token(made))
         return made
     }
 
     /// Makes the handle of a context that a container or a document lends: the host owns no reference, so it can give up no
     /// more than it retained.
     func makeLentHandle() throws -> Handle? {
-        context.token = UInt(try HandleTable.makeInner(self, .context, owner: self))
+        context.hostSlot.value = UInt(try HandleTable.makeInner(self, .context, owner: self))
         return handle
     }
 

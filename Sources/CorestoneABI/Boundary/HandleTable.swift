@@ -256,7 +256,7 @@ struct Loan {
 
     /// On the object's queue.
     init(_ object: ManagedObject) throws {
-        try self.init(of: Token(object.token)) { try ownedHandle(object) }
+        try self.init(of: Token(object.hostSlot)) { try ownedHandle(object) }
     }
 
     /// - Parameters:

@@ -123,13 +123,13 @@ private func partToken(_ part: AnyObject, _ type: HandleType, _ cached: inout UI
 }
 
 func lend(_ entity: Entity) throws -> Handle? {
-    try partLock.with { try partToken(entity, .entity, &entity.token, entity.model) }
+    try partLock.with { try partToken(entity, .entity, &entity.hostSlot, entity.model) }
 }
 func lend(_ attribute: Attribute) throws -> Handle? {
-    try partLock.with { try partToken(attribute, .attribute, &attribute.token, attribute.entity.model) }
+    try partLock.with { try partToken(attribute, .attribute, &attribute.hostSlot, attribute.entity.model) }
 }
 func lend(_ relationship: Relationship) throws -> Handle? {
-    try partLock.with { try partToken(relationship, .relationship, &relationship.token, relationship.entity.model) }
+    try partLock.with { try partToken(relationship, .relationship, &relationship.hostSlot, relationship.entity.model) }
 }
 
 /// Withdraws the tokens of a model's parts at its end, those of removed parts too.
@@ -137,10 +137,12 @@ func withdrawTokens(of model: Model) {
     for entity in model.entities + model.removedEntities {
         for property in entity.ownAttributes.flatMap(\.withElements) as [Property] + entity.ownRelationships
             as [Property]
-        where property.token != 0 { HandleTable.release(Token(property.token)) }
-        if entity.token != 0 { HandleTable.release(Token(entity.token)) }
+        where property.hostSlot != 0 { HandleTable.release(Token(property.hostSlot)) }
+        if entity.hostSlot != 0 { HandleTable.release(Token(entity.hostSlot)) }
     }
-    for property in model.removedProperties where property.token != 0 { HandleTable.release(Token(property.token)) }
+    for property in model.removedProperties where property.hostSlot != 0 {
+        HandleTable.release(Token(property.hostSlot))
+    }
 }
 
 /// The handle of a part that was taken out of its model serves no more.

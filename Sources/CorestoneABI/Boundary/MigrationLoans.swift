@@ -79,26 +79,28 @@ func lendMigrations() {
         return { for each in lent.reversed() { each.end() } }
     }
     MigrationHosting.endBatch = { context in
-        if context.token != 0, let box = try? contextBox(context.lentHandle) { HandleTable.endReleases(of: box) }
+        if context.hostSlot.value != 0, let box = try? contextBox(context.lentHandle) {
+            HandleTable.endReleases(of: box)
+        }
     }
     MigrationHosting.lendManager = { manager in
-        let known = Token(manager.token)
+        let known = Token(manager.hostSlot)
         // The host has it, or it is lent already.
         if known != 0, HandleTable.retain(known) { return { HandleTable.release(known) } }
         let made = try HandleTable.makeInner(MigrationManagerBox(lent: manager), .migrationManager)
-        manager.token = UInt(made)
+        manager.hostSlot = UInt(made)
         return { HandleTable.release(made) }
     }
 }
 
 extension MigrationManager {
     /// While it is lent.
-    var handle: Handle? { CorestoneABI.handle(Token(token)) }
+    var handle: Handle? { CorestoneABI.handle(Token(hostSlot)) }
 }
 
 extension Context {
     /// Of a migration, while it is lent.
-    var lentHandle: Handle? { handle(Token(token)) }
+    var lentHandle: Handle? { handle(Token(hostSlot.value)) }
 }
 
 extension PropertyValue {

@@ -9,14 +9,14 @@ import CorestoneValues
 /// A handle that the host owns. On the object's queue.
 @inline(__always)
 func ownedHandle(_ object: ManagedObject) throws -> Handle? {
-    if object.token != 0, HandleTable.retainForHost(Token(object.token)) { return handle(Token(object.token)) }
+    if object.hostSlot != 0, HandleTable.retainForHost(Token(object.hostSlot)) { return handle(Token(object.hostSlot)) }
     return handle(try newToken(object, hosts: 1))
 }
 
 /// A token that the library holds, to be given up with `HandleTable.release`. On the object's queue.
 @inline(__always)
 func innerToken(_ object: ManagedObject, in box: Unmanaged<ContextBox>? = nil) throws -> Token {
-    if object.token != 0, HandleTable.retain(Token(object.token)) { return Token(object.token) }
+    if object.hostSlot != 0, HandleTable.retain(Token(object.hostSlot)) { return Token(object.hostSlot) }
     return try newToken(object, hosts: 0, in: box)
 }
 
@@ -28,14 +28,14 @@ private func newToken(
     var isLoose = false
     if let known {
         owner = Unmanaged.fromOpaque(known.toOpaque())
-    } else if let context = object.context, context.token != 0 {
+    } else if let context = object.context, context.hostSlot.value != 0 {
         // The entry of a context's handle lives as long as the context's box, and points at it. The context may live on without:
         // beneath another one, or for work of its own.
-        guard let entry = platform_handle_find(Token(context.token), HandleType.context.rawValue) else {
-            throw invalidHandle(handle(Token(context.token)), .context)
+        guard let entry = platform_handle_find(Token(context.hostSlot.value), HandleType.context.rawValue) else {
+            throw invalidHandle(handle(Token(context.hostSlot.value)), .context)
         }
         owner = Unmanaged.fromOpaque(entry.pointee.object)
-    } else if let context = object.context, let host = context.host {
+    } else if let context = object.context, let host = context.batchOwner {
         owner = Unmanaged.passUnretained(try contextBox(host).boxOfGuest(context))
     } else {
         // Outside every context an object needs its model.
@@ -51,14 +51,14 @@ private func newToken(
         throw CoreError(
             .noMemory, "out of memory: cannot allocate a handle; release unused handles with cst_release")
     }
-    object.token = UInt(token)
+    object.hostSlot = UInt(token)
     return token
 }
 
 /// The box of an object's context, which lives as long as the host holds the object; nil outside every context.
 @inline(__always)
 func nearBox(of object: ManagedObject) throws -> Unmanaged<ContextBox>? {
-    guard let token = object.contextToken else { return nil }
+    guard let token = object.contextSlot else { return nil }
     guard let entry = platform_handle_find(Token(token), HandleType.context.rawValue) else {
         throw invalidHandle(handle(Token(token)), .context)
     }
@@ -66,11 +66,12 @@ func nearBox(of object: ManagedObject) throws -> Unmanaged<ContextBox>? {
 }
 
 /// The box of a context that hosts know.
-func contextBox(_ context: Context) throws -> ContextBox { try contextBox(handle(Token(context.token))) }
+func contextBox(_ context: Context) throws -> ContextBox { try contextBox(handle(Token(context.hostSlot.value))) }
 
 /// An object that came into a context keeps that context alive from now on, as long as the host holds the object.
 func adopt(_ object: ManagedObject, _ box: ContextBox) {
-    guard object.token != 0, let entry = platform_handle_find(Token(object.token), HandleType.object.rawValue) else {
+    guard object.hostSlot != 0, let entry = platform_handle_find(Token(object.hostSlot), HandleType.object.rawValue)
+    else {
         return
     }
     partLock.with {
@@ -85,8 +86,8 @@ func adopt(_ object: ManagedObject, _ box: ContextBox) {
 
 /// A handle to a to-one target that the source keeps until the relationship changes.
 func lend(_ target: ManagedObject, by source: ManagedObject, key: UInt32) throws -> Handle? {
-    if target.token != 0, source.heldToken(key: key) == target.token { return handle(Token(target.token)) }
+    if target.hostSlot != 0, source.heldSlot(key: key) == target.hostSlot { return handle(Token(target.hostSlot)) }
     let token = try innerToken(target)
-    if !source.holdBorrowedToken(UInt(token), key: key) { HandleTable.release(token) }
+    if !source.holdBorrowedSlot(UInt(token), key: key) { HandleTable.release(token) }
     return handle(token)
 }

@@ -87,7 +87,7 @@ extension Context {
         if hasPendingChanges(for: request) { return true }
         let roots = row.reached
         guard request.includesPendingChanges, !roots.isEmpty else { return false }
-        return [insertedList, updatedList, deletedList].joined().contains { object in
+        return changeTracker.all.contains { object in
             roots.contains { $0 === object.entity.root }
         }
     }

@@ -86,7 +86,7 @@ struct BatchRun {
     func makeContext() -> Context {
         let scratch = context.makeScratch()
         // What the transaction wrote, its own connection alone can see.
-        scratch.lastReader = (store.number, store.backing)
+        scratch.faultLoader.lastReader = (store.number, store.backing)
         return scratch
     }
 
@@ -104,16 +104,16 @@ extension Context {
     /// A context for what a batch request does in memory. It knows nothing of what others have not saved, and merges nothing.
     func makeScratch() -> Context {
         let scratch = Context(on: coordinator, parent: nil, queue: .caller)
-        scratch.inbox.mergesBatches.store(false, ordering: .relaxed)
+        scratch.links.inbox.mergesBatches.store(false, ordering: .relaxed)
         scratch.interruptCheck = interruptCheck
-        scratch.host = self
+        scratch.batchOwner = self
         return scratch
     }
 
     /// Leaves nothing of a context that a request worked in.
     package func end() {
         forgetAll()
-        host = nil
+        batchOwner = nil
     }
 }
 

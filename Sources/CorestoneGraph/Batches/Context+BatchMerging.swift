@@ -4,12 +4,12 @@ import CorestoneValues
 // What a batch request changed comes into contexts that have some of the objects.
 extension Context {
     func takeIn(batch changes: ForeignChanges, of store: Store) throws {
-        defer { for child in children.mergingBatches { child.post(changes, of: store) } }
+        defer { for child in links.children.mergingBatches { child.post(changes, of: store) } }
         // A pinned context stays where it is.
         if !store.isOpen || generation != nil { return }
         var found = ChangedIDs()
         // Who tracks results wants to know of rows too that nobody has here.
-        let isTracked = tracking.hears(.event)
+        let isTracked = observation.trackers.hears(.event)
         if isTracked || hears(.objectsDidChange) || hears(.didMergeChangesObjectIDs) {
             found.inserted = store.ids(changes.inserted, in: self)
         }
@@ -29,7 +29,7 @@ extension Context {
             if !object.hasChanges || mergeable.contains(ObjectIdentifier(object)) {
                 found.updated.append(object.objectID)
             } else {
-                leaveOut(object, isBatch: true)
+                deferMerge(object, isBatch: true)
                 late.updated.append(object.objectID)
             }
         }
@@ -38,7 +38,7 @@ extension Context {
                 found.deleted.append(object.objectID)
             } else {
                 // A row that is gone under changes is a conflict of their save.
-                leaveOut(object, isRowGone: true, isBatch: true)
+                deferMerge(object, isRowGone: true, isBatch: true)
                 late.deleted.append(object.objectID)
             }
         }

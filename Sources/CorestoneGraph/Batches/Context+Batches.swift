@@ -88,8 +88,8 @@ extension Context {
     /// on top of the new values; where it changed the same ones, or deleted the row, on top of the old ones, so that its save meets a
     /// conflict. Rows that came are told of as inserted where somebody observes the context. A pinned context merges nothing of it.
     public var automaticallyMergesBatchChanges: Bool {
-        get { inbox.mergesBatches.load(ordering: .relaxed) }
-        set { inbox.mergesBatches.store(newValue, ordering: .relaxed) }
+        get { links.inbox.mergesBatches.load(ordering: .relaxed) }
+        set { links.inbox.mergesBatches.store(newValue, ordering: .relaxed) }
     }
 }
 

@@ -94,7 +94,7 @@ extension Context {
         object.touchForDeletion()
         object.state.insert(.deleted)
         noteDeleted(object)
-        undecidedDeletions.append(object)
+        changeTracker.pendingDeletions.append(object)
     }
 
     /// Has delete rules applied once more when something leads to an object that was deleted here: its row led elsewhere before, or
@@ -103,13 +103,13 @@ extension Context {
         guard object.state.isSuperset(of: [.propagated, .listedDeleted]), !isVanished(object) else { return }
         object.state.remove(.propagated)
         object.state.insert(.propagatesAgain)
-        undecidedDeletions.append(object)
+        changeTracker.pendingDeletions.append(object)
     }
 
     /// The same for those to which a refresh led back.
     func applyTakenBackDeleteRules() {
-        for object in takenBackDeletions { applyDeleteRulesAgain(to: object) }
-        takenBackDeletions = []
+        for object in changeTracker.reconnectedDeletions { applyDeleteRulesAgain(to: object) }
+        changeTracker.reconnectedDeletions = []
     }
 
     /// Applies the delete rules of what was deleted since the last time, if `propagatesDeletesAtEndOfEvent`, and ends the event:
@@ -126,17 +126,17 @@ extension Context {
         try checkQueue()
         takeRenamed()
         takeRemovedStores()
-        observers?.sweep()
+        observation.objects?.sweep()
         if appliesDeleteRules { try exemptFromFaultPolicy(applyDeleteRules) }
         endEvent()
     }
 
     private func applyDeleteRules() throws {
-        while !undecidedDeletions.isEmpty {
-            let deleted = undecidedDeletions
-            undecidedDeletions = []
+        while !changeTracker.pendingDeletions.isEmpty {
+            let deleted = changeTracker.pendingDeletions
+            changeTracker.pendingDeletions = []
             do { try tellingTogether(true) { try together { try applyDeleteRules(deleted) } } } catch {
-                undecidedDeletions += deleted.filter { !$0.state.contains(.propagated) }
+                changeTracker.pendingDeletions += deleted.filter { !$0.state.contains(.propagated) }
                 throw error
             }
         }
@@ -277,19 +277,19 @@ extension Context {
         // A store that hears which objects leave may use the context, which has to be whole by then.
         try tellingTogether(true) {
             try together { try dropAllChanges() }
-            takeInLeftOut()
+            mergeDeferred()
         }
     }
 
     private func dropAllChanges() throws {
-        let (inserted, updated, deleted) = (insertedList, updatedList, deletedList)
+        let (inserted, updated, deleted) = (changeTracker.inserted, changeTracker.updated, changeTracker.deleted)
         let isHeard = hearsOfEvents
         if isHeard { for object in inserted + updated + deleted { object.touchForDeletion() } }
         // A row that others deleted, and that was to come back, is one that is gone: its object is no new one.
-        let returning = insertedAgain.filter { $0.context === self && $0.state.remove(.inserted) != nil }
+        let returning = changeTracker.reinserted.filter { $0.context === self && $0.state.remove(.inserted) != nil }
         for object in inserted where object.context === self && object.state.contains(.inserted) { abandon(object) }
         // What others deleted does not come back.
-        let gone = Set(deletedElsewhere.map(ObjectIdentifier.init))
+        let gone = Set(mergeState.deletedElsewhere.map(ObjectIdentifier.init))
         let restored = (updated + deleted.filter { !$0.state.contains(.listedUpdated) }).filter {
             $0.context === self && !gone.contains(ObjectIdentifier($0))
         }
@@ -301,7 +301,7 @@ extension Context {
         }
         for object in returning { object.turnIntoFault() }
         let changes = isHeard ? changesOfEvent() : ContextChanges()
-        clearLists()
+        clearChanges()
         forgetUndo()
         for object in restored where !object.isGone { try object.sendAwake(fromSnapshotEvents: .rollback) }
         if isHeard { tellEvent(changes) }

@@ -64,40 +64,45 @@ struct SlotValue {
 extension Context {
     /// Whether something happened since pending changes were last processed.
     var hasEvent: Bool {
-        event.firstInserted < insertedList.count || event.firstUpdated < updatedList.count || !event.touched.isEmpty
-            || !event.mergedIn.isEmpty || !event.deletedElsewhere.isEmpty || !event.refreshed.isEmpty
-            || !event.invalidated.isEmpty || event.isAllInvalidated || !event.merged.isEmpty || event.isEverything
+        changeTracker.event.firstInserted < changeTracker.inserted.count
+            || changeTracker.event.firstUpdated < changeTracker.updated.count || !changeTracker.event.touched.isEmpty
+            || !changeTracker.event.mergedIn.isEmpty || !changeTracker.event.deletedElsewhere.isEmpty
+            || !changeTracker.event.refreshed.isEmpty
+            || !changeTracker.event.invalidated.isEmpty || changeTracker.event.isAllInvalidated
+            || !changeTracker.event.merged.isEmpty || changeTracker.event.isEverything
     }
 
     /// Remembers what an object is before its first change in the event.
     func noteTouched(_ object: ManagedObject) {
         if object.state.contains(.snapshotting) { return }
         object.state.insert(.snapshotting)
-        event.touched.append(
+        changeTracker.event.touched.append(
             TouchedObject(object: object, state: object.state, values: object.changedSlotValues()))
     }
 
     /// The store's newest state took the place of what an object had.
-    func noteRefreshed(_ object: ManagedObject) { event.refreshed.append(object) }
+    func noteRefreshed(_ object: ManagedObject) { changeTracker.event.refreshed.append(object) }
     /// A merge brought objects, and took some away.
     func noteMerged(inserted: [ManagedObject], deleted: [ManagedObject]) {
-        event.mergedIn += inserted
-        event.deletedElsewhere += deleted
+        changeTracker.event.mergedIn += inserted
+        changeTracker.event.deletedElsewhere += deleted
     }
     /// Others saved something.
-    func noteMerged(_ ids: ChangedIDs) { if tracking.hears(.event) { event.merged.append(ids) } }
-    func noteEverythingMerged() { if tracking.hears(.event) { event.isEverything = true } }
+    func noteMerged(_ ids: ChangedIDs) {
+        if observation.trackers.hears(.event) { changeTracker.event.merged.append(ids) }
+    }
+    func noteEverythingMerged() { if observation.trackers.hears(.event) { changeTracker.event.isEverything = true } }
     /// Objects lost their place in the context.
-    func noteInvalidated(_ objects: [ManagedObject]) { event.invalidated += objects }
+    func noteInvalidated(_ objects: [ManagedObject]) { changeTracker.event.invalidated += objects }
     /// Every object lost its place in the context.
-    func noteInvalidatedAll() { event.isAllInvalidated = true }
+    func noteInvalidatedAll() { changeTracker.event.isAllInvalidated = true }
 
     /// Ends the event: the undo manager records it, then observers hear of it. What they do is the next event.
     func endEvent() {
         guard hasEvent else { return closeUndoGroup() }
         noteTouchedBeforeSave()
         var changes = hearsOfEvents ? changesOfEvent() : nil
-        if tracking.hears(.slots) { changes?.noteSlots() }
+        if observation.trackers.hears(.slots) { changes?.noteSlots() }
         recordUndo()
         forgetEvent()
         closeUndoGroup()
@@ -105,10 +110,10 @@ extension Context {
     }
 
     /// Whether anybody wants to know what an event changed.
-    var hearsOfEvents: Bool { hears(.objectsDidChange) || tracking.hears(.event) }
+    var hearsOfEvents: Bool { hears(.objectsDidChange) || observation.trackers.hears(.event) }
 
     func tellEvent(_ changes: ContextChanges) {
-        keepingHold { tracking.tell(.event, changes) }
+        keepingHold { observation.trackers.tell(.event, changes) }
         if !changes.isEmpty { post(.objectsDidChange, changes) }
     }
 
@@ -121,9 +126,9 @@ extension Context {
             if !isNew { for keeper in object.toManyRelationships { keeper?.endEvent() } }
         }
         // A burst of changes keeps its room no longer than the event.
-        event = Event()
-        event.firstInserted = insertedList.count
-        event.firstUpdated = updatedList.count
+        changeTracker.event = Event()
+        changeTracker.event.firstInserted = changeTracker.inserted.count
+        changeTracker.event.firstUpdated = changeTracker.updated.count
     }
 
     /// Runs `body`, which has others' changes take the place of what is here: no step of undo, but something that observers are told
@@ -141,38 +146,44 @@ extension Context {
         if !hasUndoableEvent { return }
         var touched: [ManagedObject] = []
         forEachTouched { object, _ in touched.append(object) }
-        let news = event
+        let news = changeTracker.event
         forgetEvent()
-        (event.mergedIn, event.deletedElsewhere, event.merged) = (news.mergedIn, news.deletedElsewhere, news.merged)
-        (event.invalidated, event.isAllInvalidated) = (news.invalidated, news.isAllInvalidated)
-        (event.refreshed, event.isEverything) = (news.refreshed, news.isEverything)
+        (changeTracker.event.mergedIn, changeTracker.event.deletedElsewhere, changeTracker.event.merged) = (
+            news.mergedIn, news.deletedElsewhere, news.merged
+        )
+        (changeTracker.event.invalidated, changeTracker.event.isAllInvalidated) = (
+            news.invalidated, news.isAllInvalidated
+        )
+        (changeTracker.event.refreshed, changeTracker.event.isEverything) = (news.refreshed, news.isEverything)
         for object in touched where object.state.isDisjoint(with: [.gone, .deleted]) { tellRefreshed(object) }
     }
 
     /// Every object that the event touched, with its entry where it has one.
     func forEachTouched(_ body: (ManagedObject, TouchedObject?) throws -> Void) rethrows {
-        for object in insertedList[event.firstInserted...] where !object.state.contains(.snapshotting) {
+        for object in changeTracker.inserted[changeTracker.event.firstInserted...]
+        where !object.state.contains(.snapshotting) {
             try body(object, nil)
         }
-        for object in updatedList[event.firstUpdated...] where !object.state.contains(.snapshotting) {
+        for object in changeTracker.updated[changeTracker.event.firstUpdated...]
+        where !object.state.contains(.snapshotting) {
             try body(object, nil)
         }
-        for entry in event.touched { try body(entry.object, entry) }
+        for entry in changeTracker.event.touched { try body(entry.object, entry) }
     }
 
     func entry(of object: ManagedObject) -> TouchedObject? {
-        object.state.contains(.snapshotting) ? event.entry(of: object) : nil
+        object.state.contains(.snapshotting) ? changeTracker.event.entry(of: object) : nil
     }
 
     func changesOfEvent() -> ContextChanges {
         var changes = ContextChanges()
-        changes.inserted = event.mergedIn
-        changes.deleted = event.deletedElsewhere
-        changes.refreshed = event.refreshed
-        changes.invalidated = event.invalidated
-        changes.invalidatedAll = event.isAllInvalidated
-        changes.merged = event.merged
-        changes.isEverything = event.isEverything
+        changes.inserted = changeTracker.event.mergedIn
+        changes.deleted = changeTracker.event.deletedElsewhere
+        changes.refreshed = changeTracker.event.refreshed
+        changes.invalidated = changeTracker.event.invalidated
+        changes.invalidatedAll = changeTracker.event.isAllInvalidated
+        changes.merged = changeTracker.event.merged
+        changes.isEverything = changeTracker.event.isEverything
         forEachTouched { object, entry in
             let isThere = object.state.isDisjoint(with: [.gone, .deleted])
             let isNew = entry == nil && object.isInserted

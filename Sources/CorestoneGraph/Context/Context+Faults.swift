@@ -2,9 +2,6 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// How many faults may wait in groups: 8 bytes each.
-    private static let groupedFaultLimit = 1 << 20
-
     /// Gives a fault its row: from the row cache, else from the store, siblings with it.
     ///
     /// - Parameter slot: what the host asked for. Then the context may take an object without a row; else that is an error.
@@ -89,7 +86,7 @@ extension Context {
 
     /// Judges a fault that is about to ask the store for its row alone.
     func watchFault(of object: ManagedObject, in store: Store) throws {
-        guard let faultWatch else { return }
+        guard let faultWatch = faultLoader.watch else { return }
         let origin = faultWatch.takeOrigin(of: object)
         do {
             if try isSingleFault(object, store) { try judgeSingleFault(object, along: origin) }
@@ -106,10 +103,8 @@ extension Context {
     }
 
     private func hasSiblings(_ object: ManagedObject) -> Bool {
-        guard faultBatchSize > 1, object.faultGroup != 0, let group = faultGroups[object.faultGroup] else {
-            return false
-        }
-        let table = tables[tableIndex(store: object.store, root: group.root)].table
+        guard faultBatchSize > 1, let group = faultLoader.group(object.faultGroup) else { return false }
+        let table = identityMap.table(store: object.store, root: group.root)
         return group.primaryKeys[group.position...].contains { key in
             guard key != object.primaryKey, let pointer = table.find(key) else { return false }
             return Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue().record == nil
@@ -124,7 +119,7 @@ extension Context {
 
     /// Puts rows into the faults of this context that wait for them.
     func fill(from batch: RowBatch, root: Entity, store: Store) {
-        let table = tables[tableIndex(store: store, root: root)].table
+        let table = identityMap.table(store: store, root: root)
         withExtendedLifetime(batch.chunks) {
             for record in batch.records {
                 guard let pointer = table.find(record.primaryKey) else { continue }
@@ -136,41 +131,17 @@ extension Context {
 
     /// The keys to load with a firing fault: itself and the next of its group that still wait.
     func siblings(of object: ManagedObject) -> [Int64] {
-        guard object.faultGroup != 0, var group = faultGroups[object.faultGroup] else { return [object.primaryKey] }
+        guard var group = faultLoader.group(object.faultGroup) else { return [object.primaryKey] }
         var keys = [object.primaryKey]
-        let index = tableIndex(store: object.store, root: group.root)
+        let table = identityMap.table(store: object.store, root: group.root)
         while keys.count < faultBatchSize, group.position < group.primaryKeys.count {
             let key = group.primaryKeys[group.position]
             group.position += 1
-            guard key != object.primaryKey, let pointer = tables[index].table.find(key) else { continue }
+            guard key != object.primaryKey, let pointer = table.find(key) else { continue }
             if Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue().record == nil { keys.append(key) }
         }
-        if group.position < group.primaryKeys.count {
-            faultGroups[object.faultGroup] = group
-        } else {
-            faultGroups[object.faultGroup] = nil
-            groupedFaults -= group.primaryKeys.count
-        }
+        faultLoader.update(group, object.faultGroup)
         return keys
-    }
-
-    /// Remembers faults that came together, so that the first to fire fills the others.
-    func group(_ faults: [ManagedObject], root: Entity, store: Store) {
-        guard faults.count > 1 else { return }
-        lastFaultGroup &+= 1
-        if lastFaultGroup == 0 { lastFaultGroup = 1 }
-        faultGroups[lastFaultGroup] = FaultGroup(root: root, store: store, primaryKeys: faults.map(\.primaryKey))
-        for fault in faults { fault.faultGroup = lastFaultGroup }
-        groupedFaults += faults.count
-        forgetOldGroups()
-    }
-
-    /// Groups whose faults never fire would stay for ever; a fault without its group fires alone.
-    private func forgetOldGroups() {
-        while groupedFaults > Context.groupedFaultLimit, oldestFaultGroup != lastFaultGroup {
-            if let old = faultGroups.removeValue(forKey: oldestFaultGroup) { groupedFaults -= old.primaryKeys.count }
-            oldestFaultGroup &+= 1
-        }
     }
 
     /// Loads the rows of objects that have none, many at a time. Returns the objects for which the store has no row.

@@ -1,37 +1,9 @@
 import CorestoneModel
 import CorestoneValues
 
-/// The registered objects of one inheritance tree of one store.
-struct IdentityTable {
-    let store: UInt32
-    let root: UInt32
-    let table = KeyTable()
-    var former = FormerReferences()
-}
-
-/// Faults that came together without rows, by primary key.
-struct FaultGroup {
-    let root: Entity
-    let store: Store
-    var primaryKeys: [Int64]
-    var position = 0
-}
-
 extension Context {
-    /// The place of a table of the tree that `root` is in; made when first asked for. Contexts have few, so they are
-    /// searched.
-    func tableIndex(store: Store?, root: Entity) -> Int {
-        let (number, rootIndex) = (store?.number ?? 0, root.rootIndex)
-        for index in tables.indices where tables[index].root == rootIndex && tables[index].store == number {
-            return index
-        }
-        tables.append(IdentityTable(store: number, root: rootIndex))
-        return tables.count - 1
-    }
-
     func registered(store: Store?, root: Entity, primaryKey: Int64) -> ManagedObject? {
-        guard let pointer = tables[tableIndex(store: store, root: root)].table.find(primaryKey) else { return nil }
-        return Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue()
+        identityMap.object(store: store, root: root, primaryKey: primaryKey)
     }
 
     /// The registered object of a row whose entity the store told. One that an ID with a wrong entity made leaves: it could
@@ -51,8 +23,8 @@ extension Context {
     }
 
     func register(_ object: ManagedObject) {
-        if retained != nil { retain(object) }
-        enter(object, tables[tableIndex(store: object.store, root: object.entity)].table)
+        if identityMap.retained != nil { retain(object) }
+        enter(object, identityMap.table(store: object.store, root: object.entity))
     }
 
     /// Has a table find the object by its key. One that it found by that before leaves: it would never hear of the context's end.
@@ -65,7 +37,7 @@ extension Context {
     /// Room in the tables for new objects of a store, so that these grow once.
     func reserveRoom(for objects: [ManagedObject], store: Store) {
         for (root, count) in countsByRoot(objects) {
-            tables[tableIndex(store: store, root: root)].table.reserve(count)
+            identityMap.table(store: store, root: root).reserve(count)
             store.rowCache.reserve(count, root: root)
         }
     }
@@ -79,7 +51,7 @@ extension Context {
 
     /// One that is not registered, as an object that others deleted, leaves the table as it is: its row may have another one.
     func unregister(_ object: ManagedObject) {
-        let table = tables[tableIndex(store: object.store, root: object.entity)].table
+        let table = identityMap.table(store: object.store, root: object.entity)
         guard table.remove(object.primaryKey, of: Unmanaged.passUnretained(object).toOpaque()) != nil else { return }
         if let store = object.store, store.hearsRegistrations, !object.state.contains(.inserted) {
             note(.unregistered, object, in: store)
@@ -95,7 +67,7 @@ extension Context {
     func object(
         store: Store?, entity: Entity, primaryKey: Int64, isSureOfEntity: Bool = true
     ) -> ManagedObject {
-        let table = tables[tableIndex(store: store, root: entity)].table
+        let table = identityMap.table(store: store, root: entity)
         if let known = registered(
             in: table, primaryKey, entityIndex: entity.index, isSureOfEntity: isSureOfEntity)
         {
@@ -103,15 +75,15 @@ extension Context {
         }
         let object = ManagedObject(entity: entity, context: self, store: store, primaryKey: primaryKey, state: [.fault])
         table.set(primaryKey, Unmanaged.passUnretained(object).toOpaque())
-        if retained != nil { retain(object) }
+        if identityMap.retained != nil { retain(object) }
         if let store, store.hearsRegistrations { note(.registered, object, in: store) }
         return object
     }
 
     /// The one object of a row with one reference for the caller: the registered one, or a new fault.
     func retainedObject(store: Store, entityIndex: UInt32, primaryKey: Int64) -> Unmanaged<ManagedObject> {
-        let place = tableIndex(store: store, root: entities[Int(entityIndex)].root)
-        return retainedObject(in: tables[place].table, store: store, entityIndex: entityIndex, primaryKey: primaryKey)
+        let table = identityMap.table(store: store, root: entities[Int(entityIndex)].root)
+        return retainedObject(in: table, store: store, entityIndex: entityIndex, primaryKey: primaryKey)
     }
 
     /// The same, with the table of the entity's tree, which the caller has looked up.
@@ -175,7 +147,8 @@ extension Context {
 
     /// An object that others deleted, until the next save.
     private func leftBehind(with id: ObjectID) -> ManagedObject? {
-        deletedElsewhere.isEmpty ? nil : deletedElsewhere.first { $0.context === self && $0.objectID == id }
+        mergeState.deletedElsewhere.isEmpty
+            ? nil : mergeState.deletedElsewhere.first { $0.context === self && $0.objectID == id }
     }
 
     /// The same without those that others deleted: they stand for no row.
@@ -189,26 +162,22 @@ extension Context {
         }
         let root = id.entity.root
         if let object = registered(store: nil, root: root, primaryKey: id.reference) { return object }
-        guard let (place, key) = permanentPlace(of: id.reference, root: root) else { return nil }
-        return tables[place].table.find(key).map { Unmanaged<ManagedObject>.fromOpaque($0).takeUnretainedValue() }
+        guard let (place, key) = identityMap.permanentPlace(of: id.reference, root: root) else { return nil }
+        return identityMap.tables[place].table.find(key).map {
+            Unmanaged<ManagedObject>.fromOpaque($0).takeUnretainedValue()
+        }
     }
 
     /// The key that a temporary reference became; nil while it is temporary.
-    func permanentKey(of reference: Int64, root: Entity) -> Int64? { permanentPlace(of: reference, root: root)?.key }
+    func permanentKey(of reference: Int64, root: Entity) -> Int64? {
+        identityMap.permanentPlace(of: reference, root: root)?.key
+    }
 
     /// The same with the store in which the object is.
     func permanentStore(of reference: Int64, root: Entity) -> (store: Store, key: Int64)? {
-        guard let (place, key) = permanentPlace(of: reference, root: root) else { return nil }
-        let number = tables[place].store
+        guard let (place, key) = identityMap.permanentPlace(of: reference, root: root) else { return nil }
+        let number = identityMap.tables[place].store
         return coordinator.stores.first { $0.number == number }.map { ($0, key) }
-    }
-
-    /// The same with the place among `tables`.
-    private func permanentPlace(of reference: Int64, root: Entity) -> (place: Int, key: Int64)? {
-        for place in tables.indices where tables[place].root == root.index {
-            if let key = tables[place].former.key(of: reference) { return (place, key) }
-        }
-        return nil
     }
 
     /// The object of an ID with its values.
@@ -273,18 +242,17 @@ extension Context {
     /// Cuts every object off from the context.
     func forgetAll() {
         let known = everyObject
-        let all = known + deletedElsewhere.filter { $0.context === self }
+        let all = known + mergeState.deletedElsewhere.filter { $0.context === self }
         // The lists let go only after each object was told, so that none ends while another still points at it.
-        withExtendedLifetime((all, insertedList, updatedList, deletedList)) {
+        withExtendedLifetime((all, changeTracker.all)) {
             noteUnregistered(known)
             for object in all { object.leaveContext(alone: false) }
         }
-        tables = []
-        clearLists()
-        (mergedIn, deletedElsewhere, returned, leftOut, renamed) = ([], [], [], [:], [])
-        faultGroups = [:]
-        groupedFaults = 0
-        oldestFaultGroup = lastFaultGroup &+ 1
+        identityMap.removeAll()
+        clearChanges()
+        mergeState.removeAll()
+        links.renamed = []
+        faultLoader.removeAllGroups()
     }
 
     /// Has a host's own stores asked anew: nothing else tells what others changed there.

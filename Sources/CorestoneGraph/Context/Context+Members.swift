@@ -63,8 +63,10 @@ extension Context {
         }
         switch rows {
         case .later:
-            group(faults, root: root, store: store)
-            if let faultWatch { for fault in faults { faultWatch.note(fault, reachedBy: relationship) } }
+            faultLoader.group(faults, root: root, store: store)
+            if let faultWatch = faultLoader.watch {
+                for fault in faults { faultWatch.note(fault, reachedBy: relationship) }
+            }
         case .joined:
             coordinator.count { $0.faultedRows += found.batch.records.count }
             fill(from: found.batch, root: root, store: store)
@@ -76,7 +78,7 @@ extension Context {
     private func take(
         _ runs: MemberRuns, of relationship: Relationship, _ owners: [ManagedObject], _ part: Range<Int>, store: Store
     ) throws -> [ManagedObject] {
-        let table = tables[tableIndex(store: store, root: relationship.destination.root)].table
+        let table = identityMap.table(store: store, root: relationship.destination.root)
         let slot = Int(relationship.slot)
         var runs = runs
         var faults = DistinctObjects()

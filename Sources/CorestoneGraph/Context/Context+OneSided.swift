@@ -33,7 +33,8 @@ extension Context {
         let relationships = oneSidedRelationships(to: objects)
         if relationships.isEmpty { return }
         let sought = Set(objects.map(ObjectIdentifier.init))
-        for holder in insertedList + updatedList where holder.state.isDisjoint(with: [.gone, .propagated]) {
+        for holder in changeTracker.inserted + changeTracker.updated
+        where holder.state.isDisjoint(with: [.gone, .propagated]) {
             // A holder whose row is gone is not saved, and nothing is asked of it.
             for relationship in relationships[ObjectIdentifier(holder.entity)] ?? [] {
                 try holder.unlessGhost {

@@ -12,7 +12,7 @@ extension Context {
         try checkQueue()
         try refuseInHook("refresh \(object.entity.name) \(object.objectID.uri)")
         if object.state.contains(.gone) { throw object.gone() }
-        if !mergeChanges, takesInDeletion(of: object) { return }
+        if !mergeChanges, mergesDeletion(of: object) { return }
         if object.isDeleted, isDeletedElsewhere(object) {
             if !mergeChanges { return }
             throw object.store.map { object.deleted(from: $0) } ?? object.gone()
@@ -157,7 +157,7 @@ extension Context {
         for relationship in object.toManyRelationships { relationship?.reload() }
         try settleInverses(of: object)
         // Its newest lists may have members that no delete rule has reached.
-        if object.isDeleted { takenBackDeletions.append(object) }
+        if object.isDeleted { changeTracker.reconnectedDeletions.append(object) }
         tellRefreshed(object)
     }
 

@@ -61,17 +61,17 @@ extension Context {
 
     func note(_ kind: RegistrationNotices.Kind, _ ids: [ObjectID], in store: Store) {
         if ids.isEmpty { return }
-        notices.add(kind, ids, in: store)
-        if notices.holders == 0 { notices.send(keeping: coordinator) }
+        identityMap.notices.add(kind, ids, in: store)
+        if identityMap.notices.holders == 0 { identityMap.notices.send(keeping: coordinator) }
     }
 
     /// Of objects that the context is about to give up, those which stores have heard of.
     func noteUnregistered(_ objects: [ManagedObject]) {
         for object in objects where !object.state.contains(.inserted) {
             guard let store = object.store, store.hearsRegistrations else { continue }
-            notices.add(.unregistered, [object.objectID], in: store)
+            identityMap.notices.add(.unregistered, [object.objectID], in: store)
         }
-        if notices.holders == 0 { notices.send(keeping: coordinator) }
+        if identityMap.notices.holders == 0 { identityMap.notices.send(keeping: coordinator) }
     }
 
     /// Runs `body`; stores hear of its objects when it is done, in one call for those that follow each other.
@@ -83,10 +83,10 @@ extension Context {
         return try body()
     }
 
-    func holdNotices() { notices.holders += 1 }
+    func holdNotices() { identityMap.notices.holders += 1 }
 
     func sendNotices() {
-        notices.holders -= 1
-        if notices.holders == 0 { notices.send(keeping: coordinator) }
+        identityMap.notices.holders -= 1
+        if identityMap.notices.holders == 0 { identityMap.notices.send(keeping: coordinator) }
     }
 }

@@ -13,7 +13,7 @@ struct SaveTargets {
 
     /// - Throws: as `Coordinator.writableStore(for:)`.
     init(of inserted: [ManagedObject], in context: Context) throws {
-        assigned = context.assignedStores
+        assigned = context.changeTracker.assignedStores
         for object in inserted where object.store == nil && assigned[ObjectIdentifier(object)] == nil {
             let entity = object.entity
             if ofNew[entity.index] == nil { ofNew[entity.index] = try context.coordinator.writableStore(for: entity) }
@@ -57,14 +57,15 @@ extension Context {
                 "the store's configuration \"\(store.configuration ?? "")\" does not contain \(object.entity.name); "
                     + "pass another store")
         }
-        assignedStores[ObjectIdentifier(object)] = store
+        changeTracker.assignedStores[ObjectIdentifier(object)] = store
     }
 }
 
 extension Context {
     /// The store that has the row of an object, or that a save would write it into; nil when no store would take it.
     func futureStore(of object: ManagedObject) -> Store? {
-        object.store ?? assignedStores[ObjectIdentifier(object)] ?? (try? coordinator.writableStore(for: object.entity))
+        object.store ?? changeTracker.assignedStores[ObjectIdentifier(object)]
+            ?? (try? coordinator.writableStore(for: object.entity))
     }
 
     /// - Throws: `.invalidArgument` for a store that is not open in this context's coordinator.

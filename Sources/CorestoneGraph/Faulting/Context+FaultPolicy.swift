@@ -5,26 +5,26 @@ import CorestoneValues
 extension Context {
     /// What happens when something is read alone that a prefetch would have read; `batch` at first.
     public var faultPolicy: FaultPolicy {
-        get { onQueue { faultWatch?.policy ?? .batch } }
+        get { onQueue { faultLoader.watch?.policy ?? .batch } }
         set { watchFaults { $0.policy = newValue } }
     }
 
     /// Whether single faults are counted, for `singleFaults`. Not at first; setting it to true begins anew.
     public var countsSingleFaults: Bool {
-        get { onQueue { faultWatch?.isCounting ?? false } }
+        get { onQueue { faultLoader.watch?.isCounting ?? false } }
         set { watchFaults { if newValue { $0.beginCounting() } else { $0.isCounting = false } } }
     }
 
     private func watchFaults(_ change: (FaultWatch) -> Void) {
         onQueue {
-            let watch = faultWatch ?? FaultWatch()
+            let watch = faultLoader.watch ?? FaultWatch()
             change(watch)
-            faultWatch = watch.isNeeded ? watch : nil
+            faultLoader.watch = watch.isNeeded ? watch : nil
         }
     }
 
     /// The single faults that were counted, by relationship and place in the host's code, most first.
-    public var singleFaults: [SingleFaults] { onQueue { faultWatch?.report ?? [] } }
+    public var singleFaults: [SingleFaults] { onQueue { faultLoader.watch?.report ?? [] } }
 
     /// The same as lines for people; empty when there were none.
     public var singleFaultReport: String { singleFaults.map { $0.description + "\n" }.joined() }
@@ -42,7 +42,7 @@ extension Context {
 
     /// A fault, or the members of an object, are about to be read alone.
     func judgeSingleFault(_ object: ManagedObject, along relationship: Relationship?) throws {
-        guard let faultWatch else { return }
+        guard let faultWatch = faultLoader.watch else { return }
         // Asked before anything is locked: the answer is the host's. The fault may be one of many that a change of an object fires.
         let site = callSiteFinder.flatMap { find in closed(for: .callSite) { find() } }
         try faultWatch.judge(object, along: relationship, at: site ?? callSite)
@@ -50,7 +50,7 @@ extension Context {
 
     /// Runs what the library does by itself, which the host cannot do otherwise: its faults are counted but not refused.
     func exemptFromFaultPolicy<Result>(_ body: () throws -> Result) rethrows -> Result {
-        guard let faultWatch else { return try body() }
+        guard let faultWatch = faultLoader.watch else { return try body() }
         faultWatch.exemptions += 1
         defer { faultWatch.exemptions -= 1 }
         return try body()

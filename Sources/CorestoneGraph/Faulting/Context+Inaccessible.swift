@@ -15,8 +15,8 @@ extension Context {
         let failure = object.store.map(object.deleted) ?? object.unknownBeneath()
         let place = ObjectIdentifier(object)
         // A handler that asks for the values of the very object learns that they are not there.
-        guard objectsInQuestion.insert(place).inserted else { throw failure }
-        defer { objectsInQuestion.remove(place) }
+        guard faultLoader.objectsInQuestion.insert(place).inserted else { throw failure }
+        defer { faultLoader.objectsInQuestion.remove(place) }
         let isTaken: Bool
         if let inaccessibleFaultHandler {
             isTaken = try inaccessibleFaultHandler(object, object.objectID, object.entity.properties[slot].path)
@@ -46,7 +46,7 @@ extension Context {
     }
 
     /// Objects that count as deleted because they never had a row are no part of a save: they are faults again.
-    func settleInaccessible() { for object in deletedList { object.endInaccessibility() } }
+    func settleInaccessible() { for object in changeTracker.deleted { object.endInaccessibility() } }
 }
 
 extension ManagedObject {

@@ -2,27 +2,27 @@ extension Context {
     /// Whether the context keeps every object that it knows. If not, as at first, it keeps those with unsaved changes, and the
     /// host, or an object that leads to them, the others.
     public var retainsRegisteredObjects: Bool {
-        get { onQueue { retained != nil } }
+        get { onQueue { identityMap.retained != nil } }
         set { onQueue { keepAll(newValue) } }
     }
 
     private func keepAll(_ keeps: Bool) {
-        if keeps == (retained != nil) { return }
+        if keeps == (identityMap.retained != nil) { return }
         guard keeps else {
             // Their ends come after the table is gone, which they would look at.
-            let former = retained
-            retained = nil
+            let former = identityMap.retained
+            identityMap.retained = nil
             return withExtendedLifetime(former) {}
         }
-        retained = [:]
+        identityMap.retained = [:]
         for object in everyObject { retain(object) }
     }
 
-    func retain(_ object: ManagedObject) { retained?[ObjectIdentifier(object)] = object }
+    func retain(_ object: ManagedObject) { identityMap.retained?[ObjectIdentifier(object)] = object }
 
     /// Keeps objects that were just made, if the context does that.
     func retainAll(_ objects: [ManagedObject]) {
-        if retained == nil { return }
+        if identityMap.retained == nil { return }
         for object in objects { retain(object) }
     }
 }

@@ -106,7 +106,7 @@ extension Context {
 
     /// Runs a fetch in one store.
     func run(_ fetch: StoreFetch, store: Store) throws -> StoreFetchOutcome {
-        if let ahead, ahead.answers(fetch, in: store) { return take(ahead, store, fetch.entity) }
+        if let ahead = faultLoader.ahead, ahead.answers(fetch, in: store) { return take(ahead, store, fetch.entity) }
         return try reading(store) { reader in
             let cache = rowCache(of: store)
             let state = cache.state
@@ -124,7 +124,7 @@ extension Context {
     }
 
     private func take(_ ahead: FetchAhead, _ store: Store, _ entity: Entity) -> StoreFetchOutcome {
-        self.ahead = nil
+        self.faultLoader.ahead = nil
         let outcome = ahead.outcome
         coordinator.count {
             $0.fetched(outcome.batch.records.count + outcome.identifiers.count, in: ahead.duration)
@@ -174,7 +174,7 @@ extension Context {
         let outcome = try run(request.storeFetch(.identifiers), store: store)
         if outcome.remainder != nil { return nil }
         let objects = objects(for: outcome.identifiers, store)
-        group(objects.filter { $0.record == nil }, root: request.entity.root, store: store)
+        faultLoader.group(objects.filter { $0.record == nil }, root: request.entity.root, store: store)
         return objects
     }
 
@@ -189,7 +189,7 @@ extension Context {
         let known = objects(for: outcome.batch, entity: request.entity, store: store)
         return withExtendedLifetime(known) {
             let objects = objects(for: outcome.identifiers, store)
-            group(objects.filter { $0.record == nil }, root: request.entity.root, store: store)
+            faultLoader.group(objects.filter { $0.record == nil }, root: request.entity.root, store: store)
             return objects
         }
     }
@@ -237,8 +237,8 @@ extension Context {
     private func storedObjects(for batch: RowBatch, entity requested: Entity, store: Store) -> [ManagedObject] {
         // An empty array would have its count written to where those of all threads lie.
         if batch.records.isEmpty { return [] }
-        let place = tableIndex(store: store, root: requested.root)
-        let table = tables[place].table
+        let place = identityMap.index(store: store, root: requested.root)
+        let table = identityMap.tables[place].table
         table.reserve(batch.records.count)
         // The row cache may let go of the chunks meanwhile, for another thread.
         defer { withExtendedLifetime(batch.chunks) {} }
@@ -265,7 +265,7 @@ extension Context {
                 count += 1
             }
         }
-        if retained != nil { retainAll(objects) }
+        if identityMap.retained != nil { retainAll(objects) }
         return objects
     }
 
@@ -297,9 +297,9 @@ extension Context {
     func pendingChanges(for request: FetchRequest) -> PendingChanges {
         var pending = PendingChanges()
         if request.includesPendingChanges {
-            pending.inserted = insertedList.filter { $0.isInserted && request.concerns($0) }
-            pending.updated = updatedList.filter { $0.isUpdated && request.concerns($0) }
-            pending.deletedCount = deletedList.count { $0.isDeleted && request.concerns($0) }
+            pending.inserted = changeTracker.inserted.filter { $0.isInserted && request.concerns($0) }
+            pending.updated = changeTracker.updated.filter { $0.isUpdated && request.concerns($0) }
+            pending.deletedCount = changeTracker.deleted.count { $0.isDeleted && request.concerns($0) }
         }
         if parent != nil { addPendingChangesBeneath(to: &pending, for: request) }
         return pending

@@ -77,7 +77,7 @@ extension Context {
             }
             return object
         }
-        if let root = waiting.first?.entity.root { group(waiting, root: root, store: store) }
+        if let root = waiting.first?.entity.root { faultLoader.group(waiting, root: root, store: store) }
         return objects
     }
 }

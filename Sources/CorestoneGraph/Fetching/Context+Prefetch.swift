@@ -81,7 +81,7 @@ extension Context {
         // the way to a target but the one that its source keeps.
         let (entity, store) = (first.entity, first.store)
         let layout = entity.layout.slots[slot]
-        let table = tables[tableIndex(store: store, root: relationship.destination.root)].table
+        let table = identityMap.table(store: store, root: relationship.destination.root)
         var targets = DistinctObjects()
         defer { targets.end() }
         try objects.forEachUnretained { reference in

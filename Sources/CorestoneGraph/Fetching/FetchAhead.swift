@@ -73,9 +73,9 @@ extension Context {
 
     /// The queue of the thread that reads ahead for this context, one fetch after the other.
     func readsAhead() -> SerialQueue {
-        if let aheadQueue { return aheadQueue }
+        if let aheadQueue = faultLoader.aheadQueue { return aheadQueue }
         let queue = SerialQueue(label)
-        aheadQueue = queue
+        faultLoader.aheadQueue = queue
         return queue
     }
 
@@ -84,10 +84,10 @@ extension Context {
         -> Result
     {
         let former = interruptCheck
-        self.ahead = ahead
+        self.faultLoader.ahead = ahead
         interruptCheck = { isStopped() || former?() == true }
         defer {
-            self.ahead = nil
+            self.faultLoader.ahead = nil
             interruptCheck = former
         }
         return try body()

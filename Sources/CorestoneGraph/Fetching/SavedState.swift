@@ -31,7 +31,7 @@ final class SavedState: KeyValueCoding {
 
     /// The value of the object's row; of a newer one where a merge left that out.
     private func savedValue(_ slot: Int) throws -> PropertyValue {
-        guard let context = object.context, context.isLeftOut(object), let store = object.store else {
+        guard let context = object.context, context.hasDeferredMerge(object), let store = object.store else {
             return try object.committedValue(slot: slot)
         }
         return try context.withNewestRow(of: object, in: store) { row in

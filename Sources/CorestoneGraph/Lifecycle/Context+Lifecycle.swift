@@ -14,6 +14,8 @@ struct HookState {
     /// Whether this is the last time that they are asked, and who changed then, with the keys.
     var namesCulprit = false
     var culprit: (object: ManagedObject, keys: [String])?
+    /// Whether validators of the application run, which must not save.
+    var isAskingValidators = false
 }
 
 extension Context {
@@ -68,7 +70,7 @@ extension Context {
 
     /// Throws when a hook, or a merge policy within a save, asks its context for something that only the outermost call may do.
     func refuseInHook(_ what: @autoclosure () -> String) throws {
-        guard isInHook || isMerging else { return }
+        guard isInHook || mergeState.isResolving else { return }
         let who = isInHook ? "a hook or validator" : "a merge policy"
         throw CoreError(
             .invalidArgument,

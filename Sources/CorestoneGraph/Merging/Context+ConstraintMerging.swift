@@ -124,7 +124,7 @@ extension Context {
         let former = object.primaryKey
         try abandonNew(object)
         if former < 0, let store = other.store, !other.hasTemporaryID {
-            tables[tableIndex(store: store, root: other.entity)].former.note(former, became: other.primaryKey)
+            identityMap.note(former, became: other.primaryKey, store: store, root: other.entity)
         }
     }
 

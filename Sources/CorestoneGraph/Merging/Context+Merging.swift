@@ -2,41 +2,8 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// So often one save is tried again when conflicts were settled. Each time somebody else has saved meanwhile, or a policy has
-    /// brought up others.
-    static let maximumMerges = 16
-
-    /// Writes a plan; settles conflicts as the merge policy says, and tries again.
-    /// - Returns: what was written in all.
-    func writeMerging(_ first: SavePlan) throws -> SavePlan {
-        var plan = first
-        var report = SaveReport()
-        var merges = 0
-        passesUniqueValues = false
-        while true {
-            do {
-                try write(plan, &report)
-                return report.written
-            } catch let failure as PartFailure {
-                guard let obstacle = failure.error as? SaveObstacle else { throw report.error(failure) }
-                do {
-                    try settle(obstacle, failure.part, failure.store, isLast: merges >= Context.maximumMerges)
-                    plan = try currentPlan()
-                    try validateByModel(plan)
-                } catch { throw report.error(PartFailure(failure.store, failure.part, error)) }
-                merges += 1
-            }
-        }
-    }
-
-    /// What is pending now, as a save writes it.
-    func currentPlan() throws -> SavePlan {
-        try processPendingChanges(appliesDeleteRules: true)
-        return try completed(pendingPlan)
-    }
-
     /// Finds the conflicts behind an obstacle and has them settled: those of versions, else those of unique values.
-    private func settle(_ obstacle: SaveObstacle, _ part: SavePlan, _ store: Store, isLast: Bool) throws {
+    func settle(_ obstacle: SaveObstacle, _ part: SavePlan, _ store: Store, isLast: Bool) throws {
         // Conflicts are settled upon the newest state, whatever the context reads otherwise.
         generation = nil
         var conflicts: [SaveConflict] = try versionConflicts(in: part, store, obstacle.reported)
@@ -44,8 +11,8 @@ extension Context {
             conflicts = try constraintConflicts(in: part, store)
             if conflicts.isEmpty {
                 // Nobody else has the values: objects of this save hand them to each other.
-                if passesUniqueValues { throw error }
-                passesUniqueValues = true
+                if mergeState.passesUniqueValues { throw error }
+                mergeState.passesUniqueValues = true
                 return
             }
         }
@@ -56,7 +23,7 @@ extension Context {
         let reported = obstacle.reported ?? ReportedRows([], taken: nil)
         defer { for conflict in conflicts { conflict.end() } }
         throw reported.error(
-            "reported conflicts \(Context.maximumMerges + 1) times, each time after the merge policy had resolved them with the "
+            "reported conflicts \(SavePipeline.maximumMerges + 1) times, each time after the merge policy had resolved them with the "
                 + "rows that the store returned",
             "return the newest rows from the store, refresh these objects and save again", conflicts, of: store.backing)
     }
@@ -65,15 +32,15 @@ extension Context {
     /// - Parameter isLast: the save was tried often enough: the policy is not asked any more.
     func settle(_ conflicts: [SaveConflict], _ store: Store, isLast: Bool = false) throws {
         defer { for conflict in conflicts { conflict.end() } }
-        isMerging = true
-        defer { isMerging = false }
+        mergeState.isResolving = true
+        defer { mergeState.isResolving = false }
         // Observers are told when all is merged, and before it is validated.
         try together {
             if !isLast { try mergePolicy.resolve(conflicts) }
             // A policy may have reset the context: what it does not know any more is in nobody's way.
             let open = conflicts.filter { isLast || $0.resolution == nil && !$0.objects.isEmpty }
             guard open.isEmpty else {
-                throw CoreError.conflicts(open, merges: isLast ? Context.maximumMerges : 0, store)
+                throw CoreError.conflicts(open, merges: isLast ? SavePipeline.maximumMerges : 0, store)
             }
             try finishMerging(conflicts)
         }
@@ -112,7 +79,7 @@ extension Context {
     private func versionConflicts(
         in part: SavePlan, _ store: Store, _ reported: ReportedRows?
     ) throws -> [MergeConflict] {
-        let locked = lockedObjects.filter { $0.store === store && !$0.hasChanges && $0.record != nil }
+        let locked = changeTracker.locked.filter { $0.store === store && !$0.hasChanges && $0.record != nil }
         let based =
             (part.updated.filter(\.concernsStore) + part.deleted + locked).filter { !isVanished($0) }
             + part.inserted.filter { reported?.names($0.entity, keyForSave($0)) ?? false }
@@ -133,7 +100,7 @@ extension Context {
                     if let row, row.version == object.version, object.record != nil, !isReported { continue }
                     // Both sides deleted it: nothing is left to do, and nobody disagrees.
                     if row == nil, object.isDeleted {
-                        vanished.insert(ObjectIdentifier(object))
+                        changeTracker.vanished.insert(ObjectIdentifier(object))
                         continue
                     }
                     let (cached, chunk) = store.rowCache.retainedRow(root, key) ?? (nil, nil)
@@ -162,7 +129,7 @@ extension Context {
         }
         if object.state.contains(.inserted) { return }
         try object.fireIfNeeded()
-        if object.state.insert(.locked).inserted { lockedObjects.append(object) }
+        if object.state.insert(.locked).inserted { changeTracker.locked.append(object) }
     }
 }
 

@@ -17,7 +17,7 @@ extension Context {
                 try object.replacingValues { try mergeValues(of: object, with: row, as: type) }
             }
         } else if object.isDeleted {
-            vanished.insert(ObjectIdentifier(object))
+            changeTracker.vanished.insert(ObjectIdentifier(object))
         } else if type == .overwrite || type == .objectTrump && object.hasChanges {
             try object.replacingValues { try insertAgain(object) }
         } else {
@@ -27,7 +27,7 @@ extension Context {
 
     /// Whether the row of a deleted object went away already.
     func isVanished(_ object: ManagedObject) -> Bool {
-        !vanished.isEmpty && vanished.contains(ObjectIdentifier(object))
+        !changeTracker.vanished.isEmpty && changeTracker.vanished.contains(ObjectIdentifier(object))
     }
 
     // MARK: A row that changed
@@ -128,7 +128,7 @@ extension Context {
     /// Takes back a deletion, with what was changed before it and the references to the object that its delete rules cleared.
     private func revive(_ object: ManagedObject) throws {
         object.state.subtract([.deleted, .propagated, .propagatesAgain])
-        undecidedDeletions.removeAll { $0 === object }
+        changeTracker.pendingDeletions.removeAll { $0 === object }
         let relationships = object.entity.relationships.filter { $0.inverse != nil }
         let former = try relationships.map { try targets(of: $0, object) }
         object.dropChanges()
@@ -161,8 +161,8 @@ extension Context {
         if object.isGone || object.isDeleted { return }
         if type == .rollback { return try abandonNew(object) }
         let (temporary, key) = (object.primaryKey, keyForSave(object))
-        guard let row else { return keptKeys[temporary] = nil }
-        guard let store = object.store ?? keptKeys[temporary]?.store else { return }
+        guard let row else { return changeTracker.reservedKeys[temporary] = nil }
+        guard let store = object.store ?? changeTracker.reservedKeys[temporary]?.store else { return }
         let entity = entity(at: row.header.pointee.entity)
         let stored = ObjectID(store: store, entity: entity, reference: key)
         guard entity === object.entity else {
@@ -172,7 +172,7 @@ extension Context {
                     + "that is unique in the entity tree", entity: object.entity.name, objectURI: stored.uri,
                 file: store.path)
         }
-        keptKeys[temporary] = nil
+        changeTracker.reservedKeys[temporary] = nil
         if let known = registered(with: stored), known !== object {
             try absorb(object, into: known, as: type)
         } else {
@@ -190,7 +190,7 @@ extension Context {
             for case let keeper? in partner.toManyRelationships { partner.rereadMembers(of: keeper) }
         }
         object.state.insert([.deleted, .propagated])
-        vanished.insert(ObjectIdentifier(object))
+        changeTracker.vanished.insert(ObjectIdentifier(object))
         noteDeleted(object)
     }
 
@@ -203,7 +203,7 @@ extension Context {
         object.state.remove(.updated)
         object.state.insert(.inserted)
         noteInserted(object)
-        insertedAgain.append(object)
+        changeTracker.reinserted.append(object)
     }
 
     /// Has objects that get their rows back lead to no row that is gone. Called when all of them are known, for some lead to others.
@@ -211,7 +211,7 @@ extension Context {
     /// They are new members of the lists that they belong to, so the owners of those are changed: who deletes one meanwhile, with an
     /// older list, meets a conflict.
     func tieReturningRows() throws {
-        for object in insertedAgain where object.context === self && object.isInserted {
+        for object in changeTracker.reinserted where object.context === self && object.isInserted {
             for relationship in object.entity.relationships where !object.isDeleted {
                 let isInList = relationship.settledInverse?.isToMany == true
                 if relationship.isToMany {
@@ -240,7 +240,7 @@ extension Context {
         guard inverse.deleteRule == .cascade else { return object.placeTarget(nil, relationship) }
         // The row stays away. The object's own rules reach further, as those of any deletion.
         object.state.remove(.inserted)
-        vanished.insert(ObjectIdentifier(object))
+        changeTracker.vanished.insert(ObjectIdentifier(object))
         try delete(object)
     }
 

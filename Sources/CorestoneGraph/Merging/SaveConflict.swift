@@ -33,7 +33,7 @@ public class SaveConflict: @unchecked Sendable {
     public func resolve(as type: MergePolicyType) throws {
         try context?.checkQueue()
         if type == .error || resolution != nil { return }
-        guard let context, context.isMerging else {
+        guard let context, context.mergeState.isResolving else {
             throw CoreError(
                 .invalidArgument,
                 "the conflict of \(objectIDs[0].entity.name) \(objectIDs[0].uri) can be resolved only while a save runs its merge "

@@ -15,7 +15,7 @@ extension Context {
     private func mergeChanges(_ ids: ChangedIDs, late: [ManagedObject]) throws {
         try merge(ids, late: late)
         // What is new beneath them is new to those above.
-        for inbox in children.merging { inbox.post(ids) }
+        for inbox in links.children.merging { inbox.post(ids) }
     }
 
     /// The same, telling no child.
@@ -41,12 +41,12 @@ extension Context {
         try processPendingChanges()
         forgetReturned()
         // Who tracks results holds those that belong to them.
-        if tracking.hears(.event) { mergedIn = [] }
+        if observation.trackers.hears(.event) { mergeState.mergedIn = [] }
         post(.didMergeChangesObjectIDs, ContextChanges(ids: merged))
     }
 
     /// Holds merged objects no longer: the block of a perform in which they came in is over.
-    func forgetMerged() { if !mergedIn.isEmpty { mergedIn = [] } }
+    func forgetMerged() { if !mergeState.mergedIn.isEmpty { mergeState.mergedIn = [] } }
 
     /// - Returns: the objects that were read anew, which are updated elsewhere and refreshed here.
     private func takeIn(_ ids: ChangedIDs) throws -> [ObjectID] {
@@ -59,10 +59,10 @@ extension Context {
                 continue
             }
             if object.isDeleted {
-                leaveOut(object)
+                deferMerge(object)
                 continue
             }
-            leftOut[ObjectIdentifier(object)] = nil
+            mergeState.deferred[ObjectIdentifier(object)] = nil
             if !object.isFault { refreshed.append(id) }
             if object.hasChanges {
                 changed.append(object)
@@ -78,22 +78,24 @@ extension Context {
         if changed.count > 1 { for object in changed { try object.unlessGhost { try settleInverses(of: object) } } }
         for id in ids.invalidated {
             guard let object = registered(with: id) else { continue }
-            if object.isDeleted { leaveOut(object) } else { try refresh(object, mergeChanges: false) }
+            if object.isDeleted { deferMerge(object) } else { try refresh(object, mergeChanges: false) }
         }
         let (seen, left) = try mergeDeletions(ids.deleted)
-        if !leftOut.isEmpty { for id in ids.inserted { registered(with: id).map { noteRowBack(of: $0) } } }
+        if !mergeState.deferred.isEmpty {
+            for id in ids.inserted { registered(with: id).map { noteReinsertedRow(of: $0) } }
+        }
         let back = try takeInReturned(named: ids, left)
         var inserted =
             back
             + ids.inserted.compactMap { try? object(with: $0) }.filter { object in
-                if object.isDeleted { leaveOut(object) }
+                if object.isDeleted { deferMerge(object) }
                 return !object.isDeleted && !back.contains { $0 === object }
             }
         // One that was deleted since is no longer there.
         let missing = try loadRows(of: inserted)
         if !missing.isEmpty { inserted.removeAll { $0.record == nil } }
-        if holds.isNone { mergedIn = [] }
-        mergedIn += inserted
+        if access.holds.isNone { mergeState.mergedIn = [] }
+        mergeState.mergedIn += inserted
         try enterLists(inserted)
         noteMerged(inserted: inserted, deleted: seen)
         return refreshed
@@ -126,7 +128,7 @@ extension Context {
             }
             if object.hasChanges && !object.isDeleted { try object.takeBackRelationships() }
             object.dropChanges()
-            leftOut[ObjectIdentifier(object)] = nil
+            mergeState.deferred[ObjectIdentifier(object)] = nil
             deleted.append(object)
         }
         noteOwners(of: deleted)
@@ -137,7 +139,7 @@ extension Context {
                 object.leaveContext()
             } else {
                 object.state.formUnion([.deleted, .propagated])
-                deletedElsewhere.append(object)
+                mergeState.deletedElsewhere.append(object)
             }
         }
         return (deleted.filter { !$0.isGone && !$0.isFault }, deleted.filter(\.isGone))
@@ -165,18 +167,18 @@ extension Context {
     /// A context that is pinned moves on to the newest state with each merge; but one that was pinned to the token of a state merges
     /// nothing by itself until it has moved on (`setQueryGeneration`).
     public var automaticallyMergesChangesFromParent: Bool {
-        get { inbox.merges.load(ordering: .relaxed) }
+        get { links.inbox.merges.load(ordering: .relaxed) }
         set {
-            inbox.merges.store(newValue, ordering: .relaxed)
+            links.inbox.merges.store(newValue, ordering: .relaxed)
             if parent != nil { return }
-            if newValue { coordinator.followers.add(inbox) } else { coordinator.followers.remove(inbox) }
+            if newValue { coordinator.followers.add(links.inbox) } else { coordinator.followers.remove(links.inbox) }
         }
     }
 
     /// Tells the contexts that merge by themselves what this one saved.
     func tellOthers(_ plan: SavePlan) {
-        var others = children.merging
-        if parent == nil { others += coordinator.followers.merging.filter { $0 !== inbox } }
+        var others = links.children.merging
+        if parent == nil { others += coordinator.followers.merging.filter { $0 !== links.inbox } }
         if others.isEmpty { return }
         let ids = plan.changes.ids
         for inbox in others { inbox.post(ids) }
@@ -189,16 +191,16 @@ extension Context {
     /// The same where nothing tells whether a piece of work has ended, but that nothing is left to save: newer rows under changes
     /// would let their save overwrite what others saved, without a conflict.
     func takeMailInPassing() {
-        if inbox.isEmpty { return }
+        if links.inbox.isEmpty { return }
         if hasChanges { takeRenamed() } else { takeMailAtEnd() }
     }
 
     /// Takes what other contexts have to tell.
     func takeMail() {
-        if inbox.isEmpty || !mayMergeNow { return }
+        if links.inbox.isEmpty || !mayMergeNow { return }
         takeRenamed()
         takeRemovedStores()
-        switch inbox.takeMerges() {
+        switch links.inbox.takeMerges() {
         case _ where generation?.isChosen == true: break
         case .these(let changes): for ids in changes { mergeOrPutBack(ids) }
         case .everything:
@@ -207,17 +209,17 @@ extension Context {
                 try refreshAll()
             } catch { tellNotMerged(error) }
             noteEverythingMerged()
-            for inbox in children.merging { inbox.postEverything() }
+            for inbox in links.children.merging { inbox.postEverything() }
         }
-        for (store, changes) in inbox.takeForeign() {
+        for (store, changes) in links.inbox.takeForeign() {
             do { try takeIn(changes, of: store) } catch let error as CoreError where error.mayPass {
-                inbox.putBack(changes, of: store)
+                links.inbox.putBack(changes, of: store)
             } catch { tellNotMerged(error) }
         }
     }
 
     /// An observer that looks before a change is done gets what waits later, and so does a hook.
-    var mayMergeNow: Bool { observers?.isTellingPrior != true && !isInHook && !isMerging }
+    var mayMergeNow: Bool { observation.objects?.isTellingPrior != true && !isInHook && !mergeState.isResolving }
 
     /// A merge that nobody called has nobody to throw to: the log tells, and results are fetched anew, which fails as loudly.
     private func tellNotMerged(_ error: any Error) {
@@ -231,7 +233,7 @@ extension Context {
     /// What cannot be read now waits for the next call.
     private func mergeOrPutBack(_ ids: ChangedIDs, late: [ManagedObject] = []) {
         do { try mergeChanges(ids, late: late) } catch let error as CoreError where error.mayPass {
-            inbox.putBack(ids)
+            links.inbox.putBack(ids)
         } catch { tellNotMerged(error) }
     }
 
@@ -241,7 +243,7 @@ extension Context {
         if mayMergeNow {
             mergeOrPutBack(ids, late: ids.updated.compactMap { registered(with: $0) })
         } else {
-            inbox.putBack(ids)
+            links.inbox.putBack(ids)
         }
     }
 }
@@ -276,7 +278,7 @@ extension Context {
             context.coordinator.forgetRows(
                 of: ids.inserted + ids.updated + ids.deleted + ids.refreshed + ids.invalidated)
             if context.queueType == .caller && context.ownerThread != platform_thread_id() {
-                context.inbox.post(ids)
+                context.links.inbox.post(ids)
             } else {
                 // A thread that has the context keeps what comes in, as `mergeChanges` does.
                 if context.isOwn {

@@ -16,7 +16,7 @@ extension Context {
         var ancestor = parent
         while let context = ancestor {
             // The nearest context knows best.
-            for own in context.deletedList where own.isDeleted && request.concerns(own) {
+            for own in context.changeTracker.deleted where own.isDeleted && request.concerns(own) {
                 let object = counterpart(of: own)
                 pending.decidedBeneath[ObjectIdentifier(object)] = object
                 pending.deletedCount += 1
@@ -29,8 +29,12 @@ extension Context {
                 if !(object.isDeleted && request.includesPendingChanges) { list.append(object) }
             }
             var (inserted, updated) = ([ManagedObject](), [ManagedObject]())
-            for own in context.insertedList where own.isInserted && request.concerns(own) { take(own, &inserted) }
-            for own in context.updatedList where own.isUpdated && request.concerns(own) { take(own, &updated) }
+            for own in context.changeTracker.inserted where own.isInserted && request.concerns(own) {
+                take(own, &inserted)
+            }
+            for own in context.changeTracker.updated where own.isUpdated && request.concerns(own) {
+                take(own, &updated)
+            }
             pending.inserted += inserted
             pending.updated += updated
             ancestor = context.parent

@@ -13,7 +13,7 @@ extension Context {
             let conflicts = transfer.conflicts()
             if !conflicts.isEmpty {
                 for (store, conflicts) in conflicts { try settle(conflicts, store) }
-                transfer = Transfer(try currentPlan(), from: self, into: parent)
+                transfer = Transfer(try SavePipeline(context: self).reload(), from: self, into: parent)
                 try transfer.prepare()
             }
             // Observers of the parent and of its objects are told meanwhile.
@@ -30,7 +30,7 @@ extension Context {
     /// What a save has to write is settled by the time that the host is asked about it.
     private func refuseDuringSave() throws {
         try refuseInHook("save a child of its context")
-        if isAskingValidators {
+        if hookState.isAskingValidators {
             throw CoreError(
                 .invalidArgument,
                 "a validator must not save a child of its context; do so after the call that runs the validator has "
@@ -218,8 +218,8 @@ extension Context {
         )
         register(own)
         noteInserted(own)
-        if let store = object.context?.assignedStores[ObjectIdentifier(object)] {
-            assignedStores[ObjectIdentifier(own)] = store
+        if let store = object.context?.changeTracker.assignedStores[ObjectIdentifier(object)] {
+            changeTracker.assignedStores[ObjectIdentifier(own)] = store
         }
         return own
     }

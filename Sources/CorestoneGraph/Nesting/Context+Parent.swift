@@ -51,12 +51,12 @@ extension Context {
 
     /// Makes the calling thread the owner while `body` runs.
     private func lend(_ owner: UInt64, _ body: () throws -> Void) rethrows {
-        let former = holds
+        let former = access.holds
         ownerThread = platform_thread_id()
-        holds = Holds(performs: 1)
+        access.holds = Holds(performs: 1)
         defer {
-            holds = former
-            ownerThread = hasEnded ? Context.endedOwner : owner
+            access.holds = former
+            ownerThread = access.hasEnded ? Context.endedOwner : owner
         }
         try body()
     }
@@ -150,27 +150,26 @@ extension Context {
 extension Context {
     /// Gives objects the permanent IDs that they got beneath.
     func takeRenamed() {
-        if inbox.isEmpty { return }
-        for renaming in inbox.takeRenamed() {
+        if links.inbox.isEmpty { return }
+        for renaming in links.inbox.takeRenamed() {
             let root = entity(at: renaming.root)
             if let object = registered(store: nil, root: root, primaryKey: renaming.reference) {
                 makePermanent(object, store: renaming.store, key: renaming.key)
             } else {
-                let place = tableIndex(store: renaming.store, root: root)
-                tables[place].former.note(renaming.reference, became: renaming.key)
-                if !children.isEmpty { renamed.append(renaming) }
+                identityMap.note(renaming.reference, became: renaming.key, store: renaming.store, root: root)
+                if !links.children.isEmpty { links.renamed.append(renaming) }
             }
-            if !renaming.store.isOpen { inbox.putBack(removed: renaming.store) }
+            if !renaming.store.isOpen { links.inbox.putBack(removed: renaming.store) }
         }
         tellRenamed()
     }
 
     /// Tells the contexts above which IDs became permanent since the last time.
     func tellRenamed() {
-        if renamed.isEmpty { return }
-        let news = renamed
-        renamed = []
-        for inbox in children.all { inbox.post(news) }
+        if links.renamed.isEmpty { return }
+        let news = links.renamed
+        links.renamed = []
+        for inbox in links.children.all { inbox.post(news) }
     }
 
     /// Has the contexts beneath give permanent IDs to objects that are new there.

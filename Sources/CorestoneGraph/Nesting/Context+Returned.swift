@@ -4,21 +4,21 @@ import CorestoneValues
 // Rows that others deleted, and that somebody has inserted again under the same key: by a save whose merge policy insists, or in
 // another process. The object that was deleted with its row stays deleted; a new one stands for the row.
 extension Context {
-    func isDeletedElsewhere(_ object: ManagedObject) -> Bool { deletedElsewhere.contains { $0 === object } }
+    func isDeletedElsewhere(_ object: ManagedObject) -> Bool { mergeState.deletedElsewhere.contains { $0 === object } }
 
     /// Lets go of the objects that others deleted. They are registered no more.
     func forgetDeletedElsewhere() {
-        if deletedElsewhere.isEmpty { return }
-        for object in deletedElsewhere where object.context === self { object.leaveContext() }
-        (deletedElsewhere, returned) = ([], [])
+        if mergeState.deletedElsewhere.isEmpty { return }
+        for object in mergeState.deletedElsewhere where object.context === self { object.leaveContext() }
+        (mergeState.deletedElsewhere, mergeState.reinsertedElsewhere) = ([], [])
     }
 
     /// The same for those whose rows came again, when observers were told of it.
     func forgetReturned() {
-        if returned.isEmpty { return }
-        let former = returned
-        returned = []
-        deletedElsewhere.removeAll { object in former.contains { $0 === object } }
+        if mergeState.reinsertedElsewhere.isEmpty { return }
+        let former = mergeState.reinsertedElsewhere
+        mergeState.reinsertedElsewhere = []
+        mergeState.deletedElsewhere.removeAll { object in former.contains { $0 === object } }
         for object in former where object.context === self { object.leaveContext() }
     }
 
@@ -26,17 +26,17 @@ extension Context {
     /// keep no common order: so the store is asked about whatever a merge names, deletions too.
     /// - Parameter left: objects that leave with this merge.
     func takeInReturned(named ids: ChangedIDs, _ left: [ManagedObject]) throws -> [ManagedObject] {
-        if deletedElsewhere.isEmpty { return try standIns(for: left) }
+        if mergeState.deletedElsewhere.isEmpty { return try standIns(for: left) }
         let named = Set((ids.deleted + ids.inserted + ids.updated + ids.refreshed + ids.invalidated).compactMap(ownID))
-        return try standIns(for: left + deletedElsewhere.filter { named.contains($0.objectID) })
+        return try standIns(for: left + mergeState.deletedElsewhere.filter { named.contains($0.objectID) })
     }
 
     /// The same for all that others deleted, as news of the event that runs.
     func takeInAllReturned() throws {
-        let back = try standIns(for: deletedElsewhere)
+        let back = try standIns(for: mergeState.deletedElsewhere)
         if back.isEmpty { return }
         try enterLists(back)
-        mergedIn += back
+        mergeState.mergedIn += back
         noteMerged(inserted: back, deleted: [])
     }
 
@@ -62,7 +62,7 @@ extension Context {
             if !back.contains(where: { $0 === object }) { back.append(object) }
             if former.context !== self { continue }
             replace(former, by: object)
-            returned.append(former)
+            mergeState.reinsertedElsewhere.append(former)
         }
         return back
     }
@@ -84,7 +84,9 @@ extension Context {
     /// Those of the objects that others deleted whose rows a store has.
     func returned(to store: Store) throws -> [ObjectID] {
         var groups = Groups<Entity, ManagedObject>()
-        for object in deletedElsewhere where object.store === store { groups.add(object, to: object.entity.root) }
+        for object in mergeState.deletedElsewhere where object.store === store {
+            groups.add(object, to: object.entity.root)
+        }
         return try groups.list.flatMap { root, objects in
             let versions = try reading(store) { try $0.versions(of: root, primaryKeys: objects.map(\.primaryKey)) }
             return objects.filter { versions[$0.primaryKey] != nil }.map(\.objectID)
@@ -96,7 +98,8 @@ extension Context {
         if parent != nil || ids.inserted.isEmpty { return [] }
         let deleted = Set(ids.deleted)
         let known = ids.inserted.filter { !deleted.contains($0) }.compactMap { registered(with: $0) }.filter {
-            $0.record != nil && $0.state.isDisjoint(with: [.inserted, .gone, .deleted, .nested]) && !isLeftOut($0)
+            $0.record != nil && $0.state.isDisjoint(with: [.inserted, .gone, .deleted, .nested])
+                && !hasDeferredMerge($0)
         }
         var found: [ObjectID] = []
         for (store, objects) in byStore(known) {
@@ -145,7 +148,7 @@ extension Context {
     /// Who follows dependencies hears of those that lose members, although no row of theirs may have changed: a batch request
     /// deletes past them.
     func noteOwners(of deleted: [ManagedObject]) {
-        if deleted.isEmpty || !tracking.hears(.slots) { return }
+        if deleted.isEmpty || !observation.trackers.hears(.slots) { return }
         let gone = Set(deleted.map(ObjectIdentifier.init))
         var owners = ObjectList()
         for object in deleted {

@@ -80,7 +80,7 @@ extension ManagedObject {
     /// - Parameter alone: false where the context gives up all of its objects.
     func leaveContext(alone: Bool = true) {
         let departure = context?.departure
-        context?.retained?.removeValue(forKey: ObjectIdentifier(self))
+        context?.identityMap.retained?.removeValue(forKey: ObjectIdentifier(self))
         dropChanges()
         dropRecord()
         dropToOneTargets()

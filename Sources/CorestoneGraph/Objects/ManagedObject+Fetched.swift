@@ -34,7 +34,9 @@ extension ManagedObject {
                 "\(entity.name).\(property.name) is a fetched property and needs a context; insert the object first",
                 entity: entity.name, key: property.name, objectURI: objectID.uri)
         }
-        let former = state.contains(.keepsFetched) ? context.fetchedValues[ObjectIdentifier(self)]?[property.name] : nil
+        let former =
+            state.contains(.keepsFetched)
+            ? context.faultLoader.fetchedValues[ObjectIdentifier(self)]?[property.name] : nil
         let changes = property.userInfoChanges
         if let former, former.userInfoChanges == changes { return former.objects }
         let found = try context.fetching(property, of: self) {
@@ -49,7 +51,7 @@ extension ManagedObject {
         let list = FetchedList(objects: found, userInfoChanges: changes)
         // What nothing else holds of the former list ends when the new one has its place.
         withExtendedLifetime(former) {
-            context.fetchedValues[ObjectIdentifier(self), default: [:]][property.name] = list
+            context.faultLoader.fetchedValues[ObjectIdentifier(self), default: [:]][property.name] = list
         }
         state.insert(.keepsFetched)
         return found
@@ -58,7 +60,7 @@ extension ManagedObject {
     /// Lets go of what was fetched; it is fetched anew when next asked for.
     func forgetFetched() {
         guard state.remove(.keepsFetched) != nil,
-            let lists = context?.fetchedValues.removeValue(forKey: ObjectIdentifier(self))
+            let lists = context?.faultLoader.fetchedValues.removeValue(forKey: ObjectIdentifier(self))
         else { return }
         PutOffEnds.run { list in for object in lists.values.flatMap(\.objects) { list.take(object) } }
     }
@@ -72,15 +74,15 @@ extension Context {
     fileprivate func fetching<Result>(
         _ property: FetchedProperty, of object: ManagedObject, _ body: () throws -> Result
     ) throws -> Result {
-        guard fetchedNesting < Context.maximumFetchedNesting else {
+        guard faultLoader.fetchedNesting < Context.maximumFetchedNesting else {
             throw CoreError(
                 .predicate,
                 "the predicate of \(object.entity.name).\(property.name) nests fetched properties more than "
                     + "\(Context.maximumFetchedNesting) levels deep; remove the cycle between them, or use fewer levels",
                 entity: object.entity.name, key: property.name, objectURI: object.objectID.uri)
         }
-        fetchedNesting += 1
-        defer { fetchedNesting -= 1 }
+        faultLoader.fetchedNesting += 1
+        defer { faultLoader.fetchedNesting -= 1 }
         return try body()
     }
 }

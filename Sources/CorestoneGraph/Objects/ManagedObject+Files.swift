@@ -56,7 +56,8 @@ extension ManagedObject {
 
     private func known(_ slot: Int, _ name: String) -> Bytes? {
         guard state.contains(.keepsFiles) else { return nil }
-        return context?.fileValues[ObjectIdentifier(self)]?.first { $0.slot == slot && $0.name == name }?.bytes
+        return context?.faultLoader.fileValues[ObjectIdentifier(self)]?.first { $0.slot == slot && $0.name == name }?
+            .bytes
     }
 
     private func bytes(_ slot: Int, _ name: String) throws -> Bytes { try known(slot, name) ?? read(slot, name) }
@@ -64,7 +65,7 @@ extension ManagedObject {
     private func keptBytes(_ slot: Int, _ name: String) throws -> Bytes {
         if let known = known(slot, name) { return known }
         let bytes = try read(slot, name)
-        context?.fileValues[ObjectIdentifier(self), default: []].append(
+        context?.faultLoader.fileValues[ObjectIdentifier(self), default: []].append(
             FileValue(slot: slot, name: name, bytes: bytes))
         state.insert(.keepsFiles)
         return bytes
@@ -72,14 +73,14 @@ extension ManagedObject {
 
     /// Lets go of everything that was read from files.
     func forgetFiles() {
-        if state.remove(.keepsFiles) != nil { context?.fileValues[ObjectIdentifier(self)] = nil }
+        if state.remove(.keepsFiles) != nil { context?.faultLoader.fileValues[ObjectIdentifier(self)] = nil }
     }
 
     /// Lets go of what was read from files that the row no longer names.
     func forgetReplacedFiles() {
         guard let context, let record else { return }
         let slots = entity.layout.slots
-        context.fileValues[ObjectIdentifier(self)]?.removeAll { value in
+        context.faultLoader.fileValues[ObjectIdentifier(self)]?.removeAll { value in
             let name = Record(record).fileName(value.slot, slots[value.slot])
             return name.map { !value.name.utf8.elementsEqual($0) } ?? true
         }

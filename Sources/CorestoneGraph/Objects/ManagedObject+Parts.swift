@@ -20,7 +20,7 @@ extension ManagedObject {
     }
 
     private func partView(_ slot: Int) throws -> ValueView? {
-        guard record == nil, !state.contains(.gone), let part = context?.parts[ObjectIdentifier(self)],
+        guard record == nil, !state.contains(.gone), let part = context?.faultLoader.parts[ObjectIdentifier(self)],
             part.keys.contains(entity.slotKeys[slot])
         else { return nil }
         let layout = entity.layout.slots[slot]
@@ -34,16 +34,18 @@ extension ManagedObject {
     /// Gives a fault a part of its row. Targets that were read beside an older one are read again.
     func take(_ part: RowPart) {
         guard part.record.header.pointee.entity == entity.index, let context else { return }
-        let known = context.parts.updateValue(part, forKey: ObjectIdentifier(self))
+        let known = context.faultLoader.parts.updateValue(part, forKey: ObjectIdentifier(self))
         if state.insert(.partial).inserted || known?.record.version != part.record.version { forgetPartners() }
     }
 
     /// The whole row came.
     func completePart() {
-        if let part = context?.parts[ObjectIdentifier(self)], part.record.version != version { forgetPartners() }
+        if let part = context?.faultLoader.parts[ObjectIdentifier(self)], part.record.version != version {
+            forgetPartners()
+        }
     }
 
     func forgetPart() {
-        if state.remove(.partial) != nil { context?.parts.removeValue(forKey: ObjectIdentifier(self)) }
+        if state.remove(.partial) != nil { context?.faultLoader.parts.removeValue(forKey: ObjectIdentifier(self)) }
     }
 }

@@ -168,7 +168,7 @@ extension ManagedObject {
 
     /// Takes the mark of being observed away when nobody observes the object any more and no change by hand runs.
     func endObservation() {
-        if context?.observers?.isObserved(self) == true { return }
+        if context?.observation.objects?.isObserved(self) == true { return }
         if manualChanges.withLock({ $0[ObjectIdentifier(self)] == nil }) { state.remove(.observed) }
     }
 
@@ -177,6 +177,6 @@ extension ManagedObject {
         guard state.remove(.observed) != nil else { return }
         let former = manualChanges.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) }
         // Outside the lock: they may be the last references to other objects.
-        withExtendedLifetime(former) { context?.observers?.forget(self) }
+        withExtendedLifetime(former) { context?.observation.objects?.forget(self) }
     }
 }

@@ -244,7 +244,7 @@ extension ManagedObject {
         guard let saved, try saved.unlessGhost({ try comeBack(to: saved, relationship) }) != nil else {
             return try setTarget(nil, of: relationship)
         }
-        if saved.isDeleted { context.takenBackDeletions.append(saved) }
+        if saved.isDeleted { context.changeTracker.reconnectedDeletions.append(saved) }
     }
 
     private func comeBack(to target: ManagedObject, _ relationship: Relationship) throws {

@@ -6,7 +6,7 @@ import CorestoneValues
 @usableFromInline
 struct ToOneTarget {
     @usableFromInline var object: Unmanaged<ManagedObject>?
-    @usableFromInline var token: UInt
+    @usableFromInline var hostSlot: UInt
 }
 
 extension ManagedObject {
@@ -21,7 +21,7 @@ extension ManagedObject {
             return keep(.passRetained(target), layout)
         }
         let target = context.retainedObject(store: store, entityIndex: index, primaryKey: key)
-        if let watch = context.faultWatch {
+        if let watch = context.faultLoader.watch {
             target._withUnsafeGuaranteedRef { watch.note($0, reachedBy: entity.relationship(slot)) }
         }
         return keep(target, layout)
@@ -57,16 +57,16 @@ extension ManagedObject {
     func allocateTargets() -> UnsafeMutablePointer<ToOneTarget> {
         let count = entity.layout.toOneCount
         let targets = allocate(toOneTargetsSize).bindMemory(to: ToOneTarget.self, capacity: count)
-        targets.initialize(repeating: ToOneTarget(object: nil, token: 0), count: count)
+        targets.initialize(repeating: ToOneTarget(object: nil, hostSlot: 0), count: count)
         toOneTargets = targets
         return targets
     }
 
     func dropTarget(_ ordinal: Int) {
         guard let targets = toOneTargets else { return }
-        if targets[ordinal].token != 0 { Context.releaseToken(targets[ordinal].token) }
+        if targets[ordinal].hostSlot != 0 { Context.hostBridge.release(targets[ordinal].hostSlot) }
         targets[ordinal].object?.release()
-        targets[ordinal] = ToOneTarget(object: nil, token: 0)
+        targets[ordinal] = ToOneTarget(object: nil, hostSlot: 0)
     }
 
     func dropToOneTargets() {
@@ -118,7 +118,7 @@ extension ManagedObject {
             state.isDisjoint(with: [.fault, .gone]), let targets = toOneTargets
         else { return 0 }
         let layout = entity.layout.slots[slot]
-        return layout.role == .toOne ? targets[Int(layout.ordinal)].token : 0
+        return layout.role == .toOne ? targets[Int(layout.ordinal)].hostSlot : 0
     }
 
     /// Gives up the tokens of the targets that changed, before the changes are dropped.
@@ -131,18 +131,18 @@ extension ManagedObject {
     }
 
     /// The token that the object keeps for the target of a relationship; 0 for none.
-    package func heldToken(key: UInt32) -> UInt {
-        toOneTargets?[Int(entity.layout.slots[Int(key & 0xFFF)].ordinal)].token ?? 0
+    package func heldSlot(key: UInt32) -> UInt {
+        toOneTargets?[Int(entity.layout.slots[Int(key & 0xFFF)].ordinal)].hostSlot ?? 0
     }
 
     /// Keeps a token for the target of a relationship until that changes, so that a borrowed handle stays valid.
     /// False when it keeps one already: then the caller's is one too many.
-    package func holdBorrowedToken(_ token: UInt, key: UInt32) -> Bool {
+    package func holdBorrowedSlot(_ slot: UInt, key: UInt32) -> Bool {
         let ordinal = Int(entity.layout.slots[Int(key & 0xFFF)].ordinal)
         let targets = toOneTargets ?? allocateTargets()
-        if targets[ordinal].token == token { return false }
-        if targets[ordinal].token != 0 { Context.releaseToken(targets[ordinal].token) }
-        targets[ordinal].token = token
+        if targets[ordinal].hostSlot == slot { return false }
+        if targets[ordinal].hostSlot != 0 { Context.hostBridge.release(targets[ordinal].hostSlot) }
+        targets[ordinal].hostSlot = slot
         return true
     }
 
@@ -285,8 +285,8 @@ extension ManagedObject {
     }
 
     private func releaseHeldToken(ordinal: Int) {
-        guard let targets = toOneTargets, targets[ordinal].token != 0 else { return }
-        Context.releaseToken(targets[ordinal].token)
-        targets[ordinal].token = 0
+        guard let targets = toOneTargets, targets[ordinal].hostSlot != 0 else { return }
+        Context.hostBridge.release(targets[ordinal].hostSlot)
+        targets[ordinal].hostSlot = 0
     }
 }

@@ -99,14 +99,14 @@ extension Context {
     /// - Returns: the plan with that.
     func runValidators(_ first: SavePlan, into failures: inout ValidationFailures) throws -> SavePlan {
         guard coordinator.model.hasValidators else { return first }
-        guard !isAskingValidators else {
+        guard !hookState.isAskingValidators else {
             throw CoreError(
                 .invalidArgument,
                 "a validator must not save or validate its context; check only the object that is passed "
                     + "to the validator")
         }
-        isAskingValidators = true
-        defer { isAskingValidators = false }
+        hookState.isAskingValidators = true
+        defer { hookState.isAskingValidators = false }
         var asked: Set<Asked> = []
         // Kept, so that no object of an earlier round ends and another one takes its place in memory.
         var plans = [first]

@@ -20,7 +20,7 @@ public final class ManagedObject {
     /// The same, for who must not pay for a reference to it.
     private(set) var contextReference: Unmanaged<Context>?
     /// The token by which C hosts know the context; nil without one.
-    package var contextToken: UInt? { contextReference?._withUnsafeGuaranteedRef { $0.token } }
+    package var contextSlot: UInt? { contextReference?._withUnsafeGuaranteedRef { $0.hostSlot.value } }
     /// nil while the ID is temporary.
     var store: Store? {
         get { storeReference?.takeUnretainedValue() }
@@ -41,7 +41,7 @@ public final class ManagedObject {
     /// The siblings with which the object came as a fault without a row; 0 for none.
     var faultGroup: UInt32 = 0
     /// The token by which C hosts know the object; 0 when none was asked for.
-    package var token: UInt = 0
+    package var hostSlot: UInt = 0
     /// Where the number of the thread that may use the object stands: in its context, or in a place of its own while it is
     /// unattached. One look tells, without a reference to the context.
     @usableFromInline var owner: UnsafeMutablePointer<UInt64>

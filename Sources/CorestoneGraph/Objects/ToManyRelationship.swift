@@ -145,7 +145,7 @@ final class ToManyRelationship {
         if isLoaded { return forgetEnded() }
         guard let context = owner.context else { throw owner.gone() }
         if owner.state.contains(.inaccessible) { return didLoad([]) }
-        if context.faultWatch != nil { try context.judgeSingleFault(owner, along: relationship) }
+        if context.faultLoader.watch != nil { try context.judgeSingleFault(owner, along: relationship) }
         try context.loadMembers(of: relationship, owners: [owner])
     }
 

@@ -3,27 +3,27 @@ extension Context {
     /// may ask. The handler may use the context at will: change, save, reset. It is not called more than 8 times within itself.
     public func observe(
         _ kind: ContextNotification, _ handler: @escaping (Context, ContextChanges) -> Void
-    ) -> Observation { listeners.observe(kind, { handler($0.context, $0.changes) }) }
+    ) -> Observation { observation.listeners.observe(kind, { handler($0.context, $0.changes) }) }
 
     /// The same, and calls `ended` once when the context ends before the token, on whatever thread lets go of it.
     public func observe(
         _ kind: ContextNotification, ended: @escaping @Sendable () -> Void,
         _ handler: @escaping (Context, ContextChanges) -> Void
-    ) -> Observation { listeners.observe(kind, { handler($0.context, $0.changes) }, ended: ended) }
+    ) -> Observation { observation.listeners.observe(kind, { handler($0.context, $0.changes) }, ended: ended) }
 
     /// Tells those who listen for `kind`. Costs one look, and `changes` are not asked for, where nobody does.
     func post(_ kind: ContextNotification, _ changes: @autoclosure () -> ContextChanges = ContextChanges()) {
-        if hears(kind) { keepingHold { listeners.tell(kind, (self, changes())) } }
+        if hears(kind) { keepingHold { observation.listeners.tell(kind, (self, changes())) } }
     }
 
     /// The context ends, and has nothing more to tell.
     func endListening() {
-        listeners.end()
-        tracking.end()
+        observation.listeners.end()
+        observation.trackers.end()
     }
 
     /// Whether anybody listens for `kind`.
-    func hears(_ kind: ContextNotification) -> Bool { listeners.hears(kind) }
+    func hears(_ kind: ContextNotification) -> Bool { observation.listeners.hears(kind) }
 }
 
 typealias ContextListeners = Listeners<ContextNotification, (context: Context, changes: ContextChanges)>

@@ -35,7 +35,7 @@ extension ManagedObject {
     func didChangeObserved(_ slot: Int) { didChangeObserved(slot, asSetting: false) }
 
     func willChangeObserved(_ slot: Int, asSetting: Bool) {
-        guard let observers = context?.observers else { return }
+        guard let observers = context?.observation.objects else { return }
         observers.sweep()
         for case let link? in observers.links(of: self) where link.slots.contains(slot) {
             link.observer.willChange(link, asSetting: asSetting)
@@ -43,7 +43,7 @@ extension ManagedObject {
     }
 
     func didChangeObserved(_ slot: Int, asSetting: Bool) {
-        guard let observers = context?.observers else { return }
+        guard let observers = context?.observation.objects else { return }
         for case let link? in observers.links(of: self) where link.slots.contains(slot) {
             link.observer.didChange(link, asSetting: asSetting)
         }
@@ -51,14 +51,14 @@ extension ManagedObject {
 
     /// Runs what gives the object other values at once, not by setting them: observers hear of those that differ.
     func replacingValues<Result>(_ body: () throws -> Result) rethrows -> Result {
-        guard state.contains(.observed), let observers = context?.observers else { return try body() }
+        guard state.contains(.observed), let observers = context?.observation.objects else { return try body() }
         return try observers.replacing(of: [self], body)
     }
 
     /// The same for what reads the newest row, on both sides of relationships. A row that is gone is no change to tell of; of
     /// a fault without a row nobody has seen values.
     func refreshingValues(_ body: () throws -> Void) throws {
-        guard state.contains(.observed), record != nil, let observers = context?.observers else {
+        guard state.contains(.observed), record != nil, let observers = context?.observation.objects else {
             return try together(body)
         }
         try observers.together(of: self) {
@@ -79,7 +79,9 @@ extension ManagedObject {
 
     /// Runs what gives a list other members at once; observers are notified of the differences, if the list was read.
     func replacingMembers(of keeper: ToManyRelationship, _ body: () -> Void) {
-        guard keeper.isLoaded, state.contains(.observed), let observers = context?.observers else { return body() }
+        guard keeper.isLoaded, state.contains(.observed), let observers = context?.observation.objects else {
+            return body()
+        }
         observers.replacing(Int(keeper.relationship.slot), of: [self], body)
     }
 
@@ -91,7 +93,7 @@ extension ManagedObject {
     @inline(__always)
     func together<Result>(_ body: () throws -> Result) throws -> Result {
         guard let context else { return try body() }
-        let observers = Unmanaged.passUnretained(context)._withUnsafeGuaranteedRef { $0.observers }
+        let observers = Unmanaged.passUnretained(context)._withUnsafeGuaranteedRef { $0.observation.objects }
         guard let observers else { return try body() }
         return try observers.together(of: self, body)
     }
@@ -115,20 +117,20 @@ extension ManagedObject {
 extension Context {
     /// Runs an operation on many objects; observers are told at its end.
     func together<Result>(_ body: () throws -> Result) throws -> Result {
-        guard let observers else { return try body() }
+        guard let observers = observation.objects else { return try body() }
         return try observers.together(body)
     }
 
     /// Runs what gives objects other values at once: the former value at the end of a path is the one before all of them.
     func replacingValues<Result>(of objects: [ManagedObject], _ body: () throws -> Result) rethrows -> Result {
-        guard let observers else { return try body() }
+        guard let observers = observation.objects else { return try body() }
         return try observers.replacing(of: objects.filter { $0.state.contains(.observed) }, body)
     }
 
     func ownObservers() -> ObjectObservers {
-        if let observers { return observers }
+        if let observers = observation.objects { return observers }
         let fresh = ObjectObservers(owner)
-        observers = fresh
+        observation.objects = fresh
         return fresh
     }
 }

@@ -81,8 +81,8 @@ extension Context {
                 try context.reset()
                 context.letGoOfHost()
                 context.endListening()
-                context.inbox.refuse()
-                context.hasEnded = true
+                context.links.inbox.refuse()
+                context.access.hasEnded = true
             }
         } catch {
             // By another thread, meanwhile.

@@ -27,15 +27,15 @@ extension Context {
                 throw isClosedForGood()
             }
             ownerThread = platform_thread_id()
-            holds = Holds()
+            access.holds = Holds()
             takeMail()
         }
         let calls = platform_call_depth()
-        if holds.locks == 0 { holds.callsAtLock = calls }
-        if calls > holds.callsAtLock {
-            holds.locksInCalls += 1
+        if access.holds.locks == 0 { access.holds.callsAtLock = calls }
+        if calls > access.holds.callsAtLock {
+            access.holds.locksInCalls += 1
         } else {
-            (holds.locks, holds.locksInCalls) = (holds.locks + 1, 0)
+            (access.holds.locks, access.holds.locksInCalls) = (access.holds.locks + 1, 0)
         }
         return true
     }
@@ -46,24 +46,27 @@ extension Context {
     @available(*, noasync, message: "a task can resume on another thread, which does not hold the lock; use perform")
     public func unlock() throws {
         try checkQueue()
-        if holds.locksInCalls > 0, platform_call_depth() > holds.callsAtLock { return holds.locksInCalls -= 1 }
-        guard holds.locks > 0, platform_call_depth() <= holds.callsAtLock else {
+        if access.holds.locksInCalls > 0, platform_call_depth() > access.holds.callsAtLock {
+            return access.holds.locksInCalls -= 1
+        }
+        guard access.holds.locks > 0, platform_call_depth() <= access.holds.callsAtLock else {
             throw CoreError(
                 .wrongThread, code: .managedObjectContextLocking,
                 "\(nameOfThread(platform_thread_id())) unlocked \(label.text) without locking it"
-                    + (holds.performs + holds.locks > 0 ? " in this perform or call" : "") + "; call lock first")
+                    + (access.holds.performs + access.holds.locks > 0 ? " in this perform or call" : "")
+                    + "; call lock first")
         }
-        holds.locksInCalls = 0
-        guard holds.locks == 1, holds.performs == 0 else { return holds.locks -= 1 }
+        access.holds.locksInCalls = 0
+        guard access.holds.locks == 1, access.holds.performs == 0 else { return access.holds.locks -= 1 }
         try refuseInHook("unlock the context")
-        guard observers?.isTelling != true else {
+        guard observation.objects?.isTelling != true else {
             throw CoreError(
                 .invalidArgument,
                 "an observer must not unlock \(label.text) during its notification; unlock it afterwards"
             )
         }
         defer {
-            holds.locks = 0
+            access.holds.locks = 0
             letGo()
             if queueType == .privateQueue { queue?.release() }
         }
@@ -74,9 +77,9 @@ extension Context {
     /// Gives back what `lock` took, when nobody has the context any more who could unlock it: what waits for its queue, and keeps the
     /// context meanwhile, would wait for ever. Any thread.
     package func giveUpLocks() {
-        guard queueType == .privateQueue, holds.locks > 0, holds.performs == 0 else { return }
+        guard queueType == .privateQueue, access.holds.locks > 0, access.holds.performs == 0 else { return }
         let former = ownerThread
-        (holds.locks, ownerThread) = (0, 0)
+        (access.holds.locks, ownerThread) = (0, 0)
         queue?.release(for: former)
     }
 }

@@ -16,15 +16,6 @@ struct Holds {
     var isNone: Bool { performs == 0 && locks == 0 }
 }
 
-/// What hosts know a context by, held for a while.
-package enum HostHold {
-    /// No host knows it.
-    case none
-    case held(AnyObject)
-    /// The host has given it up, and this is under way.
-    case ending
-}
-
 extension Context {
     /// Runs `body` on the context's queue, later. What it throws is dropped.
     ///
@@ -81,8 +72,8 @@ extension Context {
 
     /// Whether a host knew the context, and holds it no more.
     private var isGivenUp: Bool {
-        if token == 0 { return false }
-        if case .held = Context.holdHost(token) { return false }
+        if hostSlot.value == 0 { return false }
+        if case .held = Context.hostBridge.hold(hostSlot.value) { return false }
         return true
     }
 
@@ -112,12 +103,12 @@ extension Context {
         if isClosed { throw isClosedForGood() }
         if ownerThread != platform_thread_id() {
             ownerThread = platform_thread_id()
-            holds = Holds()
+            access.holds = Holds()
         }
-        let former = holds, isOutermost = former.isNone && !isInHook && !isMerging
-        holds = Holds(performs: former.performs + 1)
+        let former = access.holds, isOutermost = former.isNone && !isInHook && !mergeState.isResolving
+        access.holds = Holds(performs: former.performs + 1)
         defer {
-            holds = former
+            access.holds = former
             if former.isNone { letGo() }
         }
         guard isOutermost else { return try body(self) }
@@ -139,7 +130,7 @@ extension Context {
 
     /// The owner needs the context no more: of a private queue the next one may have it, and of one that it closed nobody.
     func letGo() {
-        if hasEnded { ownerThread = Context.endedOwner } else if queueType == .privateQueue { ownerThread = 0 }
+        if access.hasEnded { ownerThread = Context.endedOwner } else if queueType == .privateQueue { ownerThread = 0 }
     }
 
     /// Runs work for which the host need not have called, and so need not have a handle of the context: it may give up its last
@@ -147,8 +138,8 @@ extension Context {
     ///
     /// - Throws: `.invalidHandle`, and nothing runs, when that is under way already on another thread, which disposes of objects.
     func keepingHost(_ body: () throws -> Void) throws {
-        if token == 0 { return try body() }
-        switch Context.holdHost(token) {
+        if hostSlot.value == 0 { return try body() }
+        switch Context.hostBridge.hold(hostSlot.value) {
         case .none: try body()
         case .held(let host): try withExtendedLifetime(host, body)
         case .ending:
@@ -162,9 +153,9 @@ extension Context {
     /// Runs `body`, which calls the host: it may not let go of the context meanwhile.
     @inline(__always)
     func keepingHold<Result>(_ body: () throws -> Result) rethrows -> Result {
-        let former = holds
-        holds = Holds(performs: former.performs + 1)
-        defer { holds = former }
+        let former = access.holds
+        access.holds = Holds(performs: former.performs + 1)
+        defer { access.holds = former }
         return try body()
     }
 

@@ -151,7 +151,7 @@ extension Context {
     }
 
     /// This context behind those on top of it.
-    var withChildren: [Context] { children.all.compactMap(\.recipient).flatMap(\.withChildren) + [self] }
+    var withChildren: [Context] { links.children.all.compactMap(\.recipient).flatMap(\.withChildren) + [self] }
 
     /// Whether objects are listed as changed. Any thread; what a save would write is for the context's own thread to say.
     var mayHaveChanges: Bool { platform_load64(owner + 2) != 0 }
@@ -213,13 +213,14 @@ extension Context {
     /// - Parameter isCounted: leaves out objects for which it is false.
     func countUnsaved(where isCounted: (ManagedObject) -> Bool = { _ in true }) -> [String: UnsavedChanges.Counts] {
         var counts: [String: UnsavedChanges.Counts] = [:]
-        for object in insertedList where object.isInserted && isCounted(object) {
+        for object in changeTracker.inserted where object.isInserted && isCounted(object) {
             counts[object.entity.name, default: .init()].inserted += 1
         }
-        for object in updatedList where object.isUpdated && object.hasPersistentChangedValues && isCounted(object) {
+        for object in changeTracker.updated
+        where object.isUpdated && object.hasPersistentChangedValues && isCounted(object) {
             counts[object.entity.name, default: .init()].updated += 1
         }
-        for object in deletedList
+        for object in changeTracker.deleted
         where object.isDeleted && object.state.isDisjoint(with: [.inserted, .inaccessible]) && isCounted(object) {
             counts[object.entity.name, default: .init()].deleted += 1
         }
@@ -246,7 +247,7 @@ extension Context {
     package func giveUpWithChildren() { for context in withChildren { context.giveUp() } }
 
     /// Whether losses are to be told. Costs one look where there is nothing.
-    var tellsLosses: Bool { platform_load64(owner + 2) == 1 && host == nil }
+    var tellsLosses: Bool { platform_load64(owner + 2) == 1 && batchOwner == nil }
 
     /// By the context's end, on whatever thread: logs what was not saved, unless the host said that it may be lost. Costs one look
     /// where there is nothing.

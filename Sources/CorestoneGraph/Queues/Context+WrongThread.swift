@@ -32,20 +32,20 @@ extension Context {
     var isClosedToHost: Bool { ownerThread == Context.closedOwner }
 
     /// Throws where the calling thread is in the middle of what the context is closed for: it would wait for itself.
-    func refuseWaitInSave() throws { if isClosedToHost, closer == platform_thread_id() { throw closedToHost() } }
+    func refuseWaitInSave() throws { if isClosedToHost, access.closer == platform_thread_id() { throw closedToHost() } }
 
     /// Runs `body`, in which objects are neither what they were nor what they will be: code of the host's that runs meanwhile (a store
     /// of its own, a check whether to go on, an observer of the parent's objects) may not use the context. What it changed in a save
     /// would be lost when that ends.
     func closed<Result>(for reason: Closure, _ body: () throws -> Result) rethrows -> Result {
-        let (owner, former, formerReason) = (ownerThread, closer, closure)
-        (closer, closure, ownerThread) = (platform_thread_id(), reason, Context.closedOwner)
-        defer { (closer, closure, ownerThread) = (former, formerReason, owner) }
+        let (owner, former, formerReason) = (ownerThread, access.closer, access.closure)
+        (access.closer, access.closure, ownerThread) = (platform_thread_id(), reason, Context.closedOwner)
+        defer { (access.closer, access.closure, ownerThread) = (former, formerReason, owner) }
         return try body()
     }
 
     private func closedToHost() -> CoreError {
-        switch closure {
+        switch access.closure {
         case .save:
             CoreError(
                 .invalidArgument,
@@ -114,7 +114,7 @@ extension Context {
     @inline(never)
     private func onQueueFromElsewhere<Result>(_ body: () -> Result) -> Result {
         // What the save itself looks at.
-        if isClosedToHost, closer == platform_thread_id() { return body() }
+        if isClosedToHost, access.closer == platform_thread_id() { return body() }
         // Empty from now on, for every thread.
         if isClosed { return body() }
         var result: Result?

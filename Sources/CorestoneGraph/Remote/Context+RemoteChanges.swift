@@ -17,7 +17,7 @@ extension Context {
     /// moves on to the newest state with each merge; but one that was pinned to the token of a state merges nothing
     /// (`setQueryGeneration`).
     public var automaticallyMergesRemoteChanges: Bool {
-        get { inbox.mergesRemote.load(ordering: .relaxed) }
+        get { links.inbox.mergesRemote.load(ordering: .relaxed) }
         set { try? setMergesRemoteChanges(newValue) }
     }
 
@@ -30,10 +30,10 @@ extension Context {
                     + "cst_context_set_merges_remote_changes (automatically_merges_remote_changes) for the parent, and "
                     + "cst_context_set_automatically_merges (automatically_merges) for the child")
         }
-        if inbox.mergesRemote.exchange(merges, ordering: .relaxed) == merges { return }
-        guard merges else { return coordinator.remote.remove(inbox, in: coordinator) }
-        do { try coordinator.remote.add(inbox, in: coordinator) } catch {
-            inbox.mergesRemote.store(false, ordering: .relaxed)
+        if links.inbox.mergesRemote.exchange(merges, ordering: .relaxed) == merges { return }
+        guard merges else { return coordinator.remote.remove(links.inbox, in: coordinator) }
+        do { try coordinator.remote.add(links.inbox, in: coordinator) } catch {
+            links.inbox.mergesRemote.store(false, ordering: .relaxed)
             throw error
         }
     }
@@ -54,9 +54,9 @@ extension Context {
             noteEverythingMerged()
         }
         try compareDerived(with: store, &found)
-        if !found.isEmpty || !changes.isComplete && tracking.hears(.event) { try mergeChanges(found) }
+        if !found.isEmpty || !changes.isComplete && observation.trackers.hears(.event) { try mergeChanges(found) }
         // They know objects that this one does not.
-        for child in children.merging { child.post(changes, of: store) }
+        for child in links.children.merging { child.post(changes, of: store) }
     }
 
     /// Adds the registered objects that have another version in their store, or none; and those that others deleted whose rows

@@ -158,10 +158,10 @@ final class ResultsTracker {
     func begin(ended: (@Sendable () -> Void)? = nil) {
         if !observations.isEmpty { return }
         observations = [
-            context.tracking.observe(.event, { [weak self] in self?.hear($0) }, ended: ended),
-            context.tracking.observe(.save, { [weak self] in self?.hearSave($0) }),
+            context.observation.trackers.observe(.event, { [weak self] in self?.hear($0) }, ended: ended),
+            context.observation.trackers.observe(.save, { [weak self] in self?.hearSave($0) }),
         ]
-        if !dependencies.isEmpty { observations.append(context.tracking.observe(.slots, { _ in })) }
+        if !dependencies.isEmpty { observations.append(context.observation.trackers.observe(.slots, { _ in })) }
     }
 
     func end() {

@@ -50,6 +50,7 @@ public enum SectionNaming {
 extension Context {
     /// Another number after anybody has changed objects of the context for the first time in its event.
     fileprivate var changeCount: Int {
-        insertedList.count + updatedList.count + deletedList.count + event.touched.count
+        changeTracker.inserted.count + changeTracker.updated.count + changeTracker.deleted.count
+            + changeTracker.event.touched.count
     }
 }

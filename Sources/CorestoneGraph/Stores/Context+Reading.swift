@@ -8,7 +8,9 @@ extension Context {
     /// as it can. After `requireReadable`, which sees to the generation.
     @inline(__always)
     func reader(of store: Store) -> any StoreReading {
-        if let lastReader, lastReader.store == store.number, readsNewest { return lastReader.reader }
+        if let lastReader = faultLoader.lastReader, lastReader.store == store.number, readsNewest {
+            return lastReader.reader
+        }
         return findReader(of: store)
     }
 
@@ -19,14 +21,14 @@ extension Context {
     @inline(never)
     private func findReader(of store: Store) -> any StoreReading {
         let source = pin(of: store)?.reader ?? store.backing
-        if let last = readers.last, last.source === source { return last.reader }
+        if let last = faultLoader.readers.last, last.source === source { return last.reader }
         let found =
-            readers.first { $0.source === source }
+            faultLoader.readers.first { $0.source === source }
             ?? ContextReader(store: store, source: source, reader: source.makeReader())
         // Neither those of removed stores, nor those of states that the context has left behind.
-        readers.removeAll { !$0.store.isOpen || $0.source === source || $0.source !== $0.store.backing }
-        readers.append(found)
-        if source === store.backing { lastReader = (store.number, found.reader) }
+        faultLoader.readers.removeAll { !$0.store.isOpen || $0.source === source || $0.source !== $0.store.backing }
+        faultLoader.readers.append(found)
+        if source === store.backing { faultLoader.lastReader = (store.number, found.reader) }
         return found.reader
     }
 

@@ -6,7 +6,7 @@ import CorestoneValues
 extension Coordinator {
     /// Has every context give up the objects of a store that was removed, those on top of others first.
     func invalidateObjects(of store: Store) {
-        for context in liveContexts { context.inbox.post(removed: store) }
+        for context in liveContexts { context.links.inbox.post(removed: store) }
     }
 }
 
@@ -16,8 +16,8 @@ extension Context {
     ///
     /// Runs also within a perform and with pending changes: the rows do not come back by waiting.
     func takeRemovedStores() {
-        if inbox.isEmpty || !mayMergeNow || isAskingValidators { return }
-        let stores = inbox.takeRemoved()
+        if links.inbox.isEmpty || !mayMergeNow || hookState.isAskingValidators { return }
+        let stores = links.inbox.takeRemoved()
         if stores.isEmpty { return }
         for store in stores { invalidateObjects(of: store) }
         // Results may have rows of which the context has no object.
@@ -26,8 +26,10 @@ extension Context {
     }
 
     private func invalidateObjects(of store: Store) {
-        let objects = (everyObject + deletedElsewhere).filter { object in
-            let own = object.store ?? (assignedStores.isEmpty ? nil : assignedStores[ObjectIdentifier(object)])
+        let objects = (everyObject + mergeState.deletedElsewhere).filter { object in
+            let own =
+                object.store
+                ?? (changeTracker.assignedStores.isEmpty ? nil : changeTracker.assignedStores[ObjectIdentifier(object)])
             return own === store && object.context === self
         }
         if objects.isEmpty { return }
@@ -46,7 +48,7 @@ extension Context {
             if hearsOfEvents { noteInvalidated(leaving) }
         }
         forgetUndo()
-        event.isUnrecorded = hasUndoableEvent
+        changeTracker.event.isUnrecorded = hasUndoableEvent
         for object in told { object.sendDidTurnIntoFault(in: self) }
     }
 
@@ -78,17 +80,8 @@ extension Context {
 
     /// Removes objects that left from the lists of those to be written, checked or merged.
     private func forgetGone(with store: Store) {
-        undecidedDeletions.removeAll(where: \.isGone)
-        takenBackDeletions.removeAll(where: \.isGone)
-        lockedObjects.removeAll(where: \.isGone)
-        insertedAgain.removeAll(where: \.isGone)
-        mergedIn.removeAll(where: \.isGone)
-        deletedElsewhere.removeAll(where: \.isGone)
-        returned.removeAll(where: \.isGone)
-        leftOut = leftOut.filter { !$0.value.object.isGone }
-        keptKeys = keptKeys.filter { $0.value.store !== store }
-        assignedStores = assignedStores.filter { $0.value !== store }
-        event.forgetGone()
+        changeTracker.removeGone(in: store)
+        mergeState.removeGone()
     }
 
     /// The object of an ID; for an ID of a removed store, an object that is gone, so that a change can name it.

@@ -75,7 +75,8 @@ extension Context {
 
     /// Whether the event that runs changed an object, or will when it ends.
     var hasUndoableEvent: Bool {
-        event.firstInserted < insertedList.count || event.firstUpdated < updatedList.count || !event.touched.isEmpty
+        changeTracker.event.firstInserted < changeTracker.inserted.count
+            || changeTracker.event.firstUpdated < changeTracker.updated.count || !changeTracker.event.touched.isEmpty
     }
 
     /// Has the undo manager take what the event changed.
@@ -83,7 +84,7 @@ extension Context {
         guard let recorder = undoRecorder else { return }
         recorder.letGo()
         if hasUndoableEvent {
-            let isRecorded = recorder.manager.isRegistrationEnabled && !event.isUnrecorded
+            let isRecorded = recorder.manager.isRegistrationEnabled && !changeTracker.event.isUnrecorded
             if isRecorded { record(recorder) } else { recorder.stamp += 1 }
         }
         recorder.contents = [:]
@@ -105,7 +106,8 @@ extension Context {
     /// Before an object leaves the context that the event may be undone to have again.
     func keepContents(of object: ManagedObject) {
         guard let recorder = undoRecorder, let entry = entry(of: object), entry.wasThere else { return }
-        recorder.contents[ObjectIdentifier(object)] = object.contentsAtEventStart(entry, assigned: assignedStores)
+        recorder.contents[ObjectIdentifier(object)] = object.contentsAtEventStart(
+            entry, assigned: changeTracker.assignedStores)
     }
 }
 
@@ -129,7 +131,7 @@ private struct EventChanges {
             if !isThere {
                 contents =
                     context.undoRecorder?.contents[ObjectIdentifier(object)]
-                    ?? object.contentsAtEventStart(entry, assigned: context.assignedStores)
+                    ?? object.contentsAtEventStart(entry, assigned: context.changeTracker.assignedStores)
             } else if values[first.0...].allSatisfy(\.isSame), first.1 == members.count {
                 // One that was clean counts as changed all the same, and is clean again after the undo.
                 if entry?.state.contains(.updated) ?? false || object.state.contains(.inserted) {

@@ -103,8 +103,10 @@ struct Restoration {
         object.state.formUnion([.inserted, .touched])
         context.register(object)
         context.noteInserted(object)
-        Context.adoptToken(object)
-        if let store = contents.assigned, store.isOpen { context.assignedStores[ObjectIdentifier(object)] = store }
+        Context.hostBridge.adopt(object)
+        if let store = contents.assigned, store.isOpen {
+            context.changeTracker.assignedStores[ObjectIdentifier(object)] = store
+        }
     }
 
     private func fill(_ object: ManagedObject, _ contents: Contents) {

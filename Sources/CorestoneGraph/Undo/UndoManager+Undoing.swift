@@ -140,7 +140,7 @@ extension UndoManager {
         }
         listeners.tell(doing == .undoing ? .didUndo : .didRedo, self)
         // Objects that have no changes any more get what others saved meanwhile.
-        for recorder in lock.with({ recorders }) { recorder.usableContext?.takeInLeftOut() }
+        for recorder in lock.with({ recorders }) { recorder.usableContext?.mergeDeferred() }
         if let failure { throw failure }
         return true
     }

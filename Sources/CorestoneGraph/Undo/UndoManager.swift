@@ -24,7 +24,7 @@ public final class UndoManager: @unchecked Sendable {
     var recorders: [UndoRecorder] = []
     let listeners = UndoListeners()
     /// The token by which C hosts know the manager; 0 when none was asked for.
-    package var token: UInt = 0
+    package var hostSlot: UInt = 0
 
     enum Mode { case recording, undoing, redoing }
 

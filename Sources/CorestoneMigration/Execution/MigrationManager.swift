@@ -42,7 +42,7 @@ public final class MigrationManager {
     /// The migration that runs.
     var run: MigrationRun?
     /// What hosts in other languages know the manager by; 0 where they do not.
-    package var token: UInt = 0
+    package var hostSlot: UInt = 0
     /// Where the migration is, which any thread may ask.
     private let position = Locked<(mapping: EntityMapping?, progress: Double)>((nil, 0))
     /// The thread of the migration that runs; 0 without one.

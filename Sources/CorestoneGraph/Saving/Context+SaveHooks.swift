@@ -41,11 +41,6 @@ extension Context {
         throw stillDirty()
     }
 
-    /// What a save would write of the changes that are pending.
-    var pendingPlan: SavePlan {
-        SavePlan(inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects)
-    }
-
     /// Tells the hooks of all objects that were saved.
     func tellDidSave(_ plan: SavePlan) {
         guard has(.didSave) else { return }

@@ -31,7 +31,7 @@ final class SaveWriter {
         updatedRecords = Array(repeating: nil, count: plan.updated.count)
         // What goes makes room for what comes: a unique value may pass from a deleted object to a new one.
         var isStale = try deleteRows(transaction)
-        if context.passesUniqueValues { try makeRoom(transaction) }
+        if context.mergeState.passesUniqueValues { try makeRoom(transaction) }
         isStale = try updateRows(transaction) || isStale
         isStale = try checkLocked(transaction) || isStale
         if isStale { throw SaveObstacle.stale }
@@ -56,7 +56,7 @@ final class SaveWriter {
     /// The transaction failed: temporary keys are back. What a host named rows is kept, since it may have gone by it already.
     func undo() {
         for (object, key) in zip(plan.inserted, formerKeys) {
-            if store.references != nil, key < 0 { context.keptKeys[key] = (store, object.primaryKey) }
+            if store.references != nil, key < 0 { context.changeTracker.reservedKeys[key] = (store, object.primaryKey) }
             object.primaryKey = key
         }
     }

@@ -79,7 +79,8 @@ extension SaveWriter {
         of object: ManagedObject, _ record: Record, _ shape: ChangeShape, all: Bool
     ) -> [Int] {
         // A unique value that was cleared to make room has to be written again.
-        guard let base = object.record.map({ Record($0) }), !writesEqualRows, !context.passesUniqueValues else {
+        guard let base = object.record.map({ Record($0) }), !writesEqualRows, !context.mergeState.passesUniqueValues
+        else {
             return []
         }
         let layouts = object.entity.layout.slots
@@ -112,7 +113,7 @@ extension SaveWriter {
 
     /// Objects without changes that the host had locked.
     func checkLocked(_ transaction: any SaveTransaction) throws -> Bool {
-        try context.lockedObjects.contains { object in
+        try context.changeTracker.locked.contains { object in
             // One that is a fault (it was refreshed) is based on no version: whoever reads it next reads what there is.
             guard object.store === store, !object.hasChanges, !object.isGone, object.record != nil else { return false }
             return try !transaction.isCurrent(object.primaryKey, version: object.version, entity: object.entity)

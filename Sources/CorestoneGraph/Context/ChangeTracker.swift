@@ -1,0 +1,96 @@
+import CPlatform
+import CorestoneModel
+
+/// The unsaved changes of a context: which objects were inserted, updated and deleted, in the order of the change.
+///
+/// An object whose state changed since stays in its list and is skipped by readers (`isInserted` and its like decide).
+/// The flags `listedInserted`, `listedUpdated` and `listedDeleted` of an object say whether a list contains it.
+struct ChangeTracker {
+    private(set) var inserted: [ManagedObject] = []
+    private(set) var updated: [ManagedObject] = []
+    private(set) var deleted: [ManagedObject] = []
+    /// The changes since pending changes were last processed.
+    var event = Event()
+
+    /// The stores to which the application assigned inserted objects.
+    var assignedStores: [ObjectIdentifier: Store] = [:]
+    /// Keys that custom stores returned in saves that failed, by temporary key. The next save uses them again.
+    var reservedKeys: [Int64: (store: Store, key: Int64)] = [:]
+
+    /// Deleted objects whose delete rules have not been applied.
+    var pendingDeletions: [ManagedObject] = []
+    /// Deleted objects to which a refresh restored references. The next save applies their delete rules again. Until then the
+    /// deletion can be undone.
+    var reconnectedDeletions: [ManagedObject] = []
+
+    /// Unchanged objects whose versions the next save checks; see `detectConflicts(for:)`.
+    var locked: [ManagedObject] = []
+    /// Deleted objects whose rows no longer exist, so that a save does not delete them.
+    var vanished: Set<ObjectIdentifier> = []
+    /// Objects of the save whose rows were deleted and are inserted again.
+    var reinserted: [ManagedObject] = []
+
+    /// Whether any list has an object whose change is still pending.
+    var hasChanges: Bool {
+        inserted.contains(where: \.isInserted) || updated.contains(where: \.isUpdated)
+            || deleted.contains(where: \.isDeleted)
+    }
+
+    /// All objects of the three lists.
+    var all: [ManagedObject] { inserted + updated + deleted }
+
+    mutating func insert(_ object: ManagedObject) -> Bool {
+        if object.state.contains(.listedInserted) { return false }
+        object.state.formUnion([.listedInserted, .touched])
+        inserted.append(object)
+        return true
+    }
+
+    mutating func update(_ object: ManagedObject) -> Bool {
+        if object.state.contains(.listedUpdated) { return false }
+        object.state.insert(.listedUpdated)
+        updated.append(object)
+        return true
+    }
+
+    mutating func delete(_ object: ManagedObject) -> Bool {
+        if object.state.contains(.listedDeleted) { return false }
+        object.state.insert(.listedDeleted)
+        deleted.append(object)
+        return true
+    }
+
+    /// Removes all changes. The event must have ended.
+    mutating func removeAll() {
+        for object in inserted { object.state.remove(.listedInserted) }
+        for object in updated { object.state.remove(.listedUpdated) }
+        for object in deleted { object.state.remove(.listedDeleted) }
+        for object in locked { object.state.remove(.locked) }
+        self = ChangeTracker()
+    }
+
+    /// Drops what belongs to a store that was removed, or to objects that left the context.
+    mutating func removeGone(in store: Store) {
+        pendingDeletions.removeAll(where: \.isGone)
+        reconnectedDeletions.removeAll(where: \.isGone)
+        locked.removeAll(where: \.isGone)
+        reinserted.removeAll(where: \.isGone)
+        reservedKeys = reservedKeys.filter { $0.value.store !== store }
+        assignedStores = assignedStores.filter { $0.value !== store }
+        event.forgetGone()
+    }
+}
+
+extension Context {
+    func noteInserted(_ object: ManagedObject) { if changeTracker.insert(object) { platform_store64(owner + 2, 1) } }
+    func noteUpdated(_ object: ManagedObject) { if changeTracker.update(object) { platform_store64(owner + 2, 1) } }
+    func noteDeleted(_ object: ManagedObject) { if changeTracker.delete(object) { platform_store64(owner + 2, 1) } }
+
+    /// Empties the lists of changed objects, and begins a new event.
+    func clearChanges() {
+        forgetEvent()
+        changeTracker.removeAll()
+        platform_store64(owner + 2, 0)
+        undoRecorder?.stamp += 1
+    }
+}

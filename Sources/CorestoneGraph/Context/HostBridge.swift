@@ -1,0 +1,45 @@
+import CPlatform
+
+/// Keeps the handles of another language in step with the graph. The C interface installs the only implementation.
+package protocol HostBridge: Sendable {
+    /// Retains the handle of a context while the library uses the context on behalf of the application.
+    func hold(_ slot: UInt) -> HostHold
+    /// Releases a handle that the graph keeps for a borrowed reference.
+    func release(_ slot: UInt)
+    /// Connects the handle of an object that returned to its context with the handle of the context.
+    func adopt(_ object: ManagedObject)
+}
+
+/// The result of retaining the handle of a context.
+package enum HostHold {
+    /// The context has no handle.
+    case none
+    case held(AnyObject)
+    /// Another thread is releasing the last handle.
+    case ending
+}
+
+/// The handle of a context in another language.
+package struct HostSlot {
+    /// An opaque value of the bridge; 0 without a handle.
+    package var value: UInt = 0
+    /// The object behind `value`. It is unowned, but its memory is valid as long as the context: handles of the context's objects
+    /// that the library retains point to it and check whether it is alive.
+    package unowned var box: AnyObject?
+    /// The head of a list of handles that other threads released. The context releases them at its next call.
+    package let pendingReleases = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
+
+    init() { pendingReleases.initialize(to: 0) }
+}
+
+/// The bridge of a program without handles: Swift applications use objects directly.
+struct NoHostBridge: HostBridge {
+    func hold(_ slot: UInt) -> HostHold { .none }
+    func release(_ slot: UInt) {}
+    func adopt(_ object: ManagedObject) {}
+}
+
+extension Context {
+    /// Installed once, before the first handle is made.
+    package nonisolated(unsafe) static var hostBridge: any HostBridge = NoHostBridge()
+}

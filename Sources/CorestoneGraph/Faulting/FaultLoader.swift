@@ -1,0 +1,97 @@
+import CorestoneModel
+import CorestoneValues
+
+/// The state of loading objects on demand: groups of faults that are filled together, the connections that read rows, and
+/// values that were loaded outside the rows.
+struct FaultLoader {
+    /// The largest number of faults that wait in groups, 8 bytes each.
+    private static let groupedFaultLimit = 1 << 20
+
+    private var groups: [UInt32: FaultGroup] = [:]
+    private var lastGroup: UInt32 = 0
+    /// No earlier group exists.
+    private var oldestGroup: UInt32 = 1
+    /// The number of keys in all groups.
+    private var groupedCount = 0
+
+    /// Counts or rejects single faults; nil unless the application asked for it.
+    var watch: FaultWatch?
+    /// Returns the place in the application's code at which a single fault fires. Has precedence over `callSite`.
+    var callSiteFinder: (() -> CallSite?)?
+    /// Objects for which the handler of inaccessible faults is running.
+    var objectsInQuestion: Set<ObjectIdentifier> = []
+
+    /// The connections through which the context reads stores.
+    var readers: [ContextReader] = []
+    /// The reader that was last used for the newest state of a store, with the store's number.
+    var lastReader: (store: UInt32, reader: any StoreReading)?
+    /// The rows that were read for the asynchronous fetch that is ending.
+    var ahead: FetchAhead?
+    /// The queue on which rows of asynchronous fetches are read.
+    var aheadQueue: SerialQueue?
+
+    /// Values of partial fetches that wait for their faults.
+    var parts: [ObjectIdentifier: RowPart] = [:]
+    /// Values read from backing files, while views of them may be in use.
+    var fileValues: [ObjectIdentifier: [FileValue]] = [:]
+    /// Results of fetched properties, by object and name.
+    var fetchedValues: [ObjectIdentifier: [String: FetchedList]] = [:]
+    /// The nesting depth of fetches of fetched properties.
+    var fetchedNesting = 0
+
+    // MARK: Groups
+
+    func group(_ number: UInt32) -> FaultGroup? { number == 0 ? nil : groups[number] }
+
+    /// Records faults that were fetched together, so that the first to fire fills the others.
+    mutating func group(_ faults: [ManagedObject], root: Entity, store: Store) {
+        guard faults.count > 1 else { return }
+        lastGroup &+= 1
+        if lastGroup == 0 { lastGroup = 1 }
+        groups[lastGroup] = FaultGroup(root: root, store: store, primaryKeys: faults.map(\.primaryKey))
+        for fault in faults { fault.faultGroup = lastGroup }
+        groupedCount += faults.count
+        removeOldGroups()
+    }
+
+    /// Stores how far a group was read, or removes a group that was read to its end.
+    mutating func update(_ group: FaultGroup, _ number: UInt32) {
+        if group.position < group.primaryKeys.count {
+            groups[number] = group
+        } else {
+            groups[number] = nil
+            groupedCount -= group.primaryKeys.count
+        }
+    }
+
+    /// Groups whose faults never fire would otherwise be kept for ever. A fault without its group fires alone.
+    private mutating func removeOldGroups() {
+        while groupedCount > FaultLoader.groupedFaultLimit, oldestGroup != lastGroup {
+            if let old = groups.removeValue(forKey: oldestGroup) { groupedCount -= old.primaryKeys.count }
+            oldestGroup &+= 1
+        }
+    }
+
+    mutating func removeAllGroups() {
+        groups = [:]
+        groupedCount = 0
+        oldestGroup = lastGroup &+ 1
+    }
+}
+
+/// Faults that were fetched together without rows, by primary key.
+struct FaultGroup {
+    let root: Entity
+    let store: Store
+    var primaryKeys: [Int64]
+    /// The keys before it were read, or need not be.
+    var position = 0
+}
+
+extension Context {
+    /// See `FaultLoader.callSiteFinder`.
+    package var callSiteFinder: (() -> CallSite?)? {
+        get { faultLoader.callSiteFinder }
+        set { faultLoader.callSiteFinder = newValue }
+    }
+}

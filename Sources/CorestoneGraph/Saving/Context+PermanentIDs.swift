@@ -1,0 +1,126 @@
+import CorestoneModel
+import CorestoneValues
+
+extension Context {
+    /// Gives inserted objects their final IDs before the save.
+    public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
+        try checkQueue()
+        for object in objects {
+            if object.state.contains(.gone) { throw object.gone() }
+            guard object.context === self else {
+                throw object.elsewhere("obtain its permanent ID there")
+            }
+        }
+        try obtainPermanentIDsBeneath(for: objects)
+        let temporary = objects.filter { $0.hasTemporaryID && $0.isInserted }
+        if temporary.isEmpty { return }
+        let targets = try SaveTargets(of: temporary, in: self)
+        for store in coordinator.stores {
+            let here = temporary.filter { targets.store(of: $0) === store }
+            if here.isEmpty { continue }
+            let keys =
+                try store.references == nil
+                ? reserveKeys(for: here) { root, count in
+                    try writing(store) { try store.backing.reservePrimaryKeys(of: root, count: count) }
+                }
+                : namedKeys(for: here, in: store) { rows in
+                    try writing(store) { try store.backing.obtainKeys(for: rows) }
+                }
+            // One that is listed twice keeps the first. A host that was asked for keys may have had objects leave.
+            for (object, key) in zip(here, keys) where object.hasTemporaryID && object.context === self {
+                makePermanent(object, store: store, key: key)
+            }
+        }
+        let permanent = temporary.filter { $0.context === self }
+        if observation.trackers.hears(.save) {
+            var renamed = ContextChanges()
+            renamed.inserted = permanent
+            keepingHold { observation.trackers.tell(.save, renamed) }
+        }
+        tellRenamed()
+        if let lost = temporary.first(where: \.isGone) { throw lost.gone() }
+    }
+
+    /// A key for each of some objects: consecutive ones within an inheritance tree, in the order of the objects. One that has
+    /// its key keeps it.
+    func reserveKeys(
+        for objects: [ManagedObject], _ reserve: (_ root: Entity, _ count: Int) throws -> Int64
+    ) throws -> [Int64] {
+        var next = [Int64](repeating: 0, count: entities.count)
+        for (root, count) in countsByRoot(objects.lazy.filter(\.hasTemporaryID)) {
+            next[Int(root.index)] = try reserve(root, count)
+        }
+        return objects.map { object in
+            guard object.hasTemporaryID else { return object.primaryKey }
+            let root = Int(object.entity.rootIndex)
+            defer { next[root] += 1 }
+            return next[root]
+        }
+    }
+
+    /// The keys that a store gives to objects which name rows by references. One that has its key keeps it.
+    func namedKeys(
+        for objects: [ManagedObject], in store: Store, _ obtain: (_ rows: [NewRow]) throws -> [Int64]?
+    ) throws -> [Int64] {
+        var new: [ManagedObject] = []
+        // One may be listed twice.
+        var found: [ObjectIdentifier: Int64] = [:]
+        var kept: [UInt32: Set<Int64>] = [:]
+        for object in objects where object.hasTemporaryID && found[ObjectIdentifier(object)] == nil {
+            let root = object.entity.root
+            if let given = changeTracker.reservedKeys[object.primaryKey], given.store === store,
+                registered(store: store, root: root, primaryKey: given.key) == nil
+            {
+                found[ObjectIdentifier(object)] = given.key
+                kept[root.index, default: []].insert(given.key)
+            } else {
+                found[ObjectIdentifier(object)] = 0
+                new.append(object)
+            }
+        }
+        if !new.isEmpty {
+            guard let keys = try obtain(new.map { NewRow($0) }), keys.count == new.count else {
+                throw CoreError(
+                    .internal,
+                    "\(store.path) did not return a key for each new object; report it as a defect of the library",
+                    file: store.path)
+            }
+            // A host that does not note what it gave may give that again while nothing is saved: then it names all of them anew.
+            if zip(new, keys).contains(where: { kept[$0.entity.rootIndex]?.contains($1) == true }) {
+                for object in objects { changeTracker.reservedKeys[object.primaryKey] = nil }
+                return try namedKeys(for: objects, in: store, obtain)
+            }
+            for (object, key) in zip(new, keys) { found[ObjectIdentifier(object)] = key }
+        }
+        for object in objects where object.hasTemporaryID {
+            guard let key = found[ObjectIdentifier(object)],
+                let other = registered(store: store, root: object.entity.root, primaryKey: key)
+            else { continue }
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreSave,
+                "\(store.path) returned the reference of \(other.objectID.uri) for a new \(object.entity.name); return references "
+                    + "that are unique in the entity tree and never reused", entity: object.entity.name,
+                objectURI: other.objectID.uri, file: store.path)
+        }
+        return objects.map { found[ObjectIdentifier($0)] ?? $0.primaryKey }
+    }
+
+    /// The key that the next save writes an object under, as far as it has one: also one that a save that failed has got.
+    func keyForSave(_ object: ManagedObject) -> Int64 {
+        changeTracker.reservedKeys.isEmpty
+            ? object.primaryKey : changeTracker.reservedKeys[object.primaryKey]?.key ?? object.primaryKey
+    }
+
+    /// Replaces a temporary ID; the old one still finds the object.
+    func makePermanent(_ object: ManagedObject, store: Store, key: Int64) {
+        let temporary = object.primaryKey
+        unregister(object)
+        object.store = store
+        object.primaryKey = key
+        enter(object, identityMap.table(store: store, root: object.entity))
+        identityMap.note(temporary, became: key, store: store, root: object.entity)
+        if !links.children.isEmpty {
+            links.renamed.append(Renaming(root: object.entity.rootIndex, reference: temporary, store: store, key: key))
+        }
+    }
+}

@@ -1,0 +1,306 @@
+import CorestoneModel
+import CorestoneValues
+
+extension Context {
+    /// Validates all changes, then writes them in one transaction for each store, or hands them to the parent context.
+    /// Conflicts are resolved by `mergePolicy`.
+    ///
+    /// - Throws: what validation, a hook, a store or an unresolved conflict fails with. Nothing is written then and all changes
+    ///   are still pending, except for the stores that an error of code 134040 lists as written.
+    public func save() throws {
+        try checkQueue()
+        try refuseInHook("save the context")
+        try SavePipeline(context: self).run()
+    }
+
+    /// The pending changes, as a save writes them.
+    var pendingPlan: SavePlan {
+        SavePlan(inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects)
+    }
+}
+
+/// A save of a context. `run` lists its stages in their order, and each stage is a function of this file:
+///
+/// 1. `processChanges` applies delete rules and posts `willSave`.
+/// 2. `collect` makes the plan: the objects to insert, update and delete.
+/// 3. `prepare` runs the hooks and validators of the application, then validates by the model.
+/// 4. `load` reads the rows and orders that writing needs.
+/// 5. `write` hands the plan to the parent, or writes it with `writeToStores`:
+///     - `split` divides the plan by store,
+///     - `writePart` writes one part in one transaction; `SaveWriter` makes its rows,
+///     - `resolve` has the merge policy resolve conflicts, after which the stages from 4 on run again.
+/// 6. `finish` clears the lists of changes; then hooks, observers, controllers and other contexts are notified.
+///
+/// The changes stay pending until stage 6, so a failure in any earlier stage leaves the context as it was.
+struct SavePipeline {
+    let context: Context
+
+    /// The number of times that conflicts of one save are resolved. Each time another process may have saved in the meantime, or
+    /// the policy may have caused new conflicts.
+    static let maximumMerges = 16
+
+    func run() throws {
+        try processChanges()
+        let pending = collect()
+        if isWithoutEffect(pending) { return finishWithoutEffect(pending) }
+        let plan = try load(try prepare(pending))
+        // A custom store that is notified of registrations may use the context, which must be consistent by then.
+        let written = try context.tellingTogether(true) {
+            let written = try context.resolvingDeferred { try write(plan) }
+            context.clearChanges()
+            return written
+        }
+        try finish(plan, written)
+    }
+
+    // MARK: 1. Process changes
+
+    private func processChanges() throws {
+        context.applyTakenBackDeleteRules()
+        try context.processPendingChanges(appliesDeleteRules: true)
+        guard context.hasChanges else { return }
+        context.post(.willSave)
+        // Observers may have changed objects.
+        try context.processPendingChanges(appliesDeleteRules: true)
+    }
+
+    // MARK: 2. Collect
+
+    private func collect() -> SavePlan {
+        context.settleInaccessible()
+        context.forgetDeletedElsewhere()
+        return context.pendingPlan
+    }
+
+    /// Whether there is nothing to write and no store to ask: locked objects are checked, and some custom stores take part in
+    /// saves without changes.
+    private func isWithoutEffect(_ plan: SavePlan) -> Bool {
+        guard plan.isEmpty else { return false }
+        if context.parent != nil { return true }
+        return context.changeTracker.locked.isEmpty && !context.coordinator.stores.contains(where: \.hearsEmptySaves)
+    }
+
+    private func finishWithoutEffect(_ plan: SavePlan) {
+        context.clearChanges()
+        context.mergeDeferred()
+        postDidSave(plan)
+    }
+
+    // MARK: 3. Prepare
+
+    /// Runs hooks and validators, which may change the plan; see `Context.prepared`.
+    private func prepare(_ plan: SavePlan) throws -> SavePlan { try context.prepared(plan) }
+
+    // MARK: 4. Load
+
+    /// Reads the rows of updated and deleted objects, and the members of changed orders. Objects without a row are left out of
+    /// the plan if only references to them ended.
+    func load(_ plan: SavePlan) throws -> SavePlan {
+        var plan = plan
+        let rowless = try context.loadRows(of: plan.updated) + context.loadRows(of: plan.deleted)
+        if !rowless.isEmpty { plan.leaveOutGhosts(among: rowless) }
+        try context.loadOrders(of: plan.updated)
+        return plan
+    }
+
+    /// The plan of the changes that are pending now: after a merge policy has changed objects.
+    func reload() throws -> SavePlan {
+        try context.processPendingChanges(appliesDeleteRules: true)
+        return try load(context.pendingPlan)
+    }
+
+    // MARK: 5. Write
+
+    /// - Returns: The plan that was written: conflicts may have changed it.
+    private func write(_ plan: SavePlan) throws -> SavePlan {
+        defer { context.tellRenamed() }
+        if let parent = context.parent { return try context.push(plan, into: parent) }
+        return try context.advancing { try writeToStores(plan) }
+    }
+
+    /// Writes a plan store by store. Conflicts are resolved by the merge policy, and the rest is written again.
+    private func writeToStores(_ first: SavePlan) throws -> SavePlan {
+        var plan = first
+        var report = SaveReport()
+        var merges = 0
+        context.mergeState.passesUniqueValues = false
+        while true {
+            do {
+                try writeParts(of: plan, &report)
+                return report.written
+            } catch let failure as PartFailure {
+                plan = try resolve(failure, report, isLast: merges >= SavePipeline.maximumMerges)
+                merges += 1
+            }
+        }
+    }
+
+    /// - Throws: `PartFailure` for the first part that fails, after which no more parts are written.
+    private func writeParts(of plan: SavePlan, _ report: inout SaveReport) throws {
+        let parts = try split(plan)
+        report.begin(parts)
+        for (store, part) in parts {
+            do { try writePart(part, to: store) } catch { throw PartFailure(store, part, error) }
+            report.commit(part, to: store)
+        }
+        // Orders were read while rows were missing. The save is complete, so a failure here is ignored.
+        if !context.changeTracker.reinserted.isEmpty { try? context.enterLists(context.changeTracker.reinserted) }
+    }
+
+    /// The part of a plan for each store that it concerns, in the order of the stores.
+    private func split(_ plan: SavePlan) throws -> [(store: Store, part: SavePlan)] {
+        let stores = context.coordinator.stores
+        let isWhole = context.coordinator.hasHadOneStore && stores.first?.holdings == nil && !stores.isEmpty
+        let targets = try isWhole ? SaveTargets() : SaveTargets(of: plan.inserted, in: context)
+        if !isWhole { try plan.requireStores(targets) }
+        return try stores.compactMap { store in
+            let part = isWhole ? plan : plan.part(in: store, targets)
+            if part.isEmpty {
+                let isConcerned =
+                    store.hearsEmptySaves || context.changeTracker.locked.contains { $0.store === store }
+                return isConcerned && !store.isReadOnly ? (store, part) : nil
+            }
+            guard !store.isReadOnly else { throw store.isReadOnlyError() }
+            return (store, part)
+        }
+    }
+
+    /// Writes the part of one store in one transaction, when it is this context's turn to write to the store.
+    private func writePart(_ part: SavePlan, to store: Store) throws {
+        try context.writing(store) {
+            // The store may have been replaced while this save waited.
+            guard !store.isReadOnly else { throw store.isReadOnlyError() }
+            let start = monotonicNanoseconds()
+            try requireMemory(for: part, in: store)
+            let formerTransaction = store.backing.lastOwnTransaction
+            try commit(part, to: store)
+            context.noteHistory(of: store, after: formerTransaction)
+            store.backing.setInterruptCheck(nil)
+            adoptComputedRows(of: store)
+            store.rowCache.endSave()
+            let duration = monotonicNanoseconds() - start
+            context.coordinator.count { $0.saved(part, in: duration) }
+        }
+    }
+
+    /// A store that is in memory as a whole grows by what is written.
+    private func requireMemory(for part: SavePlan, in store: Store) throws {
+        if store.type == .sqlite { return }
+        try MemoryRoom.require(
+            (part.inserted.count + part.updated.count) * 256, to: "save to \(store.path)", file: store.path)
+    }
+
+    /// Runs the transaction; objects have their permanent IDs and new rows afterwards, or are unchanged if it fails.
+    private func commit(_ part: SavePlan, to store: Store) throws {
+        let writer = SaveWriter(context: context, store: store, plan: part)
+        let metadata = store.pendingMetadata.withLock { $0 }
+        let author = SaveAuthor(author: context.transactionAuthor, contextName: context.name)
+        do {
+            try context.closed(for: .save) {
+                try store.backing.save(by: author) { transaction in
+                    try writer.write(in: transaction)
+                    if let metadata { try transaction.setMetadata(metadata) }
+                    store.rowCache.beginSave(rootsOfRows(in: part))
+                }
+            }
+        } catch {
+            store.rowCache.endSave()
+            writer.undo()
+            // A custom store with all rows in memory has loaded them again.
+            if let obstacle = error as? SaveObstacle, obstacle.reported != nil,
+                store.backing.abilities.contains(.rowsInMemory)
+            {
+                store.rowCache.forgetAll()
+            }
+            if let error = error as? CoreError, error.code == CocoaCode.managedObjectConstraintMerge.rawValue {
+                throw SaveObstacle.taken(error)
+            }
+            throw error
+        }
+        writer.commit()
+        store.didWriteMetadata(metadata)
+    }
+
+    /// The roots of the entity trees in which a save changes rows, directly or because the store computes attributes.
+    private func rootsOfRows(in part: SavePlan) -> [UInt32] {
+        var isConcerned = context.entities.map { $0.ownAttributes.contains { $0.derivation != nil } }
+        for objects in [part.inserted, part.updated, part.deleted] {
+            for object in objects { isConcerned[Int(object.entity.index)] = true }
+        }
+        return zip(context.entities, isConcerned).compactMap { $1 ? $0.rootIndex : nil }
+    }
+
+    /// Reads the rows that the store changed by itself during the save, such as derived attributes, into their objects.
+    ///
+    /// The save is complete, so a failure here is ignored: objects whose rows cannot be read become faults, which read their rows,
+    /// or fail, when they are next used.
+    private func adoptComputedRows(of store: Store) {
+        let rows = Dictionary(grouping: store.backing.takeComputedRows()) {
+            context.entity(at: $0.entity).rootIndex
+        }
+        for (rootIndex, group) in rows {
+            let root = context.entity(at: rootIndex)
+            for row in group { store.rowCache.remove(root, row.primaryKey) }
+            let objects = group.compactMap {
+                context.registered(store: store, root: root, primaryKey: $0.primaryKey)
+            }
+            .filter { $0.record != nil }
+            if objects.isEmpty { continue }
+            guard let fresh = try? store.backing.rows(of: root, primaryKeys: objects.map(\.primaryKey)) else {
+                for object in objects { object.forgetRow() }
+                continue
+            }
+            store.rowCache.add(fresh, root: root)
+            for record in fresh.records {
+                // A row of another version was changed by another writer: a refresh will report that.
+                if let object = context.registered(store: store, root: root, primaryKey: record.primaryKey),
+                    object.version == record.version || store.backing.decidesVersions
+                {
+                    object.setRecord(record)
+                }
+            }
+            withExtendedLifetime(fresh) {}
+        }
+        // The read transaction must not outlive the save, or later reads would return old rows.
+        if !rows.isEmpty { store.backing.endRead() }
+    }
+
+    /// Resolves the conflicts that made a part fail.
+    /// - Returns: The plan of the changes after the merge.
+    private func resolve(_ failure: PartFailure, _ report: SaveReport, isLast: Bool) throws -> SavePlan {
+        guard let obstacle = failure.error as? SaveObstacle else { throw report.error(failure) }
+        do {
+            try context.settle(obstacle, failure.part, failure.store, isLast: isLast)
+            let plan = try reload()
+            try context.validateByModel(plan)
+            return plan
+        } catch { throw report.error(PartFailure(failure.store, failure.part, error)) }
+    }
+
+    // MARK: 6. Finish
+
+    /// Notifies, from the inside out: the objects' hooks, results of fetches, observers, other contexts, other coordinators.
+    private func finish(_ plan: SavePlan, _ written: SavePlan) throws {
+        defer { context.mergeDeferred() }
+        if plan.isEmpty { return postDidSave(plan) }
+        context.tellDidSave(written)
+        context.keepingHold { context.observation.trackers.tell(.save, written.changes) }
+        postDidSave(written)
+        context.tellOthers(written)
+        if context.parent == nil { context.coordinator.postOwnChanges(written) }
+        try context.throwHookFailure()
+    }
+
+    /// Posts `didSave`, as Core Data does also for a save without changes.
+    ///
+    /// An observer that saves again without changes causes no second notification. Two such observers would otherwise notify
+    /// each other endlessly.
+    private func postDidSave(_ written: SavePlan) {
+        if context.observation.isPostingDidSave && written.isEmpty { return }
+        let wasPosting = context.observation.isPostingDidSave
+        context.observation.isPostingDidSave = true
+        defer { context.observation.isPostingDidSave = wasPosting }
+        context.post(.didSave, written.changes.of(context.queryGenerationToken))
+        context.post(.didSaveObjectIDs, ContextChanges(ids: written.changes.ids).of(context.queryGenerationToken))
+    }
+}
