@@ -138,6 +138,9 @@ demo: ## import this machine's package database from C and Python and ask it que
 diagrams: build ## draw the demo's model and three fixtures' into build/diagrams, as SVG and PNG
 	@scripts/diagrams.sh $(BUILD)
 
+docs-diagrams: deps ## draw docs/diagrams, and the targets of Package.swift, into docs/*.svg
+	@$(VENV)/bin/python scripts/draw_docs.py
+
 test: ## everything: build, lint, checks, Swift, C and Python tests, examples, budgets
 	@$(TIMED); $(MAKE) build; $(VENV)/bin/python scripts/run_suites.py
 

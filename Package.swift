@@ -47,21 +47,25 @@ let package = Package(
         .target(name: "CPlatform", cSettings: [.unsafeFlags(["-O2", "-fno-asynchronous-unwind-tables"])]),
 
         library("CorestoneValues", ["CUTF8Proc", "CPlatform"]),
+        library("CorestoneFileSystem", ["CorestoneValues", "CPlatform"], settings: small),
+        library("CorestoneFormats", ["CorestoneValues", "CExpat", "CZlib", "CDigest"], settings: small),
         library("CorestonePredicate", ["CorestoneValues", "CPCRE2"]),
-        library("CorestoneModel", ["CorestonePredicate", "CExpat", "CPlatform", "CZlib", "CDigest"], settings: small),
+        library(
+            "CorestoneModel", ["CorestonePredicate", "CorestoneFormats", "CorestoneFileSystem", "CExpat", "CPlatform"],
+            settings: small),
         library("CorestoneGraph", ["CorestoneModel", "CPlatform"]),
         library("CorestoneSQL", ["CorestoneGraph"]),
         library("CorestoneSQLite", ["CorestoneSQL", "CSQLite"]),
-        library("CorestoneFiles", ["CorestoneGraph", "CorestoneSQL", "CExpat"], settings: small),
+        library("CorestoneAtomicStores", ["CorestoneGraph", "CorestoneSQL", "CExpat"], settings: small),
         library(
-            "CorestoneMigration", ["CorestoneGraph", "CorestoneSQLite", "CorestoneFiles", "CPlatform"], settings: small),
-        library("CorestoneStack", ["CorestoneSQLite", "CorestoneFiles", "CorestoneMigration"], settings: small),
-        library("CorestoneHosting", ["CorestoneStack", "CorestoneFiles"], settings: small),
+            "CorestoneMigration", ["CorestoneGraph", "CorestoneSQLite", "CorestoneAtomicStores", "CPlatform"], settings: small),
+        library("CorestoneContainers", ["CorestoneSQLite", "CorestoneAtomicStores", "CorestoneMigration"], settings: small),
+        library("CorestoneCustomStores", ["CorestoneContainers", "CorestoneAtomicStores"], settings: small),
         .target(
             name: "CorestoneABI",
             dependencies: [
                 "CCorestone", "CFFI", "CPlatform", "CorestoneValues", "CorestonePredicate", "CorestoneModel",
-                "CorestoneGraph", "CorestoneSQLite", "CorestoneFiles", "CorestoneStack", "CorestoneHosting",
+                "CorestoneGraph", "CorestoneSQLite", "CorestoneAtomicStores", "CorestoneContainers", "CorestoneCustomStores",
                 "CorestoneMigration",
             ],
             exclude: ["corestone.ld", "corestone.map"],
@@ -87,13 +91,15 @@ let package = Package(
         library(
             "Corestone",
             [
-                "CorestoneGraph", "CorestoneSQLite", "CorestoneFiles", "CorestoneStack", "CorestoneHosting",
+                "CorestoneGraph", "CorestoneSQLite", "CorestoneAtomicStores", "CorestoneContainers", "CorestoneCustomStores",
                 "CorestoneMigration",
             ]),
         .executableTarget(
             name: "corestone-cli", dependencies: ["Corestone", "CUTF8Proc"], swiftSettings: [.swiftLanguageMode(.v6)]),
 
         tests("CorestoneValuesTests", ["CorestoneValues"]),
+        tests("CorestoneFileSystemTests", ["CorestoneFileSystem"]),
+        tests("CorestoneFormatsTests", ["CorestoneFormats"]),
         tests("CorestonePredicateTests", ["CorestonePredicate"]),
         tests("CorestoneModelTests", ["CorestoneModel"]),
         tests("CorestoneSQLTests", ["CorestoneSQL", "CSQLite"]),
@@ -105,10 +111,10 @@ let package = Package(
             name: "graph-steps", dependencies: ["GraphSteps"], path: "Tests/GraphStepsTool",
             swiftSettings: [.swiftLanguageMode(.v6)]),
         tests("CorestoneGraphTests", ["Corestone", "GraphSteps"]),
-        tests("CorestoneSQLiteTests", ["CorestoneStack", "CorestoneSQLite", "CSQLite"]),
-        tests("CorestoneFilesTests", ["Corestone"]),
+        tests("CorestoneSQLiteTests", ["CorestoneContainers", "CorestoneSQLite", "CSQLite"]),
+        tests("CorestoneAtomicStoresTests", ["Corestone"]),
         tests("CorestoneTests", ["Corestone"]),
-        tests("CorestoneMigrationTests", ["CorestoneStack", "CorestoneMigration"]),
+        tests("CorestoneMigrationTests", ["CorestoneContainers", "CorestoneMigration"]),
         tests("CorestoneABITests", ["CCorestone", "CorestoneABI"]),
     ]
 )
@@ -120,7 +126,7 @@ if Context.environment["CORESTONE_FUZZ"] != nil {
         .executableTarget(
             name: "fuzz-readers",
             dependencies: [
-                "CorestoneGraph", "CorestoneMigration", "CorestoneModel", "CorestoneSQLite", "CorestoneStack",
+                "CorestoneGraph", "CorestoneMigration", "CorestoneModel", "CorestoneSQLite", "CorestoneContainers",
             ],
             path: "Tests/Fuzz",
             swiftSettings: core + [.unsafeFlags(["-parse-as-library"])]))

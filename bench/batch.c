@@ -1,5 +1,5 @@
-/* 100,000 employees in one batch request, column by column. The columns are there before the clock starts, as the rows of the
- * raw program are. */
+/* Inserts 100,000 employees with one batch request of columns. The columns are filled before the clock starts, like the
+ * rows of the raw program. */
 #include "batch.h"
 
 #include "company.h"

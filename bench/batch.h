@@ -1,10 +1,10 @@
-/* The employees as one batch request; see batch.c. */
+/* The insertion of the employees with one batch request; see batch.c. */
 #ifndef BATCH_H
 #define BATCH_H
 
 #include "host.h"
 
-/* Into an empty store. */
+/* Inserts the employees of `data` and reports the time. The store must be empty. */
 void insert_batch(const host *with, const char *data);
 
 #endif

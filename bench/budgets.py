@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Check how many instructions the smallest operations take, against recorded ceilings.
+"""Compares the number of instructions of the smallest operations with recorded ceilings.
 
 usage: budgets.py [--record] [--library DIR] [--include DIR] [--out DIR]
 
-Instructions do not depend on how busy the machine is, so a ceiling can be tight. Each operation of budgets/ops.c runs
-under callgrind twice, N1 and N2 times; the difference divided by N2 - N1 is one operation. Two figures have a ceiling
-each: `own`, all but SQLite's code, and `total`. They hold for one architecture (budgets/ceilings.json); --record
-writes them anew, with 10 % of room, and is to be used only when a commit explains why an operation takes more.
+The number of instructions does not depend on the load of the machine, so a ceiling can be close to the figure. Each
+operation of budgets/ops.c runs under callgrind twice, N1 and N2 times; the difference divided by N2 - N1 is one
+operation. Two figures have a ceiling each: `own`, all but SQLite's code, and `total`. The ceilings are for one
+architecture (budgets/ceilings.json). --record replaces them with the present figures plus 10 %; use it only if the
+commit explains why an operation needs more.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 CEILINGS = HERE / "budgets" / "ceilings.json"
 ROOM = 1.10
-# How often each operation runs: enough that growing tables and pages even out.
+# The two numbers of runs of each operation, large enough that the growth of tables and pages does not matter.
 TIMES = {
     "get": (3_000, 33_000),
     "set": (3_000, 33_000),
@@ -41,7 +42,7 @@ Figures = dict[str, dict[str, float]]
 
 
 def instructions(program: Path, store: Path, operation: str, times: int) -> tuple[int, int]:
-    """Own and total instructions of the whole program."""
+    """Returns the own and total instructions of the whole program."""
     place = (
         store if operation in ("get", "set", "fetch", "fault") else store.with_name(f"ops_{operation}_{times}.sqlite")
     )
@@ -53,7 +54,7 @@ def instructions(program: Path, store: Path, operation: str, times: int) -> tupl
 def measure(program: Path, store: Path) -> Figures:
     runs = [(operation, times) for operation, both in TIMES.items() for times in both]
     for operation, times in runs:
-        if operation == "insert":  # saves nothing, but makes its tables
+        if operation == "insert":  # saves nothing, but creates its tables
             store.with_name(f"ops_insert_{times}.sqlite").unlink(missing_ok=True)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         counted = list(pool.map(lambda run: instructions(program, store, *run), runs))
@@ -67,7 +68,7 @@ def measure(program: Path, store: Path) -> Figures:
 
 
 def check(figures: Figures, ceilings: dict[str, dict[str, int]]) -> bool:
-    """Prints the table; true when nothing is above its ceiling."""
+    """Prints the table. Returns whether every figure is within its ceiling."""
     print(f"{'instructions per':<18}{'own':>9}{'ceiling':>9}{'total':>9}{'ceiling':>9}")
     fine = True
     for operation, figure in figures.items():
@@ -80,8 +81,8 @@ def check(figures: Figures, ceilings: dict[str, dict[str, int]]) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Check instructions per operation against recorded ceilings.")
-    parser.add_argument("--record", action="store_true", help="write the ceilings of this architecture anew")
+    parser = argparse.ArgumentParser(description="Compare instructions per operation with recorded ceilings.")
+    parser.add_argument("--record", action="store_true", help="replace the ceilings of this architecture")
     parser.add_argument("--library", type=Path, default=ROOT / "build" / "lib")
     parser.add_argument("--include", type=Path, default=ROOT / "build" / "include")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "bench")
@@ -110,10 +111,10 @@ def main() -> int:
         }
         CEILINGS.write_text(json.dumps(recorded, indent=2) + "\n", encoding="utf-8")
     if architecture not in recorded:
-        print(f"No ceilings are recorded for {architecture}: budgets.py --record writes them.")
+        print(f"No ceilings are recorded for {architecture}; budgets.py --record writes them.")
     if check(figures, recorded.get(architecture, {})):
         return 0
-    print("More instructions than the ceiling: find out why, or record anew and say why in the commit.")
+    print("An operation is above its ceiling: find the cause, or use --record and explain it in the commit.")
     return 1
 
 

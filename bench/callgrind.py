@@ -1,4 +1,4 @@
-"""Run a program under callgrind and read what it counted."""
+"""Runs a program under callgrind and reads the counts."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-Costs = Counter[tuple[str, str]]  # (object file, function): instructions of its own
+Costs = Counter[tuple[str, str]]  # (object file, function): instructions without those of called functions
 NAME = re.compile(r"\((\d+)\)(?: (.*))?")
 
 
 def count(command: list[str], *options: str, environment: dict[str, str] | None = None) -> Costs:
-    """Instructions of each function. Raises RuntimeError with the program's message when it fails."""
+    """Returns the instructions of each function. Raises RuntimeError with the program's message if it fails."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "callgrind.out"
         valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *options, *command]
-        # The same count in every run: fixed hash seeds, no symbol look-ups at first use.
+        # For the same count in every run: fixed hash seeds, and no symbol look-ups at first use.
         fixed = {"SWIFT_DETERMINISTIC_HASHING": "1", "LD_BIND_NOW": "1"}
         done = subprocess.run(
             valgrind, capture_output=True, text=True, env={**os.environ, **fixed, **(environment or {})}
@@ -29,11 +29,11 @@ def count(command: list[str], *options: str, environment: dict[str, str] | None 
 
 
 def read(path: Path) -> Costs:
-    """Own costs from a file of callgrind, whose names are abbreviated: "fn=(12) name" once, then "fn=(12)"."""
+    """Reads the own costs from a callgrind file. A name is "fn=(12) name" at first, then only "fn=(12)"."""
     costs: Costs = Counter()
     names: dict[str, dict[str, str]] = {"ob": {}, "fn": {}}
     current = {"ob": "", "fn": ""}
-    inclusive = False  # the next line of numbers is the cost of a call
+    inclusive = False  # whether the next line of numbers is the cost of a call
     for line in path.open(encoding="utf-8", errors="replace"):
         if line[0] in "+-*0123456789":
             if not inclusive:

@@ -1,11 +1,11 @@
-/* Changing, deleting, undoing and saving through Corestone's C ABI: of employees that were loaded before the clock starts, in
- * a copy of the store.
+/* Changes, deletions, undo and saves through Corestone's C ABI, of employees that were loaded before the clock starts,
+ * in a copy of the store.
  *
- * W6              every tenth employee gets a raise, one save
- * W7              every tenth employee is deleted, one save
- * save_mixed      5,000 raises, 2,500 deletions and 2,500 insertions, one save
- * undo            10,000 raises in one event are undone (undo) and redone (redo), then in events of their own (undo_steps,
- *                 redo_steps)
+ * W6              changes the salary of every tenth employee, with one save
+ * W7              deletes every tenth employee, with one save
+ * save_mixed      changes 5,000 salaries, deletes 2,500 employees and inserts 2,500, with one save
+ * undo            undoes (undo) and redoes (redo) 10,000 changes of one event, then 10,000 each in its own event
+ *                 (undo_steps, redo_steps)
  */
 #include "changes.h"
 
@@ -57,7 +57,7 @@ static cst_results *all_employees(const host *with, cst_context *context) {
     return results;
 }
 
-/* What the store holds, as another context reads it. */
+/* Returns the sum of the salaries plus the number of employees, as another context reads them from the store. */
 static double sum_of_salaries(const host *with) {
     cst_context *reader;
     MUST(cst_context_new(with->coordinator, CST_QUEUE_CALLER, &reader, &host_error));
@@ -92,7 +92,7 @@ static long change_all(const host *with, const char *workload, cst_results *resu
     return changes;
 }
 
-/* How many of the raises are there. */
+/* Returns how many of the changed salaries differ from those before. */
 static double raised(const host *with, cst_results *results, const double *before) {
     double count = 0;
     for (size_t i = 3; i < cst_results_count(results); i += 10)

@@ -1,4 +1,4 @@
-/* The workloads that change what is there; see changes.c. */
+/* The workloads that change existing objects; see changes.c. */
 #ifndef CHANGES_H
 #define CHANGES_H
 
@@ -6,7 +6,7 @@
 
 #include "host.h"
 
-/* Runs a workload, on a store that is a copy. False when it is none of these. */
+/* Runs a workload on a store, which must be a copy. Returns false for a workload of another file. */
 bool change(host *with, const char *workload);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static void fail(const char *directory, const char *file, const char *why) {
-    fprintf(stderr, "bench: %s/%s: %s (generate.py makes it)\n", directory, file, why);
+    fprintf(stderr, "bench: %s/%s: %s (generate.py writes it)\n", directory, file, why);
     exit(2);
 }
 
@@ -29,7 +29,7 @@ static reader open_file(const char *directory, const char *file) {
     return (reader){directory, file, text, text + size};
 }
 
-/* The next field, NUL-terminated in place. */
+/* Returns the next field, terminated with NUL in place. */
 static char *field(reader *from, size_t *out_size) {
     char *start = from->at;
     if (start >= from->end) fail(from->directory, from->file, "is too short");

@@ -1,15 +1,15 @@
-/* The workloads through Corestone's C ABI.
+/* Runs a workload through Corestone's C ABI.
  *
  *   corestone WORKLOAD DATA STORE
  *
  * W1 W1_full            insert, set_many, add_members, release, one save; W1_full with the store's default durability
  * W1_single             the same with one call per property and per project
  * W1_bulk               the same with insert_many, 1,000 rows a call
- * batch_insert          the employees alone as columns of one batch request, in batch.c
+ * batch_insert          the employees only, as columns of one batch request; see batch.c
  * W3                    fetch all, then six cst_object_get for each object
  * W3_many               the same with one cst_object_get_many for each object
  * W3_columns            the same with one cst_results_copy_columns
- * W3_arrow              export the six attributes of all as record batches
+ * W3_arrow              export the six attributes of all as Arrow record batches
  * W4                    1,000 predicate fetches
  * W4_any, W4_subquery   200 with ANY or SUBQUERY over a many-to-many relationship
  * W5a                   fetch all with a prefetched to-one relationship, then follow it
@@ -19,7 +19,7 @@
  * controller            see live.c
  * readers_1 … readers_4 see readers.c
  *
- * One process is one workload. Model, keys and store are ready before the clock starts, as they are in the raw program.
+ * A process runs one workload. Model, keys and store are ready before the clock starts, as in the raw program.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,7 +178,7 @@ static void read_many(host *with) {
     cst_release(request);
 }
 
-/* The values of the next packed column (see cst_results_copy_columns); moves on behind it. */
+/* Returns the values of the column at the cursor (see cst_results_copy_columns), and advances the cursor. */
 static const char *column(const char **cursor, uint64_t rows) {
     uint64_t form, size = 8 * rows;
     memcpy(&form, *cursor, 8);
@@ -376,7 +376,7 @@ int main(int count, char **arguments) {
         look_up(&with, data);
     else if (!change(&with, workload) && !run_on_queues(&with, workload) && !run_readers(&with, workload) &&
              !run_rows(&with, workload) && !run_live(&with, workload)) {
-        fprintf(stderr, "corestone: no workload %s\n", workload);
+        fprintf(stderr, "corestone: there is no workload %s\n", workload);
         return 2;
     }
     cst_release(with.context);

@@ -31,7 +31,7 @@ bool crowd_run(const char *peer, const char *workload, crowd_work work, void *sh
     for (int i = 0; i < count; i++) {
         readers[i] = (reader){.shared = shared, .number = i};
         if (pthread_create(&threads[i], NULL, begin, &readers[i]) != 0) {
-            fprintf(stderr, "%s: no thread\n", workload);
+            fprintf(stderr, "%s: a thread could not be created\n", workload);
             exit(1);
         }
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the benchmark's data set: a company, the same in every run.
+"""Writes the data set of the benchmarks: a company, which is the same in every run.
 
 usage: generate.py DIRECTORY [--seed N]
 
@@ -12,7 +12,7 @@ tab-separated UTF-8 text without headings:
     ep.tsv     employee key, project key: ascending
     ids.tsv    every employee key once, shuffled
 
-The numbers come from SplitMix64, so the files do not depend on Python's version or on the machine.
+The random numbers come from SplitMix64, so the files do not depend on Python's version or on the machine.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WORD = 0xFFFF_FFFF_FFFF_FFFF
 
 
 def split_mix(seed: int) -> Iterator[int]:
-    """The endless sequence of SplitMix64: 64 random bits a step."""
+    """Yields the endless sequence of SplitMix64, 64 random bits at each step."""
     state = seed
     while True:
         state = state + 0x9E37_79B9_7F4A_7C15 & WORD
@@ -48,7 +48,7 @@ def split_mix(seed: int) -> Iterator[int]:
 
 
 class Company:
-    """Draws the data set. The order of the draws is part of the format: changing it changes every file."""
+    """Creates the data set from random numbers. Every file depends on the order in which they are used."""
 
     def __init__(self, seed: int) -> None:
         self._bits = split_mix(seed)
@@ -72,7 +72,7 @@ class Company:
             yield f"{key}\t{title}\t{self.money(1_000, 50_000_000)}\n"
 
     def employees(self) -> Iterator[tuple[str, str]]:
-        """For each employee the line of emp.tsv and the lines of ep.tsv."""
+        """Yields the line of emp.tsv and the lines of ep.tsv for each employee."""
         for key in range(1, EMPLOYEES + 1):
             first, last = self.one_of(FIRST_NAMES), self.one_of(LAST_NAMES)
             email = f"{first[0].lower()}.{last.lower().translate(MAIL_SPELLING)}{key:06d}@corp.test"
@@ -94,7 +94,7 @@ class Company:
 
 
 def generate(directory: Path, seed: int = 42) -> None:
-    """Writes the five files; they exist afterwards in full or, after a failure, some not at all."""
+    """Writes the five files. After a failure, some files may be missing, but each existing one is complete."""
     directory.mkdir(parents=True, exist_ok=True)
     company = Company(seed)
     files: dict[str, list[str]] = {
@@ -114,7 +114,7 @@ def generate(directory: Path, seed: int = 42) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Write the benchmark's data set.")
+    parser = argparse.ArgumentParser(description="Write the data set of the benchmarks.")
     parser.add_argument("directory", type=Path)
     parser.add_argument("--seed", type=int, default=42)
     arguments = parser.parse_args()

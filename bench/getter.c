@@ -1,8 +1,8 @@
-/* Nanoseconds of the smallest calls: cst_object_get and cst_object_set over 1,000 objects whose values are in memory.
+/* Measures the nanoseconds of cst_object_get, cst_object_set and accessors, on 1,000 objects with values in memory.
  *
- *   getter DATA STORE [MILLIONS]       STORE: one that `corestone W1` made; MILLIONS of calls per line, 10 unless given
+ *   getter DATA STORE [MILLIONS]       STORE: created by `corestone W1`; MILLIONS: of calls per line, by default 10
  *
- * `call` is the floor: a call into the library that does nothing. */
+ * `call` is the lower bound: a call into the library that does nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -25,14 +25,14 @@ static void time_get(const char *name, cst_key key) {
     measure_end("corestone", name, repetitions * OBJECTS, 0, 0);
 }
 
-/* The same through C functions of each property's own type. */
+/* Returns the C function of a property's accessor, for the measurements of the same calls with accessors. */
 static cst_function accessor(const host *with, const char *property, uint32_t kind) {
     cst_function function = NULL;
     MUST(cst_entity_accessor(with->employee, host_text(property), kind, &function, &host_error));
     return function;
 }
 
-/* `call` uses `object`; what it gives is an integer when the loop is over. */
+/* Times `call`, an expression with `object`. `integer` converts the last result, `value`, to an integer. */
 #define TIME_ACCESSOR(name, type, call, integer)                                                                       \
     do {                                                                                                               \
         type value = (type){0};                                                                                        \

@@ -1,12 +1,12 @@
-/* Reading, writing and purging a history, by the library and by plain SQLite. history.py runs it:
+/* Reads, writes and purges a history, with the library and with plain SQLite. history.py runs it:
  *
- *   history fetch-raw STORE           every change with its transaction, through sqlite3
- *   history fetch STORE               the same through cst_history_cursor_next
- *   history save STORE ROWS on|off    inserts ROWS objects and saves once, with history or without
- *   history rows-raw STORE ROWS       the rows of such a save's history, through sqlite3
+ *   history fetch-raw STORE           reads every change with its transaction, through sqlite3
+ *   history fetch STORE               does the same through cst_history_cursor_next
+ *   history save STORE ROWS on|off    inserts ROWS objects and saves once, with or without a history
+ *   history rows-raw STORE ROWS       writes the history of such a save, through sqlite3
  *   history purge STORE               deletes the history in steps; prints the longest step
  *
- * Each prints seconds, rows and the peak of memory in kilobytes. */
+ * Each prints seconds, rows and the peak memory in kilobytes. */
 #define _GNU_SOURCE
 #include <corestone.h>
 #include <sqlite3.h>
@@ -191,7 +191,10 @@ static void purge(const char *path) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 3) fail("usage: history MODE STORE [ROWS [on|off]]; the call");
+    if (argc < 3) {
+        fprintf(stderr, "usage: history fetch-raw|fetch|save|rows-raw|purge STORE [ROWS [on|off]]\n");
+        return 2;
+    }
     long rows = argc > 3 ? atol(argv[3]) : 0;
     if (!strcmp(argv[1], "fetch-raw"))
         fetch_raw(argv[2]);
@@ -203,7 +206,9 @@ int main(int argc, char **argv) {
         rows_raw(argv[2], rows);
     else if (!strcmp(argv[1], "purge"))
         purge(argv[2]);
-    else
-        fail("an unknown mode");
+    else {
+        fprintf(stderr, "history: there is no mode %s\n", argv[1]);
+        return 2;
+    }
     return 0;
 }

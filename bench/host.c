@@ -11,7 +11,7 @@ cst_error *host_error;
 _Noreturn void host_fail(const char *call, const char *file, int line) {
     cst_buffer text = {0};
     if (host_error) cst_error_copy_description(host_error, &text);
-    fprintf(stderr, "%s:%d: %s failed: %s\n", file, line, call, text.data ? text.data : "no error was given");
+    fprintf(stderr, "%s:%d: %s failed: %s\n", file, line, call, text.data ? text.data : "without an error");
     exit(1);
 }
 

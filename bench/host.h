@@ -1,4 +1,4 @@
-/* What every benchmark program over the C ABI shares: the company's model built in code, a store, a context. */
+/* Functions for every benchmark program that uses the C ABI: the company's model built in code, a store, a context. */
 #ifndef HOST_H
 #define HOST_H
 
@@ -15,9 +15,9 @@ typedef struct host {
     cst_key name, email, age, salary, hired, active, department_key, projects; /* of Employee */
 } host;
 
-/* The error of the call that failed; every call of these programs hands it over. */
+/* The error of the call that failed. Every call of these programs has its address as the last argument. */
 extern cst_error *host_error;
-/* Ends the program, with the error's description, when `call` failed. */
+/* Exits with the error's description if `call` fails. */
 #define MUST(call)                                                                                                     \
     do {                                                                                                               \
         if ((call) != CST_OK) host_fail(#call, __FILE__, __LINE__);                                                    \
@@ -26,13 +26,13 @@ _Noreturn void host_fail(const char *call, const char *file, int line);
 
 cst_string host_text(const char *text);
 
-/* Opens (or makes) the store at `path`; flags are CST_STORE_…. The page cache is 32 MB, as for the raw program. */
+/* Opens or creates the store at `path`; flags are CST_STORE_…. The page cache is 32 MB, as in the raw program. */
 void host_open(host *into, const char *path, uint32_t flags);
-/* The same with a store of another type, for which flags and cache are left out. */
+/* Does the same with a store of any type. For types other than "SQLite", flags and cache are ignored. */
 void host_open_type(host *into, const char *type, const char *path, uint32_t flags);
 /* Removes a store's files. */
 void host_remove(const char *path);
-/* A request for all employees; the caller releases it. */
+/* Creates a request for all employees. The caller releases it. */
 cst_fetch_request *host_all_employees(const host *from);
 
 #endif

@@ -1,5 +1,5 @@
-/* controller: a results controller over about 10,000 employees, sorted by salary; 2,000 of them get other salaries, each in an
- * event of its own, which moves one row and tells the delegate. One operation is a change with all that follows from it. */
+/* controller: changes the salaries of 2,000 objects of a results controller, which contains about 10,000 employees
+ * sorted by salary. Each change is processed in its own event, which moves one row and calls the delegate. */
 #include "live.h"
 
 #include <string.h>

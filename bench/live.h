@@ -6,7 +6,7 @@
 
 #include "host.h"
 
-/* Runs a workload, and saves nothing in the store. False when it is not this one. */
+/* Runs the workload without saving. Returns false for another workload. */
 bool run_live(const host *with, const char *workload);
 
 #endif

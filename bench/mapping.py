@@ -1,11 +1,12 @@
-r"""Migrations by mapping models: their memory at 10,000 and at 1,000,000 rows, and their speed beside one in place.
+r"""Measures migrations with a mapping model: memory at 10,000 and 1,000,000 rows, and speed against one in place.
 
 PYTHONPATH=bindings/python CORESTONE_LIBRARY=build/lib/libcorestone.so \
     python bench/mapping.py [--rows N] [--only TEXT] [--gate]
 
-Each migration runs in a process of its own, whose peak of memory is reported; the growth is that from the small to the
-large store. With --gate the exit status is 1 if a mapping without a policy, or with one that is batch-safe, grows by
-more than the limit. A policy that is not batch-safe keeps all objects in memory: its growth is reported only.
+Each migration runs in its own process, whose peak memory is reported. The growth is the peak memory with the large
+store, divided by that with the small store. With --gate, the exit status is 1 if the growth exceeds its limit, for a
+mapping without a policy or with a batch-safe one. A policy that is not batch-safe keeps all objects in memory; its
+growth has no limit.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from corestone import Container, Coordinator, EntityMapping, MappingModel, Model
 
 LIMIT = 1.5
 SMALL = 10_000
-#: So many items belong to one owner.
+#: The number of items of each owner.
 SHARE = 10
 ITEM = {"name": "string", "code": "int64", "rank": "int32", "price": "double", "note": "string?", "made": "date?"}
 NEW = {**ITEM, "kind": "string = plain", "total": "double = 0"}
@@ -36,12 +37,12 @@ MEMBERS = "destinationInstancesForEntityMappingNamed:sourceInstances:"
 
 @dataclass(frozen=True)
 class Case:
-    """A mapping model, how the items and their owners are related, and the policy of the items."""
+    """A migration to measure: whether items have owners, whether they are ordered, and the policy class."""
 
     relationships: bool = False
     is_ordered: bool = False
     policy: str | None = None
-    #: Rows of the large store; by default the number that was given.
+    #: Rows of the large store; None for those of --rows.
     rows: int | None = None
 
     @property
@@ -113,7 +114,7 @@ def fill(path: Path, case: Case, rows: int) -> None:
 
 
 class Calling(corestone.MigrationPolicy):
-    """The default, with a call of Python for each object."""
+    """The default policy, with a call of Python for each object."""
 
     def create_destination_instances(self, source: Any, mapping: Any, manager: Any) -> None:
         super().create_destination_instances(source, mapping, manager)
@@ -124,7 +125,7 @@ class BatchSafe(Calling):
 
 
 def migrate(path: str, name: str, is_mapped: bool) -> None:
-    """In a process of its own: prints seconds, the peak of memory in MB, and that before the migration."""
+    """Prints seconds, the peak memory in MB, and that before the migration. Must run in a new process."""
     case = CASES[name]
     old, new = case.model(ITEM), case.model(NEW)
     options: dict[str, Any] = {}
@@ -150,7 +151,7 @@ def measured(folder: Path, name: str, rows: int, is_mapped: bool = True) -> tupl
         each.unlink()
     path = folder / "store.sqlite"
     fill(path, CASES[name], rows)
-    os.sync()  # not part of what is measured
+    os.sync()  # its writes are not part of the measurement
     command = [sys.executable, __file__, "--migrate", str(path), name, str(int(is_mapped))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -167,7 +168,7 @@ def measured(folder: Path, name: str, rows: int, is_mapped: bool = True) -> tupl
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--only", default="", help="mappings whose name contains this text")
+    parser.add_argument("--only", default="", help="only mappings whose name contains TEXT")
     parser.add_argument("--gate", action="store_true")
     parser.add_argument("--migrate", nargs=3, metavar=("STORE", "CASE", "MAPPED"), help=argparse.SUPPRESS)
     given = parser.parse_args()

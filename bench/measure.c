@@ -39,7 +39,7 @@ static long status_kb(const char *key) {
 
 static double seconds(struct timeval at) { return (double)at.tv_sec + (double)at.tv_usec * 1e-6; }
 
-/* where.py: tells perf, which listens at the other end of a pipe, or callgrind, that the timed part begins or ends. */
+/* For where.py: turns recording on or off, in perf through a named pipe, and in callgrind. */
 static void watch(int on) {
     const char *control = getenv("MEASURE_CONTROL");
     FILE *pipe = control ? fopen(control, "w") : NULL;
@@ -57,7 +57,7 @@ static void watch(int on) {
 
 void measure_begin(void) {
     watch(1);
-    FILE *reset = fopen("/proc/self/clear_refs", "w"); /* "5" makes the peak start from here */
+    FILE *reset = fopen("/proc/self/clear_refs", "w"); /* "5" resets the peak */
     if (reset) {
         fputs("5", reset);
         fclose(reset);

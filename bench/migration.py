@@ -1,11 +1,11 @@
-r"""Adding, renaming and dropping an attribute of many rows: a migration against the same SQL by the sqlite3 shell.
+r"""Compares migrations that add, rename or drop an attribute of many rows with the same SQL in the sqlite3 shell.
 
 PYTHONPATH=bindings/python CORESTONE_LIBRARY=build/lib/libcorestone.so \
     python bench/migration.py [--rows N] [--rounds N] [--gate]
 
-Each migration runs in a process of its own, whose peak of memory is reported. The shell runs the statements of the
-migration's plan in one transaction, with the settings of SQLite that the library uses. With --gate the exit status is
-1 if a ratio exceeds the limit.
+Each migration runs in its own process, whose peak memory is reported. The shell runs the statements of the migration's
+plan in one transaction, with the library's settings of SQLite. With --gate, the exit status is 1 if a ratio exceeds the
+limit.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ def copied(source: Path, folder: Path) -> Path:
     for end in ("", "-wal", "-shm"):
         (folder / f"copy.sqlite{end}").unlink(missing_ok=True)
     shutil.copy(source, target)
-    with open(target, "rb+") as file:  # not part of what is measured
+    with open(target, "rb+") as file:  # its writes are not part of the measurement
         file.flush()
     return target
 
 
 def migrate(path: str, change: str) -> None:
-    """In a process of its own: prints seconds and the peak of memory in MB."""
+    """Prints seconds and the peak memory in MB. Must run in a new process."""
     wanted = model(CHANGES[change])
     start = time.perf_counter()
     coordinator = Coordinator(wanted)

@@ -1,8 +1,8 @@
-/* How long it takes to open a store by the model that it carries, beside plain SQLite reading the same tables.
+/* Measures the opening of a store with its cached model, and the reading of the same tables with plain SQLite.
  *
- *   opening STORE [TIMES]      the two take turns; prints a line of JSON with the medians
+ *   opening STORE [TIMES]      measures both in turn; prints a line of JSON with the medians
  *
- * The budget is 30 ms for a model of 60 entities: more than that, and the exit status is 1. */
+ * The exit status is 1 if a store of 60 or more entities needs 30 ms or more. */
 #include <corestone.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ static void fail(const char *what) {
     exit(1);
 }
 
-/* Everything that says what the store is: metadata, entities, the cached model, the schema. */
+/* Reads all tables that describe the store: metadata, entities, the cached model and the schema. */
 static void open_raw(const char *path) {
     static const char *const queries[] = {"SELECT Z_UUID, Z_PLIST FROM Z_METADATA", "SELECT * FROM Z_PRIMARYKEY",
                                           "SELECT Z_CONTENT FROM Z_MODELCACHE", "SELECT name, sql FROM sqlite_master"};
@@ -37,7 +37,7 @@ static void open_raw(const char *path) {
     sqlite3_close(database);
 }
 
-/* As far as the first object of the first entity. Returns the number of entities. */
+/* Opens the store with its cached model. Returns the number of entities. */
 static size_t open_corestone(const char *path) {
     cst_coordinator *coordinator = NULL;
     cst_store *store = NULL;
@@ -48,7 +48,7 @@ static size_t open_corestone(const char *path) {
     if (cst_coordinator_open_store(name, NULL, NULL, &coordinator, &store, &error) != CST_OK)
         fail(cst_error_message(error).data);
     cst_store_model_source(store, &source, NULL);
-    if (source != CST_MODEL_CACHED) fail("the store carries no model that fits");
+    if (source != CST_MODEL_CACHED) fail("the store has no cached model that matches its tables");
     cst_coordinator_model(coordinator, &model, NULL);
     size_t count = cst_model_entity_count(model);
     cst_release(store);
@@ -73,7 +73,7 @@ int main(int count, char **arguments) {
         return 2;
     }
     int times = count > 2 ? atoi(arguments[2]) : 31;
-    if (times < 1 || times > MOST) fail("TIMES is 1 to 1000");
+    if (times < 1 || times > MOST) fail("TIMES must be from 1 to 1000");
     size_t entities = 0;
     for (int i = 0; i < times; i++) {
         double begin = measure_now();

@@ -1,6 +1,6 @@
-/* What predicates cost in memory: reading one of ten clauses, and the condition of a filter on each of all employees.
+/* Measures predicates in memory: parsing one with ten clauses, and evaluating a filter on every employee.
  *
- *   predicate DATA STORE [THOUSANDS]       STORE: one that `corestone W1` made; THOUSANDS of readings, 20 unless given */
+ *   predicate DATA STORE [THOUSANDS]    STORE: created by `corestone W1`; THOUSANDS: of parsings, by default 20 */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
-/* Contexts on queues and contexts on contexts, through Corestone's C ABI.
+/* Contexts with queues and child contexts, through Corestone's C ABI.
  *
- * perform_own       an empty cst_context_perform_and_wait of a private context, by the thread that has its queue
- * perform_free      the same by a thread that has not, the queue being free
- * perform_enqueued  an empty cst_context_schedule, and waiting until its end was told: there and back between two threads
- * child_save        every employee gets a raise in a child, whose save hands them to its parent; the save alone is timed
+ * perform_own       an empty cst_context_perform_and_wait of a private context, on the thread that holds its queue
+ * perform_free      the same on another thread, while the queue is free
+ * perform_enqueued  an empty cst_context_schedule, and the wait for its completion: a round trip between two threads
+ * child_save        changes every employee in a child context; only the save to the parent is timed
  */
 #include "queues.h"
 

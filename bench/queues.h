@@ -1,4 +1,4 @@
-/* The workloads of queues and of contexts on contexts; see queues.c. */
+/* The workloads of queues and child contexts; see queues.c. */
 #ifndef QUEUES_H
 #define QUEUES_H
 
@@ -6,7 +6,7 @@
 
 #include "host.h"
 
-/* Runs a workload, and saves nothing in the store. False when it is none of these. */
+/* Runs a workload without saving to the store. Returns false for a workload of another file. */
 bool run_on_queues(const host *with, const char *workload);
 
 #endif

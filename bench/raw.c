@@ -1,12 +1,13 @@
-/* The limit: the workloads in plain C over sqlite3, on the tables that Corestone makes.
+/* Runs a workload in plain C with sqlite3, on tables like those of a store of Corestone. The other programs are
+ * compared with it.
  *
- *   raw WORKLOAD DATA STORE       WORKLOAD: W1 W1_full batch_insert W3 W3_objects W3_arrow W4 W4_any W4_subquery W5a W9, those of raw_changes.c
- *                                 and of raw_readers.c
+ *   raw WORKLOAD DATA STORE     WORKLOAD: W1 W1_full batch_insert W3 W3_objects W3_arrow W4 W4_any W4_subquery W5a W9,
+ *                               or one of raw_changes.c, raw_readers.c or raw_rows.c
  *
- * One process is one workload. W1 makes the file STORE, the others read it. Statements are prepared once, a save is one
- * transaction, rows are copied into an array of structs and their texts into one arena, so there is nothing left to
- * save but SQLite itself. W3_objects pays in addition what any object graph must: one allocation per object and an
- * identity map. */
+ * A process runs one workload. W1 creates the file STORE; the other workloads read it. Statements are prepared once,
+ * and a save is one transaction. Rows are copied to an array of structs and their strings to one arena, so that SQLite
+ * needs almost all of the time. W3_objects also does the least that an object graph needs: an allocation per object and
+ * an identity map. */
 #define _GNU_SOURCE
 #include "raw.h"
 
@@ -33,7 +34,7 @@ static const char *const schema[] = {
 sqlite3 *database;
 
 _Noreturn void fail(const char *what) {
-    fprintf(stderr, "raw: %s: %s\n", what, database ? sqlite3_errmsg(database) : "no database");
+    fprintf(stderr, "raw: %s: %s\n", what, database ? sqlite3_errmsg(database) : "the database is not open");
     exit(1);
 }
 
@@ -67,7 +68,7 @@ sqlite3 *connect_to(const char *path) {
 
 void open_store(const char *path, bool full) {
     database = connect_to(path);
-    run("PRAGMA auto_vacuum=INCREMENTAL"); /* as Core Data's stores; matters when the file is made */
+    run("PRAGMA auto_vacuum=INCREMENTAL"); /* as in Core Data's stores; has an effect when the file is created */
     run("PRAGMA journal_mode=WAL");
     run(full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
     run("PRAGMA cache_size=-32768");
@@ -75,7 +76,7 @@ void open_store(const char *path, bool full) {
     run("PRAGMA wal_autocheckpoint=4000");
 }
 
-/* ---- texts ---- */
+/* ---- strings ---- */
 
 static _Thread_local char *arena, *arena_end;
 
@@ -115,7 +116,7 @@ static void insert_groups(const char *sql, const group *groups, int count) {
     sqlite3_finalize(insert);
 }
 
-/* The data, and an empty store for it. */
+/* Reads the data and creates an empty store for it. */
 static company *load_and_create(const char *data, const char *path, bool full) {
     company *all = company_load(data);
     char side[4200];
@@ -148,7 +149,7 @@ static void insert_employees(const company *all, bool with_departments) {
     sqlite3_finalize(insert);
 }
 
-/* Employees alone, without departments: what a batch insertion writes. */
+/* Inserts only the employees, without departments, like the batch insertion. */
 static void insert_batch(const char *data, const char *path) {
     company *all = load_and_create(data, path, false);
     measure_begin();
@@ -223,13 +224,13 @@ static void read_all(void) {
     measure_end("raw", "W3", count, check, text);
 }
 
-/* ---- columns: arrays that grow, as whoever has no rows to keep fills them ---- */
+/* ---- columns: growing arrays, for a program that does not keep rows ---- */
 
 enum { ATTRIBUTES = 6 };
 
 struct columns {
     size_t count, room, name_used, name_room, email_used, email_room;
-    int32_t *age, *names, *emails; /* offsets of texts */
+    int32_t *age, *names, *emails; /* names, emails: offsets of the strings */
     double *salary;
     int64_t *hired;
     uint8_t *active, *nulls[ATTRIBUTES];
@@ -238,7 +239,7 @@ struct columns {
 
 static void *grown(void *old, size_t size) {
     void *place = realloc(old, size);
-    if (!place) fail("no memory");
+    if (!place) fail("out of memory");
     return place;
 }
 
@@ -362,7 +363,7 @@ static void follow(void) {
     sqlite3_stmt *select = prepare("SELECT Z_PK, ZBUDGET, ZNAME FROM ZDEPARTMENT");
     while (next_row(select)) {
         int64_t key = sqlite3_column_int64(select, 0);
-        if (key < 1 || key > DEPARTMENTS) fail("unexpected department");
+        if (key < 1 || key > DEPARTMENTS) fail("a department has an unexpected key");
         departments[key].budget = sqlite3_column_double(select, 1);
         departments[key].name = keep_column(select, 2, &departments[key].name_size);
     }
@@ -384,7 +385,7 @@ static void look_up(const char *data) {
     run("BEGIN");
     for (int i = 0; i < EMPLOYEES; i++) {
         sqlite3_bind_int64(select, 1, keys[i]);
-        if (!next_row(select)) fail("no such employee");
+        if (!next_row(select)) fail("an employee is missing");
         read_row(select, &rows[i]);
         sqlite3_reset(select);
         *map_place(map, keys[i]) = &rows[i];
@@ -437,7 +438,7 @@ int main(int count, char **arguments) {
     else if (!strcmp(workload, "W9"))
         look_up(data);
     else if (!run_rows(workload)) {
-        fprintf(stderr, "raw: no workload %s\n", workload);
+        fprintf(stderr, "raw: there is no workload %s\n", workload);
         return 2;
     }
     return sqlite3_close(database) != SQLITE_OK;

@@ -1,5 +1,5 @@
-/* Changing and deleting employees that were loaded before the clock starts, and saving: in a copy of the store, with the
- * optimistic lock that Core Data's stores have. */
+/* Changes, deletes and saves employees that were loaded before the clock starts, in a copy of the store, with the
+ * optimistic locking of Core Data's stores. */
 #include "raw.h"
 
 #include <string.h>
@@ -58,7 +58,7 @@ static void hire(sqlite3_stmt *insert, int64_t key, const row *like) {
 
 static double sum_of_salaries(void) {
     sqlite3_stmt *select = prepare("SELECT TOTAL(ZSALARY) + COUNT(*) FROM ZEMPLOYEE");
-    if (!next_row(select)) fail("no sum");
+    if (!next_row(select)) fail("the sum has no row");
     double sum = sqlite3_column_double(select, 0);
     sqlite3_finalize(select);
     return sum;

@@ -1,4 +1,4 @@
-/* Readers side by side, each with a connection of its own. */
+/* Several readers at the same time, each with its own connection. */
 #include "crowd.h"
 #include "raw.h"
 

@@ -1,4 +1,5 @@
-/* W8: counts and groups. W11 and W11_lazy: the projects of 10,000 employees, in three scans or with a query for each employee. */
+/* W8: counts and groups. W11 and W11_lazy: the projects of 10,000 employees, in three scans, or with a query for each
+ * employee. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ static void count_rows(void) {
     double check = 0;
     for (int i = 0; i < COUNT_REPETITIONS; i++) {
         sqlite3_bind_int(select, 1, 30 + i);
-        if (!next_row(select)) fail("no count");
+        if (!next_row(select)) fail("the count has no row");
         check += (double)sqlite3_column_int64(select, 0);
         sqlite3_reset(select);
     }

@@ -1,4 +1,5 @@
-/* readers_1, readers_2, readers_4: so many threads with a context each on one coordinator run the query of W4, 500 times each. */
+/* readers_1, readers_2, readers_4: 1, 2 or 4 threads, each with its own context on one coordinator, run the query of W4
+ * 500 times each. */
 #include "readers.h"
 
 #include "company.h"
@@ -7,7 +8,7 @@
 static size_t read_department(const host *with, cst_context *context, cst_fetch_request *request, int repetition,
                               double *check) {
     char name[32];
-    cst_error *error = NULL; /* host_error is of one thread */
+    cst_error *error = NULL; /* host_error must be used by one thread only */
     cst_value argument = {.type = CST_STRING, .as.string = {name, company_query_name(repetition, name)}};
     cst_predicate *predicate;
     cst_results *results;

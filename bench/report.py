@@ -1,4 +1,4 @@
-"""From samples to ratios, tables and verdicts."""
+"""Computes ratios from samples, and prints tables and verdicts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 Sample = dict[str, Any]
 Summary = dict[str, dict[str, dict[str, Any]]]  # workload, peer
 
-# At most this many times the raw program.
+# The highest ratio to the raw program.
 TARGETS = {
     "W1": 2.0,
     "batch_insert": 1.2,
@@ -30,7 +30,7 @@ TARGETS = {
     "W11": 2.0,
 }
 GETTER_NANOSECONDS = 15.0
-# An accessor (cst_entity_accessor) costs at most this many times the plain call that does the same.
+# The highest ratio of an accessor (cst_entity_accessor) to the call that does the same.
 ACCESSOR_RATIO = 3.0
 ACCESSORS = {
     "accessor_integer": "get_integer",
@@ -41,7 +41,7 @@ ACCESSORS = {
     "accessor_set_integer": "set_integer",
     "accessor_count": "member_count",
 }
-# The workload of the raw program with which one is compared.
+# The workload of the raw program for comparison, where its name differs.
 BASE = {
     "W1_single": "W1",
     "W1_bulk": "W1",
@@ -93,13 +93,13 @@ ORDER += [
     "readers_4",
 ]
 PEERS = ["raw", "corestone", "python", "sqlite3", "peewee", "django", "sqlalchemy"]
-# Ratios to raw C taken once on Debian 12, CPython 3.11 (peewee 4.5, Django 5.2, SQLAlchemy 2.1): they stand in where
-# PyPI cannot be reached.
+# Ratios to raw C measured on Debian 12, CPython 3.11 (peewee 4.5, Django 5.2, SQLAlchemy 2.1). They are used if the
+# packages cannot be installed from PyPI.
 RECORDED_W3 = {"django": 20.4, "peewee": 24.0, "sqlalchemy": 32.2}
 
 
 def machine() -> dict[str, str]:
-    """What the figures depend on. No names: the results go into the repository."""
+    """Describes the machine, on which the figures depend. Without host names, as the results are in the repository."""
     processor = platform.processor() or platform.machine()
     information = Path("/proc/cpuinfo")
     if information.exists():
@@ -125,13 +125,13 @@ def processor_microseconds(sample: Sample) -> float:
 
 
 def disagreements(samples: list[Sample]) -> list[str]:
-    """Workloads whose peers did not read the same values."""
+    """Lists the workloads whose peers did not read the same values."""
     found = []
     for workload in sorted({str(sample["workload"]) for sample in samples}):
         bases = {workload, BASE.get(workload, workload)}
         same = [sample for sample in samples if sample["workload"] in bases]
         for value in ("check", "text"):
-            # ORMs run fewer repetitions of some workloads: only equal numbers of rows can be compared.
+            # ORMs run fewer repetitions of some workloads, so only samples with the same number of rows are compared.
             by_rows: dict[int, dict[float, set[str]]] = {}
             for sample in same:
                 if sample.get(value):
@@ -216,12 +216,12 @@ def table(summary: Summary) -> str:
         if w not in ORDER
     ]
     if calls:
-        parts.append("Single calls over 1,000 objects in memory, ns\n\n" + grid([["call", "ns"], *calls]))
+        parts.append("Single calls on 1,000 objects in memory, ns\n\n" + grid([["call", "ns"], *calls]))
     return "\n\n".join(parts)
 
 
 def targets(summary: Summary) -> list[str]:
-    """Prints each target with its verdict; gives the names of those that were missed."""
+    """Prints each target with its verdict. Returns the names of the missed ones."""
     rows = [["target", "limit", "ratio", "least-most", "processor time", "verdict"]]
     missed: list[str] = []
     for workload, most in TARGETS.items():

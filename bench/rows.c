@@ -1,4 +1,4 @@
-/* W8: counts and groups. W11 and W11_lazy: the projects of 10,000 employees, prefetched or asked for one by one. */
+/* W8: counts and groups. W11 and W11_lazy: the projects of 10,000 employees, prefetched, or fetched one by one. */
 #include "rows.h"
 
 #include <string.h>
@@ -59,7 +59,7 @@ static void group_rows(host *with) {
     cst_release(mean);
 }
 
-/* How long the titles of an employee's projects are: by column, or with a handle and a call for each project. */
+/* Adds the sizes of the titles of an employee's projects, read by column. Returns the number of projects. */
 static size_t read_titles(const host *with, cst_results *projects, double *check) {
     cst_value titles[8];
     size_t count;
@@ -69,6 +69,7 @@ static size_t read_titles(const host *with, cst_results *projects, double *check
     return count;
 }
 
+/* Does the same with a handle and a call for each project. */
 static size_t read_title_of_each(const host *with, cst_results *projects, double *check) {
     cst_object *found[8];
     size_t count;

@@ -1,4 +1,4 @@
-/* Counts, groups and the projects of many employees; see rows.c. */
+/* The workloads of counts, groups and the projects of many employees; see rows.c. */
 #ifndef ROWS_H
 #define ROWS_H
 
@@ -6,7 +6,7 @@
 
 #include "host.h"
 
-/* Runs W8, W11 or W11_lazy. False for another workload. */
+/* Runs W8, W11, W11_objects or W11_lazy. Returns false for another workload. */
 bool run_rows(host *with, const char *workload);
 
 #endif

@@ -1,4 +1,4 @@
-"""A range over an attribute with an R-tree and without: the plan, and the time against a scan.
+"""Compares range queries with an R-tree index and by a scan, and prints their plans.
 
 PYTHONPATH=bindings/python CORESTONE_LIBRARY=build/lib/libcorestone.so python bench/rtree.py [ROWS]
 """
@@ -48,7 +48,7 @@ def milliseconds(body: Callable[[], int]) -> tuple[float, int]:
     return statistics.median(times), found
 
 
-# With noindex: the same range is a scan of the table.
+# The same ranges with noindex: scan the table.
 QUERIES = [
     ("a box of 1 by 1 degrees", "{0} BETWEEN {{48, 49}} AND {1} BETWEEN {{11, 12}}"),
     ("a box of 10 by 10 degrees", "{0} BETWEEN {{40, 50}} AND {1} BETWEEN {{10, 20}}"),
@@ -58,7 +58,7 @@ QUERIES = [
     ("one value of another index, and half of all", "code == 4711 AND {0} BETWEEN {{0, 90}}"),
     ("one value of another index, and a strip of 1 degree", "code == 4711 AND {0} BETWEEN {{48, 49}}"),
 ]
-# The same of the first row alone.
+# Ranges of which only the first row is fetched.
 FIRST = [("the first of a strip of 1 degree", QUERIES[2][1]), ("the first of half of all", "{0} BETWEEN {{0, 90}}")]
 
 
@@ -89,7 +89,7 @@ def compare_first(context: Context, title: str, format: str) -> None:
     scan, same = milliseconds(lambda: fetched("noindex:(latitude)"))
     assert found == same
     print(f"{title}")
-    print(f"  fetch: {tree:.3f} ms with the R-tree there, {scan:.3f} ms by a scan, {scan / tree:.1f} times")
+    print(f"  fetch: {tree:.3f} ms with the R-tree, {scan:.3f} ms by a scan, {scan / tree:.1f} times")
 
 
 def main() -> None:

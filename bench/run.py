@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Run the workloads of every peer, interleaved, and compare them with plain C over sqlite3.
+"""Runs the workloads of every peer, interleaved, and compares them with plain C on sqlite3.
 
 usage: run.py [--rounds N] [--workloads W1,W3,...] [--peers raw,corestone,...] [--gate] ...   (--help lists all)
 
-Each (peer, workload) is a process of its own, pinned to one processor; inside a round the peers take turns, and the
-first one rotates from round to round. A ratio is the median over the rounds of "this peer / raw C in the same round".
-The results of every peer are compared: a benchmark whose peers disagree fails.
+Each workload of each peer runs in its own process, pinned to one processor. Within a round the peers take turns, and
+every round starts with the next peer. A ratio is the median over the rounds of "peer / raw C in the same round". The
+benchmark fails if the results of the peers differ.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ WORKLOADS = [
     "store_query",
 ]
 
-# The types of stores that are compared with each other, as cst_coordinator_add_store takes them.
+# The types of stores to compare, as passed to cst_coordinator_add_store.
 STORE_TYPES = ["SQLite", "InMemory", "Binary", "XML"]
 
-# On as many processors as there are.
+# These are not pinned to one processor.
 READERS = ["readers_1", "readers_2", "readers_4"]
 
 
 @dataclass
 class Places:
-    """Where things are: everything that a run makes lies under `out`."""
+    """The folders of a run. All files that it creates are below `out`, except the Python environment."""
 
     out: Path
     library: Path
@@ -77,7 +77,7 @@ class Places:
 
 @dataclass
 class Peer:
-    """A program that prints lines of JSON; `runs` maps a workload to the arguments of the processes that make it up."""
+    """A program that prints lines of JSON. `runs` maps each workload to the arguments of its processes."""
 
     name: str
     command: Callable[[str], list[str]]
@@ -160,7 +160,7 @@ def make_peers(places: Places) -> dict[str, Peer]:
 
 
 def run_one(peer: Peer, run: str, processor: int | None) -> list[dict[str, object]]:
-    """One process; its lines. Raises RuntimeError with what it wrote to standard error."""
+    """Runs a process and returns its lines. Raises RuntimeError with its standard error if it fails."""
     command = peer.command(run)
     if processor is not None and run not in READERS:
         command = ["taskset", "-c", str(processor), *command]
@@ -196,16 +196,16 @@ def build_programs(places: Places, targets: list[str]) -> None:
 
 
 def measure_opening(places: Places, processor: int | None) -> None:
-    """Prints how long a store of Apple's with 64 entities takes to open by the model that it carries."""
+    """Prints the time to open a store of Apple's, with 64 entities, with its cached model."""
     fixtures = Path(os.environ.get("CORESTONE_FIXTURES") or ROOT.parent / "shared" / "fixtures")
     store = fixtures / "stores" / "osxphotos" / "Photos.sqlite"
     if not store.exists():
-        print(f"opening: no {store}; set CORESTONE_FIXTURES")
+        print(f"opening: {store} does not exist; set CORESTONE_FIXTURES to the folder of the fixtures")
         return
     opening = Peer("opening", lambda run: [str(places.out / "opening"), run], {})
     (found,) = run_one(opening, str(store), processor)
     print(
-        f"opening a store of {found['entities']} entities by its own model: {found['corestone_ms']} ms, "
+        f"opening a store of {found['entities']} entities with its cached model: {found['corestone_ms']} ms, "
         f"{found['ratio']} times raw SQLite's {found['raw_ms']} ms (budget 30 ms)"
     )
 
@@ -215,28 +215,28 @@ def names(text: str) -> list[str]:
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Compare Corestone with raw C over sqlite3 and with Python's peers.")
+    parser = argparse.ArgumentParser(description="Compare Corestone with raw C on sqlite3 and with Python packages.")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--workloads", type=names, default=WORKLOADS, help=",".join(WORKLOADS))
     parser.add_argument("--peers", type=names, help="raw,corestone,python,sqlite3 and the ORMs; raw is always run")
     parser.add_argument("--no-orms", action="store_true", help="do not install or run peewee, Django and SQLAlchemy")
-    parser.add_argument("--orm-workloads", type=names, default=["W3"], help="of W3,W4,W5a,W9 (default W3)")
-    parser.add_argument("--cpu", type=int, default=(os.cpu_count() or 1) - 1, help="the processor to pin to; -1: none")
+    parser.add_argument("--orm-workloads", type=names, default=["W3"], help="some of W3,W4,W5a,W9 (default W3)")
+    parser.add_argument("--cpu", type=int, default=(os.cpu_count() or 1) - 1, help="processor for all runs; -1: any")
     parser.add_argument("--library", type=Path, default=ROOT / "build" / "lib", help="folder of libcorestone.so")
     parser.add_argument("--include", type=Path, default=ROOT / "build" / "include", help="folder of corestone.h")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "bench", help="folder for programs, data, stores")
     parser.add_argument("--results", type=Path, default=HERE / "results" / "latest.json")
-    parser.add_argument("--no-getters", action="store_true", help="leave out the nanoseconds of single calls")
-    parser.add_argument("--gate", action="store_true", help="exit with 1 when a target is missed")
+    parser.add_argument("--no-getters", action="store_true", help="do not measure single calls")
+    parser.add_argument("--gate", action="store_true", help="exit with 1 if a target is missed")
     arguments = parser.parse_args()
     unknown = set(arguments.workloads) - set(WORKLOADS)
     if unknown or arguments.rounds < 1:
-        parser.error(f"unknown workload {unknown.pop()}" if unknown else "--rounds is 1 or more")
+        parser.error(f"unknown workload {unknown.pop()}" if unknown else "--rounds must be 1 or more")
     return arguments
 
 
 def calls_command(program: Path, data: Path, store: str) -> list[str]:
-    """A program that times single calls over a store."""
+    """Returns the command of a program that times single calls on a store."""
     return [str(program), str(data), store]
 
 
@@ -250,7 +250,7 @@ def main() -> int:
     chosen = arguments.peers or list(all_peers)
     unknown = set(chosen) - set(all_peers)
     if unknown:
-        print(f"run.py: no peer {unknown.pop()}; there are {', '.join(all_peers)}", file=sys.stderr)
+        print(f"run.py: there is no peer {unknown.pop()}; use {', '.join(all_peers)}", file=sys.stderr)
         return 2
     peers = [all_peers[name] for name in dict.fromkeys(["raw", *chosen])]
     if arguments.no_orms or not any(peer.name in stores.ORMS for peer in peers):
@@ -263,7 +263,7 @@ def main() -> int:
     with_corestone = any(peer.name == "corestone" for peer in peers)
     build_programs(places, ["raw", *(["corestone", "getter", "predicate", "opening"] if with_corestone else [])])
     processor = arguments.cpu if arguments.cpu >= 0 else None
-    for peer in peers:  # the stores that the reading workloads need, when W1 is not part of this run
+    for peer in peers:  # W1 creates the stores of the workloads that read
         missing = not Path(peer.command("W3")[-1]).exists()
         if missing and "W1" in peer.runs and "W1" not in arguments.workloads:
             run_one(peer, "W1", processor)

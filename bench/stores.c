@@ -1,6 +1,6 @@
-/* The same 100,000 employees of 100 departments in a store of each type: saved by one save, read by a coordinator that opens the
- * store anew (one that is in memory alone: by another context), and asked for some of them. The type is the end of the
- * workload's name, as cst_coordinator_add_store takes it. */
+/* Saves 100,000 employees of 100 departments with one save to a store of any type, reads them with another coordinator
+ * (in memory: with another context), or fetches and counts some. The type is the last part of the workload's name, as
+ * passed to cst_coordinator_add_store. */
 #include "stores.h"
 
 #include <stdio.h>
@@ -77,7 +77,8 @@ static void read_all(host *with, const char *workload) {
     cst_release(request);
 }
 
-/* The 50 best paid of a department who are older than 40, and how many are active and older than an age. */
+/* In a department, fetches the 50 employees with the highest salary of those older than 40. Then counts the active
+ * employees older than an age. */
 static void query_all(host *with, const char *type) {
     const cst_sort by_salary = {.key_path = {"salary", CST_NUL}, .flags = CST_SORT_DESCENDING};
     char workload[64];

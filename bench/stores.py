@@ -1,4 +1,4 @@
-"""What a run needs besides the programs: the Python peers' packages and store, and a look at the stores' tables."""
+"""Installs the packages of the Python peers, creates their store, and compares the tables of the stores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REFERENCE_DATE = datetime.datetime(2001, 1, 1)
 
 
 def install_orms(python: Path) -> list[str]:
-    """The ORMs that can be run; installs the missing ones from PyPI into the environment that `python` belongs to."""
+    """Returns the ORMs that can run. Installs the missing ones from PyPI in the environment of `python`."""
     if not python.exists():
         venv.create(python.parent.parent, with_pip=True)
     found = [orm for orm in ORMS if has_module(python, orm)]
@@ -23,9 +23,7 @@ def install_orms(python: Path) -> list[str]:
         command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *missing]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
-            print(
-                f"{', '.join(missing)}: not installed, PyPI did not answer; recorded ratios stand in", file=sys.stderr
-            )
+            print(f"{', '.join(missing)} could not be installed; recorded ratios are used", file=sys.stderr)
         found = [orm for orm in ORMS if has_module(python, orm)]
     return found
 
@@ -39,7 +37,7 @@ def rows(data: Path, file: str) -> list[list[str]]:
 
 
 def make_orm_store(data: Path, path: Path) -> None:
-    """One store for all ORMs: what their own CREATE TABLE gives for the same model, with dates as they write them."""
+    """Creates one store for all ORMs, with tables and dates like those that they create for the same model."""
     if path.exists():
         return
     partial = path.with_suffix(".part")
@@ -70,7 +68,7 @@ def hired_text(seconds: str) -> str:
 
 
 def schema(path: str) -> dict[str, str]:
-    """Name and SQL of the tables and indexes of the company; Core Data's own tables are left out."""
+    """Returns the name and SQL of the tables and indexes of the company, without Core Data's own, and the pragmas."""
     database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     try:
         found = dict(database.execute("SELECT name, sql FROM sqlite_master WHERE sql NOT NULL"))
@@ -82,7 +80,7 @@ def schema(path: str) -> dict[str, str]:
 
 
 def differences(raw: str, corestone: str) -> list[str]:
-    """Where the raw program's tables are not those that Corestone makes, so that the comparison would be unfair."""
+    """Lists the differences between the tables of Corestone and the raw program, with which a comparison is unfair."""
     ours, theirs = schema(corestone), schema(raw)
     return [
         f"{name}: Corestone's store has {ours.get(name)!r}, the raw program's {theirs.get(name)!r}"

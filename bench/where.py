@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Say where the time of a workload goes, by groups of functions.
+"""Shows how the time of a workload is distributed over groups of functions.
 
 usage: where.py [--tool perf|callgrind] [--functions N] [--library DIR] [WORKLOAD ...]
 
-Samples with perf (the processor's clock, kernel included) when it is there, else counts instructions with callgrind,
-which does not see the kernel and is some 50 times slower. Only the timed part of a workload is looked at.
-The library must have its symbols: the default is the one of SwiftPM's folder, not the stripped one of build/lib.
+It samples with perf (the processor's clock, kernel included) if perf is installed. Otherwise it counts instructions
+with callgrind, which omits the kernel and is about 50 times slower. Only the timed part of a workload is included. The
+library must have its symbols; the default is the library in SwiftPM's folder, not the stripped library in build/lib.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from run import Places, build_programs
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 WORKLOADS = ["W1", "W3", "W4", "W5a", "W6", "W7", "save_mixed", "W9"]
-# A function belongs to the first group whose patterns its object file and its name match.
+# A function belongs to the first group whose patterns match its object file and its name.
 GROUPS = [
     ("SQLite", r"libsqlite3", r""),
     ("kernel", r"kernel|vdso", r""),
@@ -67,7 +67,7 @@ def group_of(file: str, function: str) -> str:
 
 
 def perf_costs(command: list[str], environment: dict[str, str], folder: Path) -> callgrind.Costs:
-    """Samples of each function in the timed part: the program tells perf when it begins and ends (measure.c)."""
+    """Counts the samples of each function in the timed part, whose begin and end the program reports (measure.c)."""
     control, data = folder / "control", folder / "perf.data"
     os.mkfifo(control)
     record = ["perf", "record", "--quiet", "-e", "cpu-clock", "-F", "5000", "--delay=-1", f"--control=fifo:{control}"]
@@ -85,9 +85,9 @@ def perf_costs(command: list[str], environment: dict[str, str], folder: Path) ->
 
 
 def with_symbols(library: Path, folder: Path) -> dict[str, str]:
-    """An environment in which the programs load `library`, under whatever name they know it by.
+    """Returns an environment in which the programs load `library`, by either of its names.
 
-    It keeps its symbols but not the rest of what a debugger reads, which is newer than valgrind.
+    Its symbols are kept, but not the rest of its debug information, which is too new for valgrind.
     """
     copy = folder / "libcorestone.so"
     subprocess.run(["strip", "--strip-debug", "-o", str(copy), str(library.resolve())], check=True)
@@ -119,7 +119,7 @@ def show(workload: str, costs: callgrind.Costs, functions: int) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Say where the time of a workload goes.")
+    parser = argparse.ArgumentParser(description="Show how the time of a workload is distributed.")
     parser.add_argument("workloads", nargs="*", default=WORKLOADS)
     parser.add_argument(
         "--tool", choices=["perf", "callgrind"], default="perf" if shutil.which("perf") else "callgrind"
@@ -133,9 +133,9 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "bench")
     arguments = parser.parse_args()
     if not arguments.library.exists():
-        print(f"where.py: no library {arguments.library}; name one with --library", file=sys.stderr)
+        print(f"where.py: {arguments.library} does not exist; pass a library with --library", file=sys.stderr)
         return 2
-    # The programs stay linked to the shipped library, so that run.py finds them as it left them.
+    # The programs are linked with the shipped library, as for run.py, which uses the same ones.
     places = Places(arguments.out.resolve(), ROOT / "build" / "lib", arguments.include.resolve())
     build_programs(places, [arguments.program])
     for workload in arguments.workloads:

@@ -1,10 +1,10 @@
 /* corestone.h: Core Data for every language.
  *
  * A model describes entities. A coordinator opens stores for a model. A context is a scratch pad of objects on top of a
- * coordinator: objects are fetched, inserted, changed and deleted there, and saved together. A container holds all of
- * these in one handle and is where most programs begin.
+ * coordinator: objects are fetched, inserted, changed and deleted there, and saved together. A container combines all
+ * of these in one handle; most programs begin with one.
  *
- * This header includes one header for each noun; each of them can be included alone. These rules hold in all of them
+ * This header includes one header for each subject. Each can also be included alone. These rules apply to all of them
  * (docs/CONVENTIONS.md explains them):
  *
  * Results    A function that can fail returns a cst_status: 0 is success, a positive status is an expected outcome, a
@@ -13,17 +13,17 @@
  * Ownership  Functions with `new`, `copy`, `fetch`, `insert` or `with` in their names return a handle that the caller
  *            owns and must release with cst_release. Functions with `get` or `at`, and functions named by a plain noun,
  *            return a borrowed handle: it is valid until its owner is changed or released. cst_retain makes it owned.
- *            The marks CST_OWNED and CST_BORROWED decide. Children keep their parents alive: an object its context, a
- *            context its coordinator. Releasing NULL is allowed.
+ *            The marks CST_OWNED and CST_BORROWED are authoritative. Children keep their parents alive: an object its
+ *            context, a context its coordinator. Releasing NULL is allowed.
  * Handles    Handles are tokens, not addresses. A released, stale or wrongly typed handle yields
  *            CST_E_INVALID_HANDLE, never a crash.
  * Text       Text is UTF-8. As input, a cst_string has a size, or CST_NUL for NUL-terminated text; CST_TEXT("…") makes
  *            one. A string whose data is NULL is null; a string of size 0 is empty. As output, text is a view that is
  *            also NUL-terminated.
- * Threads    Each declaration bears one mark. CST_ANY_THREAD: any thread, concurrently. CST_ONE_THREAD: any thread,
- *            one at a time. CST_ON_QUEUE: on the queue of the context that the handle belongs to (cst_context_new);
- *            elsewhere the call fails with CST_E_WRONG_THREAD. After a fork, every call in the child that returns a
- *            status returns CST_E_FORKED; errors can still be read.
+ * Threads    Each function has one of these marks. CST_ANY_THREAD: any thread, concurrently. CST_ONE_THREAD: any
+ *            thread, one at a time. CST_ON_QUEUE: on the queue of the handle's context (cst_context_new); elsewhere
+ *            the call fails with CST_E_WRONG_THREAD. After a fork, every call in the child that returns a status
+ *            returns CST_E_FORKED; errors can still be read.
  * Options    Structs of options begin with struct_size and have an initialiser, CST_…_INIT. Zero is the default of
  *            every other member.
  *
@@ -32,14 +32,14 @@
 #ifndef CORESTONE_H
 #define CORESTONE_H
 
-/* In an order for reading; each header includes the headers that it needs. */
+/* In reading order. Each header includes the headers that it needs. */
 /* clang-format off */
 #include "corestone/marks.h"       /* export and thread marks */
 #include "corestone/version.h"     /* the version of these headers */
 #include "corestone/types.h"       /* handles, status codes, strings, values */
 #include "corestone/library.h"     /* the loaded library, retain and release, buffers */
 #include "corestone/log.h"         /* the log of SQL and warnings */
-#include "corestone/error.h"       /* why a call failed */
+#include "corestone/error.h"       /* errors of failed calls */
 
 #include "corestone/model.h"       /* models: building, reading, writing, comparing */
 #include "corestone/entity.h"      /* entities, their properties, indexes, validators */
@@ -50,19 +50,19 @@
 #include "corestone/archive.h"     /* keyed archives as JSON, classes of the host */
 #include "corestone/transformer.h" /* transformers of transformable attributes */
 #include "corestone/mapping.h"     /* mapping models */
-#include "corestone/lifecycle.h"   /* hooks in the life of objects */
+#include "corestone/lifecycle.h"   /* lifecycle hooks of objects */
 
 #include "corestone/store.h"       /* coordinators and stores */
 #include "corestone/queue.h"       /* the main queue */
 #include "corestone/context.h"     /* contexts: fetching, inserting, saving */
 #include "corestone/migration.h"   /* migration managers, policies, staged migrations, backups */
-#include "corestone/migration_guard.h" /* checks of versions, kept releases */
+#include "corestone/migration_guard.h" /* checks of model versions, releases */
 #include "corestone/container.h"   /* a model, its stores and contexts in one handle */
 #include "corestone/document.h"    /* one store as a document */
 #include "corestone/nesting.h"     /* child contexts, merging saved changes */
-#include "corestone/generation.h"  /* reading one state of the stores */
+#include "corestone/generation.h"  /* query generations: snapshots of the stores */
 #include "corestone/remote.h"      /* changes by other processes */
-#include "corestone/history.h"     /* persistent history: who changed what, and when */
+#include "corestone/history.h"     /* persistent history: the change log of stores */
 #include "corestone/merging.h"     /* merge policies and conflicts */
 #include "corestone/faulting.h"    /* how contexts load data on demand */
 
@@ -79,9 +79,9 @@
 #include "corestone/rows.h"        /* values of columns */
 #include "corestone/arrow.h"       /* export for Apache Arrow */
 #include "corestone/host_store.h"  /* stores implemented by the host */
-#include "corestone/batch.h"       /* changes of many rows in the store */
-#include "corestone/cursor.h"      /* fetched objects a batch at a time */
-#include "corestone/live.h"        /* following the results of a request */
+#include "corestone/batch.h"       /* inserts, updates and deletes without objects */
+#include "corestone/cursor.h"      /* fetched objects in batches */
+#include "corestone/live.h"        /* observing the results of a request */
 #include "corestone/controller.h"  /* results by section and row */
 /* clang-format on */
 

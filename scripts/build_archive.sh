@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Packs what was built into one archive beside the packages, and writes the SBOM and SHA256SUMS.
+# Packs the build and the packages into one archive, and writes the SBOM and SHA256SUMS.
 # Usage: build_archive.sh BUILD VERSION DIST
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,7 +9,7 @@ work=$build/archive
 tree=$work/$name
 rm -rf "$work"
 mkdir -p "$tree/packages"
-# An installation that works where it lies: pkg-config and CMake find its files from their own place.
+# The tree works in any folder: the files of pkg-config and CMake refer to the others by relative paths.
 scripts/install.sh "$build/portable" "$version" "$tree" "" /lib /include /bin /lib/python3/site-packages >/dev/null
 sed -i -e 's|^prefix=.*|prefix=${pcfiledir}/../..|' -e 's|^libdir=.*|libdir=${prefix}/lib|' \
     -e 's|^includedir=.*|includedir=${prefix}/include|' "$tree/lib/pkgconfig/corestone.pc"
@@ -25,5 +25,5 @@ cp "$build/sbom/corestone.spdx.json" "$dist/corestone-$version.spdx.json"
 tar -C "$work" --sort=name --format=gnu --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -cf - "$name" \
     | gzip -9n >"$dist/$name.tar.gz"
 sums "$dist"
-echo "$SOURCE_DATE_EPOCH" >"$build/epoch" # for check_reproducible.sh, which may run after another commit
+echo "$SOURCE_DATE_EPOCH" >"$build/epoch" # for check_reproducible.sh, which may run after a later commit
 cat "$dist/SHA256SUMS"

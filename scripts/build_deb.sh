@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the Debian packages by dpkg-buildpackage from what `make build` left, and has lintian look at them.
+# Builds the Debian packages with dpkg-buildpackage from the output of `make build`, and checks them with lintian.
 # Usage: build_deb.sh BUILD VERSION DIST
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,7 +8,7 @@ work=$build/deb
 tree=$work/corestone-$version
 rm -rf "$work"
 mkdir -p "$tree" "$dist"
-# The sources as the source distribution has them; the packages need the licences and the documentation too.
+# The sources are those of the source distribution, with the licences and the documentation for the packages.
 python3 packaging/python/corestone_build.py sdist "$work" >/dev/null
 tar -xzf "$work/corestone-$version.tar.gz" -C "$work"
 cp -R packaging/debian "$tree/debian"
@@ -16,13 +16,13 @@ sed -i "1s/(.*)/($version)/" "$tree/debian/changelog"
 
 (cd "$tree" && CORESTONE_BUILD=$build dpkg-buildpackage --no-sign --build=binary --no-check-builddeps) \
     >"$work/build.log" 2>&1 || { tail -40 "$work/build.log" >&2; exit 1; }
-# What the SPDX document describes, unchanged.
+# The packages must contain the same files as the SPDX document describes.
 contains() { dpkg-deb --fsys-tarfile "$1" | tar -xO --wildcards "$2" | cmp - "$3"; }
 contains "$work"/libcorestone1_*.deb "./usr/lib/*/libcorestone.so.$version" "$build/portable/lib/libcorestone.so.1"
 contains "$work"/corestone_*.deb ./usr/bin/corestone "$build/portable/bin/corestone"
 rm -f "$dist"/*.deb
 cp "$work"/*.deb "$dist/"
-# Errors fail; what else it says stays in the log.
+# Only errors of lintian fail; its other messages are in the log.
 lintian --allow-root --tag-display-limit 0 --show-overrides --pedantic --display-info "$work"/*.changes >"$work/lintian.log" 2>&1 || true
 grep -E '^[EWO]:' "$work/lintian.log" || true
 lintian --allow-root --fail-on error "$work"/*.changes >/dev/null

@@ -1,11 +1,11 @@
-"""Programs that were built with the headers of abi/corestone.abi run with those below include/.
+"""Checks that programs built with the interface in abi/corestone.abi run with that of the headers in include/.
 
-A function, a type, a constant or a member that is gone or changed is a failure. An addition is one until the dump has
-it, so that both are in one commit: `make abi` writes the dump. See docs/CONVENTIONS.md, "Compatibility".
+It fails if a function, type, constant or member was removed or changed. It also fails for an addition that is not in
+the dump, so that both are in one commit; `make abi` writes the dump. See docs/CONVENTIONS.md, "Compatibility".
 
-Usage: check_abi.py            compare
-       check_abi.py --write    write the dump, unless something breaks
-       check_abi.py --write --break    write it in any case
+Usage: check_abi.py                    compare
+       check_abi.py --write            write the dump, unless a change is incompatible
+       check_abi.py --write --break    write the dump in any case
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from project import HEADERS, ROOT, finish
 NAME = "check-abi"
 DUMP = ROOT / "abi" / "corestone.abi"
 REMEDY = (
-    "programs that were built before would no longer run: restore these declarations, and add new ones beside them. An "
-    'intended break follows the steps in docs/CONVENTIONS.md, "Compatibility"'
+    "existing programs would no longer run; restore these declarations, and add others with new names. For an intended "
+    'incompatibility, follow the steps in docs/CONVENTIONS.md, "Compatibility"'
 )
 REPORT_LINES = 60
 
@@ -28,7 +28,7 @@ REPORT_LINES = 60
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--write", action="store_true", help="write the dump")
-    parser.add_argument("--break", action="store_true", dest="breaks", help="with --write: in spite of breaks")
+    parser.add_argument("--break", action="store_true", dest="breaks", help="with --write: allow incompatible changes")
     parser.add_argument("--include", type=Path, default=HEADERS, help="the folder of corestone.h")
     parser.add_argument("--dump", type=Path, default=DUMP, help="the dump to compare with")
     arguments = parser.parse_args()
@@ -39,9 +39,9 @@ def main() -> None:
         if place.is_file():
             verdict = compatibility.compare(dump.read(place.read_text(encoding="utf-8")), described)
         elif arguments.write:
-            verdict = compatibility.Verdict(additions=["the dump is new"])
+            verdict = compatibility.Verdict(additions=["the dump was added"])
         else:
-            finish(NAME, [f"{place} is missing: restore it"], "")
+            finish(NAME, [f"{place} is missing; restore it"], "")
     except (headers.HeaderError, dump.ToolError, ValueError) as failure:
         finish(NAME, str(failure).split("\n"), "")
     sizes = (len(described.functions), len(described.structs), len(described.constants))
@@ -54,7 +54,7 @@ def main() -> None:
     if not arguments.write:
         if verdict.additions:
             name = place.relative_to(ROOT) if place.is_relative_to(ROOT) else place
-            verdict.additions.append(f"{name} lacks it: run `make abi` and commit the file with the change")
+            verdict.additions.append(f"{name} is outdated; run `make abi` and commit the file with the change")
         finish(NAME, verdict.additions, f"{counts}, all as in {place.name}")
     if verdict.breaks or verdict.additions:
         place.parent.mkdir(exist_ok=True)

@@ -1,15 +1,17 @@
-"""What readers of strangers' files compute is checked: a number of a file may be any, and a trap ends the process.
+"""Finds lines that could trap on a number of an untrusted file, which may be any number; a trap ends the process.
 
-In the folders that read files, the lines that could trap are those listed in scripts/reviewed_arithmetic.txt, each with
-the file's path before it: somebody has looked where the value comes from. These forms are looked for:
+In the folders that read files, each such line must be in scripts/reviewed_arithmetic.txt, after the path of its file.
+The list contains only lines of which a person has checked that they cannot trap. The check searches for:
 
-- a conversion to a narrower integer without `exactly:`, `clamping:`, `truncatingIfNeeded:` or `bitPattern:`, and one of
-  a number with a fraction to any integer;
-- a sum, difference or product of what a statement, a header or a file's size gives;
-- `!` behind a value, `try!`, `as!`, `unsafeBitCast`, `precondition`, `fatalError`;
+- a conversion to a narrower integer without `exactly:`, `clamping:`, `truncatingIfNeeded:` or `bitPattern:`, and of a
+  number with a fraction to any integer;
+- a sum, difference or product with a number of a statement, a header or a file's size;
+- `!` after a value, `try!`, `as!`, `unsafeBitCast`, `precondition`, `fatalError`;
 - `reduce` that adds without a check.
 
-Usage: check_arithmetic.py [--write]   with --write the list becomes what there is now; look at each line that is new
+Lines between `#if DEBUG` and `#endif` are not in the library and are not checked.
+
+Usage: check_arithmetic.py [--write]   --write replaces the list with the present lines; review each new one
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ from pathlib import Path
 from project import ROOT, finish
 
 FOLDERS = [
-    "CorestoneSQLite", "CorestoneFiles", "CorestoneModel/Formats", "CorestoneStack", "CorestoneMigration",
-    "CorestoneGraph/Stores", "CorestoneGraph/Records", "CorestoneGraph/Arrow", "CorestoneValues",
+    "CorestoneSQLite", "CorestoneAtomicStores", "CorestoneModel/Formats", "CorestoneContainers", "CorestoneMigration",
+    "CorestoneGraph/Stores", "CorestoneGraph/Records", "CorestoneGraph/Arrow", "CorestoneValues", "CorestoneFormats",
+    "CorestoneFileSystem",
 ]  # fmt: skip
 REVIEWED = ROOT / "scripts" / "reviewed_arithmetic.txt"
 
@@ -43,17 +46,22 @@ FORMS = [NARROW, UNSIGNED, FRACTION, SUMS, FORCED, REDUCE]
 
 
 def code(line: str) -> str:
-    """Without comments and what stands between quotation marks, unless it is computed."""
+    """Returns a line without its comment and its string literals, except interpolated expressions."""
     line = re.sub(r'"(?:\\.|[^"\\])*"', lambda text: "".join(re.findall(r"\\\((.*?)\)", text.group())) or '""', line)
     return line.split("//", 1)[0]
 
 
+def shipped(text: str) -> list[str]:
+    """Returns the lines of a file without those between `#if DEBUG` and `#endif`."""
+    return re.sub(r"(?ms)^ *#if DEBUG$.*?^ *#(?:else|endif)$", "", text).splitlines()
+
+
 def risky() -> dict[str, int]:
-    """The lines that could trap, with their files, and how often each stands there."""
+    """Returns the number of occurrences of each line that could trap, by file and line."""
     found: dict[str, int] = {}
     for folder in FOLDERS:
         for path in sorted((ROOT / "Sources" / folder).rglob("*.swift")):
-            for line in path.read_text(encoding="utf-8").splitlines():
+            for line in shipped(path.read_text(encoding="utf-8")):
                 if any(form.search(code(line)) for form in FORMS):
                     key = f"{path.relative_to(ROOT / 'Sources')}: {' '.join(line.split())}"
                     found[key] = found.get(key, 0) + 1
@@ -75,22 +83,23 @@ def main() -> None:
     if parser.parse_args().write:
         lines = [line for line, count in sorted(there.items()) for _ in range(count)]
         head = (
-            "# Lines that could trap by their form, and cannot: see scripts/check_arithmetic.py. Each was looked at.\n"
+            "# Lines that have the form of a possible trap. Each was reviewed and cannot trap; see "
+            "scripts/check_arithmetic.py.\n"
         )
         REVIEWED.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
     known = reviewed(REVIEWED)
     problems = [
-        f"{line}: could trap on a value of a file; use exactly:, clamping:, …ReportingOverflow, addingClamped, or see "
-        f"to it that no file has a say in it and add the line to {REVIEWED.relative_to(ROOT)}"
+        f"{line}: could trap on a value of a file; use exactly:, clamping:, …ReportingOverflow or addingClamped, or "
+        f"verify that the value does not depend on a file and add the line to {REVIEWED.relative_to(ROOT)}"
         for line, count in there.items()
         if count > known.get(line, 0)
     ]
     gone = [line for line, count in known.items() if count > there.get(line, 0)]
-    problems += [f"{line}: is no longer there; remove it of {REVIEWED.relative_to(ROOT)}" for line in gone]
+    problems += [f"{line}: is not in the sources; remove it from {REVIEWED.relative_to(ROOT)}" for line in gone]
     finish(
         "check-arithmetic",
         problems,
-        f"{sum(there.values())} lines of readers could trap by their form, all were looked at",
+        f"{sum(there.values())} lines have the form of a possible trap, and all are reviewed",
     )
 
 

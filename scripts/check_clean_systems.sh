@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Installs what `make dist` built on clean Debian systems without Swift, made by debootstrap, and runs programs there: from the
-# Debian packages, from the archive, and from the wheel, with the tests of the Python package. Logs stay in BUILD/clean.
-# Usage: check_clean_systems.sh BUILD VERSION DIST   (environment: SYSTEMS, else "bookworm trixie"; KINDS, else "deb archive wheel")
+# Installs the output of `make dist` on clean Debian systems without Swift, created by debootstrap, and runs programs there:
+# from the Debian packages, from the archive, and from the wheel with the tests of the Python package. Logs are in BUILD/clean.
+# Usage: check_clean_systems.sh BUILD VERSION DIST
+# Environment: SYSTEMS (default "bookworm trixie"), KINDS (default "deb archive wheel"), CORESTONE_FIXTURES
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$1 version=$2 dist=$3
@@ -11,17 +12,17 @@ fail() {
     echo "check-install: $*" >&2
     exit 1
 }
-[ "$(id -u)" = 0 ] || fail "making a system takes root"
-compgen -G "$dist/corestone-$version-*.whl" >/dev/null || fail "there is no wheel in $dist; run make dist"
-compgen -G "$dist/*.deb" >/dev/null || fail "there are no packages in $dist; run make dist"
-compgen -G "$dist/*-linux-*.tar.gz" >/dev/null || fail "there is no archive in $dist; run make dist"
+[ "$(id -u)" = 0 ] || fail "debootstrap needs root"
+compgen -G "$dist/corestone-$version-*.whl" >/dev/null || fail "$dist does not contain a wheel; run make dist"
+compgen -G "$dist/*.deb" >/dev/null || fail "$dist does not contain packages; run make dist"
+compgen -G "$dist/*-linux-*.tar.gz" >/dev/null || fail "$dist does not contain an archive; run make dist"
 mkdir -p "$clean/pytest"
 zsh -n "$build/share/zsh/site-functions/_corestone"
 fish -n "$build/share/fish/vendor_completions.d/corestone.fish"
-# The runner of the tests comes from here, so that a system needs no index of packages.
+# pytest is downloaded here, so that a system does not need PyPI.
 python3 -m pip download --quiet --disable-pip-version-check --dest "$clean/pytest" --only-binary :all: pytest
 
-# Runs a command in a system, in its own name spaces of mounts and processes, with an empty environment.
+# Runs a command in a system, in its own namespaces of mounts and processes, with an empty environment.
 within() {
     local root=$1
     shift
@@ -35,7 +36,7 @@ within() {
     ' - "$root" "$@"
 }
 
-# Unpacks a fresh system; debootstrap makes it once.
+# Unpacks a new system, which debootstrap creates at the first call.
 system() {
     local suite=$1 root=$2
     if [ ! -s "$clean/$suite.tar" ]; then
@@ -51,7 +52,7 @@ system() {
     mkdir -p "$root/dev/shm"
 }
 
-# What a system gets to install and to run: nothing of the sources but examples and tests.
+# Copies the files to install and to run into a system: of the sources, only examples, headers and tests.
 fill() {
     local check=$1/mnt/check
     mkdir -p "$check/dist" "$check/project/bindings/python"
@@ -63,7 +64,7 @@ fill() {
     if [ -d "$fixtures" ]; then
         mkdir -p "$check/shared"
         cp -R "$fixtures" "$check/shared/fixtures"
-        # What some tests compare the fixtures with.
+        # Data that some tests compare with the fixtures.
         for each in tools predicate-cases.json; do
             if [ -e "$fixtures/../$each" ]; then cp -R "$fixtures/../$each" "$check/shared/"; fi
         done

@@ -1,7 +1,9 @@
-"""Every function and type of the headers has a comment of its own, every section has a page in docs/reference/ that
-names its functions, every page names only functions that exist, and every link between the pages leads somewhere.
+"""Checks the comments of the headers, and the pages in docs/reference/.
 
-`make lint` sees to the marks of threads, and compares docs/reference/functions.md with the headers.
+Every function and type must have its own comment, and every section a page that names its functions. Pages must name
+only existing functions, and their links must be valid.
+
+`make lint` checks the thread marks, and compares docs/reference/functions.md with the headers.
 """
 
 from __future__ import annotations
@@ -14,9 +16,9 @@ from project import ROOT, finish, interface
 reference = ROOT / "docs" / "reference"
 described = interface()
 types = [*described.handles, *described.structs, *described.callbacks]
-problems = [f"{each.header}: {each.name} has no comment of its own" for each in types if not each.doc]
+problems = [f"{each.header}: {each.name} does not have its own comment" for each in types if not each.doc]
 problems += [
-    f"{each.header}: {each.name} has no comment of its own"
+    f"{each.header}: {each.name} does not have its own comment"
     for each in described.functions
     if not each.doc or each.doc_of
 ]
@@ -24,7 +26,7 @@ problems += [
 for section in described.sections:
     page = (reference / f"{page_of(section.name)}.md").resolve()
     if not page.is_file():
-        problems.append(f"section '{section.name}' of {section.header} has no page {page.relative_to(ROOT)}")
+        problems.append(f"{page.relative_to(ROOT)}, the page of '{section.name}' of {section.header}, is missing")
         continue
     text = page.read_text(encoding="utf-8")
     problems += [
@@ -39,7 +41,7 @@ for page in pages:
     text = page.read_text(encoding="utf-8")
     for name in sorted(set(re.findall(r"\bcst_\w+\b(?![*…])", text)) - known):
         if not name.endswith("_"):
-            problems.append(f"{page.relative_to(ROOT)} names {name}, which no header declares")
+            problems.append(f"{page.relative_to(ROOT)} names {name}, but the headers do not declare it")
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
         if not re.match(r"[a-z]+:", target) and not (page.parent / target).exists():
             problems.append(f"{page.relative_to(ROOT)} links to {target}, which does not exist")

@@ -1,6 +1,6 @@
-"""The symbols that the library exports are the functions that the headers declare, no more and no fewer.
+"""Checks that the library exports exactly the functions that the headers declare.
 
-Without `public`, a Swift body silently loses its symbol in a release build, which only this comparison shows.
+A release build does not export a Swift function without `public`, and reports no error.
 """
 
 from __future__ import annotations
@@ -16,5 +16,5 @@ listing = subprocess.run(
 exported = {line.split()[-1].partition("@")[0] for line in listing.splitlines() if line.strip()}
 declared = {function.name: function.header for function in interface().functions}
 problems = [f"{declared[name]} declares {name}, which is not exported" for name in sorted(declared.keys() - exported)]
-problems += [f"exported, declared in no header: {name}" for name in sorted(exported - declared.keys())]
+problems += [f"{name} is exported, but the headers do not declare it" for name in sorted(exported - declared.keys())]
 finish("check-exports", problems, f"{len(declared)} functions, each in a header and in the library")

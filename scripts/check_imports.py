@@ -1,4 +1,4 @@
-"""The library imports neither Foundation nor Dispatch: each would make it several times as large."""
+"""Checks that the library does not import Foundation or Dispatch, each of which would make it several times larger."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from project import ROOT, finish
 
-# The command-line tool is a program of its own and may use what it likes.
+# The command-line tool is a separate program and may import them.
 PROGRAMS = {"corestone-cli"}
 # Also matches `import struct Foundation.Data` and attributes such as @preconcurrency before the keyword.
 IMPORT = re.compile(
@@ -22,5 +22,5 @@ for path in sorted((ROOT / "Sources").rglob("*.swift")):
     files += 1
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if match := IMPORT.match(line):
-            problems.append(f"{path.relative_to(ROOT)}:{number}: import of {match.group(1)}")
-finish("check-imports", problems, f"{files} files of the library, none imports Foundation or Dispatch")
+            problems.append(f"{path.relative_to(ROOT)}:{number}: the library must not import {match.group(1)}")
+finish("check-imports", problems, f"{files} files of the library do not import Foundation or Dispatch")

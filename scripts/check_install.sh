@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs into an empty folder, then builds and runs one program against that by pkg-config and by CMake, imports the Python
-# package, and runs what `corestone init` makes.
+# Installs into an empty folder. Builds and runs a program with pkg-config and with CMake, imports the Python package, and runs
+# the programs that `corestone init` creates.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
@@ -47,7 +47,7 @@ cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$prefix" >"$w
 cmp "$work/version" "$work/version-by-cmake"
 [ "$(cat "$work/version")" = "$(pkg-config --modversion corestone)" ]
 
-# Neither the package nor the programs of `corestone init` need anything that names the library.
+# The package and the programs of `corestone init` find the library without an environment variable.
 unset CORESTONE_LIBRARY PYTHONPATH
 python_folder=$(dirname "$(find "$prefix/lib" -path '*/corestone/__init__.py')" | xargs dirname)
 (cd "$work" && PYTHONPATH=$python_folder python3 -c \
@@ -59,4 +59,4 @@ make -C "$work/Lists" run >"$work/lists"
 grep -qx "1 items in $work/data/notes/Notes.sqlite" "$work/notes"
 grep -qx "1 items in $work/data/Lists/Lists.sqlite" "$work/lists"
 
-echo "check-install: a program built by pkg-config and by CMake runs with $(cat "$work/version"); so do those of corestone init"
+echo "check-install: programs built with pkg-config and with CMake, and those of corestone init, run with $(cat "$work/version")"

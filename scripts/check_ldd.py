@@ -1,4 +1,4 @@
-"""The library is self-contained: it needs the C and C++ runtimes of every Linux, SQLite, and nothing else."""
+"""Checks that the library needs only SQLite and the C and C++ runtimes of every Linux system."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ problems = [f"needs {name}" for name in names if not ALLOWED.fullmatch(name)]
 problems += [line.strip() for line in listing.splitlines() if "not found" in line]
 dynamic = subprocess.run(["readelf", "--dynamic", str(library)], check=True, capture_output=True, text=True).stdout
 if "[libcorestone.so.1]" not in dynamic:
-    problems.append("has no soname libcorestone.so.1")
+    problems.append("its soname is not libcorestone.so.1")
 if "RUNPATH" in dynamic or "RPATH" in dynamic:
     paths = re.findall(r"(?:RUNPATH|RPATH).*\[(.*)\]", dynamic)
-    problems += [f"looks for libraries in {path}" for path in paths if path != "$ORIGIN"]
+    problems += [f"its run path contains {path}, but may only be $ORIGIN" for path in paths if path != "$ORIGIN"]
 finish("check-ldd", problems, "needs " + ", ".join(names))

@@ -1,6 +1,6 @@
-"""The examples that the README and the docs show are the files that `make test` runs.
+"""Checks that the examples in the README and the docs are equal to the files that `make test` runs.
 
-A code block below a line `<!-- path -->` holds that file, whole. `--write` copies the files into the blocks.
+A code block below a line `<!-- path -->` contains that whole file. `--write` copies the files into the blocks.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
             if write:
                 fresh = fresh.replace(match.group(0), opening + source.read_text(encoding="utf-8") + closing)
             else:
-                problems.append(f"{page.relative_to(ROOT)} does not show {path} as it is; run {sys.argv[0]} --write")
+                problems.append(f"{page.relative_to(ROOT)} shows an outdated {path}; run {sys.argv[0]} --write")
     if fresh != text:
         page.write_text(fresh, encoding="utf-8")
 for path in ("examples/c/ten_lines.c", "examples/python/ten_lines.py", "examples/swift/ten_lines.swift"):
     if f"<!-- {path} -->" not in (ROOT / "README.md").read_text(encoding="utf-8"):
-        problems.append(f"README.md has no block for {path}")
+        problems.append(f"README.md does not show {path}")
 finish("check-readme", problems, f"{blocks} code blocks equal their files")

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Builds everything that is published once more, from the source distribution and in another folder, and compares it with
-# dist/; then builds the wheel by pip, as `pip install` of the source distribution does.
+# Builds all published files again, from the source distribution and in another folder, and compares them with dist/. Then
+# builds the wheel with pip, like `pip install` of the source distribution, and compares it too.
 # Usage: check_reproducible.sh BUILD VERSION DIST   (environment: REBUILD, the other folder)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$1 version=$2 dist=$3
 work=${REBUILD:-$(mktemp -d)}/a-longer-path
 other=$work/corestone-$version
-[ -s "$dist/SHA256SUMS" ] || { echo "check-reproducible: there is no $dist/SHA256SUMS; run make dist" >&2; exit 1; }
+[ -s "$dist/SHA256SUMS" ] || { echo "check-reproducible: $dist/SHA256SUMS is missing; run make dist" >&2; exit 1; }
 SOURCE_DATE_EPOCH=$(cat "$build/epoch")
 export SOURCE_DATE_EPOCH
 unset CORESTONE_LIBRARY PYTHONPATH MAKEFLAGS
@@ -25,5 +25,5 @@ if ! diff "$dist/SHA256SUMS" "$other/dist/SHA256SUMS"; then
     exit 1
 fi
 cmp "$dist"/corestone-"$version"-*.whl "$work"/pip/*.whl
-echo "check-reproducible: $(wc -l <"$dist/SHA256SUMS") files of two builds from two folders are equal byte for byte"
+echo "check-reproducible: $(wc -l <"$dist/SHA256SUMS") files of two builds in two folders are equal byte for byte"
 [ -n "${REBUILD:-}" ] || rm -rf "$(dirname "$work")"

@@ -1,6 +1,6 @@
-"""The stripped library stays under 15.5 MB, so that a program which takes it along stays small.
+"""Checks that the stripped library is smaller than 15.5 MB, so that a program which contains it stays small.
 
-Features may add to it; a dependency such as Foundation, which alone has seven, may not.
+The limit has room for features, but not for a dependency such as Foundation, which has 7 MB.
 """
 
 from __future__ import annotations
@@ -11,5 +11,5 @@ LIMIT = 15_500_000
 
 library = built_library("check-size")
 size = library.stat().st_size
-problems = [f"{size:,} bytes, limit {LIMIT:,}"] if size >= LIMIT else []
+problems = [f"the library has {size:,} bytes, but must have fewer than {LIMIT:,}"] if size >= LIMIT else []
 finish("check-size", problems, f"{size:,} bytes of {LIMIT:,}")

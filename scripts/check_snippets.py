@@ -1,7 +1,8 @@
-"""The C and Python examples of docs/ compile and run: those of one page one after the other, as one program.
+"""Checks that the C and Python examples of docs/ compile and run. The examples of a page are one program, in order.
 
-They stand on the company that scripts/snippets/ sets up. In C, a function (from `static` to the closing brace at the
-margin) goes to file scope and every other line into the body of a function, each example in a scope of its own.
+The program begins with the code of scripts/snippets/, which creates the data of the examples. In C, a function (from
+`static` to the closing brace in the first column) is copied to file scope. The other lines of each example are copied
+to a block of their own in main.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def c_program(blocks: list[str]) -> str:
 
 
 def run_c(blocks: list[str], folder: Path) -> str:
-    """Compiles and runs; returns what went wrong, or an empty text."""
+    """Compiles and runs the examples. Returns a description of the failure, or an empty string."""
     (folder / "page.c").write_text(c_program(blocks), encoding="utf-8")
     library = BUILD / "lib"
     flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-Wno-unused-variable", f"-I{BUILD / 'include'}"]
@@ -49,7 +50,7 @@ def run(command: list[str], folder: Path) -> str:
     done = subprocess.run(
         command, cwd=folder, env={**os.environ, **places}, capture_output=True, text=True, timeout=120
     )
-    return "" if done.returncode == 0 else f"{command[0]} ended with {done.returncode}\n{done.stdout}{done.stderr}"
+    return "" if done.returncode == 0 else f"{command[0]} exited with {done.returncode}\n{done.stdout}{done.stderr}"
 
 
 def main() -> int:
@@ -61,7 +62,7 @@ def main() -> int:
             if not blocks:
                 if page.name not in PAGES_WITHOUT_EXAMPLES:
                     failed += 1
-                    print(f"{page.relative_to(ROOT)} has no example in {language}")
+                    print(f"{page.relative_to(ROOT)} does not have an example in {language}")
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 problem = runner(blocks, Path(folder))

@@ -1,7 +1,9 @@
-"""Checks the wheel in a folder: its tag by auditwheel, its metadata by twine, its SPDX document by spdx-tools and
-against the files that it describes, and that nothing of SQLite is in it.
+"""Checks the wheel in a folder.
 
-Usage: check_wheel.py DIST   with the Python of build/venv-packaging
+Its tag is checked with auditwheel, and its metadata with twine. Its SPDX document is checked with spdx-tools and
+against the files that it describes. The wheel must not contain SQLite.
+
+Usage: check_wheel.py DIST   (run it with the Python of build/venv-packaging)
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ def contents(path: Path) -> dict[str, bytes]:
 
 
 def floor(binary: Path) -> str:
-    """The newest version of each set of symbols that a binary needs."""
+    """Returns the newest version of each set of symbols that a binary needs."""
     listing = subprocess.run(
         ["readelf", "--version-info", "--wide", str(binary)], check=True, capture_output=True, text=True
     ).stdout
@@ -47,7 +49,7 @@ def floor(binary: Path) -> str:
 
 
 def check_document(text: bytes, binaries: dict[str, Path]) -> None:
-    """Checks the SPDX document in form, and the hashes in it."""
+    """Checks the form of the SPDX document and the hashes of the binaries in it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "corestone.spdx.json"
         path.write_bytes(text)
@@ -60,22 +62,22 @@ def check_document(text: bytes, binaries: dict[str, Path]) -> None:
     }
     found = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in binaries.items()}
     if sums != found:
-        sys.exit("check-wheel: the SPDX document describes other files than those in the wheel")
+        sys.exit("check-wheel: the hashes in the SPDX document are not those of the files in the wheel")
 
 
 def main(dist: Path) -> None:
     (wheel,) = dist.glob("*.whl")
     match = re.search(r"-py3-none-(manylinux_\d+_\d+_\w+)\.whl$", wheel.name)
     if match is None:
-        sys.exit(f"check-wheel: {wheel.name} has no tag py3-none-manylinux_…")
+        sys.exit(f"check-wheel: the tag of {wheel.name} is not py3-none-manylinux_…")
     tag = match.group(1)
     if f'"{tag}"' not in run("auditwheel", "show", str(wheel)):
-        sys.exit(f"check-wheel: auditwheel does not find the tag {tag}")
+        sys.exit(f"check-wheel: auditwheel does not report the tag {tag}")
     entries = contents(wheel)
     if bundled := [name for name in entries if "sqlite3" in Path(name).name and name.endswith((".so", ".0"))]:
-        sys.exit(f"check-wheel: SQLite is bundled: {', '.join(bundled)}")
+        sys.exit(f"check-wheel: the wheel must not contain SQLite, but has {', '.join(bundled)}")
     with tempfile.TemporaryDirectory() as folder:
-        # What auditwheel would make of it: nothing else, with SQLite left to the system.
+        # `auditwheel repair` must not change the binaries, or add any except SQLite, which the system provides.
         run("auditwheel", "repair", "--exclude", "libsqlite3.so.0", "--plat", tag, "-w", folder, str(wheel))
         (repaired,) = Path(folder).glob("*.whl")
         after = contents(repaired)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs within a clean system: installs the packages or the wheel of /mnt/check/dist, or unpacks the archive, and runs programs
-# of a user's.
+# Runs in a clean system: installs the packages or the wheel of /mnt/check/dist, or unpacks the archive, and runs the programs
+# of a user.
 # Usage: clean_system.sh deb|wheel|archive
 set -euo pipefail
 kind=$1
@@ -16,7 +16,7 @@ show() {
     echo "\$ $*"
     "$@"
 }
-# Usage: expect WORDS COMMAND…   whose output must have these words
+# Usage: expect WORDS COMMAND…   runs a command, which must succeed and print WORDS
 expect() {
     local words=$1
     shift
@@ -26,7 +26,7 @@ expect() {
     cat /tmp/printed
     grep -qF -- "$words" /tmp/printed || fail "'$words' is not in the output of $1"
 }
-# Usage: refused WORDS COMMAND…   which must fail and say these words
+# Usage: refused WORDS COMMAND…   runs a command, which must fail and print WORDS
 refused() {
     local words=$1
     shift
@@ -66,17 +66,17 @@ archive)
     show tar -C /opt -xf $check/dist/corestone-*-linux-*.tar.gz
     cd /opt/corestone-*
     show sha256sum --check --quiet SHA256SUMS
-    # As docs/INSTALL.md says.
+    # As described in docs/INSTALL.md.
     export PATH=$PWD/bin:$PATH PKG_CONFIG_PATH=$PWD/lib/pkgconfig PYTHONPATH=$PWD/lib/python3/site-packages
     cd /root
     python=python3
     apt_install gcc libc6-dev make pkg-config
     flags() { echo "$(pkg-config --cflags --libs corestone) -Wl,-rpath,$(pkg-config --variable=libdir corestone)"; }
     ;;
-*) fail "deb, wheel or archive?" ;;
+*) fail "usage: clean_system.sh deb|wheel|archive" ;;
 esac
-[ $kind = archive ] || [ -z "${PYTHONPATH:-}" ] || fail "the environment names the Python package"
-[ -z "${CORESTONE_LIBRARY:-}" ] || fail "the environment names the library"
+[ $kind = archive ] || [ -z "${PYTHONPATH:-}" ] || fail "PYTHONPATH must not be set"
+[ -z "${CORESTONE_LIBRARY:-}" ] || fail "CORESTONE_LIBRARY must not be set"
 
 mkdir ten && cd ten
 expect "Grace 85" $python $project/examples/python/ten_lines.py
@@ -102,13 +102,13 @@ expect "1 items in /root/.local/share/Lists/Lists.sqlite" make -C Lists run
 case $kind in
 deb)
     apt_install man-db bash-completion
-    [ -e /usr/share/man/man1/corestone.1.gz ] || dpkg -L corestone | grep -q man1/corestone.1.gz || fail "no manual page"
+    [ -e /usr/share/man/man1/corestone.1.gz ] || dpkg -L corestone | grep -q man1/corestone.1.gz || fail "the manual page is missing"
     # shellcheck disable=SC2016
     expect "codegen" bash -c '. /usr/share/bash-completion/completions/corestone
         COMP_WORDS=(corestone model co) COMP_CWORD=2; _corestone; echo "corestone model co: ${COMPREPLY[*]}"'
     ;;
 wheel)
-    # Where the environment is not active, the tool names the interpreter that has the package.
+    # If the environment is not active, the tool prints the path of the interpreter that has the package.
     PATH=/usr/bin:/bin expect "run it with /opt/venv/bin/python" /opt/venv/bin/corestone init Direct
     pip install --quiet --disable-pip-version-check --no-index --find-links $check/pytest pytest
     echo
@@ -117,7 +117,7 @@ wheel)
         || { tail -60 /tmp/tests; fail "tests failed"; }
     grep '^SKIPPED' /tmp/tests | cut -c1-200 || true
     tail -1 /tmp/tests
-    # Without SQLite, which every other program of this system shares: put back at the end.
+    # Without SQLite, which is moved back afterwards, as other programs of the system need it.
     library=$(ls /usr/lib/*/libsqlite3.so.0)
     mv "$library" /tmp/libsqlite3.away
     refused "libsqlite3-0" $python -c "import corestone"

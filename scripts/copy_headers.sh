@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Copies the headers of C programs and their description, corestone-api.json, into a folder. Usage: copy_headers.sh FOLDER
+# Copies the C headers and their description, corestone-api.json, to a folder. Usage: copy_headers.sh FOLDER
 set -euo pipefail
 target=$(realpath -m "$1")
 cd "$(dirname "$0")/../include"

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Reads thousands of damaged model files with each reader, through the release library.
+"""Reads thousands of damaged model files with each reader of the release library.
 
 usage: damaged_models.py [--count N] [--first CASE] [READER…]
 
-Each case takes a fixture and flips bits, overwrites, cuts, repeats or splices bytes. A reader may refuse the file or
-read it; it must not crash, take more than 10 seconds or bring the process beyond 512 MB. Cases are numbered and always
-the same: `--first 4711 --count 1 READER` runs one again.
+Each case changes a fixture: it flips bits, or overwrites, cuts, repeats or splices bytes. A reader may reject the file
+or read it. It must not crash, run for more than 10 seconds, or increase the memory of the process beyond 512 MB. Cases
+have numbers, and a number always means the same case: `--first 4711 --count 1 READER` repeats one.
 SPDX-License-Identifier: MIT
 """
 
@@ -33,12 +33,12 @@ from project import BUILD, ROOT
 FIXTURES = Path(os.environ.get("CORESTONE_FIXTURES", ROOT.parent / "shared/fixtures"))
 SECONDS = 10
 MEGABYTES = 512
-# Larger fixtures only cost time: what they hold, smaller ones hold too.
+# Larger fixtures would only need more time: their content is of the same kinds as that of smaller ones.
 LARGEST = 12_000
 
 
 def small(contents: list[bytes], largest: int = LARGEST) -> list[bytes]:
-    """The different ones of modest size, in an order that is always the same."""
+    """Returns the contents that are not too large, without duplicates, in the same order in every run."""
     return sorted({content for content in contents if 0 < len(content) <= largest})
 
 
@@ -66,7 +66,7 @@ def cached() -> list[bytes]:
 
 
 def archives() -> list[bytes]:
-    """Plain data as NSKeyedArchiver writes it: an array of one of each class, in binary and in XML."""
+    """Returns archives as NSKeyedArchiver writes them: an array with a value of each class, in binary and in XML."""
     return [archive(plistlib.UID, plistlib.FMT_BINARY), archive(lambda number: {"CF$UID": number}, plistlib.FMT_XML)]
 
 
@@ -106,7 +106,7 @@ def xml_list() -> list[bytes]:
 
 
 def load(content: bytes) -> None:
-    """Reads a model, freezes it and looks at all of it."""
+    """Reads a model, freezes it and reads all its properties."""
     model = corestone.Model.load(content)
     for entity in model.values():
         for description in entity.properties.values():
@@ -127,7 +127,7 @@ def in_bundle(name: str, beside: str) -> Callable[[bytes], None]:
 
 def mapping() -> list[bytes]:
     xml = [path.read_bytes() for path in FIXTURES.glob("mapping-models/**/xcmapping.xml")]
-    # The models within are read by the readers of models.
+    # Without the models that it contains, which other readers read.
     plain = [re.sub(rb'(modeldata" type="binary">)[^<]*', rb"\1", each) for each in xml]
     return small(plain + [path.read_bytes() for path in FIXTURES.glob("compiled-models/**/*.cdm")], 40_000)
 
@@ -157,7 +157,7 @@ READERS: dict[str, tuple[Callable[[], list[bytes]], Callable[[], Callable[[bytes
 
 
 def damage(content: bytes, others: list[bytes], chance: random.Random) -> bytes:
-    """A fixture with one to four things done to it."""
+    """Returns a fixture with one to four damages."""
     data = bytearray(content)
     for _ in range(chance.choice((1, 1, 1, 2, 4))):
         if not data:
@@ -183,7 +183,7 @@ def damage(content: bytes, others: list[bytes], chance: random.Random) -> bytes:
 
 
 def run(reader: str, first: int, count: int) -> int:
-    """The cases of one reader, in a process of its own. A signal ends it at the case that the file descriptor names."""
+    """Runs the cases of a reader; must be called in a new process. Standard error is a file with the current case."""
     seeds, read = READERS[reader][0](), READERS[reader][1]()
     slowest, accepted = 0.0, 0
     marker = sys.stderr.fileno()
@@ -203,7 +203,7 @@ def run(reader: str, first: int, count: int) -> int:
     signal.alarm(0)
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     print(
-        f"{reader}: {count} damaged files of {len(seeds)} fixtures, {accepted} read all the same, "
+        f"{reader}: {count} damaged files of {len(seeds)} fixtures, {accepted} readable, "
         f"slowest {slowest * 1000:.0f} ms, {megabytes} MB at most",
         flush=True,
     )
@@ -218,7 +218,7 @@ def spawn(reader: str, first: int, count: int, marker: Path) -> subprocess.Popen
 
 
 def main() -> int:
-    """Two readers at a time."""
+    """Runs two readers at a time, each in its own process."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=int(os.environ.get("CORESTONE_DAMAGED_FILES", "20000")))
     parser.add_argument("--first", type=int, default=0)
@@ -228,7 +228,7 @@ def main() -> int:
     if options.child:
         return run(options.readers[0], options.first, options.count)
     if not FIXTURES.is_dir():
-        print(f"skipped: no fixtures in {FIXTURES}")
+        print(f"skipped: {FIXTURES} does not exist; set CORESTONE_FIXTURES to the folder of the fixtures")
         return 1 if os.environ.get("CORESTONE_REQUIRE_FIXTURES") == "1" else 0
     waiting, failed = list(options.readers or READERS), 0
     running: dict[str, subprocess.Popen[bytes]] = {}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The demonstration: the machine's own package database, imported from C, then from Python into the same store, which
-# finds nothing to change; then the questions that a person asks; then the same store for the tool, which needs no model.
-# The programs read their model from examples/packages/Packages.xcdatamodeld. Usage: demo.sh BUILD
+# The demonstration imports the package database of the machine with the C program, then with the Python program into the same
+# store, which must find no changes. Then both programs print reports, and the tool reads the store without a model. The programs
+# read their model from examples/packages/Packages.xcdatamodeld. Usage: demo.sh BUILD
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$1
@@ -24,7 +24,7 @@ compile report
 "$build/venv/bin/python" examples/packages/report.py "$store"
 "$work/report" "$store" >"$work/report.txt" || { cat "$work/report.txt" >&2; exit 1; }
 echo
-echo "The report in C asks the same questions of the same store: $(wc -l <"$work/report.txt") lines, every question answered."
+echo "The C program printed the same report of the same store: $(wc -l <"$work/report.txt") lines."
 tool() {
     echo
     local word line="$ corestone"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what building and testing need and this machine lacks; says nothing and costs nothing when all is there.
+# Installs the packages and tools for building and testing that are missing. It prints nothing if all are installed.
 # Usage: deps.sh VENV VENV_PACKAGING   (environment: PYTHON, SWIFT; DEPS: all, packaging or none)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -7,13 +7,13 @@ venv=$1 venv_packaging=$2
 python=${PYTHON:-python3}
 swift=${SWIFT:-swift}
 
-# Libraries that Corestone links (their static archives too), then the tools of the tests.
+# Libraries that Corestone links, with their static archives, and the tools for building and testing.
 packages=(
     libsqlite3-dev libffi-dev libexpat1-dev libpcre2-dev libutf8proc-dev zlib1g-dev libmd-dev
     abigail-tools binutils clang cmake g++ gcc graphviz make pkg-config python3-venv sqlite3 valgrind
 )
 
-# What packages are built and checked with.
+# Tools that build and check the packages.
 packaging=(bash-completion debhelper debootstrap dh-python fakeroot fish lintian man-db zsh)
 case ${DEPS:-all} in
 packaging) packages+=("${packaging[@]}") ;;
@@ -26,7 +26,7 @@ fail() {
 }
 
 if ! "$swift" --version >/dev/null 2>&1; then
-    fail "no Swift toolchain: put 'swift' 6.3 or newer on PATH, or say make SWIFT=/path/to/swift"
+    fail "'$swift' does not run; install Swift 6.3 or newer on PATH, or run make SWIFT=/path/to/swift"
 fi
 
 installed() {
@@ -39,10 +39,10 @@ if command -v dpkg-query >/dev/null; then
         installed "$package" || missing+=("$package")
     done
     if [ "${#missing[@]}" -gt 0 ]; then
-        command -v apt-get >/dev/null || fail "no apt-get here; install by hand: ${missing[*]}"
+        command -v apt-get >/dev/null || fail "apt-get is missing; install these packages in another way: ${missing[*]}"
         as_root=()
         if [ "$(id -u)" != 0 ]; then
-            command -v sudo >/dev/null || fail "neither root nor sudo; have an administrator install: ${missing[*]}"
+            command -v sudo >/dev/null || fail "sudo is missing; as root, run: apt-get install ${missing[*]}"
             as_root=(sudo)
         fi
         echo "make deps: installing ${missing[*]}"
@@ -50,7 +50,7 @@ if command -v dpkg-query >/dev/null; then
         "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
     fi
 else
-    # Not Debian: nothing is installed, but what is missing is said.
+    # On other systems nothing is installed; missing libraries and tools are listed.
     absent=()
     for module in sqlite3 libffi expat libpcre2-8 libutf8proc zlib libmd; do
         pkg-config --exists "$module" 2>/dev/null || absent+=("$module")
@@ -59,14 +59,14 @@ else
         command -v "$tool" >/dev/null || absent+=("$tool")
     done
     if [ "${#absent[@]}" -gt 0 ]; then
-        fail "this is no Debian system (no dpkg-query); install by hand, with static archives: ${absent[*]}"
+        fail "without dpkg-query, packages are not installed; install these, with static archives: ${absent[*]}"
     fi
 fi
 
 # Usage: tools REQUIREMENTS VENV
 tools() {
     cmp -s "$1" "$2/.requirements" && return
-    echo "make deps: Python tools into ${2#"$PWD"/}"
+    echo "make deps: installing Python tools in ${2#"$PWD"/}"
     "$python" -m venv --clear "$2" || fail "'$python -m venv' failed; set PYTHON to a Python 3.11 or newer with venv"
     "$2/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$1"
     cp "$1" "$2/.requirements"

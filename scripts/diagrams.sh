@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Draws the model of the package demo and those of three fixtures, as SVG and PNG, into BUILD/diagrams.
+# Draws the model of the package demonstration and those of three fixtures as SVG and PNG, in BUILD/diagrams.
 # Usage: diagrams.sh BUILD   (environment: CORESTONE_FIXTURES)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,7 +18,7 @@ draw() {
 
 draw examples/packages/Packages.xcdatamodeld
 if [ ! -d "$sources" ]; then
-    echo "make diagrams: no fixtures in ${sources%/source-models}; only the demo's model was drawn" >&2
+    echo "make diagrams: $sources does not exist; only the model of the demonstration was drawn" >&2
     exit "${CORESTONE_REQUIRE_FIXTURES:-0}"
 fi
 # Two with inheritance, one of them with an abstract parent.

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Builds the readers of foreign bytes with libFuzzer and runs each for a while: `make fuzz`.
+"""Builds the readers of untrusted data with libFuzzer, and runs each for some time: `make fuzz`.
 
 usage: fuzz.py [--seconds N] [READER…]
 
-What the fuzzer finds worth keeping stays in build/fuzz/READER/corpus, what breaks a reader in build/fuzz/READER.
+Inputs that reach new code are kept in build/fuzz/READER/corpus, and those that crash a reader in build/fuzz/READER.
 SPDX-License-Identifier: MIT
 """
 
@@ -28,13 +28,13 @@ LARGEST = 65536
 
 
 def stores() -> list[bytes]:
-    """Tests/C/damaged_stores.c does the counted part of the work for whole stores."""
+    """Returns small stores. Tests/C/damaged_stores.c tests a fixed number of damages to whole stores."""
     files = [path for path in sorted(FIXTURES.glob("stores/*/*")) if path.is_file()]
     return [path.read_bytes() for path in files if path.stat().st_size <= LARGEST]
 
 
 def xml_stores() -> list[bytes]:
-    """One with every type of attribute, by the fuzzer's model, and those in which Xcode keeps mapping models."""
+    """Returns an XML store of the fuzzer's model with every type of attribute, and Xcode's mapping models in XML."""
     values = [
         ("a100", "int16", "-7"),
         ("a200", "int32", "70000"),
@@ -67,7 +67,7 @@ def xml_stores() -> list[bytes]:
 
 
 def binary_stores() -> list[bytes]:
-    """What lies beneath the checksum, by the same model: two things with a value of each type, and their owner."""
+    """Returns a store of the same model, without its checksum: two things with a value of each type, and an owner."""
 
     def packed(*values: int) -> bytes:
         return struct.pack(f"<{len(values)}q", *values)
@@ -104,7 +104,7 @@ def binary_stores() -> list[bytes]:
 
 
 def predicates() -> list[bytes]:
-    """The formats of the sample cases, and those of the tests of the language."""
+    """Returns the formats of the sample cases and of the tests of the predicate language."""
     texts = set(
         re.findall(r'"((?:[^"\\\n]|\\.)+)"', (ROOT / "Tests/CorestonePredicateTests/LanguageTests.swift").read_text())
     )
@@ -115,7 +115,7 @@ def predicates() -> list[bytes]:
 
 
 def texts() -> list[bytes]:
-    """A model with every word of a line and every option of an object."""
+    """Returns a model as text with every keyword of a line and every option of an object, and an empty one."""
     options = {"optional": True, "transient": False, "user_info": {"k": "v"}}
     person = {
         "name": "string? indexed min 1 max 9 match [a-z]+ = Ada",
@@ -153,7 +153,7 @@ SEEDS: dict[str, Callable[[], list[bytes]]] = {name: reader[0] for name, reader 
 
 
 def build() -> Path:
-    """The program, every module of it with the fuzzer's instruments."""
+    """Builds the program, with every module instrumented for the fuzzer. Returns its path."""
     scratch = str(BUILD / "swift/fuzz")
     command = [os.environ.get("SWIFT", "swift"), "build", "--configuration", "release", "--scratch-path", scratch]
     command += ["--product", "fuzz-readers", "-Xswiftc", "-sanitize=fuzzer", "-Xswiftc", "-use-ld=lld"]
@@ -164,7 +164,7 @@ def build() -> Path:
 
 
 def run(program: Path, reader: str, seconds: int) -> bool:
-    """One reader from the fixtures and what earlier runs found; whether it held."""
+    """Runs a reader, with the fixtures and the inputs of earlier runs. Returns whether it did not fail."""
     folder = FUZZ / reader
     corpus, seeds = folder / "corpus", folder / "seeds"
     for place in (corpus, seeds):
@@ -179,7 +179,7 @@ def run(program: Path, reader: str, seconds: int) -> bool:
     text = (folder / "log").read_text(errors="replace")
     figures = dict(re.findall(r"stat::(\w+):\s*(\d+)", text))
     print(
-        f"{reader}: {'held' if outcome.returncode == 0 else 'FAILED, see ' + str(folder / 'log')}, "
+        f"{reader}: {'passed' if outcome.returncode == 0 else 'FAILED, see ' + str(folder / 'log')}, "
         f"{figures.get('number_of_executed_units', '?')} inputs in {seconds} s, "
         f"{figures.get('new_units_added', '?')} kept, {figures.get('peak_rss_mb', '?')} MB at most",
         flush=True,

@@ -1,10 +1,10 @@
-"""Writes the description of the interface, and the files that are generated from it.
+"""Generates the description of the interface, and the files that follow from it.
 
-The headers in include/ are read once, by libclang. include/corestone-api.json describes them, and the other files
-follow from that description. All of them are committed.
+libclang reads the headers in include/. include/corestone-api.json describes them, and the other files are generated
+from that description. All of them are committed.
 
 Usage: generate.py           write the files
-       generate.py --check   compare them with the headers, and name each difference
+       generate.py --check   compare them with the headers, and list each difference
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from api.description import Interface
 from project import DESCRIPTION, HEADERS, ROOT, finish
 
 NAME = "generate"
-SHOWN = 60  # differences of one check
+SHOWN = 60  # the number of differences that a check lists
 
 
 def formatted_python(text: str) -> str:
-    """Python as `make format` would leave it."""
+    """Formats Python source like `make format`."""
     ruff = Path(sys.executable).with_name("ruff")
     command = [str(ruff), "format", "--config", str(ROOT / "ruff.toml"), "--stdin-filename", "generated.py", "-"]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
@@ -44,7 +44,7 @@ def shown(path: Path) -> str:
 
 
 def differences(include: Path, outputs: dict[Path, Callable[[Interface], str]], described: Path) -> list[str]:
-    """The changes that `make generate` would make: declarations by name, then files."""
+    """Lists the changes that `make generate` would make: declarations by name, then files."""
     fresh = headers.parse(include)
     problems = headers.rule_problems(fresh)
     if described.is_file():
@@ -81,9 +81,7 @@ def main() -> None:
             if not path.is_file() or path.read_text(encoding="utf-8") != text:
                 path.write_text(text, encoding="utf-8")
                 written.append(shown(path))
-        finish(
-            NAME, [], f"{len(fresh.functions)} functions; written: {', '.join(written) or 'nothing, all is as it was'}"
-        )
+        finish(NAME, [], f"{len(fresh.functions)} functions; changed files: {', '.join(written) or 'none'}")
     except headers.HeaderError as failure:
         finish(NAME, str(failure).split("\n"), "")
 

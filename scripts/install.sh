@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what `make build` left. Usage: install.sh BUILD VERSION DESTDIR PREFIX LIBDIR INCLUDEDIR BINDIR PYTHONDIR
+# Installs the output of `make build`. Usage: install.sh BUILD VERSION DESTDIR PREFIX LIBDIR INCLUDEDIR BINDIR PYTHONDIR
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$1 version=$2 destdir=$3 prefix=$4 libdir=$5 includedir=$6 bindir=$7 pythondir=$8
@@ -14,7 +14,7 @@ install -m 644 bindings/python/corestone/*.py bindings/python/corestone/py.typed
     install -D -m 644 "$build/share/$page" "$destdir$prefix/share/$page"
 done
 
-# The CMake package finds its files from where it lies, so an installation may be moved as a whole.
+# The CMake package refers to the other files by relative paths, so an installation may be moved as a whole.
 package_dir=$libdir/cmake/Corestone
 fill() {
     sed -e "s|@VERSION@|$version|g" -e "s|@PREFIX@|$prefix|g" -e "s|@LIBDIR@|$libdir|g" \

@@ -2,11 +2,11 @@
 
 Usage: messages.py                        write the page
        messages.py --check                compare the page with the sources, as `make lint` does
-       messages.py --sample N [--seed S]  print N random messages with file and line, for a reader who rates them
+       messages.py --sample N [--seed S]  print N random messages with file and line, for a review
 
-Swift: a message is an argument of a call that creates an error. The sources declare which calls do: the initialisers of
-error types, and the functions that return an error. A literal that such a function inserts into a longer sentence is
-listed as a part; so is a literal outside of these calls, for example a reason that another function returns.
+Swift: a message is an argument of a call that creates an error: of an initialiser of an error type, or of a function
+that returns an error. A literal that such a function inserts into a longer sentence is listed as a part. A literal
+outside of these calls is a part too, for example a reason that another function returns.
 Python: a message is an argument of an exception.
 """
 
@@ -27,7 +27,7 @@ from swift_text import Source, Token
 PAGE = ROOT / "docs" / "reference" / "messages.md"
 SWIFT = ROOT / "Sources"
 PYTHON = ROOT / "bindings" / "python" / "corestone"
-# The tool prints more than errors; only those are listed.
+# Of the tool's texts, only errors are listed.
 TOOL = "corestone-cli"
 
 # Arguments of errors that are fields, not text for people.
@@ -54,7 +54,7 @@ NOT_PROSE = re.compile(
     r"\b(SELECT|PRAGMA|CREATE|INSERT|UPDATE|DELETE FROM|WHERE|CASE WHEN|BEGIN|COMMIT|DROP|ORDER BY|FROM|JOIN|UNION|"
     r"DEFERRED|SAVEPOINT|EXISTS|COLLATE|VALUES|INDEX|VARCHAR|PRIMARY KEY)\b|cst_\w+\(\{|^\s*<|^\s*\w+=|&quot;|=\"$"
 )
-# Errors that never leave the library: their text is the reason within another message.
+# Errors that the library does not report: their text is the reason in another message.
 REASONS = {"HistoryRefusal", "NotExpressible"}
 LOG_CALLS = {"warn", "warnOnce", "write", "log"}
 
@@ -71,7 +71,7 @@ A *part* is a phrase that is inserted into other messages; a *log line* goes to 
 
 @dataclass(frozen=True)
 class Message:
-    """A text with the place that makes it. `kind` is "error", "part" or "log line"."""
+    """A text with its file and line. `kind` is "error", "part" or "log line"."""
 
     kind: str
     text: str
@@ -89,7 +89,7 @@ class Maker:
 
     file: str
     label: str
-    # The calls that take what the caller passes as it is, rather than in a longer sentence.
+    # The calls to which it passes its text parameter unchanged, not in a longer sentence.
     hands_to: set[str]
 
 
@@ -100,13 +100,13 @@ _FIXED = re.compile(r"\bCoreError\(\s*\.(\w+),(?:\s*code:\s*\.(\w+))?")
 
 
 def codes() -> dict[str, str]:
-    """Core Data's error codes by their names in Swift."""
+    """Returns Core Data's error codes by their names in Swift."""
     text = (SWIFT / "CorestoneValues" / "CoreError.swift").read_text(encoding="utf-8")
     return dict(re.findall(r"case (\w+) = (\d+)", text.partition("enum CocoaCode")[2]))
 
 
 def status_name(status: str) -> str:
-    """The constant of the C interface for a case of `Status`."""
+    """Returns the constant of the C interface for a case of `Status`."""
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", status)
     return f"CST_E_{parted.upper()}"
 
@@ -121,7 +121,7 @@ class SwiftMessages:
         self.makers: dict[str, list[Maker]] = {}
 
     def read(self, sources: dict[str, str]) -> None:
-        """Collects the messages of files, given by their paths."""
+        """Collects the messages of source texts, by path."""
         for text in sources.values():
             self.error_types.update(_ERROR_TYPE.findall(text))
         for file, text in sources.items():
@@ -162,7 +162,7 @@ class SwiftMessages:
                     self._add_sums(token.inside, in_log or is_call)
                 self._visit(token.inside, in_log or (is_call and name in LOG_CALLS))
             elif token.is_mark("+") and index and self._has_literal(tokens[index - 1 : index]):
-                # A sum of literals outside of a call: one text, when it is read as a whole.
+                # A concatenation of literals outside of a call is one text.
                 self._add_sum(tokens, index, in_log)
 
     def _makes_error(self, tokens: list[Token], index: int) -> bool:
@@ -199,7 +199,7 @@ class SwiftMessages:
         return labels.pop() if len(labels) == 1 else ""
 
     def _takes_whole(self, name: str, file: str, within: frozenset[str] = frozenset()) -> bool:
-        """Whether a call creates an error whose message is an argument, itself or by the functions that it calls."""
+        """Returns whether a call uses an argument as the message of an error, directly or in a function it calls."""
         if name in self.error_types:
             return name not in REASONS
         if name in within:
@@ -211,7 +211,7 @@ class SwiftMessages:
         )
 
     def _makers(self, name: str, file: str | None = None) -> list[Maker]:
-        """The functions that a call by this name may mean: those of the same file, else all."""
+        """Returns the functions that a call with this name may refer to: those of the same file, or else all."""
         makers = self.makers.get(name, [])
         return [maker for maker in makers if maker.file == (file or self._file)] or makers
 
@@ -226,7 +226,7 @@ class SwiftMessages:
                     self._add("log line" if in_log or text.startswith("CoreData: ") else "part", text, "", argument[0])
 
     def _add_sum(self, tokens: list[Token], index: int, in_log: bool) -> None:
-        """Takes "a" + name + "b" from the literal before the first plus to the last operand that is plain."""
+        """Adds a concatenation such as "a" + name + "b", from the literal before its first plus to the last operand."""
         end = index
         while end + 1 < len(tokens) and tokens[end].is_mark("+"):
             end += 2
@@ -246,7 +246,7 @@ class SwiftMessages:
     def _add(self, kind: str, text: str, label: str, token: Token) -> None:
         self.found.append(Message(kind, on_one_line(text), label, self._file, self._source.line(token)))
 
-    # What an expression gives as text.
+    # Expressions as text.
 
     def _rendered(self, tokens: list[Token]) -> str:
         while tokens and tokens[0].text in ("try", "await", "return"):
@@ -281,7 +281,7 @@ class SwiftMessages:
         return "".join(texts)
 
     def _named(self, tokens: list[Token]) -> str:
-        """A short name for what an expression gives: itself, or its last name when it is long."""
+        """Returns an expression as written, or its last name if it is long."""
         written = self._source.written(tokens).removeprefix("self.")
         if len(written) <= 40 and '"' not in written:
             return written
@@ -300,7 +300,7 @@ def split_at(tokens: list[Token], mark: str) -> list[list[Token]]:
 
 
 def split_arguments(tokens: list[Token]) -> list[tuple[str, list[Token]]]:
-    """The arguments of a call with their labels; "" where there is none."""
+    """Returns the arguments of a call with their labels, which are "" for arguments without a label."""
     arguments = []
     for argument in split_at(tokens, ","):
         label = ""
@@ -312,7 +312,7 @@ def split_arguments(tokens: list[Token]) -> list[tuple[str, list[Token]]]:
 
 
 def split_ternary(tokens: list[Token]) -> list[list[Token]]:
-    """The two branches of `a ? b : c`; empty when the expression is none."""
+    """Returns the two branches of `a ? b : c`, or an empty list for any other expression."""
     for index, token in enumerate(tokens):
         if token.is_mark("?") and index + 1 < len(tokens) and not tokens[index + 1].is_mark("."):
             depth = 0
@@ -327,7 +327,7 @@ def split_ternary(tokens: list[Token]) -> list[list[Token]]:
 
 
 def strip_braces(text: str) -> str:
-    """A choice or a name within another choice needs no braces of its own."""
+    """Removes the braces of a choice or name, which are not needed within another choice."""
     return text[1:-1] if text.startswith("{") and text.find("}") == len(text) - 1 else text or "-"
 
 
@@ -336,12 +336,12 @@ def on_one_line(text: str) -> str:
 
 
 def has_literal(tokens: list[Token]) -> bool:
-    """Whether an expression contains text: a choice between two names is a status or a code."""
+    """Returns whether an expression contains a string literal. One without, such as a choice of codes, is not text."""
     return any(token.kind == "string" or (token.kind == "group" and has_literal(token.inside)) for token in tokens)
 
 
 def is_prose(text: str) -> bool:
-    """Whether a text has words for people: two at least, one of which is its own."""
+    """Returns whether a text is prose: at least two words, of which one is not a placeholder."""
     own = re.sub(r"\{[^{}/]*\}", "", text)
     return bool(re.search(r"[A-Za-z]{2}", own)) and " " in own.strip()
 
@@ -350,7 +350,7 @@ def is_prose(text: str) -> bool:
 
 
 class PythonMessages(ast.NodeVisitor):
-    """Collects what the exceptions of one module say."""
+    """Collects the messages of the exceptions of a module."""
 
     def __init__(self, source: str, file: str) -> None:
         self.source = source
@@ -387,11 +387,11 @@ class PythonMessages(ast.NodeVisitor):
         return "{" + (written if len(written) <= 40 and '"' not in written else names[-1]) + "}"
 
 
-# ---- all of them
+# ---- the page
 
 
 def messages() -> list[Message]:
-    """All messages, file by file in the order of their lines, each once."""
+    """Returns all messages by file and line, without duplicates in a file."""
     swift = SwiftMessages()
     swift.read(
         {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in sorted(SWIFT.rglob("*.swift"))}
@@ -440,7 +440,7 @@ def page(listed: list[Message]) -> str:
 
 
 def difference(old: str, new: str) -> Iterator[str]:
-    """The first few lines of the page that are no longer right or that it lacks."""
+    """Yields the first few outdated or missing lines of the page."""
     changed = list(difflib.unified_diff(old.splitlines(), new.splitlines(), n=0, lineterm=""))[2:]
     for line in [line for line in changed if line[0] in "+-" and line[1:]][:4]:
         yield f"{'missing' if line[0] == '+' else 'outdated'}: {line[1:].removeprefix('- ')}"
@@ -452,7 +452,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, metavar="N", help="print N random error messages")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the sample (0)")
     options = parser.parse_args()
-    # The trees of tokens live to the end: nothing is there to collect, and looking for it takes a third of the time.
+    # The trees of tokens are used until the end, so the garbage collector would only need a third of the time.
     gc.disable()
     listed = messages()
     if options.sample is not None:

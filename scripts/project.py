@@ -1,4 +1,4 @@
-"""Shared by the scripts of this folder: where things are, and the description of the interface."""
+"""Functions for the scripts of this folder: paths, the outcome of a check, and the description of the interface."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LIBRARY = BUILD / "lib" / "libcorestone.so"
 
 
 def finish(name: str, problems: list[str], good: str) -> NoReturn:
-    """Prints the outcome of a check and ends the process: 0 without problems, else 1."""
+    """Prints the outcome of a check and exits: with 0 if there are no problems, else with 1."""
     for problem in problems:
         print(f"{name}: {problem}", file=sys.stderr)
     if problems:
@@ -26,12 +26,12 @@ def finish(name: str, problems: list[str], good: str) -> NoReturn:
 
 
 def built_library(name: str) -> Path:
-    """The library that `make build` left; ends the check when there is none."""
+    """Returns the path of the library. Ends the check with a problem if it is not built."""
     if not LIBRARY.is_file():
         finish(name, [f"{LIBRARY.relative_to(ROOT)} is missing; run `make build`"], "")
     return LIBRARY
 
 
 def interface() -> description.Interface:
-    """The interface as include/corestone-api.json describes it; `make lint` compares that with the headers."""
+    """Returns the interface from include/corestone-api.json, which `make lint` compares with the headers."""
     return description.load(DESCRIPTION)

@@ -1,7 +1,7 @@
-"""Random calls from within callbacks (Tests/C/reentrancy.c), many seeds of them, some hundred to a process.
+"""Runs random calls within callbacks (Tests/C/reentrancy.c) for many seeds, several hundred in each process.
 
-A crash costs its own seed: it is told with the calls and callbacks that it happened in, and the next process goes on
-behind it. Usage: reentrancy.py PROGRAM [--first SEED] [--seeds N] [--chunk N]
+A crash is reported with its seed and the calls and callbacks in which it happened. A new process then continues with
+the next seed. Usage: reentrancy.py PROGRAM [--first SEED] [--seeds N] [--chunk N]
 """
 
 import argparse
@@ -14,13 +14,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-# What a chunk may take: the program itself ends a seed that hangs.
+# The time limit of a process, for each of its seeds. The program itself ends a seed that hangs before that.
 SECONDS_FOR_A_SEED = 130
 
 
 @dataclass
 class Findings:
-    """What went wrong so far."""
+    """The failures until now. `refused`: a process failed without a report of a seed."""
 
     crashes: int = 0
     leaks: int = 0
@@ -28,7 +28,7 @@ class Findings:
 
 
 def run_chunk(program: Path, first: int, count: int, folder: str, findings: Findings) -> int:
-    """Makes the seeds from `first` on and returns how many are done, one that crashed among them."""
+    """Runs `count` seeds from `first` in a process. Returns how many are done, including one that crashed."""
     command = [str(program), "--first", str(first), "--count", str(count), "--folder", folder]
     run = subprocess.run(
         command, capture_output=True, text=True, errors="replace", timeout=SECONDS_FOR_A_SEED * count, check=False
@@ -48,20 +48,22 @@ def run_chunk(program: Path, first: int, count: int, folder: str, findings: Find
             failed.add(told[1])
     findings.leaks += len(failed)
     if not re.search(r"^\d+ passed, \d+ failed$", run.stdout, re.MULTILINE):
-        print(f"{program.name}: seeds from {first} on ended with exit status {run.returncode}, naming no seed")
+        print(
+            f"{program.name}: the seeds from {first} ended with status {run.returncode} and without a report of a seed"
+        )
         tell_tail(run.stderr)
         findings.refused = True
     return count
 
 
 def tell_tail(text: str) -> None:
-    """What a sanitizer, or the runtime, said at last."""
+    """Prints the last lines of standard error, such as the report of a sanitizer or the runtime."""
     for line in text.splitlines()[-30:]:
         print(f"    {line}", flush=True)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="random calls from within callbacks")
+    parser = argparse.ArgumentParser(description="Runs random calls within callbacks.")
     parser.add_argument("program", type=Path)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--seeds", type=int, default=20000)
@@ -69,11 +71,11 @@ def main() -> int:
     arguments = parser.parse_args()
     findings = Findings()
     start = time.monotonic()
-    # In memory where there is such a place: the disk is not what this is about.
+    # The stores are in memory if possible, as the disk does not matter here.
     base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    # Freed memory is overwritten, so that a use after free shows at once, in a release library too.
+    # Freed memory is overwritten, so that a use after free has an immediate effect, in a release library too.
     os.environ.setdefault("MALLOC_PERTURB_", "165")
-    # The runtime's own report of a crash may never end under a sanitizer, which has told more by then.
+    # With a sanitizer, the crash report of the Swift runtime may not end; that of the sanitizer has more details.
     os.environ.setdefault("SWIFT_BACKTRACE", "enable=no")
     seed, end = arguments.first, arguments.first + arguments.seeds
     with tempfile.TemporaryDirectory(prefix="corestone-", dir=base) as folder:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds and runs the README's ten lines in an empty folder. Usage: run_example.sh c|python|swift BUILD
+# Builds and runs the ten-line example of the README in an empty folder. Usage: run_example.sh c|python|swift BUILD
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD build=$2
@@ -23,7 +23,7 @@ swift)
     run=("$("$swift" build "${flags[@]}" --show-bin-path)/ten-lines")
     ;;
 *)
-    echo "run_example.sh: c, python or swift?" >&2
+    echo "usage: run_example.sh c|python|swift BUILD" >&2
     exit 2
     ;;
 esac

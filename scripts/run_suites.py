@@ -1,9 +1,9 @@
-"""Runs the suites of `make test` one after the other and prints how many tests of each passed, and how long each took.
+"""Runs the suites of `make test` one after the other, and prints the results and the time of each.
 
-Usage: run_suites.py [--record] [SUITE…]   without names all of them; logs go to build/logs/SUITE.log
+Usage: run_suites.py [--record] [SUITE…]   by default all suites; logs are in build/logs/SUITE.log
 
-A suite fails when a test fails, when its command fails, when it exceeds its time, or when it ran no test at all. One
-that takes more than a fifth longer than suite_seconds.txt records gets a warning; --record writes that file.
+A suite fails if a test or a command fails, if it exceeds its time limit, or if it runs no test. A suite that needs over
+a fifth more time than recorded in suite_seconds.txt is marked with a warning; --record writes that file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PYTHON = str(VENV / "python")
 LOGS = BUILD / "logs"
 # Seconds of each suite on two cores without other load.
 RECORDED = ROOT / "scripts" / "suite_seconds.txt"
-# As the Makefile exports them, so that a suite can be run without make.
+# The same variables as the Makefile exports, so that a suite can run without make.
 ENVIRONMENT = {
     "CORESTONE_LIBRARY": str(BUILD / "lib" / "libcorestone.so"),
     "PYTHONPATH": str(ROOT / "bindings" / "python"),
@@ -50,7 +50,7 @@ class Counts:
 
 @dataclass
 class Suite:
-    """A named list of commands: each is one test, or with `runner` a test runner whose counts are read."""
+    """A named list of commands. Each is one test; with `runner`, each prints the counts of its tests."""
 
     name: str
     commands: list[list[str]]
@@ -65,7 +65,7 @@ def c_tests(*more: str) -> list[str]:
 
 
 def pytest(folder: str, parallel: bool = False) -> list[str]:
-    """The tests of a folder; with `parallel` two files at a time, in two processes."""
+    """Returns the command for the tests of a folder; with `parallel`, for two files at a time in two processes."""
     command = [PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider"]
     return [*command, *(["-n", "2", "--dist", "loadfile"] if parallel else []), folder]
 
@@ -93,6 +93,7 @@ def lint_commands() -> list[list[str]]:
         [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "Tests/style"],
         check("style"),
         [PYTHON, "scripts/messages.py", "--check"],
+        [PYTHON, "scripts/draw_docs.py", "--check"],
     ]
     return commands + mypy_commands()
 
@@ -103,7 +104,7 @@ def python_places() -> list[str]:
 
 
 def mypy_path() -> str:
-    """Where modules are that programs of other folders use."""
+    """Returns the folders of modules that programs of other folders import."""
     package = ROOT / "bindings" / "python"
     examples = (ROOT / "examples" / "stores", ROOT / "examples" / "history")
     places = (package, package / "tests", *examples, ROOT / "scripts", ROOT / "packaging" / "python")
@@ -111,7 +112,7 @@ def mypy_path() -> str:
 
 
 def mypy_commands() -> list[list[str]]:
-    """The package by its own configuration; programs a folder at a time, since two of them may bear one name."""
+    """Returns a command for the package, and one for each folder of programs, as two may have the same name."""
     mypy = str(VENV / "mypy")
     commands = [["env", "--chdir=bindings/python", mypy, "--strict", "corestone", "tests"]]
     for folder in (
@@ -141,7 +142,7 @@ def mypy_commands() -> list[list[str]]:
     ):
         files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("*.py"))
         if folder == "scripts":
-            # Its package, and the tests that import from it.
+            # Its package, and the tests that import its modules.
             for more in ("scripts/api", "Tests/interface"):
                 files += sorted(str(path.relative_to(ROOT)) for path in (ROOT / more).glob("*.py"))
         if files:
@@ -163,9 +164,7 @@ def suites() -> list[Suite]:
         ),
         Suite("swift", [[os.environ.get("SWIFT", "swift"), "test"]], runner=True, minutes=20),
         Suite("c", [c_tests("run")], runner=True),
-        Suite(
-            "python", [pytest("bindings/python/tests", parallel=True)], runner=True
-        ),
+        Suite("python", [pytest("bindings/python/tests", parallel=True)], runner=True),
         Suite("scenarios", [pytest("Tests/scenarios", parallel=True)], runner=True),
         Suite("interface", [pytest("Tests/interface")], runner=True),
         Suite("damage", [[PYTHON, "scripts/damaged_models.py"]]),
@@ -184,7 +183,7 @@ def suites() -> list[Suite]:
 
 
 def counts_in(text: str) -> Counts:
-    """The counts that a test runner printed: XCTest, Swift Testing, pytest, or the plain "N passed, M failed"."""
+    """Returns the counts in the output of XCTest, Swift Testing, pytest, or of a program: "N passed, M failed"."""
     total = Counts()
     xctest = re.findall(r"Executed (\d+) tests?, with (?:(\d+) tests? skipped and )?(\d+) failures?", text)
     if xctest:
@@ -204,14 +203,14 @@ def counts_in(text: str) -> Counts:
 
 
 def signs_of_failure(log: Path) -> list[str]:
-    """The lines of a failed suite's log that say what went wrong: the first few, or its end when none stands out."""
+    """Returns the first lines of a log that report an error, or its last lines if none does."""
     lines = [line.rstrip()[:200] for line in log.read_text(encoding="utf-8", errors="replace").splitlines()]
     telling = [line for line in lines if re.search(r"\b(error|FAIL(ED)?|FAILURE|[Ff]atal|[Cc]rashed|Signal)\b", line)]
     return telling[:6] or lines[-6:]
 
 
 def run(command: list[str], suite: Suite, log: Path) -> Counts:
-    """Runs one command of a suite; shows and keeps what it prints."""
+    """Runs a command of a suite. Prints its output and appends it to the log."""
     print(f"$ {' '.join(word.replace(str(ROOT) + '/', '') for word in command)}"[:160], flush=True)
     environment = {**ENVIRONMENT, **os.environ, **suite.environment}
     started = subprocess.Popen(
@@ -238,7 +237,7 @@ def run(command: list[str], suite: Suite, log: Path) -> Counts:
         for line in started.stdout:
             text.append(line)
             kept.write(line)
-            # A passing XCTest prints two lines per case: those stay in the log.
+            # The two lines of a passed XCTest case are only in the log.
             if not re.match(r"Test (Case|Suite) .*(started|passed)|\t Executed \d+ test|\[\d+/\d+\] ", line):
                 sys.stdout.write(line)
                 sys.stdout.flush()
@@ -247,7 +246,7 @@ def run(command: list[str], suite: Suite, log: Path) -> Counts:
     counts = counts_in("".join(text)) if suite.runner else Counts(passed=1 if code == 0 else 0)
     if code != 0 and counts.failed == 0:
         counts.failed = 1
-        print(f"{suite.name}: the command ended with {code}", flush=True)
+        print(f"{suite.name}: the command exited with {code}", flush=True)
     return counts
 
 
@@ -257,7 +256,7 @@ def recorded_seconds() -> dict[str, int]:
 
 
 def record(taken: dict[str, float]) -> None:
-    """Writes the seconds of the suites that ran; the others keep theirs."""
+    """Writes the seconds of the suites that ran, and keeps those of the others."""
     seconds = recorded_seconds() | {name: round(each) for name, each in taken.items()}
     lines = ["# Seconds of each suite on two cores; written by run_suites.py --record."]
     lines += [f"{suite.name} {seconds[suite.name]}" for suite in suites() if suite.name in seconds]
@@ -265,11 +264,11 @@ def record(taken: dict[str, float]) -> None:
 
 
 def slower(name: str, seconds: float, known: dict[str, int]) -> str:
-    """The warning about a suite that has become slower, or nothing. A few seconds are noise."""
+    """Returns a warning about a suite that is slower than recorded, or "". A few seconds more are allowed."""
     before = known.get(name)
     if before is None or seconds <= 1.2 * before + 2:
         return ""
-    return f"   {seconds / before - 1:+.0%}: {before} s are recorded"
+    return f"   {seconds / before - 1:+.0%} (recorded: {before} s)"
 
 
 def main(arguments: list[str]) -> int:
@@ -277,7 +276,7 @@ def main(arguments: list[str]) -> int:
     chosen = [suite for suite in suites() if not names or suite.name in names]
     unknown = set(names) - {suite.name for suite in chosen}
     if unknown:
-        print(f"no such suite: {', '.join(sorted(unknown))}", file=sys.stderr)
+        print(f"there is no suite {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
     LOGS.mkdir(parents=True, exist_ok=True)
     total = Counts()

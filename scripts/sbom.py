@@ -1,10 +1,10 @@
-"""Writes what is linked into the library and the tool: an SPDX document, and the notices that go with a copy.
+"""Writes an SPDX document about the packages linked into the library and the tool, and their licence notices.
 
-Usage: sbom.py FOLDER BINARY=MAP…           writes corestone.spdx.json and THIRD-PARTY-NOTICES.txt
-       sbom.py --check FOLDER BINARY=MAP…   compares the document with the linker's maps
+Usage: sbom.py FOLDER BINARY=MAP…           write corestone.spdx.json and THIRD-PARTY-NOTICES.txt
+       sbom.py --check FOLDER BINARY=MAP…   compare the document with the linker's maps
 
-MAP is the linker's map of the binary. Every archive and object file in it that this project did not compile must belong
-to a package whose licence is known here; one that does not is an error. BINARY is the file as it is published.
+BINARY is the file as published, and MAP its linker map. Every archive and object file in a map that is not of this
+project must belong to a package whose licence is in this file; otherwise the script fails.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ VERSION_HEADER = ROOT / "include" / "corestone" / "version.h"
 NAMESPACE = "https://spdx.org/spdxdocs/corestone"
 SWIFT = "swift"
 
-# The licences, by Debian's source or binary package, as SPDX writes them.
+# The licences by package of Debian, as SPDX expressions.
 LICENSES = {
     SWIFT: "Apache-2.0 WITH Swift-exception",
     "libexpat1-dev": "MIT",
@@ -42,7 +42,7 @@ LICENSES = {
     "libgcc-s1": "GPL-3.0-or-later WITH GCC-exception-3.1",
     "libc6": "LGPL-2.1-or-later",
 }
-# Apache's licence with the exception, under which Swift's runtime may be passed on without a notice.
+# The Apache licence with the exception that allows redistribution of Swift's runtime without attribution.
 SWIFT_NOTICE = """The Swift standard library and runtime, libdispatch and the blocks runtime
 Copyright Apple Inc. and the Swift project authors
 
@@ -53,13 +53,13 @@ Licensed under the Apache License, Version 2.0, with the Runtime Library Excepti
     otherwise be required by Sections 4(a), 4(b) and 4(d) of the License.
 """
 
-# An archive with its member, or an object file, as a map names them.
+# An archive with its member, or an object file, as written in a map.
 INPUT = re.compile(r"(/\S+?\.(?:a(?=[(:])|o\b(?!\w)))")
 
 
 @dataclass
 class Package:
-    """One linked package: where its files come from, and which of them are linked in."""
+    """A linked package: its origin, its linked files, and the binaries that contain them."""
 
     name: str
     version: str
@@ -83,7 +83,7 @@ def output(*command: str) -> str:
 
 
 def memory_map(linker_map: Path) -> str:
-    """The part of a map that lists what the file consists of; GNU's linkers first list what they read and discarded."""
+    """Returns the part of a map that lists the content of the binary. GNU's linkers list discarded input before it."""
     text = linker_map.read_text(encoding="utf-8", errors="replace")
     heading = re.search(r"^(?:Linker script and memory map|Memory map)$", text, re.MULTILINE)
     text = text[heading.end() :] if heading else text
@@ -91,25 +91,25 @@ def memory_map(linker_map: Path) -> str:
 
 
 def linked_files(linker_map: Path) -> set[str]:
-    """The archives and object files of others in a map. What the linker read and left out entirely does not count."""
+    """Returns the archives and object files in a map that are not of this project, without fully discarded ones."""
     own = f"{ROOT}/"
     found = set(INPUT.findall(memory_map(linker_map)))
     return {os.path.normpath(each) for each in found if not each.startswith(own)}
 
 
 def owner(file: str) -> tuple[str, str, str]:
-    """The name, the version and the supplier of the package that a file belongs to."""
+    """Returns the name, the version and the supplier of the package of a file."""
     if "/swift_static/" in file or "/lib/swift/" in file:
         found = re.search(r"Swift version (\S+)", output(os.environ.get("SWIFT", "swift"), "--version"))
         return SWIFT, found.group(1) if found else "unknown", "Organization: Swift project"
-    # A merged /usr: the database knows a file under one of two names.
+    # In a merged /usr a file has two paths, of which dpkg's database contains one.
     other = file.removeprefix("/usr") if file.startswith("/usr/") else f"/usr{file}"
     for path in (file, other):
         done = subprocess.run(["dpkg-query", "--search", path], check=False, capture_output=True, text=True)
         if done.returncode == 0:
             name = done.stdout.split(":")[0]
             return name, output("dpkg-query", "--show", "--showformat=${Version}", name), "Organization: Debian"
-    fail(f"{file} is linked in, and belongs to no package that dpkg knows")
+    fail(f"{file} is linked in, but does not belong to a package of dpkg's database")
 
 
 def license_of(name: str) -> str:
@@ -120,7 +120,7 @@ def license_of(name: str) -> str:
 
 
 def packages(files: dict[str, set[str]]) -> list[Package]:
-    """The packages of files, sorted. `files` is by binary."""
+    """Returns the packages of files, sorted by name. `files` contains the paths by binary."""
     found: dict[str, Package] = {}
     for binary, names in files.items():
         for file in sorted(names):
@@ -132,7 +132,7 @@ def packages(files: dict[str, set[str]]) -> list[Package]:
 
 
 def shared_libraries(binary: Path) -> set[str]:
-    """The files of the shared libraries that a binary names."""
+    """Returns the paths of the shared libraries that a binary needs."""
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "--dynamic", "--wide", str(binary)))
     places = dict(re.findall(r"(\S+) => (/\S+)", output("ldd", str(binary))))
     return {os.path.realpath(places[name]) for name in needed if name in places}
@@ -163,7 +163,7 @@ def described(each: Package, how: str) -> dict[str, Any]:
 
 
 def document(binaries: dict[Path, Path]) -> dict[str, Any]:
-    """The SPDX document. `binaries` is the map of each."""
+    """Returns the SPDX document. `binaries` contains the linker map of each binary."""
     version = corestone_version()
     static = packages({binary.name: linked_files(linker_map) for binary, linker_map in binaries.items()})
     dynamic = packages({binary.name: shared_libraries(binary) for binary in binaries})
@@ -223,8 +223,8 @@ def document(binaries: dict[Path, Path]) -> dict[str, Any]:
 
 
 def notices(names: list[str]) -> str:
-    """The licence texts of the packages, as Debian has them."""
-    parts = ["What libcorestone.so and the corestone tool contain of others, with the notices that go with it.\n"]
+    """Returns the licence texts of the packages, from Debian's copyright files."""
+    parts = ["Third-party software in libcorestone.so and in the corestone tool, with its licence notices.\n"]
     for name in names:
         parts.append("=" * 100 + f"\n{name}\n" + "=" * 100 + "\n")
         if name == SWIFT:
@@ -235,7 +235,7 @@ def notices(names: list[str]) -> str:
 
 
 def check(folder: Path, binaries: dict[Path, Path]) -> None:
-    """Compares the document with the maps: each file in a map is named, with its package, and no other one is."""
+    """Checks that the document names exactly the files in the maps, each with its package."""
     found = json.loads((folder / "corestone.spdx.json").read_text(encoding="utf-8"))
     listed = {each["SPDXID"]: each for each in found["packages"]}
     problems = []
@@ -244,14 +244,14 @@ def check(folder: Path, binaries: dict[Path, Path]) -> None:
         file = next(each for each in found["files"] if each["fileName"] == f"./{binary.name}")
         sums = {each["algorithm"]: each["checksumValue"] for each in file["checksums"]}
         if sums["SHA256"] != digest(binary, "sha256"):
-            problems.append(f"{binary.name} is another file than the document describes")
+            problems.append(f"the document has a different hash of {binary.name}; run `make sbom`")
         named = {
             name
             for each in found["relationships"]
             if each["spdxElementId"] == file["SPDXID"] and each["relationshipType"] == "STATIC_LINK"
             for name in listed[each["relatedSpdxElement"]]["comment"].partition(": ")[2].split(", ")
         }
-        # Read in another way than `linked_files` does: every word of the map that ends like an input of the linker.
+        # As a test of `linked_files`, the map is read in another way: every word that ends like an input of the linker.
         words = re.split(r"[\s:()]+", memory_map(linker_map))
         linked = {
             os.path.basename(word)
@@ -260,10 +260,10 @@ def check(folder: Path, binaries: dict[Path, Path]) -> None:
         }
         count += len(linked)
         problems += [f"{name} is in the map of {binary.name}, not in the document" for name in sorted(linked - named)]
-        # A package may give one file to the library and another to the tool.
+        # The library and the tool may contain different files of a package.
         everywhere = set().union(*(linked_files(each) for each in binaries.values()))
         extra = named - {os.path.basename(each) for each in everywhere}
-        problems += [f"{name} is in the document, in no map" for name in sorted(extra)]
+        problems += [f"{name} is in the document, but not in a map" for name in sorted(extra)]
     if problems:
         fail("\nsbom: ".join(problems))
     static = [each for each in found["packages"] if each.get("comment", "").startswith("linked in")]

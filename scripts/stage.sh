@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Copies a binary without its symbols and the names of its compilers, and only when that changes something, so that what depends
-# on it stays fresh.
+# Copies a binary without its symbols and the names of its compilers. An equal destination is not replaced, so that make does not
+# build the files that depend on it again.
 # Usage: stage.sh SOURCE DESTINATION
 set -euo pipefail
 mkdir -p "$(dirname "$2")"

@@ -1,9 +1,9 @@
-"""Prints which stores of a folder cannot be opened, and which open read-only, with the reasons: to compare two builds.
+"""Lists the stores of a folder that cannot be opened or only read-only, with the reasons, to compare two builds.
 
-Each file that begins as an SQLite database does is copied with what lies beside it, and the copy opened for reading and
-for writing, by the model that it carries. CORESTONE_LIBRARY says by which build.
+Each file with the header of an SQLite database is copied with the other files of its store. The copy is opened for
+reading and for writing, with its cached model. CORESTONE_LIBRARY selects the build.
 
-Usage: store_lists.py [FOLDER]     without a folder that of CORESTONE_FIXTURES
+Usage: store_lists.py [FOLDER]     by default the folder of CORESTONE_FIXTURES
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from project import ROOT
 
 
 def attempt(path: Path, place: Path, writable: bool) -> str:
-    """Why it cannot be opened, or not be written; empty when it can."""
+    """Opens a copy of a store. Returns why it cannot be opened or only read-only, or an empty string."""
     folder = Path(tempfile.mkdtemp(dir=place))
     try:
         for each in path.parent.iterdir():
@@ -59,7 +59,7 @@ def main() -> None:
                 kind = found.partition(":")[0]
                 if kind == "read-only" or not writable:
                     counts[kind] += 1
-                # The folder of the copy differs from run to run.
+                # The folder of the copy is different in every run.
                 text = re.sub(re.escape(place) + r"/[^/]+/", "", found)
                 print(f"{path.relative_to(root)} {'for writing' if writable else 'for reading'} {text}")
     print(f"{len(stores)} stores: {counts['unreadable']} unreadable, {counts['read-only']} read-only")

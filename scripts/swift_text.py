@@ -1,7 +1,7 @@
-"""Reads Swift sources as tokens, with string literals taken apart into text and interpolated expressions.
+"""Reads Swift sources as tokens, with string literals divided into text and interpolated expressions.
 
-It knows what a search for quotes does not: interpolations that contain further literals, raw and multi-line literals,
-nested comments, and regular-expression literals. Names, numbers and operators come out as they are written.
+It supports interpolations that contain further literals, raw and multi-line literals, nested comments, and
+regular-expression literals. Names, numbers and operators are returned as written.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", '"': '"', "'": "'", "\\"
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _BEFORE_EXPRESSION = {"return", "in", "case", "where", "try"}
 _AFTER_OPERAND = {"?", "!"}
-# Stands for the line break that a backslash at the end of a line takes out of a long literal.
+# Marks a line break in a multi-line literal that a backslash before it removes.
 _CONTINUED = "\0continued\0"
 
 
 class Token:
-    """One word of a source: `kind` is "name", "number", "mark", "string", or "group": brackets with what they hold."""
+    """A token. `kind` is "name", "number", "mark", "string" or "group"; a group is brackets with their content."""
 
     __slots__ = ("end", "inside", "kind", "parts", "place", "text")
 
     def __init__(self, kind: str, text: str, place: int) -> None:
         self.kind = kind
         self.text = text
-        # The indices in the source of its first character, and behind its last one.
+        # The index of its first character in the source, and that after its last one.
         self.place = place
         self.end = place + len(text)
-        # Of a string: text, and for an interpolation the tokens of its expression.
+        # The parts of a string: text, or the tokens of an interpolated expression.
         self.parts: list[Part] = []
-        # Of a group: the tokens between the brackets.
+        # The tokens between the brackets of a group.
         self.inside: list[Token] = []
 
     def is_mark(self, text: str) -> bool:
@@ -66,7 +66,7 @@ Part = Union[str, "list[Token]"]
 
 
 class UnreadableSource(Exception):
-    """A source that does not follow the grammar that this reader knows."""
+    """A source that this reader cannot parse."""
 
 
 class Source:
@@ -83,14 +83,14 @@ class Source:
         return bisect_right(self._line_starts, token.place)
 
     def written(self, tokens: list[Token]) -> str:
-        """What the source has for some tokens that follow each other, on one line."""
+        """Returns the source text of consecutive tokens, on one line."""
         return " ".join(self.text[tokens[0].place : tokens[-1].end].split()) if tokens else ""
 
     def _fail(self, problem: str) -> UnreadableSource:
         return UnreadableSource(f"{self.name}:{bisect_right(self._line_starts, self._position)}: {problem}")
 
     def _read(self, closing: str) -> list[Token]:
-        """The tokens up to the bracket `closing`, which is passed; an empty one stands for the end of the source."""
+        """Reads the tokens up to the bracket `closing`, which is consumed, or up to the end of the source if empty."""
         found: list[Token] = []
         while True:
             match = _WORD.match(self.text, self._position)
@@ -134,7 +134,7 @@ class Source:
         raise self._fail("a comment does not end")
 
     def _slash(self, kind: str, text: str, place: int, before: list[Token]) -> str:
-        """A division, or a regular-expression literal where nothing stands that could be divided."""
+        """Reads a regular-expression literal, or a division if an operand precedes."""
         if kind == "regex":
             end = self.text.find("/" + text[:-1], self._position)
             if end < 0:
@@ -147,7 +147,7 @@ class Source:
         return self.text[place : self._position]
 
     def _string(self, hashes: int, is_long: bool) -> list[Part]:
-        """The parts of a literal, from behind its opening quotes to behind its closing ones."""
+        """Reads the parts of a literal after its opening quotes, and consumes the closing quotes."""
         closing = ('"""' if is_long else '"') + "#" * hashes
         escape = "\\" + "#" * hashes
         parts: list[Part] = [""]
@@ -204,7 +204,7 @@ def _expects_operand(previous: Token) -> bool:
 
 
 def _without_indentation(parts: list[Part]) -> list[Part]:
-    """A multi-line literal as its value: without the first line break, the last, and the closing line's indentation."""
+    """Returns the value of a multi-line literal, without its first and last line break and the indentation."""
     last = parts[-1] if isinstance(parts[-1], str) else ""
     indentation = last.rpartition("\n")[2]
     stripped: list[Part] = []
@@ -218,7 +218,7 @@ def _without_indentation(parts: list[Part]) -> list[Part]:
 
 
 def walk(tokens: list[Token]) -> Iterator[tuple[list[Token], int]]:
-    """Every token of a tree with the list it stands in and its index, in reading order, interpolations too."""
+    """Yields every token of a tree, with those of interpolations, in source order: as its list and its index."""
     for index, token in enumerate(tokens):
         yield tokens, index
         if token.inside:

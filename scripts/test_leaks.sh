@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The C tests with LeakSanitizer, against the release library with its symbols. Usage: test_leaks.sh BUILD LIBRARY
+# Runs the C tests with LeakSanitizer, with the release library and its symbols. Usage: test_leaks.sh BUILD LIBRARY
 set -euo pipefail
 cd "$(dirname "$0")/.."
 lib=$1/leaks/lib
@@ -7,5 +7,5 @@ mkdir -p "$lib"
 install -C -m 755 "$2" "$lib/libcorestone.so.1"
 ln -sfn libcorestone.so.1 "$lib/libcorestone.so"
 export LSAN_OPTIONS=exitcode=23
-# The scripts among the tests run programs that are no tests of leaks: the tool, Python, the shell of SQLite.
+# The tests that are scripts are omitted: they run programs without LeakSanitizer, such as the tool, Python and sqlite3.
 make -C Tests/C LIB="$lib" INCLUDE="$PWD/include" OUT="$1/leaks/c-tests" SAN=leak SCRIPTS= run

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The C stress program and the Swift tests with ThreadSanitizer. Usage: test_tsan.sh BUILD
+# Runs the C stress program and the Swift tests with ThreadSanitizer. Usage: test_tsan.sh BUILD
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/sanitized.sh
 export TSAN_OPTIONS=second_deadlock_stack=1
-# One thread compares predicates: a tenth of them says as much about threads.
+# Predicates are compared on one thread, so a tenth of them is sufficient here.
 export CORESTONE_PREDICATES="${CORESTONE_PREDICATES:-2000}"
 sanitized_library thread "$1"
 make -C Tests/C LIB="$lib" INCLUDE="$PWD/include" OUT="$1/thread/c-tests" SAN=thread CC="$cc" stress

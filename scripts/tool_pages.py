@@ -1,4 +1,4 @@
-"""Writes the tool's manual page and its completions for bash, zsh and fish from its help.
+"""Generates the tool's manual page and its completions for bash, zsh and fish from its help.
 
 Usage: tool_pages.py TOOL FOLDER   writes man/man1/corestone.1.gz, bash-completion/completions/corestone,
                                    zsh/site-functions/_corestone and fish/vendor_completions.d/corestone.fish
@@ -15,19 +15,19 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# Values of options, as their help lists them; other values are files.
+# The values of options with a fixed set of values, as in the help. Other values are files.
 CHOICES = re.compile(r"\b(table|json|jsonl|csv|python|c|swift|svg|dot|png|yes|no|SQLite|XML|Binary|memory)\b")
-# What stands for a value that is a name or a number, for which no file is offered.
+# Placeholders of values that are names or numbers, for which the completion does not offer files.
 PLAIN = re.compile(r"KEY|NAME|N\b|SECONDS|ENTITY|PREDICATE|VALUE|TEXT|NUMBER|COLUMN")
 
 
-# For the one that would end a word in single quotes.
+# Replaces an apostrophe in a word in single quotes, which it would end.
 APOSTROPHE = "\u2019"
 
 
 @dataclass
 class Term:
-    """An operand or an option, as the help lists it."""
+    """An operand or option of the help."""
 
     spellings: str
     meaning: str
@@ -38,9 +38,9 @@ class Term:
 
     @property
     def value(self) -> str:
-        """What stands for the value; nothing for an option without one."""
+        """The placeholder of the value, or "" for an option without a value."""
         value = self.spellings.partition(self.flags[-1])[2].strip() if self.flags else ""
-        # A value that may be omitted follows an equals sign: the next word is not the value.
+        # An optional value follows an equals sign, so the next word is not the value.
         return "" if value.startswith("[=") else value
 
     @property
@@ -59,7 +59,7 @@ class Term:
 
 @dataclass
 class Command:
-    """A command, as its help describes it."""
+    """A command of the tool, read from its help."""
 
     name: str
     summary: str
@@ -78,7 +78,7 @@ def ask(tool: str, *words: str) -> str:
 
 
 def listed(text: str) -> list[Term]:
-    """Terms in two columns."""
+    """Reads a list of terms and meanings in two columns."""
     terms: list[Term] = []
     for line in text.splitlines():
         if match := re.match(r"  (\S.*?)(?: {3,}(\S.*))?$", line):
@@ -93,13 +93,13 @@ def paragraphs(text: str) -> list[str]:
 
 
 def command(tool: str, name: str, summary: str) -> Command:
-    """Reads the help of a command: a sentence, its usage, its terms, paragraphs, examples, exit codes."""
+    """Reads the help of a command: a sentence, usage, terms, paragraphs, examples and exit codes."""
     text = ask(tool, "help", *name.split())
     match = re.fullmatch(
         r".*?\nUsage\n(.*?)\n\n(.*?)\n\n(?:(.*?)\n\n)?Examples\n(.*?)\n\nExit codes\n.*", text, re.DOTALL
     )
     if match is None:
-        raise SystemExit(f"tool_pages: the help of {name} has another form than this script reads")
+        raise SystemExit(f"tool_pages: the help of {name} does not have the form that tool_pages.py reads")
     usage, terms, details, examples = match.groups()
     return Command(
         name,
@@ -112,7 +112,7 @@ def command(tool: str, name: str, summary: str) -> Command:
 
 
 def commands(tool: str) -> list[Command]:
-    """All commands, those of groups too, in the order of the help."""
+    """Returns all commands, including those of groups, in the order of the help."""
     found = []
     for term in listed(ask(tool, "help").partition("\n\n")[2].partition("\nExamples\n")[0]):
         program, *words = term.spellings.split()
@@ -179,7 +179,7 @@ def manual(tool: str, all_commands: list[Command]) -> str:
 
 
 def tree(all_commands: list[Command]) -> dict[str, list[Command]]:
-    """The commands of each group; those without one under the empty name."""
+    """Returns the commands of each group; "" is the group of the others."""
     found: dict[str, list[Command]] = {"": []}
     for each in all_commands:
         group, _, _ = each.name.rpartition(" ")
@@ -191,7 +191,7 @@ def bash(all_commands: list[Command]) -> str:
     groups = tree(all_commands)
     top = [each.name for each in groups[""]] + [name for name in groups if name] + ["help"]
     lines = [
-        "# Completion of corestone for bash; made from its help.",
+        "# Completion of corestone for bash, generated from its help.",
         "_corestone() {",
         '    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} first=1 command words=""',
         "    COMPREPLY=()",
@@ -247,7 +247,7 @@ def last_words(members: list[Command]) -> str:
 
 
 def quoted(text: str) -> str:
-    """A word of a shell, in single quotes; without what zsh takes for its own."""
+    """Returns a word of a shell in single quotes, with apostrophes replaced."""
     return "'" + text.replace("'", APOSTROPHE) + "'"
 
 
@@ -257,7 +257,7 @@ def zsh_meaning(text: str) -> str:
 
 def zsh(all_commands: list[Command]) -> str:
     groups = tree(all_commands)
-    lines = ["#compdef corestone", "# Completion of corestone for zsh; made from its help.", ""]
+    lines = ["#compdef corestone", "# Completion of corestone for zsh, generated from its help.", ""]
     for each in all_commands:
         lines += [f"_corestone_{each.name.replace(' ', '_').replace('-', '_')}() {{", "    _arguments -S \\"]
         for option in each.options:
@@ -275,7 +275,7 @@ def zsh(all_commands: list[Command]) -> str:
         lines += [f"        {quoted(each.name.split()[-1] + ':' + each.summary.replace(':', ''))}" for each in members]
         if not name:
             lines += [f"        {quoted(f'{each}:commands for {each}s')}" for each in groups if each]
-            lines += ["        'help:all about a command'"]
+            lines += ["        'help:show the help of a command'"]
         lines += [
             "    )",
             "    if (( CURRENT == 2 )); then",
@@ -304,10 +304,10 @@ def fish(all_commands: list[Command]) -> str:
     names = [each.name for each in groups[""]] + [name for name in groups if name]
     first = 'complete -c corestone -n "not __fish_seen_subcommand_from $commands" -f'
     lines = [
-        "# Completion of corestone for fish; made from its help.",
+        "# Completion of corestone for fish, generated from its help.",
         f"set -l commands {' '.join(names)} help",
-        f"{first} -l version -d 'the version of the tool'",
-        f"{first} -a help -d 'all about a command'",
+        f"{first} -l version -d 'show the version of the tool'",
+        f"{first} -a help -d 'show the help of a command'",
     ]
     lines += [f"{first} -a {each.name} -d {text(each.summary)}" for each in groups[""]]
     for name, members in groups.items():

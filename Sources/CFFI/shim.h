@@ -1,7 +1,7 @@
 #pragma once
 #include <ffi.h>
 
-/* The types are global variables, which Swift 6 refuses to look at. */
+/* Accessors for the types of libffi: they are mutable global variables, which Swift 6 does not read directly. */
 static inline ffi_type *corestone_ffi_int8(void) { return &ffi_type_uint8; }
 static inline ffi_type *corestone_ffi_int16(void) { return &ffi_type_sint16; }
 static inline ffi_type *corestone_ffi_int32(void) { return &ffi_type_sint32; }
@@ -10,7 +10,8 @@ static inline ffi_type *corestone_ffi_float(void) { return &ffi_type_float; }
 static inline ffi_type *corestone_ffi_double(void) { return &ffi_type_double; }
 static inline ffi_type *corestone_ffi_pointer(void) { return &ffi_type_pointer; }
 
-/* The types of values by their letters in a signature, those of Python's struct; NULL for what is none. */
+/* Returns the type for a letter of a signature: a letter of Python's struct module, or 's' or 'o' for a pointer. NULL
+   for an unknown letter. */
 static inline ffi_type *corestone_ffi_type(char letter) {
     switch (letter) {
     case '?':

@@ -9,10 +9,10 @@ static inline uint32_t key_at(uint32_t type, uint32_t place) {
     return __atomic_load_n(&keys[type][place], __ATOMIC_RELAXED);
 }
 
-/* A list of calls is no expression, and would be laid out as one. */
+/* clang-format would treat a list of macro calls as an expression. */
 /* clang-format off */
 
-/* The places are the octal numbers 0000 to 0177. */
+/* Slots are the octal numbers 0000 to 0177. */
 #define EIGHT(F, digits) \
     F(digits##0) F(digits##1) F(digits##2) F(digits##3) F(digits##4) F(digits##5) F(digits##6) F(digits##7)
 #define SIXTY_FOUR(F, digits) \
@@ -37,7 +37,7 @@ static inline uint32_t key_at(uint32_t type, uint32_t place) {
 #define GET_DOUBLE(place) GET(get_double_, double, PLATFORM_GET_DOUBLE, real, place)
 #define GET_OBJECT(place) GET(get_object_, void *, PLATFORM_GET_OBJECT, object, place)
 #define IS_NULL(place) GET(is_null_, bool, PLATFORM_IS_NULL, is_null, place)
-/* A struct is not cast. */
+/* A struct cannot be cast, so this is not GET. */
 #define GET_RUN(place) \
     static platform_run get_run_##place(const void *object, void *error) { \
         return workers.run(object, error, key_at(PLATFORM_GET_RUN, place)); \

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A consumer may have moved a child elsewhere, and then has marked it as released here: so each node owns what is its own in
- * one block, and its parent no more than the place of the struct. */
+/* A consumer may move a child, and then marks the original struct as released. Each node therefore owns its data in one
+ * block, and its parent owns only the memory of the struct. */
 
 static void release_schema(struct platform_arrow_schema *schema) {
     for (int64_t i = 0; i < schema->n_children; i++) {
@@ -91,7 +91,7 @@ struct platform_shared_array {
     struct platform_arrow_array array;
 };
 
-/* What stands before the places of an array's children, where its buffers are another one's. */
+/* The header of the block with an array's children, for an array whose buffers belong to a shared one. */
 struct user {
     struct platform_shared_array *shared;
 };

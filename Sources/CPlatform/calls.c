@@ -9,7 +9,7 @@ typedef struct {
     uint64_t first, second, third;
 } deferred;
 
-/* Worked off as a whole, from its front, while its end may grow. */
+/* A queue of deferred calls. Calls may be appended while it is processed. */
 typedef struct {
     deferred *items;
     size_t count, capacity;
@@ -17,7 +17,7 @@ typedef struct {
 
 _Thread_local platform_calls platform_own_calls __attribute__((tls_model("initial-exec"))) = {0, 0, false, false};
 static _Thread_local deferred_list waiting __attribute__((tls_model("initial-exec"))) = {NULL, 0, 0};
-/* While the list is worked off its items keep their places; those that are done have no function. */
+/* Whether the list is being processed. Items are then not moved; finished ones have a NULL function. */
 static _Thread_local bool in_use __attribute__((tls_model("initial-exec"))) = false;
 
 void platform_call_defer(platform_deferred_fn run, uint64_t first, uint64_t second, uint64_t third) {
@@ -70,7 +70,7 @@ void platform_call_settle(platform_deferred_fn run, uint64_t second) {
 }
 
 void platform_call_finish(void) {
-    /* Still within the call, so that what these do waits behind them instead of running inside. */
+    /* The call is still counted, so that nested deferred calls are appended instead of running immediately. */
     in_use = true;
     for (size_t next = 0; next < waiting.count; next++) {
         deferred one = waiting.items[next];

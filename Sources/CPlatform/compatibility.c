@@ -1,6 +1,6 @@
-/* Functions that older C libraries lack, or have under another version: with these the library runs from glibc 2.34 on.
- * Hidden: the linker takes them for references from here, and programs keep those of their C library. Weak: a program in
- * Swift may have its own. */
+/* Functions that older C libraries lack, or have under another symbol version, so that the library runs with glibc 2.34
+ * or later. They are hidden, so that only this library uses them and programs use those of their C library. They are
+ * weak, because a program in Swift may define its own. */
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
@@ -18,14 +18,15 @@ COMPATIBILITY void arc4random_buf(void *buffer, size_t size) {
         const ssize_t count = getrandom(next, size, 0);
         if (count < 0) {
             if (errno == EINTR) continue;
-            abort(); /* like the C library's: no caller may go on with predictable bytes */
+            abort(); /* as in the C library: a caller must not continue with predictable bytes */
         }
         next += count;
         size -= (size_t)count;
     }
 }
 
-/* Of another version since glibc 2.35; Swift's overlay calls it. No sum of squares of floats overflows a double. */
+/* hypotf has another symbol version since glibc 2.35; Swift's overlay calls it. The sum of squares of two floats does
+ * not overflow a double. */
 COMPATIBILITY float hypotf(float x, float y) {
     if (isinf(x) || isinf(y)) return INFINITY;
     return (float)sqrt((double)x * (double)x + (double)y * (double)y);

@@ -10,11 +10,11 @@ platform_handle *platform_handle_chunks[1 << (PLATFORM_HANDLE_INDEX_BITS - PLATF
 
 /* The head of the list of free entries: a counter against reuse in the high half, an index in the low one. */
 static uint64_t free_list = 0;
-/* Indices from here on were never used. Index 0 never is. */
+/* The first index that was never used. Index 0 is never used. */
 static uint32_t first_unused = 1;
 
-/* Zeroed. A process with few handles touches few pages of its first chunk; one that needs a second has a hundred thousand
- * handles in view, and takes each further chunk as one huge page. */
+/* Allocates a zeroed chunk. A process with few handles touches only a few pages of the first chunk. A process that
+ * needs a second chunk has many handles, so each further chunk is a huge page. */
 static platform_handle *new_chunk(uint32_t index) {
     const size_t count = (size_t)1 << PLATFORM_HANDLE_CHUNK_BITS, size = count * sizeof(platform_handle);
     void *memory = NULL;
@@ -104,7 +104,8 @@ bool platform_handle_release(uint64_t token, uint64_t *out_word) {
 
 void platform_handle_free(uint32_t index) {
     platform_handle *handle = platform_handle_at(index);
-    /* The generation wrapped: 2^32 - 1 tokens of this entry were given out, and the first must not become valid again. */
+    /* The generation wrapped after 2^32 - 1 tokens of this entry, so the entry is not reused, because its first token
+     * must not become valid again. */
     if (__atomic_load_n(&handle->word, __ATOMIC_RELAXED) == 0) return;
     uint64_t head = __atomic_load_n(&free_list, __ATOMIC_ACQUIRE);
     uint64_t wanted;

@@ -16,7 +16,7 @@
 
 #ifdef __has_feature
 #if __has_feature(thread_sanitizer)
-#define THREAD_SANITIZER 1 /* it does not know sem_clockwait, and would take what that orders for a race */
+#define THREAD_SANITIZER 1 /* it does not support sem_clockwait, and would report false races */
 #endif
 #endif
 
@@ -26,7 +26,7 @@ bool platform_forked = false;
 static uint64_t next_id = 0;
 _Thread_local uint64_t platform_own_thread __attribute__((tls_model("initial-exec"))) = 0;
 
-enum { NUMBER_BITS = 22 }; /* the kernel's numbers of threads have no more (PID_MAX_LIMIT) */
+enum { NUMBER_BITS = 22 }; /* the kernel's thread IDs have at most 22 bits (PID_MAX_LIMIT) */
 _Thread_local uint32_t platform_stores_held __attribute__((tls_model("initial-exec"))) = 0;
 
 uint64_t platform_name_thread(void) {
@@ -65,7 +65,7 @@ char platform_thread_state(uint64_t thread) {
     snprintf(path, sizeof path, "/proc/self/task/%u/stat", platform_thread_number(thread));
     FILE *file = fopen(path, "re");
     if (file == NULL) return 0;
-    /* The name, which may be anything, stands before it in brackets. */
+    /* The state follows the thread's name, which is in parentheses and may contain any character. */
     const char *name_end = fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
     fclose(file);
     return name_end && name_end[1] == ' ' ? name_end[2] : 0;
@@ -74,7 +74,8 @@ char platform_thread_state(uint64_t thread) {
 enum { SECOND = 1000000000 };
 
 uint64_t platform_thread_time(uint64_t thread) {
-    /* As pthread_getcpuclockid makes it, which looks into the memory of a thread that may have ended. */
+    /* The same clock ID as pthread_getcpuclockid returns. That function is not used, because it reads the memory of a
+     * thread that may have ended. */
     const clockid_t clock = (clockid_t)(~platform_thread_number(thread) << 3 | 6);
     struct timespec time;
     if (clock_gettime(clock, &time) != 0) return 0;
@@ -113,7 +114,7 @@ static void (*worker_lost)(void *worker);
 static pthread_key_t worker_key;
 static bool has_worker_key;
 
-/* Called at the end of a thread that did not come to `platform_end_worker`. */
+/* Called at the end of a thread that is still registered as a worker. */
 static void lose_worker(void *worker) {
     platform_own_worker = NULL;
     if (!platform_forked) worker_lost(worker);
@@ -128,7 +129,7 @@ void platform_prepare_workers(void (*lost)(void *worker)) {
 }
 
 void platform_set_worker(void *worker) {
-    /* Without a key, where the process has all that there are, an end goes unnoticed. */
+    /* If the process has no free key, the end of the thread is not detected. */
     if (has_worker_key) pthread_setspecific(worker_key, worker);
     platform_own_worker = worker;
 }
@@ -147,7 +148,7 @@ int platform_start_thread(void *(*run)(void *), void *argument) {
     return code;
 }
 
-/* The child gets an identity that owns nothing, so that the one compare of the hot calls already refuses it. */
+/* The child gets a thread number that owns nothing, so that the ownership check of frequent calls rejects it. */
 static void in_child(void) {
     platform_forked = true;
     platform_own_thread = UINT64_MAX;
@@ -160,14 +161,14 @@ void platform_prepare(void) {
     pthread_once(&once, install);
 }
 
-uint64_t *platform_nobody(void) {
-    static uint64_t nobody[2];
-    return nobody;
+uint64_t *platform_no_owner(void) {
+    static uint64_t unowned[2];
+    return unowned;
 }
 
 int platform_event_new(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 
-/* Both can only fail where there is nothing left to do: the counter is full, or empty. */
+/* Both fail only if the counter is already full or empty, which needs no action. */
 void platform_event_signal(int descriptor) { (void)eventfd_write(descriptor, 1); }
 
 void platform_event_clear(int descriptor) {
@@ -226,7 +227,8 @@ bool platform_folder_changed(int descriptor, const char *name) {
 }
 
 bool platform_folder_tells(const char *folder) {
-    /* NFS, SMB (three of them), AFS (two), Coda, NCP, 9P, Ceph, FUSE, VirtualBox. From linux/magic.h, which lacks some. */
+    /* NFS, SMB (three numbers), AFS (two), Coda, NCP, 9P, Ceph, FUSE, VirtualBox. From linux/magic.h, where some are
+     * missing. */
     static const uint32_t silent[] = {0x6969,     0x517B, 0xFF534D42, 0xFE534D42, 0x5346414F, 0x6B414653,
                                       0x73757245, 0x564C, 0x01021997, 0x00C36400, 0x65735546, 0x786F4256};
     struct statfs facts;

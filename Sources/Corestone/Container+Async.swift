@@ -1,28 +1,31 @@
 import CorestoneGraph
-import CorestoneStack
+import CorestoneContainers
 import CorestoneValues
 
 extension Container {
-    /// Opens the stores that are not open, on another thread. What can be opened is open then, also when it throws.
+    /// Opens the stores that are not open yet on another thread. If a store fails, the other stores are still opened.
     ///
     ///     let container = try Container(name: "Shop", model: model)
     ///     try await container.loadStores()
     ///
-    /// - Throws: what the one store failed with; for several, an error whose children tell of each.
+    /// - Throws: The error of the store that failed. If several failed, an error with one child for each.
     public func loadStores() async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             inBackground({ try $0.loadStores() as Void }, { continuation.resume(with: $0) })
         }
     }
 
-    /// Runs `body` on the queue of a context that is made for it and ends with it; gives back what it returns, or throws what it
-    /// throws. What it does not save is lost. A container that is closed, or about to be, refuses it with `.invalidHandle`.
+    /// Runs `body` on the queue of a new background context, and returns its result.
+    ///
+    /// The context is closed after `body`, and unsaved changes are discarded.
     ///
     ///     let count = try await container.performBackgroundTask { context in
     ///         try importAll(into: context)
     ///         try context.save()
     ///         return try context.count("Item")
     ///     }
+    ///
+    /// - Throws: The error of `body`; `.invalidHandle` if the container is closed or closing.
     public func performBackgroundTask<Result: Sendable>(
         _ body: @escaping @Sendable (Context) throws -> Result
     ) async throws -> Result {

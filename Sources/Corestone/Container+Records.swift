@@ -1,13 +1,14 @@
 import CorestoneGraph
 import CorestonePredicate
-import CorestoneStack
+import CorestoneContainers
 import CorestoneValues
 
-/// The calls on records beside the caller: on a thread of their own, one after the other in order of the calls.
+/// Record calls that run on a background thread of the container, one at a time and in the order of the calls.
 extension Container {
+    /// A function that receives the result of a call, on a thread of the container.
     public typealias Ended<Value> = @Sendable (Result<Value, any Error>) -> Void
 
-    /// Does something with records on a thread of the container's.
+    /// Runs `body` on a background thread of the container and returns its result.
     ///
     ///     let toys = try await container.records { try $0.read("Item", where: "price < %@", 10, sort: ["name"]) }
     public func records<Value: Sendable>(
@@ -18,7 +19,7 @@ extension Container {
         }
     }
 
-    /// `insert`, and tells on a thread of the container's how it ended.
+    /// Runs `insert` on a background thread of the container, and passes its result to `ended` on that thread.
     public func insert(_ entity: String, _ records: [Record], ended: @escaping Ended<[Record]>) {
         inBackground({ try $0.insert(entity, records) }, ended)
     }
@@ -47,7 +48,8 @@ extension Container {
     }
 }
 
-/// The same by the text of a predicate, whose % conversions take `arguments` in order. What comes from people belongs into these.
+/// The same calls with the text of a predicate, whose % conversions use `arguments` in order. Pass user input as an
+/// argument, not in the text.
 extension Container {
     public func read(
         _ entity: String, where format: String, _ arguments: any PropertyConvertible..., sort: [String] = [],
@@ -57,7 +59,9 @@ extension Container {
         return try read(entity, where: predicate, sort: sort, ascending: ascending, limit: limit, offset: offset)
     }
 
-    /// - Parameter values: what to set, see `update`.
+    /// Sets values of the objects that satisfy a predicate.
+    ///
+    /// - Parameter values: The values to be set, as in `update`.
     @discardableResult
     public func update(
         _ entity: String, where format: String, _ arguments: any PropertyConvertible..., values: Record

@@ -4,7 +4,7 @@ import CorestonePredicate
 import CorestoneValues
 
 extension Context {
-    /// Inserts an object with values.
+    /// Inserts an object and sets values. If a value is rejected, the object is deleted and the error is thrown.
     @discardableResult
     public func insert(
         _ entityName: String, _ values: KeyValuePairs<String, any PropertyConvertible>
@@ -17,8 +17,10 @@ extension Context {
         return object
     }
 
-    /// Fetches objects of an entity. `format` is a predicate whose % conversions take `arguments` in order; a sort key that
-    /// begins with "-" sorts descending.
+    /// Fetches objects of an entity.
+    ///
+    /// `format` is a predicate whose % conversions use `arguments` in order. A sort key that begins with "-" sorts
+    /// descending.
     ///
     ///     try context.fetch("Employee", "age > %d AND department.name == %@", 40, "R&D", sort: ["-salary"], limit: 50)
     public func fetch(
@@ -28,7 +30,7 @@ extension Context {
         try fetch(request(entityName, format, arguments, sort: sort, limit: limit, offset: offset))
     }
 
-    /// What a fetch would give as columns for Arrow, by key paths: none for every attribute that is stored.
+    /// Fetches columns for Arrow, one per key path; without key paths, one per stored attribute.
     ///
     ///     try context.fetchArrow("Employee", "age > %d", 40, keyPaths: ["name", "department.name"])
     public func fetchArrow(
@@ -39,7 +41,7 @@ extension Context {
         return try fetchArrow(request, keyPaths: keyPaths, options: options)
     }
 
-    /// How many objects a fetch would give.
+    /// Returns the number of objects that match a predicate.
     public func count(
         _ entityName: String, _ format: String? = nil, _ arguments: any PropertyConvertible...
     ) throws -> Int { try count(request(entityName, format, arguments)) }
@@ -60,8 +62,9 @@ extension Context {
 }
 
 extension Context {
-    /// Saves with a merge policy for this save only, such as the answer that a person gave to the conflicts of a save that
-    /// failed.
+    /// Saves with a merge policy for this save only.
+    ///
+    /// For instance, the user chose the policy after a save failed with conflicts.
     public func save(merging policy: MergePolicy) throws {
         try checkQueue()
         let usual = mergePolicy

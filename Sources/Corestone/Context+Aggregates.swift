@@ -3,27 +3,29 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-// Sums, averages and the like of what is saved, over all objects that satisfy a predicate or over groups of them.
+// Aggregates of saved values, over all objects that satisfy a predicate or over groups of them.
 //
 //     try context.sum(of: "salary", in: "Employee", where: "age > %d", 40)
 //     try context.sum(of: "salary", in: "Employee", by: "department.name")   // [(key: "R&D", value: 120000.0), …]
 extension Context {
-    /// The sum of a key over all rows: an integer for integers, a decimal for decimals, else a double; 0 without values.
+    /// Returns the sum of a key over all rows; 0 without values.
+    ///
+    /// It is an integer for integers, a decimal for decimals, else a double.
     public func sum(
         of key: String, in entityName: String, where format: String? = nil, _ arguments: any PropertyConvertible...
     ) throws -> PropertyValue { try one(.sum, key, request(entityName, format, arguments)) }
 
-    /// The mean: a decimal for decimals, else a double; null without values.
+    /// Returns the mean of a key over all rows: a decimal for decimals, else a double; null without values.
     public func average(
         of key: String, in entityName: String, where format: String? = nil, _ arguments: any PropertyConvertible...
     ) throws -> PropertyValue { try one(.average, key, request(entityName, format, arguments)) }
 
-    /// The least value; null without values.
+    /// Returns the least value; null without values.
     public func minimum(
         of key: String, in entityName: String, where format: String? = nil, _ arguments: any PropertyConvertible...
     ) throws -> PropertyValue { try one(.minimum, key, request(entityName, format, arguments)) }
 
-    /// The greatest value; null without values.
+    /// Returns the greatest value; null without values.
     public func maximum(
         of key: String, in entityName: String, where format: String? = nil, _ arguments: any PropertyConvertible...
     ) throws -> PropertyValue { try one(.maximum, key, request(entityName, format, arguments)) }
@@ -48,7 +50,7 @@ extension Context {
         by group: String
     ) throws -> [AggregateGroup] { try groups(.maximum, key, request(entityName, format, arguments), group) }
 
-    /// How many values of a key there are in each group that are not null; without a key, how many objects.
+    /// Returns the number of non-null values of a key in each group, or without a key the number of objects.
     public func count(
         of key: String? = nil, in entityName: String, where format: String? = nil,
         _ arguments: any PropertyConvertible..., by group: String
@@ -66,5 +68,5 @@ extension Context {
     }
 }
 
-/// What is grouped by, and what was computed over the group; groups come in the order of their keys.
+/// The key of a group, and the value that was computed for it. Groups are in the order of their keys.
 public typealias AggregateGroup = (key: PropertyValue, value: PropertyValue)

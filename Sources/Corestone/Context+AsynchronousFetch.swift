@@ -2,17 +2,19 @@ import CorestoneGraph
 import CorestoneValues
 
 extension Context {
-    /// Carries out a request beside the context: another thread reads the rows, and `body` gets what was found, on the
-    /// context's queue. No thread waits meanwhile.
+    /// Executes a request asynchronously: another thread reads the rows.
+    ///
+    /// `body` receives the result on the context's queue. No thread is blocked meanwhile.
     ///
     ///     let names = try await context.fetchAsynchronously(request) { result in
     ///         guard case .objects(let people) = result else { return [] }
     ///         return try people.map { try $0.get("name") ?? "" }
     ///     }
     ///
-    /// `execute` with an `AsynchronousFetchRequest` tells how far a fetch has come.
-    /// - Throws: `.cancelled` when the task is cancelled, which stops a scan that runs; `.invalidArgument` for a context that is
-    ///   confined to its thread; what the fetch and `body` throw.
+    /// For progress reports, pass an `AsynchronousFetchRequest` to `execute` instead.
+    ///
+    /// - Throws: `.cancelled` if the task is cancelled, which stops a running scan. `.invalidArgument` if the context
+    ///   is confined to a thread. The errors of the fetch and of `body`.
     nonisolated(nonsending) public func fetchAsynchronously<Result: Sendable>(
         _ request: FetchRequest, _ body: @escaping @Sendable (RequestResult) throws -> Result
     ) async throws -> Result {
@@ -50,7 +52,7 @@ extension Context {
     }
 }
 
-/// A fetch that a task waits for, which may be cancelled before it begins.
+/// A fetch that a task awaits. The task can be cancelled before the fetch begins.
 private final class Running: Sendable {
     private let state = Locked<(result: AsynchronousFetchResult?, isCancelled: Bool)>((nil, false))
 

@@ -1,8 +1,9 @@
 import CorestoneGraph
 
 extension Context {
-    /// Says where the host's code is, for the report of single faults (`singleFaults`) and the fault policy. It stands until it
-    /// is said again.
+    /// Records the current source location, for the report of single faults (`singleFaults`) and the fault policy.
+    ///
+    /// It applies until the next call.
     ///
     ///     context.markCallSite()
     ///     for employee in employees { print(try employee.get("department.name") ?? "") }

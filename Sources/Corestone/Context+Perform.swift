@@ -1,27 +1,30 @@
 import CorestoneGraph
 import CorestoneValues
 
-/// When `perform` runs its block.
+/// The time at which `perform` runs its block.
 public enum PerformSchedule: Sendable {
-    /// At once when the caller is on the context's queue already, else like `enqueued`.
+    /// Immediately if the caller is on the context's queue, else like `enqueued`.
     case immediate
-    /// When everything that waits on the context's queue has run.
+    /// After all blocks that are already in the context's queue.
     case enqueued
 }
 
 extension Context {
-    /// Runs `body` on the context's queue and gives back what it returns, or throws what it throws. No thread waits meanwhile.
+    /// Runs `body` on the context's queue and returns its result, or rethrows its error.
+    ///
+    /// No thread is blocked meanwhile.
     ///
     ///     let ids = try await context.perform { context in
     ///         try context.fetch("Employee", "age > %d", 40).map(\.objectID)
     ///     }
     ///
-    /// Objects belong to the queue and are not `Sendable`, so the compiler keeps them from leaving the block; their IDs may.
+    /// Objects belong to the queue and are not `Sendable`, so the block cannot return them. It can return their IDs.
     /// Changes are processed at the end of the block, but not saved.
-    /// - Throws: `CancellationError` when the task is cancelled before the block began, which then never runs;
-    ///   `.invalidArgument` for a context that is confined to the calling thread and so has no queue, unless `schedule` is
-    ///   `.immediate`; `.wrongThread` for one that is confined to another; `.invalidHandle` when the context was closed before the
-    ///   block had its turn, and the block does not run.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled before the block begins; the block then never runs.
+    ///   `.invalidArgument` if the context is confined to the calling thread and therefore does not have a queue,
+    ///   unless `schedule` is `.immediate`. `.wrongThread` if the context is confined to another thread.
+    ///   `.invalidHandle` if the context is closed before the block begins; the block then does not run.
     nonisolated(nonsending) public func perform<Result: Sendable>(
         schedule: PerformSchedule = .immediate, _ body: @escaping @Sendable (Context) throws -> Result
     ) async throws -> Result {
@@ -40,15 +43,17 @@ extension Context {
         }
     }
 
-    /// Runs `body` on the context's queue, waits for it, and gives back what it returns or throws what it throws. May be called
-    /// from within, from any thread, also for a parent or a child, as long as nobody waits for a child within a block of its
-    /// parent.
+    /// Runs `body` on the context's queue, waits for it, and returns its result or rethrows its error.
     ///
-    /// The block runs on the calling thread if the queue is private, on the main thread if it is the main queue, which that
-    /// thread has to drain meanwhile. It may return objects, for a caller that is on the queue itself; elsewhere using them
-    /// throws `.wrongThread`.
-    /// - Throws: `.wrongThread` for a context that is confined to another thread, and with code 132000 when the wait would
-    ///   never end, since the thread that has the queue waits for what this one has.
+    /// Can be called on any thread. Calls may be nested, including a call for a parent context within a block of its
+    /// child, but not a call for a child within a block of its parent.
+    ///
+    /// The block runs on the calling thread if the queue is private. For the main queue, it runs on the main thread,
+    /// which must drain that queue meanwhile. It may return objects if the caller is on the queue itself; elsewhere
+    /// their use throws `.wrongThread`.
+    ///
+    /// - Throws: `.wrongThread` if the context is confined to another thread. `.wrongThread` with code 132000 if the
+    ///   call would deadlock, because the thread that runs the queue waits for a queue that this thread runs.
     public func performAndWait<Result>(_ body: (Context) throws -> Result) throws -> Result {
         var result: Result?
         try runAndWait { result = try body($0) }
@@ -62,7 +67,9 @@ extension Context {
     }
 }
 
-/// A block that waits for its turn on a queue, and the task that waits for its end. Either the queue runs it or it is cancelled.
+/// An enqueued block, and the task that awaits its result.
+///
+/// Either the queue runs the block, or the block is cancelled or refused.
 private final class PerformTurn<Result: Sendable>: Sendable {
     private struct State {
         var body: (@Sendable (Context) throws -> Result)?
@@ -84,14 +91,14 @@ private final class PerformTurn<Result: Sendable>: Sendable {
     func run(_ context: Context) throws {
         guard let body = takeBody() else { return }
         let result = Swift.Result { try body(context) }
-        // What the block changed is processed before its caller goes on.
+        // Pending changes of the block are processed before its caller continues.
         try? context.processPendingChanges()
         end(result)
     }
 
     func cancel() { refuse(CancellationError()) }
 
-    /// The block cannot run, or is not to.
+    /// Ends the task with `error` if the block did not begin; the block then never runs.
     func refuse(_ error: any Error) { if takeBody() != nil { end(.failure(error)) } }
 
     func end(_ result: Swift.Result<Result, any Error>) {

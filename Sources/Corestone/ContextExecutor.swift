@@ -1,7 +1,7 @@
 import CorestoneGraph
 import CorestoneValues
 
-/// Runs an actor on the queue of a context, so that the actor's methods use the context and its objects directly.
+/// An executor that runs an actor on the queue of a context, so that its methods use the context and objects directly.
 ///
 ///     actor Importer {
 ///         private let executor: ContextExecutor
@@ -16,12 +16,14 @@ import CorestoneValues
 ///         }
 ///     }
 ///
-/// Between two `await`s the actor has the queue; whatever else performs on the context has its turn at an `await`. Pending
-/// changes are processed there too.
+/// Between two `await`s the actor occupies the queue; other blocks of the context run at an `await`. Pending changes
+/// are processed there too.
 public final class ContextExecutor: SerialExecutor {
     public let context: Context
 
-    /// - Throws: `.invalidArgument` for a context that is confined to a thread and has no queue.
+    /// Creates the executor of a context.
+    ///
+    /// - Throws: `.invalidArgument` if the context is confined to a thread, so that it does not have a queue.
     public init(_ context: Context) throws {
         guard context.queueType != .caller else {
             throw CoreError(
@@ -35,7 +37,8 @@ public final class ContextExecutor: SerialExecutor {
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job), executor = asUnownedSerialExecutor()
         let run: @Sendable () -> Void = { job.runSynchronously(on: executor) }
-        // A job must not be lost: a task would wait for it without end. Of a closed context it finds that.
+        // A job must not be lost, because its task would wait forever. In a closed context the job runs and its calls
+        // fail.
         do { try context.enqueue({ _ in run() }, refused: { _ in run() }) } catch {
             context.enqueueAnyway({ _ in run() }, refused: { _ in run() })
         }

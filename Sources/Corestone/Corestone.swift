@@ -1,9 +1,10 @@
-@_exported import CorestoneFiles
+@_exported import CorestoneAtomicStores
+@_exported import CorestoneContainers
+@_exported import CorestoneCustomStores
+@_exported import CorestoneFormats
 @_exported import CorestoneGraph
-@_exported import CorestoneHosting
 @_exported import CorestoneMigration
 @_exported import CorestoneModel
 @_exported import CorestonePredicate
 @_exported import CorestoneSQLite
-@_exported import CorestoneStack
 @_exported import CorestoneValues

@@ -3,17 +3,20 @@ import CorestoneModel
 import CorestoneValues
 
 extension Model {
-    /// Lets the hooks of classes take part in the life of their entities' objects: overridden methods such as `willSave()`. An
-    /// object is handed to the class of its entity, or of the nearest parent whose class is bound.
-    /// - Parameter hooks: which of them are called; those that a class does not override are best left out of a hot model.
-    /// - Throws: `.invalidArgument` when the model has no such entity, `.model` when it is frozen.
+    /// Registers classes whose lifecycle hooks, such as `willSave()`, are called for the objects of their entities.
+    ///
+    /// An object uses the class of its entity, or of the nearest superentity whose class is bound.
+    ///
+    /// - Parameter hooks: The hooks to be called. Leave out hooks that no class overrides, because each call costs
+    ///   time.
+    /// - Throws: `.invalidArgument` if the model does not have the entity, `.model` if the model is frozen.
     public func bind(_ classes: EntityObject.Type..., hooks: HookKinds = .all) throws {
         for kind in classes { try requireEntity(named: kind.entityName).setLifecycle(LifecycleHooks(of: kind, hooks)) }
     }
 }
 
 extension LifecycleHooks {
-    /// The methods of a class.
+    /// Creates hooks that call the methods of a class.
     fileprivate init(of kind: EntityObject.Type, _ kinds: HookKinds) {
         self.init()
         func hook(_ one: HookKinds, _ body: @escaping @Sendable (EntityObject) throws -> Void) -> Hook? {

@@ -3,14 +3,14 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// The base of classes with typed properties for the objects of an entity, which `corestone model codegen` writes.
+/// The base class of generated classes with typed properties, which `corestone model codegen` writes.
 ///
-/// It stands for a `ManagedObject`, and is equal to whatever else does: on the queue of its context it may be made anew at
-/// will.
+/// It wraps a `ManagedObject`, and equals every other wrapper of the same object. Create a wrapper whenever it is
+/// needed, on the queue of the object's context.
 open class EntityObject: Hashable {
     public let managedObject: ManagedObject
 
-    /// The name of the entity whose objects the class is for.
+    /// The name of the entity that the class represents.
     open class var entityName: String { "" }
 
     public required init(_ object: ManagedObject) { managedObject = object }
@@ -18,19 +18,21 @@ open class EntityObject: Hashable {
     public static func == (a: EntityObject, b: EntityObject) -> Bool { a.managedObject === b.managedObject }
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(managedObject)) }
 
-    /// A request for the objects of the entity.
+    /// Returns a fetch request for the objects of the entity.
     public class func fetchRequest(in context: Context) throws -> FetchRequest {
         FetchRequest(entity: try context.coordinator.model.requireEntity(named: entityName))
     }
 
-    /// The same object by another class, that of a subentity say; nil when it is of another entity.
+    /// Returns the same object as an instance of another class, for instance of a subentity.
+    ///
+    /// - Returns: nil if the object's entity does not fit.
     public func cast<Kind: EntityObject>(to kind: Kind.Type) -> Kind? {
         let entity = managedObject.objectID.entity
         guard let wanted = entity.model.entity(named: kind.entityName), entity.isKind(of: wanted) else { return nil }
         return kind.init(managedObject)
     }
 
-    // MARK: Hooks, called when the class is bound to the model (`Model.bind`). `LifecycleHooks` tells when each is called.
+    // MARK: Hooks, called if the class is bound to the model (`Model.bind`). `LifecycleHooks` documents when.
 
     open func awakeFromInsert() throws {}
     open func awakeFromFetch() throws {}
@@ -41,33 +43,38 @@ open class EntityObject: Hashable {
     open func willTurnIntoFault() throws {}
     open func didTurnIntoFault() throws {}
 
-    /// Somebody sets a number or a truth value to nil. This makes it nil; an override sets what it likes.
+    /// Stores nil when nil is set for a number or a Boolean that is stored as a scalar.
+    ///
+    /// An override may set another value.
     open func setNilValue(forKey key: String) throws { try managedObject.set(key, nil) }
 
-    /// Checks the object as a save would that inserts it. An override calls `super` first, which checks all else.
+    /// Validates the object as a save that inserts it does. An override calls `super` first, for all other checks.
     open func validateForInsert() throws { try managedObject.validate(for: .insert, asksHook: false) }
-    /// Checks the object as a save would that updates it. An override calls `super` first.
+    /// Validates the object as a save that updates it does. An override calls `super` first.
     open func validateForUpdate() throws { try managedObject.validate(for: .update, asksHook: false) }
-    /// Checks the object as a save would that deletes it. An override calls `super` first.
+    /// Validates the object as a save that deletes it does. An override calls `super` first.
     open func validateForDelete() throws { try managedObject.validate(for: .delete, asksHook: false) }
 
-    /// The properties whose values `validate(_:forKey:)` is asked about.
+    /// The properties for which `validate(_:forKey:)` is called.
     open class var validatedKeys: [String] { [] }
-    /// Gives a value back that is fine, or another one to be saved instead, or throws; before the model's own conditions.
+    /// Returns the value, or another value to be saved instead, or throws.
+    ///
+    /// It is called before the conditions of the model are checked.
     open func validate(_ value: PropertyValue, forKey key: String) throws -> PropertyValue { value }
 }
 
-// MARK: - What properties are made of
+// MARK: - Accessors for the properties of subclasses
 
 extension EntityObject {
-    /// The value of a property that is not optional.
-    /// - Throws: `.validation` while it has no value yet, as in a fresh object.
+    /// Returns the value of a property that is not optional.
+    ///
+    /// - Throws: `.validation` if the property does not have a value yet, as in a new object.
     public func requiredValue<Value: PropertyConvertible>(_ key: String) throws -> Value {
         if let value: Value = try managedObject.get(key) { return value }
         throw missing(key)
     }
 
-    /// The value of an optional property; nil when it is null.
+    /// Returns the value of an optional property, or nil if it is null.
     public func optionalValue<Value: PropertyConvertible>(_ key: String) throws -> Value? {
         try managedObject.get(key)
     }
@@ -76,11 +83,12 @@ extension EntityObject {
         try managedObject.set(key, value)
     }
 
-    /// The value of a transformable attribute as its transformer gives it; nil when there is none.
+    /// Returns the value of a transformable attribute, converted by its transformer, or nil if it is null.
     public func transformed<Value>(_ key: String) throws -> Value? { try managedObject.transformed(key) }
 
-    /// The same of one that is not optional.
-    /// - Throws: `.validation` while it has no value yet, as in a fresh object.
+    /// Returns the converted value of a transformable attribute that is not optional.
+    ///
+    /// - Throws: `.validation` if the attribute does not have a value yet, as in a new object.
     public func requiredTransformed<Value>(_ key: String) throws -> Value {
         if let value: Value = try managedObject.transformed(key) { return value }
         throw missing(key)
@@ -88,7 +96,7 @@ extension EntityObject {
 
     public func setTransformed(_ value: Any?, _ key: String) throws { try managedObject.setTransformed(key, to: value) }
 
-    /// The objects of a fetched property.
+    /// Returns the objects of a fetched property.
     public func fetched<Kind: EntityObject>(_ key: String) throws -> [Kind] {
         try managedObject.fetched(key).map { Kind($0) }
     }
@@ -108,7 +116,7 @@ extension EntityObject {
             entity: managedObject.entityName, key: key, objectURI: managedObject.objectID.uri)
     }
 
-    /// The target of a to-one relationship.
+    /// Returns the target of a to-one relationship.
     public func target<Kind: EntityObject>(_ key: String) throws -> Kind? {
         let object: ManagedObject? = try managedObject.get(key)
         return object.map { Kind($0) }
@@ -118,7 +126,7 @@ extension EntityObject {
         try managedObject.set(key, target?.managedObject)
     }
 
-    /// The members of a to-many relationship, a snapshot.
+    /// Returns a snapshot of the members of a to-many relationship.
     public func members<Kind: EntityObject>(_ key: String) throws -> [Kind] {
         try managedObject.members(key).map { Kind($0) }
     }
@@ -129,10 +137,12 @@ extension EntityObject {
 }
 
 extension Context {
-    /// A new object of the entity of a class.
+    /// Inserts an object of a class's entity.
     public func insert<Kind: EntityObject>(_ kind: Kind.Type) throws -> Kind { kind.init(try insert(kind.entityName)) }
 
-    /// The objects of a class for which a predicate holds; see `fetch(_:_:_:sort:limit:offset:)` with an entity's name.
+    /// Fetches objects of a class that satisfy a predicate.
+    ///
+    /// It works like `fetch(_:_:_:sort:limit:offset:)` with an entity's name.
     public func fetch<Kind: EntityObject>(
         _ kind: Kind.Type, _ format: String? = nil, _ arguments: any PropertyConvertible..., sort: [String] = [],
         limit: Int = 0, offset: Int = 0

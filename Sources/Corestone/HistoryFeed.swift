@@ -1,10 +1,13 @@
 import CorestoneGraph
 import CorestoneValues
 
-/// The transactions of a history, and then those that any process commits, as a sequence for one reader.
+/// The transactions of a history as a sequence for one reader.
 ///
-/// A transaction is read when the reader asks for it, so a slow reader holds up no other. Each comes at least once and in order; a
-/// reader that keeps the token of the last one with what it made of it goes on from there.
+/// They are followed by the transactions that any process commits later.
+///
+/// A transaction is read when the reader requests it, so a slow reader does not delay others. Each transaction is
+/// delivered at least once and in order. A reader that stores the last token together with its results can resume
+/// there.
 public struct HistoryFeed: AsyncSequence, Sendable {
     public typealias Element = HistoryTransaction
     fileprivate let coordinator: Coordinator
@@ -20,10 +23,10 @@ public struct HistoryFeed: AsyncSequence, Sendable {
 
         fileprivate init(_ feed: HistoryFeed) { self.feed = feed }
 
-        /// The place after the last transaction; nil before the first.
+        /// The position after the last transaction; nil before the first.
         public var token: HistoryToken? { cursor?.token }
 
-        /// Ends when the task is cancelled.
+        /// Returns the next transaction; nil when the task is cancelled.
         public mutating func next() async throws -> HistoryTransaction? {
             let cursor = try self.cursor ?? start()
             while true {
@@ -33,7 +36,7 @@ public struct HistoryFeed: AsyncSequence, Sendable {
         }
 
         private mutating func start() throws -> HistoryCursor {
-            // One signal is enough for whatever waits.
+            // One pending signal is enough for any number of transactions.
             let (signal, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             observation = feed.coordinator.watchHistory { continuation.yield() }
             self.signal = signal.makeAsyncIterator()
@@ -46,10 +49,10 @@ public struct HistoryFeed: AsyncSequence, Sendable {
 }
 
 extension Coordinator {
-    /// The transactions of a request, and those that are committed later, as an asynchronous sequence.
+    /// Returns the transactions of a request, followed by those that are committed later, as an asynchronous sequence.
     ///
-    /// The sequence throws what `history(_:)` throws, and `.invalidArgument` for a request with a limit: it would wait after the
-    /// last transaction of the limit.
+    /// The sequence throws the errors of `history(_:)`, and `.invalidArgument` for a request with a limit. After the
+    /// last transaction of the limit, the sequence would wait forever.
     ///
     ///     for try await transaction in coordinator.historyFeed(HistoryRequest(after: .token(token))) { … }
     public func historyFeed(_ request: HistoryRequest = HistoryRequest()) -> HistoryFeed {

@@ -1,10 +1,12 @@
 import CorestoneGraph
 import CorestoneValues
 
-/// The differences of a request's results, for another task: they carry IDs, which may leave the context's queue.
+/// The differences of a request's results, for another task.
 ///
-/// What the reader did not take in time becomes one difference, from what it knows to what there is: it never has more to read
-/// than the results themselves, and the context never waits for it.
+/// They contain object IDs, which may leave the context's queue.
+///
+/// Differences that the reader has not received yet are combined into one, from its last state to the current one.
+/// Pending differences never exceed the size of the results, and the context never waits for the reader.
 public struct ResultsDifferences: AsyncSequence, Sendable {
     public typealias Element = ResultsDifference
     private let waiting: DifferenceQueue
@@ -32,19 +34,21 @@ public struct ResultsDifferences: AsyncSequence, Sendable {
 }
 
 extension Context {
-    /// What a request finds, and how that changes, as a sequence for one reader: first insertions into nothing, then what each event
-    /// made of it.
+    /// Returns the results of a request and their changes, as a sequence for one reader.
+    ///
+    /// The first difference inserts all results; each later one describes a change.
     ///
     ///     for await difference in try context.differences(of: request) { … }
     ///
-    /// Called on the context's queue. The sequence ends when the context does, when following fails (the last difference has the
-    /// error), when the task is cancelled or the iteration is left.
-    /// - Parameters: as of `observe`.
+    /// Call it on the context's queue. The sequence ends when the context is closed, the task is cancelled, the
+    /// iteration is left or an update fails. If an update fails, the last difference has the error.
+    ///
+    /// - Parameters: The same as those of `observe`.
     public func differences(
         of request: FetchRequest, sections: SectionNaming? = nil, dependencies: [String] = []
     ) throws -> ResultsDifferences {
         let waiting = DifferenceQueue()
-        // One signal is enough for whatever waits.
+        // One pending signal is enough for any number of differences.
         let (signal, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let observation = try observe(
             request, sections: sections, dependencies: dependencies, ended: { continuation.finish() }

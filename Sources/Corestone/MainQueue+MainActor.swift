@@ -1,9 +1,12 @@
 import CorestoneGraph
 
 extension MainQueue {
-    /// Makes the main actor's thread the one of the main queue, and lets the main actor drain it: contexts of the main queue
-    /// may then be used on the main actor, and what other threads perform on them runs there without a loop of the host's.
-    /// - Throws: `.wrongThread` when another thread is the main one already.
+    /// Binds the main queue to the main actor's thread, and drains it on the main actor.
+    ///
+    /// Contexts of the main queue may then be used on the main actor, and blocks from other threads run there without a
+    /// loop in the application.
+    ///
+    /// - Throws: `.wrongThread` if the main queue is already bound to another thread.
     @MainActor
     public static func bindToMainActor() throws {
         try bind()

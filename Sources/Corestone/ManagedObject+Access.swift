@@ -2,14 +2,14 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// Within a context one object stands for a row, so an object is equal to itself alone, saved or not.
+/// A context has one object for each row (uniquing), so an object equals only itself, saved or not.
 extension ManagedObject: Hashable, Identifiable {
     public static func == (a: ManagedObject, b: ManagedObject) -> Bool { a === b }
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 extension ManagedObject {
-    /// The value at a name or key path as a Swift type; nil when it is null.
+    /// Returns the value of a property or key path as a Swift type, or nil if it is null.
     ///
     ///     let age: Int? = try person.get("age")
     public func get<Value: PropertyConvertible>(_ keyPath: String, as type: Value.Type = Value.self) throws -> Value? {
@@ -29,13 +29,14 @@ extension ManagedObject {
             objectURI: objectID.uri)
     }
 
-    /// Sets an attribute or a to-one relationship by name or key path; inverses follow. nil clears it.
+    /// Sets an attribute or a to-one relationship by name or key path, and updates the inverse. nil clears it.
     public func set(_ keyPath: String, _ value: (any PropertyConvertible)?) throws {
         try setValue(value?.propertyValue ?? .null, forKeyPath: keyPath)
     }
 
-    /// The value of a transformable attribute as its transformer gives it; nil when there is none. Plain data comes as any
-    /// type that a property can hold.
+    /// Returns the value of a transformable attribute, converted by its transformer, or nil if it is null.
+    ///
+    /// A transformer for plain data supports every type that a property can hold.
     ///
     ///     let colour: Colour? = try item.transformed("colour")
     public func transformed<Value>(_ name: String, as type: Value.Type = Value.self) throws -> Value? {
@@ -63,12 +64,12 @@ extension ManagedObject {
         for (name, value) in values { try set(name, value) }
     }
 
-    /// The members of a to-many relationship, a snapshot; in order when it is ordered.
+    /// Returns a snapshot of the members of a to-many relationship, in order if it is ordered.
     public func members(_ name: String) throws -> [ManagedObject] { try members(key: key(name)) }
 
     public func memberCount(_ name: String) throws -> Int { try memberCount(key: key(name)) }
 
-    /// Adds members to a to-many relationship, at the end when it is ordered.
+    /// Adds members to a to-many relationship, at the end if it is ordered.
     public func add(_ members: ManagedObject..., to name: String) throws {
         let key = try key(name)
         for member in members { try addMember(member, key: key) }
@@ -83,42 +84,45 @@ extension ManagedObject {
         try setMembers(members, key: key(name))
     }
 
-    /// Ordered relationships: places a member at an index, from wherever it was.
+    /// Inserts a member of an ordered relationship at an index. An existing member is moved there.
     public func insert(_ member: ManagedObject, at index: Int, in name: String) throws {
         try insertMember(member, at: index, key: key(name))
     }
 
-    /// Ordered relationships: takes out the member at an index.
+    /// Removes the member at an index of an ordered relationship.
     public func removeMember(at index: Int, from name: String) throws {
         try removeMember(at: index, key: key(name))
     }
 
-    /// Ordered relationships: puts a member where another one is, which leaves.
+    /// Replaces the member at an index of an ordered relationship.
     public func replaceMember(at index: Int, with member: ManagedObject, in name: String) throws {
         try replaceMember(at: index, with: member, key: key(name))
     }
 
-    /// Ordered relationships: moves a member; `place` is its index afterwards.
+    /// Moves a member of an ordered relationship. `place` is its index after the move.
     public func moveMember(from index: Int, to place: Int, in name: String) throws {
         try moveMember(from: index, to: place, key: key(name))
     }
 
-    /// Sets an attribute or a to-one relationship by name and nothing else: the object does not count as changed, and an
-    /// inverse stays as it is. The value is saved when another change makes the object one to save; a refresh drops it.
+    /// Sets only the primitive value of an attribute or a to-one relationship.
+    ///
+    /// The object is not marked as changed, and the inverse is not updated. The value is saved when another change
+    /// makes the object dirty; a refresh discards it.
     public func setPrimitive(_ name: String, _ value: (any PropertyConvertible)?) throws {
         try setPrimitive(value?.propertyValue ?? .null, key: key(name))
     }
 
-    /// The same for the members of a to-many relationship.
+    /// Sets only the primitive members of a to-many relationship, like `setPrimitive`.
     public func setPrimitiveMembers(_ members: [ManagedObject], of name: String) throws {
         try setPrimitiveMembers(members, key: key(name))
     }
 
-    /// What the object keeps for a property; members as an array. Fires no fault: null of a fault, and of a to-many relationship
-    /// that nobody loaded.
+    /// Returns the primitive value of a property; members as an array.
+    ///
+    /// It does not fire a fault: the result is null for a fault, and for a to-many relationship that is not loaded.
     public func primitiveValue(_ name: String) throws -> PropertyValue { try primitiveValue(key: key(name)) }
 
-    /// The value as last fetched or saved.
+    /// Returns the value of the last fetch or save.
     public func committedValue(_ name: String) throws -> PropertyValue { try committedValue(key: key(name)) }
 
     /// Whether the property was changed since the last fetch or save.

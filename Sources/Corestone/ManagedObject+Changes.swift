@@ -2,47 +2,54 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-// What accessors say that a host writes by hand, around primitive values:
+// Notifications that handwritten accessors send around accesses to primitive values:
 //
 //     try line.willChangeValue(forKey: "price")
 //     try line.setPrimitive("price", cents)
 //     try line.didChangeValue(forKey: "price")
 extension ManagedObject {
-    /// Before a primitive value is read: fires the fault, of a to-many relationship too. nil: the whole object's.
+    /// Prepares for reading a primitive value: fires the fault of the object and of a to-many relationship.
+    ///
+    /// Call it before reading the value. nil fires only the object's fault.
     public func willAccessValue(forKey name: String?) throws { try willAccess(key: name.map(key)) }
 
-    /// After it.
+    /// Ends reading a primitive value. Call it afterwards.
     public func didAccessValue(forKey name: String?) throws { try didAccess(key: name.map(key)) }
 
-    /// Before a primitive value is set: the object counts as changed, undo notes what there was, observers are told.
+    /// Prepares for setting a primitive value. Call it before.
+    ///
+    /// It marks the object as changed, records the old value for undo, and notifies observers.
     public func willChangeValue(forKey name: String) throws { try willChange(key: key(name)) }
 
-    /// After it: inverses follow, observers are told.
-    /// - Throws: `.invalidArgument` when no `willChangeValue` for the property came before.
+    /// Updates the inverse and notifies observers after a primitive value was set.
+    ///
+    /// - Throws: `.invalidArgument` if `willChangeValue` was not called for the property before.
     public func didChangeValue(forKey name: String) throws { try didChange(key: key(name)) }
 
-    /// The same before primitive members are set; `objects` are those that the mutation is about.
+    /// Prepares for setting primitive members. `objects` are the objects that the mutation adds, removes or sets.
     public func willChangeValue(
         forKey name: String, withSetMutation mutation: SetMutation, using objects: [ManagedObject]
     ) throws {
         try willChange(key: key(name), mutation, objects)
     }
 
-    /// After it.
+    /// Updates the inverse and notifies observers after primitive members were set.
     public func didChangeValue(
         forKey name: String, withSetMutation mutation: SetMutation, using objects: [ManagedObject]
     ) throws {
         try didChange(key: key(name), mutation, objects)
     }
 
-    /// The IDs that a relationship leads to, unsaved changes included: none or one where it is to-one, in order where it is
-    /// ordered. Reads the store where it must, but makes no object and fires no fault.
+    /// Returns the IDs of a relationship's targets, including unsaved changes.
+    ///
+    /// There is at most one for a to-one relationship. They are in order for an ordered relationship. The store is read
+    /// if necessary, but objects are not created and faults are not fired.
     public func objectIDs(forRelationship name: String) throws -> [ObjectID] { try objectIDs(key: key(name)) }
 
-    /// Whether the members of a relationship were not asked for yet, or its target is a fault. Reads nothing.
+    /// Whether the members of a relationship are not loaded, or its target is a fault. Does not read the store.
     public func hasFault(forRelationship name: String) throws -> Bool { try hasFault(key: key(name)) }
 
-    /// The members of a to-many relationship to change in place, those of a fault too.
+    /// Returns the members of a to-many relationship, to be changed in place. Members that are not loaded are loaded.
     public func mutableMembers(_ name: String) throws -> MutableMembers {
         let key = try key(name)
         _ = try memberCount(key: key)
@@ -50,28 +57,28 @@ extension ManagedObject {
     }
 }
 
-/// The members of one to-many relationship of an object: what is done to them is done to the object, and inverses follow.
+/// A mutable view of a to-many relationship: each change is applied to the owner, and the inverse is updated.
 public struct MutableMembers {
     public let owner: ManagedObject
     let key: UInt32
 
-    /// A snapshot; in order when the relationship is ordered.
+    /// A snapshot of the members, in order if the relationship is ordered.
     public var all: [ManagedObject] { get throws { try owner.members(key: key) } }
     public var count: Int { get throws { try owner.memberCount(key: key) } }
 
     public func contains(_ object: ManagedObject) throws -> Bool { try owner.hasMember(object, key: key) }
 
-    /// False when it was a member already.
+    /// Adds a member. Returns false if the object already was a member.
     @discardableResult
     public func insert(_ object: ManagedObject) throws -> Bool { try owner.addMember(object, key: key) }
 
-    /// False when it was no member.
+    /// Removes a member. Returns false if the object was not a member.
     @discardableResult
     public func remove(_ object: ManagedObject) throws -> Bool { try owner.removeMember(object, key: key) }
 
     public func removeAll() throws { try owner.setMembers([], key: key) }
 
-    /// Of an ordered relationship.
+    /// Inserts a member of an ordered relationship at an index.
     public func insert(_ object: ManagedObject, at index: Int) throws {
         try owner.insertMember(object, at: index, key: key)
     }

@@ -1,14 +1,17 @@
 import CorestoneGraph
 
 extension Context {
-    /// What the context tells, as a sequence of IDs for another task: objects stay on the context's queue, IDs may leave it.
+    /// Returns the notifications of a context as a sequence of object IDs for another task.
+    ///
+    /// Objects must stay on the context's queue, but IDs may leave it.
     ///
     ///     for await ids in context.notifications(.didSaveObjectIDs) { … }
     ///
-    /// It begins with the call, ends when the context does, and when the task is cancelled or the iteration left. Saves do not
-    /// wait for it: what nobody took yet is kept as `buffering` says.
-    /// - Parameter buffering: `.unbounded` loses nothing; `.bufferingNewest(n)` forgets the oldest beyond `n`, for a reader that
-    ///   only wants to know that something changed.
+    /// The sequence begins with the call. It ends when the context is closed, the task is cancelled or the iteration is
+    /// left. Saves do not wait for the reader: pending elements are buffered according to `buffering`.
+    ///
+    /// - Parameter buffering: `.unbounded` keeps all elements. `.bufferingNewest(n)` keeps the newest `n`, for a reader
+    ///   that only needs to detect a change.
     public func notifications(
         _ kind: ContextNotification,
         buffering: AsyncStream<ChangedIDs>.Continuation.BufferingPolicy = .unbounded
@@ -23,7 +26,7 @@ extension Context {
 }
 
 extension Coordinator {
-    /// What the coordinator tells, as a sequence for another task; as `Context.notifications`.
+    /// Returns the notifications of a coordinator as a sequence for another task, like `Context.notifications`.
     ///
     ///     for await changes in coordinator.notifications(.storesDidChange) { … }
     public func notifications(

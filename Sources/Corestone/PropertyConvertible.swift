@@ -4,7 +4,7 @@ import CorestoneValues
 /// A Swift type that a property can hold.
 public protocol PropertyConvertible {
     var propertyValue: PropertyValue { get }
-    /// nil when the value is of another kind.
+    /// Converts a stored value; nil if it has another type.
     static func from(_ value: PropertyValue) -> Self?
 }
 
@@ -21,7 +21,7 @@ extension Bool: PropertyConvertible {
 }
 
 extension PropertyConvertible where Self: FixedWidthInteger {
-    /// Beyond 64 bits signed, a decimal: the attribute then says what does not fit.
+    /// The number, as a decimal if it does not fit into 64 bits; the attribute then reports its range.
     public var propertyValue: PropertyValue {
         if let value = Int64(exactly: self) { return .int(value) }
         return .decimal(DecimalNumber(mantissa: UInt128(truncatingIfNeeded: magnitude), isNegative: self < 0))

@@ -1,6 +1,6 @@
 import CorestoneValues
 
-// So that a record can be written as it is read: ["name": "kite", "price": 12.5, "tags": ["toy"]].
+// Literals for records: ["name": "kite", "price": 12.5, "tags": ["toy"]].
 
 extension PropertyValue: ExpressibleByStringLiteral {
     public init(stringLiteral text: String) { self = .string(text) }

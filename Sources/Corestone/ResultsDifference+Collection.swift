@@ -1,5 +1,5 @@
 extension ResultsDifference {
-    /// The difference of the IDs as one of collections: what `[ObjectID].applying` takes.
+    /// The difference of the IDs as a `CollectionDifference`, for `[ObjectID].applying`.
     public var collectionDifference: CollectionDifference<ObjectID> {
         let changes = idChanges.map { change -> CollectionDifference<ObjectID>.Change in
             let (offset, id, other) = (change.offset, change.objectID, change.associatedOffset)
@@ -7,7 +7,7 @@ extension ResultsDifference {
                 ? .remove(offset: offset, element: id, associatedWith: other)
                 : .insert(offset: offset, element: id, associatedWith: other)
         }
-        // Offsets are each used once.
+        // Each offset occurs only once, so the initialiser succeeds.
         return CollectionDifference(changes)!
     }
 }

@@ -60,9 +60,11 @@ public func cst_archive_copy_class_kinds(
     }
 }
 
-/// A class that a host registered. Fields go to and fro as tagged JSON, which holds no pointers: so an object of the class is
-/// a value by itself and never among plain data.
-final class HostClass: HostValueMaker, ArchivableClass, @unchecked Sendable {
+/// A class that a host registered.
+///
+/// Fields are passed as tagged JSON, which cannot contain pointers. An object of the class is therefore always a whole
+/// value, never a part of plain data.
+final class HostClass: HostValueConverter, ArchivableClass, @unchecked Sendable {
     let className: String
     private let callbacks: cst_archive_class_callbacks
 

@@ -3,7 +3,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// Rows of one array that is to hold all of them.
+/// The batch size of an export as one array.
 private let allRows = Int.max
 
 private func arrowOptions(_ batchSize: Int, _ flags: UInt32) throws -> ArrowOptions {
@@ -14,14 +14,14 @@ private func arrowOptions(_ batchSize: Int, _ flags: UInt32) throws -> ArrowOpti
             value: .int(Int64(flags)))
     }
     var options = ArrowOptions()
-    // Sizes beyond Int.max come as negative numbers.
+    // A size above Int.max arrives as a negative number.
     if batchSize != 0 { options.batchSize = batchSize < 0 ? allRows : batchSize }
     options.showsKeys = flags & UInt32(CST_ARROW_KEYS) != 0
     options.showsDecimalsAsText = flags & UInt32(CST_ARROW_DECIMAL_TEXT) != 0
     return options
 }
 
-/// The place for a struct of Arrow, which says that it holds nothing until it does.
+/// Returns the output for an Arrow struct, set to zeros: its `release` is NULL until the export succeeds.
 private func emptied<Struct>(
     _ out: UnsafeMutablePointer<Struct>?, _ name: StaticString
 ) throws -> UnsafeMutablePointer<Struct> {
@@ -30,7 +30,7 @@ private func emptied<Struct>(
     return out
 }
 
-/// Writes the only batch of a stream.
+/// Exports the only batch of a stream.
 private func export(
     _ stream: ArrowStream, _ schema: UnsafeMutablePointer<ArrowSchema>, _ array: UnsafeMutablePointer<ArrowArray>
 ) throws {

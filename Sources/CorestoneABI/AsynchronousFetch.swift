@@ -2,13 +2,14 @@ import CCorestone
 import CorestoneGraph
 import CorestoneValues
 
-/// A fetch that runs beside its context.
+/// The object behind a `cst_asynchronous_fetch`.
 private final class AsynchronousFetchBox {
     let request: FetchRequest
-    /// Alive as long as the host holds the fetch, and until it has ended: the box is the owner of its handle. A reference of
-    /// our own would keep both for ever when another thread gives up the last one, since the fetch then waits for the box.
+    /// The context's box, which is the owner of the handle. It is alive as long as the host has a handle of the fetch,
+    /// and until the fetch has ended. A strong reference would leak both objects when another thread releases the last
+    /// handle, because the fetch then waits for the box.
     unowned(unsafe) let box: ContextBox
-    /// Set once, before the fetch can end.
+    /// The result. It is set once, before the fetch can end.
     var result: AsynchronousFetchResult?
 
     init(_ request: FetchRequest, _ box: ContextBox) { (self.request, self.box) = (request, box) }
@@ -18,7 +19,7 @@ private func fetchBox(_ pointer: OpaquePointer?) throws -> AsynchronousFetchBox 
     try resolve(pointer, .asynchronousFetch)
 }
 
-/// The host's function, and the handle that it gets: both go when the fetch has ended.
+/// The host's completion callback and the handle that it receives. Both are released when the fetch has ended.
 private final class FetchEnd {
     private let done: cst_fetch_done_fn?
     private var userdata: Userdata?
@@ -42,7 +43,7 @@ public func cst_context_fetch_asynchronously(
     _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: ErrorOut
 ) -> cst_status {
-    // Freed when the last reference goes: at once on failure, else at the end of the fetch.
+    // Freed with its last reference: immediately on failure, otherwise at the end of the fetch.
     let end = FetchEnd(done, Userdata(userdata, destroy))
     return boundary(error) {
         let out = try place(out, "out_fetch")

@@ -8,7 +8,7 @@ private func attribute(_ pointer: OpaquePointer?) throws -> Attribute {
     return attribute
 }
 
-/// The type of a `CST_ATTRIBUTE_` constant.
+/// Returns the type of a `CST_ATTRIBUTE_` constant.
 func attributeType(_ type: cst_attribute_type, of entity: String?, _ name: String) throws -> AttributeType {
     if let type = AttributeType(rawValue: type) { return type }
     let subject = entity.map { "\($0).\(name)" } ?? "\"\(name)\""
@@ -46,7 +46,8 @@ public func cst_attribute_set_default(
             let (entity, key) = (attribute.entity.name, attribute.path)
             throw CoreError(
                 .invalidArgument,
-                "the default of \(entity).\(key) is NULL; pass a value of type CST_NULL to remove the default",
+                "value is NULL for the default of \(entity).\(key); pass a value of type CST_NULL to remove the "
+                    + "default",
                 entity: entity, key: key)
         }
         try attribute.setDefaultValue(try attribute.given(value.pointee))
@@ -79,13 +80,13 @@ public func cst_attribute_set_bounds(
 }
 
 extension Attribute {
-    /// The host's value for the attribute. An error names the attribute.
+    /// Reads a value that the host passed for the attribute. An error names the attribute.
     fileprivate func given(_ value: cst_value) throws -> PropertyValue {
         try naming(entity.name, path) { try propertyValue(value) }
     }
 }
 
-/// A null value is no bound, like no value at all.
+/// Returns a bound; nil, which means no bound, for NULL and for a null value.
 private func bound(_ value: UnsafePointer<cst_value>?, of attribute: Attribute) throws -> PropertyValue? {
     let bound = try value.map { try attribute.given($0.pointee) }
     return bound?.isNull == true ? nil : bound

@@ -8,7 +8,7 @@ extension cst_value {
 }
 
 extension BatchRows {
-    /// Takes a row of which `put` says for each place whether it gives the slot by itself.
+    /// Fills a row. For each slot, `put` sets a value and returns true, or returns false to use the default.
     func put(_ slots: [Int], _ put: (_ place: Int, _ slot: Int) throws -> Bool) throws {
         clear()
         var left: [Int] = []
@@ -16,13 +16,13 @@ extension BatchRows {
         give(slots, without: left)
     }
 
-    /// Says which slots the row gives by itself.
+    /// Sets which slots have a value in the row; `left` are the slots that use their default.
     @inline(__always)
     func give(_ slots: [Int], without left: [Int]) {
         given = .slots(left.isEmpty ? slots : slots.filter { !left.contains($0) })
     }
 
-    /// Sets a host's value, which lasts until the next row.
+    /// Sets a value of the host, which must stay valid until the next row.
     @inline(__always)
     func set(_ value: cst_value, slot: Int) throws {
         switch Int(value.type) {
@@ -42,7 +42,7 @@ extension BatchRows {
         try set(ValueView(.string, UInt64(UInt(bitPattern: bytes.baseAddress)), UInt64(bytes.count)), slot: slot)
     }
 
-    /// Reads a host's value. An error names the row and the property.
+    /// Reads a value of the host. An error names the row and the property.
     @inline(__always)
     private func reading<Result>(_ slot: Int, _ body: () throws -> Result) throws -> Result {
         do { return try body() } catch { throw located(error, slot) }
@@ -54,7 +54,7 @@ extension BatchRows {
     }
 }
 
-/// A column of a host's, and the slot that it goes to.
+/// A column that the host passes, and the slot of its attribute.
 struct BatchColumn: @unchecked Sendable {
     private enum Form: UInt32 {
         case int64 = 1, int32, double, string, bytes, uuid, value
@@ -87,7 +87,7 @@ struct BatchColumn: @unchecked Sendable {
             .invalidArgument, "\(entity.name).\(key): \(complaint)", entity: entity.name, key: key, value: value)
     }
 
-    /// False when the row has the default.
+    /// Sets the column's value in a row. Returns false if the row uses the default.
     @inline(__always)
     func put(_ row: Int, into rows: BatchRows) throws -> Bool {
         if let present, present[row] == 0 {
@@ -125,7 +125,7 @@ struct BatchColumn: @unchecked Sendable {
     }
 }
 
-/// Rows that a host fills, some at a time.
+/// Rows that the host's callback fills in blocks.
 final class BatchBlock {
     private let handler: HostCallback<cst_batch_rows_fn>
     private let entity: String
@@ -134,7 +134,7 @@ final class BatchBlock {
     private var count = 0
     private var next = 0
 
-    /// As many rows as the host may fill at a time.
+    /// The number of rows that the host can fill in one call.
     private static let capacity = 256
 
     init(_ handler: HostCallback<cst_batch_rows_fn>, of entity: String, columns: Int) {
@@ -144,10 +144,10 @@ final class BatchBlock {
 
     deinit { values.deallocate() }
 
-    /// How many rows there are without asking the host.
+    /// The number of rows that are available without another call of the host.
     var left: Int { count - next }
 
-    /// The next row; nil after the last one.
+    /// Returns the next row, or nil after the last one.
     func nextRow() throws -> UnsafeMutablePointer<cst_value>? {
         if next == count { try fill() }
         guard next < count else { return nil }

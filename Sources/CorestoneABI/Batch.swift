@@ -4,10 +4,10 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// A batch request, with what its model and its parts need to live.
+/// A batch request, and the objects that it keeps alive.
 final class BatchRequestBox {
     private(set) var request: BatchRequest
-    /// What the last execution changed that gave IDs.
+    /// The changes of the last execution that returned IDs.
     var changes = ChangedIDs()
     private var kept: [AnyObject]
 
@@ -18,7 +18,7 @@ final class BatchRequestBox {
 
     func keep(_ part: AnyObject) { kept.append(part) }
 
-    /// Gives an insertion another source of rows.
+    /// Replaces the source of rows of an insertion.
     func fill(slots: [Int]?, _ begin: @escaping () throws -> BatchInsertRequest.Fill) throws {
         try take(BatchInsertRequest(entity: entity(), slots: slots, begin: begin))
     }
@@ -30,7 +30,7 @@ final class BatchRequestBox {
         request = fresh
     }
 
-    /// A deletion may know its entity by name alone.
+    /// Returns the entity. A deletion may have only its name.
     func entity() throws -> Entity {
         guard let entity = request.entity else {
             throw unsuitable("is not an insertion; create it with cst_batch_insert_new")
@@ -56,7 +56,7 @@ final class BatchRequestBox {
         return CoreError(.invalidArgument, "the batch request\(subject) \(complaint)", entity: request.entity?.name)
     }
 
-    /// The slots of keys, each of an attribute that a batch may set.
+    /// Returns the slots of keys. Each must be an attribute that a batch request can set.
     func slots(_ keys: some Collection<cst_key>) throws -> [Int] {
         let entity = try entity()
         return try keys.map { key in
@@ -106,7 +106,7 @@ public func cst_batch_insert_set_rows(
                 "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646; insert them with several requests",
                 entity: entity.name, value: sizeValue(rows))
         }
-        // nil for the default.
+        // nil represents the default.
         let values = try array(values, total, "values").enumerated().map { place, value -> PropertyValue? in
             if value.isDefault { return nil }
             var reader = ValueReader(isKept: true)

@@ -1,10 +1,11 @@
 import CCorestone
+import CorestoneContainers
+import CorestoneFormats
 import CorestoneGraph
 import CorestoneModel
-import CorestoneStack
 import CorestoneValues
 
-/// Runs a call on records, and tells how it ended.
+/// Runs a function on records, and passes the outcome to the success or failure callback.
 private func records(
     _ pointer: OpaquePointer?, _ success: cst_records_fn?, _ failure: cst_failure_fn?,
     _ userdata: UnsafeMutableRawPointer?, _ error: ErrorOut, _ body: (Container) throws -> (String?, Int)

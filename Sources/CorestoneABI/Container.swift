@@ -1,13 +1,13 @@
 import CCorestone
 import CorestoneGraph
 import CorestoneModel
-import CorestoneStack
+import CorestoneContainers
 import CorestoneValues
 
-/// A container, and the handles that it lends.
+/// A container, and its borrowed handles.
 final class ContainerBox {
     let container: Container
-    /// A reference of the library's.
+    /// The coordinator's token, retained by the library.
     let coordinatorToken: Token
     private let view = Locked<ContextBox?>(nil)
 
@@ -28,7 +28,7 @@ final class ContainerBox {
     }
 
     func viewHandle() throws -> Handle? {
-        // Binds the main queue, unless it is bound.
+        // This binds the main queue to this thread if it is not bound.
         let context = container.viewContext
         return try view.withLock { view in
             if let view { return view.handle }
@@ -123,7 +123,7 @@ public func cst_container_load(
     _ pointer: OpaquePointer?, _ handler: cst_container_load_fn?, _ userdata: UnsafeMutableRawPointer?,
     _ destroy: cst_destroy_fn?, _ error: ErrorOut
 ) -> cst_status {
-    // Freed when the last reference goes: at once on failure, else after the last store.
+    // Freed with its last reference: immediately on failure, otherwise after the last store.
     let payload = Userdata(userdata, destroy)
     return boundary(error) {
         let container = try containerBox(pointer).container
@@ -200,7 +200,7 @@ extension Container {
     }
 }
 
-/// What contexts have not saved, as it is told in JSON.
+/// Returns the unsaved changes of contexts as JSON.
 func unsavedReport(_ changes: [UnsavedChanges]) -> PropertyValue {
     func counts(_ counts: UnsavedChanges.Counts?) -> [String: PropertyValue] {
         func number(_ count: Int?) -> PropertyValue { count.map { .int(Int64($0)) } ?? .null }

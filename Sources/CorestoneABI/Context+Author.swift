@@ -42,7 +42,7 @@ private func fill(_ out: UnsafeMutablePointer<cst_buffer>?, _ name: StaticString
     return text == nil ? .notFound : .ok
 }
 
-// MARK: - What the host keeps with a context
+// MARK: - User info of a context
 
 @_cdecl("cst_context_set_user_info") @implementation
 public func cst_context_set_user_info(
@@ -51,7 +51,7 @@ public func cst_context_set_user_info(
     let payload = Userdata(userdata, destroy)
     return boundary(error) {
         let context = try onQueue(pointer).context
-        // The former one's end is the host's, who may ask for it: it comes last.
+        // Freeing the former user info runs code of the host, which may read the user info. It is therefore freed last.
         let former = context.userInfo
         defer { withExtendedLifetime(former) {} }
         context.userInfo = payload

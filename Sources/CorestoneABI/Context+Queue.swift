@@ -16,7 +16,7 @@ public func cst_context_schedule(
     _ pointer: OpaquePointer?, _ schedule: cst_schedule, _ body: cst_context_perform_fn?, _ done: cst_context_done_fn?,
     _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?, _ error: ErrorOut
 ) -> cst_status {
-    // Freed when the last reference goes: at once on failure, else after the body ran.
+    // Freed with its last reference: immediately on failure, otherwise after the body ran.
     let work = Work(Userdata(userdata, destroy))
     return boundary(error) {
         guard let body else {
@@ -29,7 +29,7 @@ public func cst_context_schedule(
                 value: .int(Int64(schedule)))
         }
         let box = try contextBox(pointer)
-        // The queue keeps the context's handle until the body ran, whatever the host releases meanwhile.
+        // The queue retains the context's handle until the body ran, even if the host releases it meanwhile.
         work.box = box
         if isImmediate && box.context.isOwn {
             try box.context.runAndWait { _ in work.run(body, done) }
@@ -39,14 +39,16 @@ public func cst_context_schedule(
     }
 }
 
-/// A body that waits for its turn.
+/// A body that is enqueued on the queue of a context.
 private final class Work {
     private var userdata: Userdata?
     var box: ContextBox?
 
     init(_ userdata: Userdata) { self.userdata = userdata }
 
-    /// Lets go of everything before it returns, while no lock of the queue is held: the host's destructor may call us.
+    /// Runs the body, and releases everything before it returns.
+    ///
+    /// No lock of the queue is held then, because the host's destructor may call the library.
     func run(_ body: cst_context_perform_fn, _ done: cst_context_done_fn?) {
         guard let box, let userdata else { return }
         HandleTable.drain(box.pendingReleases)
@@ -54,14 +56,14 @@ private final class Work {
             try call(body, userdata.pointer, box)
             if done != nil { try box.context.processPendingChanges() }
         }
-        // Without `done`, nobody waits for a failure; the header says that it is dropped.
+        // Without `done`, a failure is ignored, as the header documents.
         if let done { tell(done, result, userdata.pointer, box.handle) }
         HandleTable.drain(box.pendingReleases)
         self.userdata = nil
         self.box = nil
     }
 
-    /// The body cannot run any more.
+    /// Passes an error to `done` instead of running the body, which can no longer be run.
     func refuse(_ error: any Error, _ done: cst_context_done_fn?) {
         guard let box, let userdata else { return }
         if let done { tell(done, .failure(error), userdata.pointer, box.handle) }
@@ -132,8 +134,10 @@ private func call(_ body: cst_context_perform_fn, _ userdata: UnsafeMutableRawPo
     }
 }
 
-/// Runs a block of the host's that a call does nothing but perform: what calls within the block give up, ends with them, unless
-/// the whole is itself within a callback.
+/// Runs a block of the host that is the only work of a call.
+///
+/// Objects that calls within the block release are freed when these calls return, unless the outer call is itself
+/// within a callback.
 func performing(_ block: () throws -> Void) rethrows {
     let suspended = platform_call_suspend()
     defer { platform_call_resume(suspended) }

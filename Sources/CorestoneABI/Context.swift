@@ -75,7 +75,7 @@ public func cst_context_insert_many(
     }
 }
 
-/// All or nothing: after a failure the objects made so far are gone, and what they were set to with them.
+/// Inserts all objects, or no object: after a failure, the objects that were inserted so far are deleted.
 private func insertMany(
     _ context: Context, _ entity: Entity, rows: Int, keys: UnsafeBufferPointer<cst_key>,
     values: UnsafeBufferPointer<cst_value>, _ out: UnsafeMutablePointer<OpaquePointer?>?
@@ -106,7 +106,9 @@ private func insertMany(
     }
 }
 
-/// Takes back objects that were just inserted. What they lead to is let go first, so that no delete rule reaches it.
+/// Deletes objects that were just inserted.
+///
+/// Their to-one relationships are first set to null, so that delete rules do not affect the targets.
 private func takeBack(
     _ objects: [ManagedObject], _ context: Context, _ keys: UnsafeBufferPointer<cst_key>
 ) throws {
@@ -341,7 +343,7 @@ public func cst_context_refresh_all(_ pointer: OpaquePointer?, _ error: ErrorOut
     boundary(error) { try onQueue(pointer).context.refreshAll() }
 }
 
-/// The objects of an array of handles, each of which must be alive.
+/// Returns the objects of an array of handles, each of which must be valid.
 func managedObjects(
     _ start: UnsafePointer<OpaquePointer?>?, _ count: Int, _ name: StaticString
 ) throws -> [ManagedObject] {

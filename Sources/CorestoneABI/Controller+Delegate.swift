@@ -2,11 +2,11 @@ import CCorestone
 import CorestoneGraph
 import CorestoneValues
 
-/// The host's functions with their userdata, called on the queue of the controller's context.
+/// The host's delegate functions and their userdata, called on the queue of the controller's context.
 class HostDelegate: FetchedResultsControllerDelegate {
     fileprivate let functions: cst_controller_delegate
     fileprivate let userdata: Userdata
-    /// The controller's, which the host holds as long as it is called.
+    /// The controller's handle. The host retains it as long as the functions are called.
     var handle: Handle?
     fileprivate(set) unowned(unsafe) var owner: ContextBox?
     var box: ContextBox? {
@@ -63,7 +63,7 @@ class HostDelegate: FetchedResultsControllerDelegate {
         let text = Text(name)
         defer { withExtendedLifetime(text) {} }
         var answer = cst_value()
-        // A title that fails is the usual one.
+        // If the callback fails, the default title is used.
         guard
             (try? callHost("the host's section_title") {
                 title(userdata.pointer, handle, cst_string(text), &answer, $0)

@@ -2,10 +2,11 @@ import CCorestone
 import CorestoneGraph
 import CorestoneValues
 
-/// A controller, with what its handle keeps.
+/// A controller, and the objects that its handle keeps alive.
 final class ControllerBox {
     let controller: FetchedResultsController
-    /// Alive as long as the host holds the controller: the box is the owner of its handle.
+    /// The box of the context, which is alive as long as the host has a handle of the controller: the box is the owner
+    /// of the handle.
     unowned(unsafe) let box: ContextBox
     private let request: FetchRequestBox
     var delegate: HostDelegate? {
@@ -19,7 +20,7 @@ final class ControllerBox {
     func makeHandle() throws -> Handle? { try HandleTable.make(self, .controller, owner: box) }
 }
 
-/// The controller of a handle, on its queue.
+/// Returns the controller of a handle. Throws on a thread other than its queue.
 private func controllerBox(_ pointer: OpaquePointer?) throws -> ControllerBox {
     let box = try resolve(pointer, .controller, as: ControllerBox.self)
     try box.box.enter()
@@ -68,7 +69,7 @@ public func cst_controller_new_with_sections(
     }
 }
 
-/// What a callback of the host's answers: a string, or nil.
+/// Returns the string that a callback of the host returned, or nil.
 private func text(
     _ what: @autoclosure () -> String, _ object: ManagedObject,
     _ body: (UnsafeMutablePointer<cst_value>, ErrorOut) -> cst_status
@@ -97,14 +98,14 @@ public func cst_controller_set_dependencies(
 public func cst_controller_set_delegate(
     _ pointer: OpaquePointer?, _ delegate: UnsafePointer<cst_controller_delegate>?, _ error: ErrorOut
 ) -> cst_status {
-    // Its userdata is freed when the last reference goes: at once on failure, else with the delegate.
+    // Its userdata is freed with its last reference: immediately on failure, otherwise with the delegate.
     let host = Result { try delegate.map { try HostDelegate.of(options($0, cst_controller_delegate(), "delegate")) } }
     return boundary(error) {
         let box = try controllerBox(pointer)
         let delegate = try host.get()
         delegate?.handle = pointer
         delegate?.box = box.box
-        // The former one may be what calls this.
+        // A function of the former delegate may have made this call.
         let former = box.delegate
         box.delegate = delegate
         withExtendedLifetime(former) {}

@@ -7,15 +7,15 @@ public func cst_coordinator_perform(
     _ pointer: OpaquePointer?, _ body: cst_coordinator_perform_fn?, _ userdata: UnsafeMutableRawPointer?,
     _ destroy: cst_destroy_fn?, _ error: ErrorOut
 ) -> cst_status {
-    // Freed when the last reference goes: at once on failure, else after the body ran.
+    // Freed with its last reference: immediately on failure, otherwise after the body ran.
     let payload = Userdata(userdata, destroy)
     return boundary(error) {
         guard let body else {
             throw CoreError(.invalidArgument, "body is NULL; pass the function to be called", key: "body")
         }
-        // Nobody waits for a failure of an asynchronous body; the header says that it is dropped.
+        // A failure of an asynchronous body is ignored, as the header documents.
         try coordinator(pointer).coordinator.perform {
-            asCall {
+            withCallScope {
                 performing { _ = try? callHost("the block performed on the coordinator") { body(payload.pointer, $0) } }
             }
         }

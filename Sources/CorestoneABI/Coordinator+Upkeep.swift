@@ -1,9 +1,10 @@
 import CCorestone
 import CPlatform
+import CorestoneContainers
+import CorestoneFormats
 import CorestoneGraph
 import CorestoneModel
 import CorestoneSQLite
-import CorestoneStack
 import CorestoneValues
 
 @_cdecl("cst_coordinator_replace_store") @implementation
@@ -31,7 +32,7 @@ public func cst_coordinator_set_store_path(
 
 @_cdecl("cst_coordinator_store_count") @implementation
 public func cst_coordinator_store_count(_ pointer: OpaquePointer?) -> Int {
-    // In a forked child another thread may have had the lock of the stores.
+    // In a forked child, a thread of the parent process may hold the lock of the stores.
     platform_is_forked() ? 0 : (try? coordinator(pointer))?.coordinator.stores.count ?? 0
 }
 
@@ -98,7 +99,7 @@ private func entries(_ plist: cst_bytes, of path: String) throws -> [String: Pro
     try StoreMetadata.entries(decoding: plist.array("plist", limit: 1 << 28, file: path), file: path)
 }
 
-// MARK: Upkeep
+// MARK: Maintenance
 
 @_cdecl("cst_coordinator_backup_store") @implementation
 public func cst_coordinator_backup_store(
@@ -148,7 +149,7 @@ public func cst_coordinator_optimize_store(
     }
 }
 
-// MARK: For people
+// MARK: Reports
 
 @_cdecl("cst_coordinator_compare") @implementation
 public func cst_coordinator_compare(

@@ -1,14 +1,15 @@
 import CCorestone
 import CPlatform
+import CorestoneContainers
+import CorestoneFormats
 import CorestoneGraph
 import CorestoneModel
 import CorestoneSQLite
-import CorestoneStack
 import CorestoneValues
 
 func coordinator(_ pointer: OpaquePointer?) throws -> CoordinatorBox { try resolve(pointer, .coordinator) }
 
-/// Connects the graph with the handle table.
+/// The functions by which the object graph retains contexts of hosts, releases tokens and adopts tokens of objects.
 struct HandleBridge: HostBridge {
     func hold(_ slot: UInt) -> HostHold { ContextBox.hold(slot) }
     func release(_ slot: UInt) { HandleTable.release(Token(slot)) }
@@ -37,8 +38,9 @@ public func cst_coordinator_new(
     }
 }
 
-/// The handle of a coordinator that was made otherwise than by `cst_coordinator_new`: of the host's model, or of one that the host
-/// knows by this handle alone.
+/// Creates the handle of a coordinator that `cst_coordinator_new` did not create.
+///
+/// - Parameter pointer: The handle of the model; nil if the host does not have one yet.
 func coordinatorHandle(_ coordinator: Coordinator, model pointer: OpaquePointer?) throws -> Handle? {
     _ = installsHandleBridge
     let modelToken: Token
@@ -93,12 +95,12 @@ public func cst_coordinator_add_store(
     }
 }
 
-/// The type that a host names, in any case of letters; nil for none.
+/// Returns the store type of a name, in upper or lower case, or nil for a null string.
 func storeType(_ name: cst_string) throws -> StoreType? {
     try name.optionalString("type").map { try StoreTypes.type(named: $0) }
 }
 
-/// What lies in memory needs no path.
+/// Returns the path of a store. In-memory stores and stores of the host's types do not need a path.
 private func storePath(_ path: cst_string, _ type: StoreType?) throws -> String {
     if let type, try StoreTypes.isHosted(type) { return try path.optionalString("path") ?? "" }
     guard type == .inMemory else { return try path.filePath("path") }
@@ -310,7 +312,7 @@ public func cst_store_type(_ pointer: OpaquePointer?) -> cst_string { cst_string
 
 @_cdecl("cst_store_path") @implementation
 public func cst_store_path(_ pointer: OpaquePointer?) -> cst_string {
-    // In a forked child another thread may have had the lock of the paths.
+    // In a forked child, a thread of the parent process may hold the lock of the paths.
     platform_is_forked() ? cst_string() : cst_string((try? storeBox(pointer))?.path)
 }
 

@@ -3,11 +3,12 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// A cursor, and the entity of the lists that it gives.
+/// A cursor, and the entity of the lists that it returns.
 final class CursorBox {
     let cursor: FetchCursor
     let entity: Entity
-    /// Alive as long as the host holds the cursor: the box is the owner of its handle.
+    /// The box of the context, which is alive as long as the host has a handle of the cursor: the box is the owner of
+    /// the handle.
     unowned(unsafe) let box: ContextBox
 
     init(_ cursor: FetchCursor, entity: Entity, box: ContextBox) {
@@ -27,7 +28,7 @@ public func cst_context_fetch_cursor(
         out.pointee = nil
         let box = try onQueue(pointer)
         let request = try request(requestPointer)
-        // Sizes beyond Int.max come as negative numbers.
+        // A size above Int.max arrives as a negative number.
         let given = batchSize < 0 ? .max : batchSize
         let cursor = try box.context.cursor(request, batchSize: given == 0 && request.batchSize > 0 ? nil : given)
         out.pointee = try HandleTable.make(

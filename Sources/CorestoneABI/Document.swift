@@ -1,16 +1,16 @@
 import CCorestone
 import CorestoneGraph
 import CorestoneModel
-import CorestoneStack
+import CorestoneContainers
 import CorestoneValues
 
-/// A document, and the handle of its context that it lends.
+/// A document, and the borrowed handle of its context.
 final class DocumentBox {
     let document: Document
     private let context: ContextBox
     let contextHandle: Handle?
 
-    /// Takes over a reference of the library's to the coordinator's token.
+    /// Creates a box, which takes ownership of one of the library's references to the coordinator's token.
     init(_ document: Document, coordinatorToken: Token) throws {
         self.document = document
         context = ContextBox(document.context, coordinatorToken: coordinatorToken)

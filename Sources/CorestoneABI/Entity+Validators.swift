@@ -8,7 +8,7 @@ public func cst_entity_add_validator(
     _ pointer: OpaquePointer?, _ property: cst_string, _ validate: cst_validate_fn?,
     _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?, _ error: ErrorOut
 ) -> cst_status {
-    // Freed when the last reference goes: at once on failure, else with the model and its copies.
+    // Freed with its last reference: immediately on failure, otherwise with the model and its copies.
     let payload = Userdata(userdata, destroy)
     return building(error, { try entity(pointer).model }) {
         let entity = try entity(pointer)
@@ -49,7 +49,7 @@ public func cst_entity_add_validator_function(
     }
 }
 
-/// A function of the host's with its userdata. Called on the queue of the object that it is called about.
+/// A validator of the host and its userdata. It is called on the queue of the validated object.
 final class HostValidator: @unchecked Sendable {
     typealias Check = (
         UnsafeMutableRawPointer?, OpaquePointer?, UInt32, UnsafeMutablePointer<cst_value>?, ErrorOut
@@ -67,12 +67,12 @@ final class HostValidator: @unchecked Sendable {
         try call(object, nil, purpose.rawValue, nil)
     }
 
-    /// The value, or what the host put in its place.
+    /// Returns the value, or the value with which the host replaced it.
     func check(
         _ value: PropertyValue, of object: ManagedObject, _ key: String, _ purpose: ValidationPurpose?
     ) throws -> PropertyValue {
-        // The members of a relationship and the elements of a composite attribute are not one cst_value: the host reads them
-        // from the object.
+        // Members of a relationship and elements of a composite attribute are not passed as a cst_value: the host reads
+        // them from the object.
         switch value {
         case .array, .set, .dictionary:
             try call(object, key, purpose?.rawValue ?? 0, nil)
@@ -80,10 +80,10 @@ final class HostValidator: @unchecked Sendable {
         default: break
         }
         var cell = cst_value()
-        let kept = KeptValues()
+        let kept = ComputedValueCache()
         try kept.put(
             value, key,
-            of: KeptValues.Source(entity: object.entity.name, key: key, objectURI: object.objectID.uri), &cell)
+            of: ComputedValueCache.Source(entity: object.entity.name, key: key, objectURI: object.objectID.uri), &cell)
         let given = cell
         try withUnsafeMutablePointer(to: &cell) { try call(object, key, purpose?.rawValue ?? 0, $0) }
         let isUntouched = withUnsafeBytes(of: given) { old in
@@ -106,8 +106,9 @@ final class HostValidator: @unchecked Sendable {
     }
 }
 
-/// Calls a function of the host's with an object, which is borrowed, and a place for an error.
-/// - Throws: the error that the host set there, if it answered a failure.
+/// Calls a function of the host with an object, which is borrowed, and an output for an error.
+///
+/// - Throws: The error that the host set, if the function returned a failure.
 func ask(
     _ object: ManagedObject, _ what: StaticString, key: String? = nil,
     _ call: (OpaquePointer?, ErrorOut) -> cst_status

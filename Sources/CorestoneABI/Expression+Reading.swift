@@ -10,7 +10,7 @@ public func cst_expression_type(
 }
 
 extension Expression {
-    /// `NSExpressionType`.
+    /// The type as a `CST_EXPRESSION_` constant.
     fileprivate var type: Int {
         switch self {
         case .constant: CST_EXPRESSION_CONSTANT

@@ -5,14 +5,16 @@ import CorestoneValues
 
 func expressionBox(_ pointer: OpaquePointer?) throws -> ExpressionBox { try resolve(pointer, .expression) }
 
-/// An export that makes an expression: `body` gives it, and the models that its constants need.
+/// Runs a function of the interface that creates an expression.
+///
+/// - Parameter body: Returns the expression and the models that its constants need.
 private func making(
     _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut, _ body: () throws -> (Expression, [Model])
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_expression")
         let (expression, models) = try body()
-        // Hosts may put parts into each other as they like; what is evaluated must not exhaust the stack.
+        // Hosts can nest parts to any depth, but the evaluation must not exhaust the stack.
         out.pointee = try ExpressionBox(try expression.checked(), models: models).makeHandle()
     }
 }
@@ -28,7 +30,7 @@ extension [ExpressionBox] {
     fileprivate var models: [Model] { flatMap(\.models) }
 }
 
-/// A name that stands in a format without quotes.
+/// Returns the name of a variable without the $. In a format it is written without quotes.
 private func identifier(_ name: cst_string, _ what: StaticString) throws -> String {
     let text = try name.string(what)
     let letters = text.utf8.first == UInt8(ascii: "$") ? text.dropFirst() : text[...]

@@ -2,7 +2,7 @@ import CCorestone
 import CorestoneGraph
 import CorestoneValues
 
-/// The numbers and flags of a request; the values are those of the header.
+/// The options of a request; the raw values are those of the header.
 private enum FetchOption: UInt32 {
     case limit = 1, offset, batchSize, resultType
     case includesSubentities, includesPendingChanges, includesPropertyValues, returnsFaults, refreshesRefetched
@@ -17,7 +17,7 @@ private enum FetchOption: UInt32 {
         self = option
     }
 
-    /// Where a flag lies; nil for a number.
+    /// The property of a flag; nil for other options.
     var flag: ReferenceWritableKeyPath<FetchRequest, Bool>? {
         switch self {
         case .includesSubentities: \.includesSubentities
@@ -32,7 +32,7 @@ private enum FetchOption: UInt32 {
         }
     }
 
-    /// Where a count lies; nil for all else.
+    /// The property of a count; nil for other options.
     var count: ReferenceWritableKeyPath<FetchRequest, Int>? {
         switch self {
         case .limit: \.limit

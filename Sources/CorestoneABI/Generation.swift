@@ -6,7 +6,7 @@ private func generation(_ pointer: OpaquePointer?) throws -> QueryGenerationToke
     try resolve(pointer, .queryGeneration)
 }
 
-/// Gives out a handle of a generation; `.notFound` for none.
+/// Creates a handle of a generation; returns `.notFound` for nil.
 private func give(
     _ generation: QueryGenerationToken?, _ out: UnsafeMutablePointer<OpaquePointer?>
 ) throws -> Status {

@@ -138,7 +138,7 @@ public func cst_coordinator_delete_history_before(
     }
 }
 
-/// Where a deletion stores its numbers, step by step, so that a failed one leaves those of what stays deleted.
+/// The outputs of a deletion, updated after each step. After a failure they contain the numbers of the completed steps.
 private struct HistoryCounts {
     let transactions, changes: UnsafeMutablePointer<UInt64>?
 
@@ -179,14 +179,14 @@ func historyRequest(_ given: UnsafePointer<cst_history_options>?) throws -> Hist
     request.excludedAuthor = try given.excluded_author.optionalString("excluded_author")
     request.affectedStores = try historyStores(given.stores, given.store_count)
     request.sortDescriptors = try sortDescriptors(given.sort, given.sort_count, nil, nil, for: .history)
-    // Sizes beyond Int.max come as negative numbers.
+    // A size above Int.max arrives as a negative number.
     request.limit = given.limit < 0 ? .max : given.limit
     request.batchSize = given.batch_size < 0 ? .max : given.batch_size
     request.resultType = given.omits_changes ? .transactions : .transactionsAndChanges
     return request
 }
 
-/// A date of a host, which may be infinite.
+/// Returns a date that the host passed, which may be infinite.
 func historyDate(_ seconds: Double, _ name: StaticString) throws -> Double {
     guard seconds.isNaN else { return seconds }
     throw CoreError(
@@ -200,7 +200,7 @@ func historyCursor(_ pointer: OpaquePointer?) throws -> HistoryCursorBox {
     try resolve(pointer, .historyCursor, as: HistoryCursorBox.self)
 }
 
-/// A cursor, and its last transaction in the form that hosts read.
+/// A cursor, and its last transaction as a struct for the host.
 final class HistoryCursorBox {
     private enum Source {
         case cursor(HistoryCursor)
@@ -208,7 +208,7 @@ final class HistoryCursorBox {
     }
 
     private var source: Source
-    /// Keeps the coordinator, and the model of the entities that are lent.
+    /// The coordinator, which keeps the model of the borrowed entities alive.
     private let coordinator: CoordinatorBox
     private(set) var current: HistoryTransaction? {
         didSet { values = nil }
@@ -225,14 +225,16 @@ final class HistoryCursorBox {
         }
     }
 
-    /// A cursor that has just returned a transaction, for the time of a callback.
+    /// Creates the cursor for a callback that receives a transaction.
     init(_ cursor: HistoryCursor, _ transaction: HistoryTransaction, _ box: CoordinatorBox) {
         (coordinator, source, current) = (box, .cursor(cursor), transaction)
     }
 
     func view() throws -> UnsafePointer<cst_history_transaction>? { try current.map { try lent.fill($0) } }
 
-    /// The values of a changed object now, read for all changes of the transaction at once; nil for an object that is gone.
+    /// Returns the present values of a changed object, or nil if it was deleted.
+    ///
+    /// The values for all changes of the transaction are read together.
     func values(ofChange index: Int) throws -> [String: PropertyValue]? {
         guard let current, 0..<(current.changes?.count ?? 0) ~= index else {
             throw HistoryCursorBox.missingChange(index, self.current)
@@ -242,7 +244,7 @@ final class HistoryCursorBox {
         return values[index]
     }
 
-    /// The remedy where changes are missing, for errors.
+    /// The remedy in errors about missing changes.
     static let readingChanges = "read the history with omits_changes false (changes=True)"
 
     static func missingChange(_ index: Int, _ transaction: HistoryTransaction?) -> CoreError {
@@ -267,7 +269,7 @@ final class HistoryCursorBox {
         return nil
     }
 
-    /// The cursor of a history in its order, which alone goes on.
+    /// Returns the cursor, which must not have sort descriptors: only such a cursor can be continued.
     func following() throws -> HistoryCursor {
         if let cursor { return cursor }
         throw CoreError(
@@ -286,7 +288,8 @@ final class HistoryCursorBox {
         }
     }
 
-    /// Threads that share a cursor would free what is lent to the other one.
+    /// Whether a thread is using the cursor. It detects threads that share a cursor: one would free the memory that is
+    /// lent to the other.
     private let isBusy = Atomic(false)
 
     func next() throws -> UnsafePointer<cst_history_transaction>? {
@@ -318,12 +321,12 @@ final class HistoryCursorBox {
     }
 }
 
-/// The memory of a transaction that is lent to a host until the next one is read.
+/// The memory of a transaction, which is lent to the host until it reads the next transaction.
 private final class LentTransaction {
     private let transaction = UnsafeMutablePointer<cst_history_transaction>.allocate(capacity: 1)
     private var changes: [cst_history_change] = []
     private var texts = LentTexts()
-    /// Names of the properties of updates: many updates share one list. Kept as long as the cursor.
+    /// The names of updated properties, kept as long as the cursor. Many updates share one list.
     private var names: [UnsafeRawPointer: NameList] = [:]
     private var tombstones: [Tombstone] = []
     private var entities: [UInt32: OpaquePointer?] = [:]
@@ -331,7 +334,7 @@ private final class LentTransaction {
     private var lastNames: (address: UnsafeRawPointer, names: UnsafeMutableBufferPointer<cst_string>)?
 
     private struct NameList {
-        /// Keeps the address that the list is known by.
+        /// The list, which is kept alive because its address is the key.
         let properties: [Property]
         let texts: [Text]
         let names: UnsafeMutableBufferPointer<cst_string>
@@ -373,7 +376,7 @@ private final class LentTransaction {
         view.bundle_identifier = texts.view(of: given.bundleIdentifier)
         view.process_identifier = texts.view(of: given.processIdentifier)
         view.change_count = changes.count
-        // The array is not changed before the next transaction, so its memory stays where it is.
+        // The array does not change before the next transaction, so its memory does not move.
         view.changes = changes.withUnsafeBufferPointer { $0.baseAddress }
         transaction.initialize(to: view)
         return UnsafePointer(transaction)
@@ -436,11 +439,11 @@ private final class LentTransaction {
     }
 }
 
-/// Texts that are lent to a host as long as this is kept.
+/// Texts that are lent to the host as long as this value exists.
 struct LentTexts {
     private var kept: [Text] = []
 
-    /// A null string for nil.
+    /// Returns a view of a text, or a null string for nil.
     mutating func view(of text: String?) -> cst_string {
         guard let text else { return .null }
         let copy = Text(text)

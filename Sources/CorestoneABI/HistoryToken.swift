@@ -6,7 +6,7 @@ func historyToken(_ pointer: OpaquePointer?) throws -> HistoryToken {
     try resolve(pointer, .historyToken, as: HistoryTokenValue.self).token
 }
 
-/// Gives out a handle of a token; `.notFound` for none.
+/// Creates a handle of a token; returns `.notFound` for nil.
 func give(_ token: HistoryToken?, _ out: UnsafeMutablePointer<OpaquePointer?>) throws -> Status {
     guard let token else { return .notFound }
     out.pointee = try HandleTable.make(HistoryTokenValue(token), .historyToken)
@@ -102,7 +102,7 @@ public func cst_context_copy_history_token(
     }
 }
 
-/// The stores of a call; none for all.
+/// Returns the stores of an array of handles. An empty array represents all stores.
 func historyStores(_ stores: UnsafePointer<OpaquePointer?>?, _ count: Int) throws -> [Store] {
     try array(stores, count, "stores").map { try storeBox($0).store }
 }

@@ -1,8 +1,9 @@
 import CCorestone
+import CorestoneContainers
+import CorestoneCustomStores
+import CorestoneFormats
 import CorestoneGraph
-import CorestoneHosting
 import CorestoneModel
-import CorestoneStack
 import CorestoneValues
 
 @_cdecl("cst_store_type_register") @implementation
@@ -82,7 +83,7 @@ public func cst_row_sink_push_members(
     }
 }
 
-/// A copy of a row of the host's.
+/// Copies a row that the host pushed.
 private func pushed(_ row: cst_row) throws -> PushedRow {
     let named = try row.entity.map { try entity($0) }
     let keys = try array(row.keys, row.count, "keys")

@@ -26,11 +26,11 @@ public func cst_context_observe_fetch(
     }
 }
 
-/// A snapshot with the names of its sections as text that lasts.
+/// A snapshot, and its section names as text that stays valid.
 final class SnapshotBox {
     let snapshot: ResultsSnapshot
     let names: [Text]
-    /// The owner of the handle.
+    /// The owner of the handle, which keeps the box of the context alive.
     unowned(unsafe) let box: ContextBox
 
     init(_ snapshot: ResultsSnapshot, _ box: ContextBox) {
@@ -104,7 +104,7 @@ extension cst_object_change {
     }
 }
 
-/// Lends a difference to a callback, for as long as it runs.
+/// Lends a difference to a callback until it returns.
 func lend(
     _ difference: ResultsDifference, _ objects: [ManagedObject], _ box: ContextBox,
     to body: (UnsafePointer<cst_difference>) -> Void

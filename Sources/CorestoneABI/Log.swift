@@ -20,7 +20,7 @@ public func cst_log_sql_detail() -> UInt32 { DebugLog.sqlDetail.rawValue }
 public func cst_log_set_callback(
     _ callback: cst_log_fn?, _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?, _ error: ErrorOut
 ) -> cst_status {
-    // Freed when the last reference goes: at once without a callback.
+    // Freed with its last reference: immediately without a callback.
     let payload = Userdata(userdata, destroy)
     return boundary(error) {
         guard let callback else { return DebugLog.setSink(nil) }
@@ -49,6 +49,7 @@ public func cst_log_take_arguments(
     }
 }
 
+/// The log callback of the host and its userdata.
 private final class HostLog: @unchecked Sendable {
     private let callback: cst_log_fn
     private let userdata: Userdata

@@ -7,7 +7,7 @@ func mappingModel(_ pointer: OpaquePointer?) throws -> MappingModel { try resolv
 
 private func optionalModel(_ pointer: OpaquePointer?) throws -> Model? { try pointer.map { try model($0) } }
 
-/// A model that does not change any more: a copy, unless it is frozen.
+/// Returns an immutable model: the model itself if it is frozen, otherwise a copy.
 private func settled(_ model: Model) throws -> Model { model.isFrozen ? model : try model.copy() }
 
 @_cdecl("cst_mapping_model_load") @implementation
@@ -56,8 +56,9 @@ public func cst_mapping_model_new_inferred(
         guard flags & ~known == 0 else {
             throw CoreError(
                 .invalidArgument,
-                "flags is 0x\(String(flags, radix: 16)), but this function supports only CST_MAPPING_ALLOW_TYPE_CHANGES"
-            )
+                "flags is 0x\(String(flags, radix: 16)), but this function supports only "
+                    + "CST_MAPPING_ALLOW_TYPE_CHANGES",
+                key: "flags", value: .int(Int64(flags)))
         }
         let mapping = try MappingModel(
             inferredFrom: try model(source), to: try model(destination),
@@ -128,7 +129,9 @@ public func cst_mapping_model_destination(
     handOver(pointer, out, error) { $0.destinationModel }
 }
 
-/// Creates a copy, because any thread may use the mapping model, but only one thread a model that is not frozen.
+/// Returns a handle of a copy of a mapping model's model.
+///
+/// It is a copy because any thread may use the mapping model, but only one thread may use a model that is not frozen.
 private func handOver(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut,
     _ model: (MappingModel) -> Model?

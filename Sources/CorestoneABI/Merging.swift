@@ -11,7 +11,7 @@ public func cst_merge_policy_new(
     _ type: Int32, _ resolve: cst_resolve_conflicts_fn?, _ userdata: UnsafeMutableRawPointer?,
     _ destroy: cst_destroy_fn?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
-    // Freed when the last reference goes: at once on failure, else with the policy.
+    // Freed with its last reference: immediately on failure, otherwise with the policy.
     let callback = HostCallback(resolve, Userdata(userdata, destroy))
     return boundary(error) {
         let out = try place(out, "out_policy")
@@ -64,7 +64,7 @@ private func mergePolicyType(_ number: Int32) throws -> MergePolicyType {
     return type
 }
 
-/// A policy, with what the host hung on it, which it may not use.
+/// A policy, and the userdata of the host, which the policy need not use.
 private final class MergePolicyBox {
     let policy: MergePolicy
     private let callback: HostCallback<cst_resolve_conflicts_fn?>?
@@ -74,7 +74,7 @@ private final class MergePolicyBox {
     }
 }
 
-/// Asks the host first.
+/// A policy whose callback in the host resolves conflicts before the policy's type does.
 private final class HostMergePolicy: MergePolicy, @unchecked Sendable {
     private let callback: HostCallback<cst_resolve_conflicts_fn?>
 
@@ -99,7 +99,7 @@ private final class HostMergePolicy: MergePolicy, @unchecked Sendable {
 
 // MARK: Conflicts
 
-/// A conflict with its texts and values as C hosts read them. Any thread.
+/// A conflict, with its texts and values as C strings and `cst_value`s. It can be used on any thread.
 final class ConflictBox: @unchecked Sendable {
     let conflict: SaveConflict
     let message: Text
@@ -107,7 +107,7 @@ final class ConflictBox: @unchecked Sendable {
     let objectIDs: [Token]
     let databaseID: Token
     private let lock = RecursiveLock(.leaf)
-    private let kept = KeptValues()
+    private let kept = ComputedValueCache()
 
     init(_ conflict: SaveConflict) throws {
         self.conflict = conflict
@@ -124,7 +124,7 @@ final class ConflictBox: @unchecked Sendable {
         if databaseID != 0 { HandleTable.release(databaseID) }
     }
 
-    /// One of CST_SNAPSHOT_….
+    /// Returns the snapshot of a `CST_SNAPSHOT_` constant.
     private func snapshot(_ number: Int32, _ index: Int) throws -> ConflictSnapshot? {
         let merge = conflict as? MergeConflict
         let constraint = conflict as? ConstraintConflict
@@ -144,14 +144,14 @@ final class ConflictBox: @unchecked Sendable {
         }
     }
 
-    /// False when there is no such value.
+    /// Writes a value of a snapshot. Returns false if the snapshot does not have the value.
     func put(_ number: Int32, _ index: Int, _ property: String, _ out: UnsafeMutablePointer<cst_value>) throws -> Bool {
         guard let value = try snapshot(number, index)?[property] else { return false }
         let id = conflict.objectIDs[index]
         try lock.with {
             try kept.put(
                 value, "\(number) \(property)", row: index,
-                of: KeptValues.Source(
+                of: ComputedValueCache.Source(
                     entity: id.entity.name, key: property, objectURI: id.uri, prefix: "the snapshot of "), out)
         }
         return true

@@ -1,6 +1,6 @@
 import CCorestone
 import CorestoneGraph
-import CorestoneStack
+import CorestoneContainers
 import CorestoneValues
 
 // MARK: - Backups

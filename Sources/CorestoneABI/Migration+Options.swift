@@ -4,7 +4,7 @@ import CorestoneMigration
 import CorestoneModel
 import CorestoneValues
 
-/// nil if nothing is said of migrations.
+/// Returns the migration options among store options, or nil if no migration option is set.
 func migrationOptions(_ given: cst_store_options) throws -> MigrationOptions? {
     func has(_ flag: Int) -> Bool { given.flags & UInt32(flag) != 0 }
     let (migrates, infers, never) = (
@@ -26,7 +26,7 @@ func migrationOptions(_ given: cst_store_options) throws -> MigrationOptions? {
     let asksForNothing = !never && !migrates && !infers && !removals && !types && !verifies && !defers
     let hasNothing = models.isEmpty && paths.isEmpty && code.isEmpty && backup == nil
     if asksForNothing, hasNothing, given.migration_progress == nil { return nil }
-    // What goes with a migration does not ask for one, but leaves a container's default.
+    // Options that only configure a migration do not enable it; the default of the container applies.
     var options =
         migrates || never ? MigrationOptions(isAutomatic: migrates, infersMapping: infers) : .unspecified
     (options.sourceModels, options.searchPaths) = (models, paths)

@@ -15,7 +15,8 @@ public func cst_migration_policy_register(
         guard !name.isEmpty else {
             throw CoreError(
                 .invalidArgument,
-                "the name of the migration policy is empty; pass the class name that mapping models use")
+                "the name of the migration policy is empty; pass the class name that mapping models use", key: "name",
+                value: .string(name))
         }
         let maker = HostPolicyMaker(name, given, userdata)
         MigrationPolicies.register(name) { try maker.make() }
@@ -36,7 +37,7 @@ public func cst_migration_policy_is_registered(
     }
 }
 
-/// A policy that a host registered.
+/// The callbacks of a policy that a host registered.
 private final class HostPolicyMaker: @unchecked Sendable {
     let name: String
     let callbacks: cst_migration_policy_callbacks
@@ -49,7 +50,7 @@ private final class HostPolicyMaker: @unchecked Sendable {
     func make() throws -> EntityMigrationPolicy { HostPolicy(self) }
 }
 
-/// The value that a host made for the stages of one mapping, which it frees after the migration.
+/// The value that the host created for the stages of one mapping, and that it frees after the migration.
 private final class PolicyInstance {
     let pointer: UnsafeMutableRawPointer?
     private let maker: HostPolicyMaker
@@ -58,7 +59,7 @@ private final class PolicyInstance {
         (self.pointer, self.maker) = (pointer, maker)
     }
 
-    /// Within a call, it is freed when that ends.
+    /// Frees the value. Within a call, the value is freed when that call ends.
     deinit {
         guard maker.callbacks.free_instance != nil else { return }
         platform_call_defer(
@@ -85,7 +86,9 @@ private final class HostPolicy: EntityMigrationPolicy {
 
     init(_ maker: HostPolicyMaker) { self.maker = maker }
 
-    /// What the host gets as the first argument; created before the first stage, or before an expression calls a function.
+    /// Returns the first argument of the host's callbacks.
+    ///
+    /// It is created before the first stage, or before an expression calls a function.
     private func instance(_ mapping: String) throws -> UnsafeMutableRawPointer? {
         guard let create = callbacks.create else { return maker.userdata.pointer }
         if let made { return made.pointer }

@@ -9,7 +9,7 @@ final class ModelReferenceBox: @unchecked Sendable {
     let reference: ModelReference
     let modelToken: Token
 
-    /// Takes over one of the library's references to the model's token, unless it is 0.
+    /// Creates a box, which takes ownership of one of the library's references to the model's token, unless it is 0.
     init(_ reference: ModelReference, modelToken: Token = 0) {
         (self.reference, self.modelToken) = (reference, modelToken)
     }
@@ -17,6 +17,7 @@ final class ModelReferenceBox: @unchecked Sendable {
     deinit { if modelToken != 0 { HandleTable.release(modelToken) } }
 }
 
+/// The list of stages behind a `cst_migration_stages`.
 final class MigrationStagesBox {
     var stages: [MigrationStage] = []
 }
@@ -63,8 +64,13 @@ public func cst_model_reference_new_with_hashes(
         let out = try place(out, "out_reference")
         let names = try strings(names, count, "names")
         let hashes = try array(hashes, count, "hashes").map { try $0.array("a version hash", limit: 64) }
-        let found = try Dictionary(zip(names, hashes)) { _, _ in
-            throw CoreError(.invalidArgument, "names contains an entity twice; pass each entity once")
+        var found: [String: [UInt8]] = [:]
+        for (name, hash) in zip(names, hashes) {
+            guard found.updateValue(hash, forKey: name) == nil else {
+                throw CoreError(
+                    .invalidArgument, "names contains \"\(name)\" twice; pass each entity once", key: "names",
+                    value: .string(name))
+            }
         }
         let reference = ModelReference(
             entityVersionHashes: found, in: try filePaths(paths, pathCount, "paths"),
@@ -238,7 +244,7 @@ private func stagesBox(_ pointer: OpaquePointer?) throws -> MigrationStagesBox {
 
 // MARK: - Options of a store
 
-/// Mapping models, stages and functions among the options of a store.
+/// The mapping models, stages and callbacks in the options of a store.
 struct MigrationCode {
     private let mappingModels: [MappingModel]
     private let stages: StagedMigration?

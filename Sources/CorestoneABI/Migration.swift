@@ -2,14 +2,14 @@ import CCorestone
 import CorestoneGraph
 import CorestoneMigration
 import CorestoneModel
-import CorestoneStack
+import CorestoneContainers
 import CorestoneValues
 
 private func managerBox(_ pointer: OpaquePointer?) throws -> MigrationManagerBox {
     try resolve(pointer, .migrationManager)
 }
 
-/// A manager, unless another thread runs a migration by it.
+/// Returns a manager. Throws if another thread runs a migration with it.
 private func manager(_ pointer: OpaquePointer?) throws -> MigrationManager {
     let manager = try managerBox(pointer).manager
     try manager.requireThread()
@@ -44,7 +44,7 @@ public func cst_migration_manager_migrate_store(
     _ path: cst_string, _ settings: UnsafePointer<cst_store_options>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        // Kept, whatever callbacks release.
+        // The box keeps the manager alive even if callbacks release its handle.
         let box = try managerBox(pointer)
         let mapping = try mappingModel(mapping)
         var options = try storeOptions(settings)
@@ -113,7 +113,7 @@ public func cst_migration_manager_mapping_model(
     }
 }
 
-// MARK: - What the host sets
+// MARK: - Functions and values of the host
 
 @_cdecl("cst_migration_manager_set_report") @implementation
 public func cst_migration_manager_set_report(
@@ -137,7 +137,10 @@ public func cst_migration_manager_set_function(
     return boundary(error) {
         let manager = try manager(pointer)
         let name = try name.string("name")
-        guard !name.isEmpty else { throw CoreError(.invalidArgument, "the function name is empty; pass a name") }
+        guard !name.isEmpty else {
+            throw CoreError(
+                .invalidArgument, "the function name is empty; pass a name", key: "name", value: .string(name))
+        }
         guard let call else {
             manager.functions[name] = nil
             return
@@ -307,14 +310,14 @@ public func cst_migration_manager_reset(_ pointer: OpaquePointer?, _ error: Erro
 }
 
 extension MigrationManager {
-    /// Throws for an object that is not of a context of the migration.
+    /// Throws if an object is not in the given context of the migration.
     fileprivate func requireObject(_ object: ManagedObject, in context: Context?, _ name: StaticString) throws {
         if let context, object.context === context { return }
         let side = context === sourceContext ? "source_context" : "destination_context"
         throw CoreError(
             .invalidArgument, code: .migration,
-            "\(name): the object of \(object.objectID.entity.name) is not in the \(side) of the migration; pass an object that a "
-                + "callback got, or one of that context", entity: object.objectID.entity.name,
-            objectURI: object.objectID.uri)
+            "\(name): the object of \(object.objectID.entity.name) is not in the \(side) of the migration; "
+                + "pass an object that a callback received, or one of that context",
+            entity: object.objectID.entity.name, objectURI: object.objectID.uri)
     }
 }

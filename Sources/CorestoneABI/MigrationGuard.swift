@@ -1,7 +1,7 @@
 import CCorestone
 import CorestoneGraph
 import CorestoneModel
-import CorestoneStack
+import CorestoneContainers
 import CorestoneValues
 import Glibc
 
@@ -42,7 +42,7 @@ public func cst_migration_guard_check_models(
     }
 }
 
-/// What the host wants to be checked, and how.
+/// The options of a migration guard.
 private struct GuardOptions {
     let versions: [String]
     let version: String?
@@ -74,7 +74,7 @@ private struct GuardOptions {
         (progress, userdata) = (given.progress, given.progress_userdata)
     }
 
-    /// The stores at paths and in folders.
+    /// Returns the stores at paths and in folders.
     private static func stores(in paths: [String]) throws -> [String] {
         var found: [String] = []
         for path in paths {
@@ -83,10 +83,13 @@ private struct GuardOptions {
                 continue
             }
             guard access(path, F_OK) == 0 else {
-                let reason = String(cString: strerror(errno))
+                let code = errno
+                let remedy =
+                    isMissing(code)
+                    ? "pass the path of a store, or of a folder of stores" : "make the folder accessible"
                 throw CoreError(
                     .storeIO, code: .coreData,
-                    "cannot check the store \(path): \(reason); pass the path of a store, or of a folder of stores",
+                    "cannot check the store \(path): \(String(cString: strerror(code))); \(remedy)",
                     key: "stores", value: .string(path), file: path)
             }
             found.append(path)
@@ -94,14 +97,14 @@ private struct GuardOptions {
         return found
     }
 
-    /// Throws if an option is set that only the other function has.
+    /// Throws if an option is set that only the other function uses.
     func refuse(_ option: String, _ isUnset: Bool, _ function: String) throws {
         guard !isUnset else { return }
         throw CoreError(
             .invalidArgument, "options.\(option) is set, but only \(function) uses it; leave it out", key: option)
     }
 
-    /// The findings as JSON.
+    /// Returns the findings as JSON.
     func report(of given: MigrationGuard, paths: [String]) throws -> String {
         var check = given
         check.profile = profile
@@ -187,17 +190,32 @@ public func cst_model_release_check(
     }
 }
 
-/// A misspelled path would be a folder without releases.
+/// Returns the path of an existing folder.
+///
+/// Without this check, a misspelt path would look like a folder without releases.
 private func releaseFolder(_ text: cst_string) throws -> String {
     let path = try text.filePath("folder")
-    guard ModelFile(path).isFolder else {
+    if ModelFile(path).isFolder { return path }
+    guard access(path, F_OK) != 0 else {
+        throw CoreError(
+            .storeIO, code: .coreData, "\(path) is not a folder; pass the folder of the releases", key: "folder",
+            value: .string(path), file: path)
+    }
+    let code = errno
+    guard isMissing(code) else {
         throw CoreError(
             .storeIO, code: .coreData,
-            "the folder of releases \(path) does not exist; keep a release there with cst_model_release_keep "
-                + "(ModelRelease.keep)", key: "folder", value: .string(path), file: path)
+            "cannot read the folder of releases \(path): \(String(cString: strerror(code))); "
+                + "make the folder accessible", key: "folder", value: .string(path), file: path)
     }
-    return path
+    throw CoreError(
+        .storeIO, code: .coreData,
+        "the folder of releases \(path) does not exist; keep a release there with cst_model_release_keep "
+            + "(ModelRelease.keep)", key: "folder", value: .string(path), file: path)
 }
+
+/// Whether a code of the system means that a path does not exist.
+private func isMissing(_ code: Int32) -> Bool { code == ENOENT || code == ENOTDIR }
 
 extension ModelRelease {
     fileprivate var report: PropertyValue {

@@ -1,10 +1,11 @@
 import CCorestone
+import CorestoneFormats
 import CorestoneGraph
 import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// The template that a host's request is; its entity must be of the model.
+/// Returns the template for a request of the host. The entity of the request must belong to the model.
 func requestTemplate(_ pointer: OpaquePointer?, for model: Model) throws -> FetchRequestTemplate {
     let request = try request(pointer)
     try request.resolve(in: model)
@@ -53,7 +54,7 @@ public func cst_model_copy_bound_template(
     }
 }
 
-/// A request that the host owns. `models` are those of the object IDs in its predicate.
+/// Creates the handle of a request, which the host owns. `models` are the models of the object IDs in its predicate.
 func handOver(_ request: FetchRequest, models: [Model] = []) throws -> OpaquePointer? {
     let box = FetchRequestBox(request)
     box.predicate = request.predicate.map { PredicateBox($0, models: models) }
@@ -157,7 +158,7 @@ public func cst_model_copy_names(
     }
 }
 
-/// Names, each ended by a NUL.
+/// Fills a buffer with names, each terminated by a NUL.
 func list(_ names: [String], _ out: UnsafeMutablePointer<cst_buffer>?, _ count: UnsafeMutablePointer<Int>?) throws {
     let out = try required(out, "out_names")
     count?.pointee = names.count

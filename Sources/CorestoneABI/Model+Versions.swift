@@ -1,7 +1,7 @@
 import CCorestone
 import CorestoneModel
 import CorestoneSQLite
-import CorestoneStack
+import CorestoneContainers
 import CorestoneValues
 
 @_cdecl("cst_model_merge_folder") @implementation

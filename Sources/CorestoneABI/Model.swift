@@ -3,7 +3,7 @@ import CPlatform
 import CorestoneGraph
 import CorestoneModel
 import CorestoneSQLite
-import CorestoneStack
+import CorestoneContainers
 import CorestoneValues
 
 func model(_ pointer: OpaquePointer?) throws -> Model { try resolve(pointer, .model) }
@@ -16,7 +16,7 @@ public func cst_model_new(_ out: UnsafeMutablePointer<OpaquePointer?>?, _ error:
     }
 }
 
-/// The first handle of a model, which the caller owns.
+/// Creates the first handle of a model, which the caller owns.
 func handOver(_ model: Model) throws -> OpaquePointer? {
     model.atEnd = withdrawTokens
     return try HandleTable.make(model, .model)
@@ -163,7 +163,7 @@ public func cst_model_is_frozen(
 ) -> cst_status {
     boundary(error) {
         let model = try model(pointer)
-        // A draft with problems cannot change, but it is not ready for use either.
+        // A draft with problems cannot be changed, but is not usable either.
         try required(out, "out_frozen").pointee = model.isFrozen && model.draftProblems.isEmpty
     }
 }

@@ -30,7 +30,7 @@ public func cst_object_copy_values(
     }
 }
 
-/// Rows may cross threads, so objects are in them as their IDs.
+/// Replaces objects by their IDs, because rows can be used on any thread.
 private func ids(_ value: PropertyValue) -> PropertyValue {
     switch value {
     case .object(let object as ManagedObject): .object(ObjectIDReference(object.objectID))
@@ -83,7 +83,7 @@ public func cst_object_clone(
         let out = try place(out, "out_clone")
         let object = try object(pointer)
         let paths = try strings(including, count, "including")
-        // A size beyond `Int.max` comes as a negative number.
+        // A size above `Int.max` arrives as a negative number.
         let options = CloneOptions(
             depth: depth < 0 ? .max : depth, including: including == nil ? nil : paths, keepsUnique: keepsUnique)
         out.pointee = try ownedHandle(try object.clone(options))

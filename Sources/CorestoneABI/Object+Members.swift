@@ -15,7 +15,7 @@ public func cst_object_member_count(
     }
 }
 
-/// Asked of each of many objects, so neither the object nor its context is retained for the call.
+/// Copies the members of a relationship. Because it is called often, neither the object nor its context is retained.
 @_cdecl("cst_object_copy_members") @implementation
 public func cst_object_copy_members(
     _ pointer: OpaquePointer?, _ key: cst_key, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut

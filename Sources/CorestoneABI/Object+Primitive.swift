@@ -41,7 +41,7 @@ public func cst_object_set_primitive_members(
     }
 }
 
-// MARK: - What hosts say around their accessors
+// MARK: - Access and change notifications
 
 @_cdecl("cst_object_will_access") @implementation
 public func cst_object_will_access(_ pointer: OpaquePointer?, _ key: cst_key, _ error: ErrorOut) -> cst_status {

@@ -39,13 +39,13 @@ public func cst_object_validate_value(
         let accepted = try object.validateValue(proposed, forKey: property.path)
         guard let out else { return }
         switch accepted {
-        // What a validator put in its place is kept with the object.
+        // A value that a validator stored instead is kept with the object.
         case _ where accepted.pointsOutside && !accepted.isWritten(as: proposed):
-            try KeptValues.of(object).put(
+            try ComputedValueCache.of(object).put(
                 accepted, "validated " + property.path,
-                of: KeptValues.Source(
+                of: ComputedValueCache.Source(
                     entity: object.entity.name, key: property.path, objectURI: object.objectID.uri), out)
-        // What lies outside the value stays where the host has it.
+        // Text, bytes and handles remain those that the host passed.
         case .text, .bytes, .object: out.pointee = given
         case .uri:
             out.pointee = given
@@ -63,7 +63,7 @@ extension PropertyValue {
         }
     }
 
-    /// Whether the host's own bytes say the value: a text that suits a URI is one.
+    /// Whether the bytes that the host passed represent the value: a string may be passed for a URI.
     fileprivate func isWritten(as proposed: PropertyValue) -> Bool {
         if case (.uri(let uri), .text(let text)) = (self, proposed) { return uri == text }
         return self == proposed

@@ -4,7 +4,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// The object of a handle, on its queue.
+/// Returns the object of a handle. Throws on a thread other than its queue.
 @inline(__always)
 func object(_ pointer: OpaquePointer?) throws -> ManagedObject {
     let object = try resolve(pointer, .object, as: ManagedObject.self)
@@ -12,8 +12,10 @@ func object(_ pointer: OpaquePointer?) throws -> ManagedObject {
     return object
 }
 
-/// An object that another one is to be connected with. One of another context is for the graph to refuse, by name; one
-/// outside every context belongs to its thread.
+/// Returns an object that is passed as an argument.
+///
+/// The object graph rejects an object of another context, with its name. An object outside every context is confined to
+/// its thread.
 func argument(_ pointer: OpaquePointer?) throws -> ManagedObject {
     let object = try resolve(pointer, .object, as: ManagedObject.self)
     if object.context == nil { try object.checkCreator() }
@@ -22,7 +24,9 @@ func argument(_ pointer: OpaquePointer?) throws -> ManagedObject {
 
 // MARK: - By key
 
-/// The hottest export: one table look-up, one compare of threads, one of keys, one read from the record.
+/// Writes the value of a property: the most frequently called function.
+///
+/// It needs one table look-up, one comparison of threads, one comparison of keys, and one read from the record.
 @_cdecl("cst_object_get") @implementation
 public func cst_object_get(
     _ pointer: OpaquePointer?, _ key: cst_key, _ out: UnsafeMutablePointer<cst_value>?, _ error: ErrorOut
@@ -39,12 +43,12 @@ public func cst_object_get(
     }
 }
 
-/// Faults, changed objects, to-one targets, and everything that fails.
+/// Runs the slow path of `cst_object_get`: faults, changed objects, to-one targets and failures.
 @inline(never)
 func getSlowly(
     _ object: ManagedObject, _ key: cst_key, _ out: UnsafeMutablePointer<cst_value>, _ error: ErrorOut
 ) -> cst_status {
-    // What fires here may run hooks of the host's, which may give up the object.
+    // A fault that fires here can run hooks of the host, which may release the object.
     platform_call_begin()
     defer { endCall() }
     do {
@@ -74,7 +78,7 @@ private func refuseGet(_ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<cs
     }
 }
 
-/// A borrowed handle to a to-one target: the source keeps the target's token until the relationship changes.
+/// Writes a borrowed handle of a to-one target. The source keeps the target's token until the relationship changes.
 @inline(never)
 func putTarget(
     _ view: ValueView, _ source: ManagedObject, _ key: cst_key, _ out: UnsafeMutablePointer<cst_value>
@@ -105,8 +109,10 @@ public func cst_object_copy_bytes(
     }
 }
 
-/// As hot as the getter: no reference is taken, and a value that fits goes straight into the object's changes, where no code of
-/// the host's can run.
+/// Sets the value of a property: called as often as the getter.
+///
+/// The object is not retained. A value of the right type is written directly into the object's changes, where no code
+/// of the host can run.
 @_cdecl("cst_object_set") @implementation
 public func cst_object_set(
     _ pointer: OpaquePointer?, _ key: cst_key, _ value: UnsafePointer<cst_value>?, _ error: ErrorOut
@@ -127,7 +133,7 @@ public func cst_object_set(
     }
 }
 
-/// Everything that takes more than to write the value down: faults, observers, relationships, conversions, failures.
+/// Runs the slow path of `cst_object_set`: faults, observers, relationships, conversions and failures.
 @inline(never)
 func setSlowly(
     _ object: ManagedObject, _ key: cst_key, _ value: @autoclosure () throws -> PropertyValue, _ error: ErrorOut
@@ -215,10 +221,12 @@ extension ManagedObject {
 
 // MARK: - By key path
 
-/// The value at a key path: a view into the object that the path leads to, where it leads to one; else computed and kept.
+/// Writes the value at a key path.
+///
+/// It is a view into the object at the end of the path, or otherwise a computed value that is kept.
 func putPath(
     _ path: String, _ object: ManagedObject, _ out: UnsafeMutablePointer<cst_value>, row: Int = 0,
-    kept: (ManagedObject) -> KeptValues
+    kept: (ManagedObject) -> ComputedValueCache
 ) throws {
     if let (source, key) = try object.resolve(keyPath: path) {
         let view = try source.view(key: key)
@@ -226,7 +234,7 @@ func putPath(
     } else {
         try kept(object).put(
             try object.value(forKeyPath: path), path, row: row,
-            of: KeptValues.Source(entity: object.entity.name, key: path, objectURI: object.objectID.uri), out)
+            of: ComputedValueCache.Source(entity: object.entity.name, key: path, objectURI: object.objectID.uri), out)
     }
 }
 
@@ -237,7 +245,7 @@ public func cst_object_get_path(
     boundary(error) {
         let out = try required(out, "out_value")
         putNull(out)
-        try putPath(try path.string("path"), try object(pointer), out, kept: KeptValues.of)
+        try putPath(try path.string("path"), try object(pointer), out, kept: ComputedValueCache.of)
     }
 }
 
@@ -253,7 +261,7 @@ public func cst_object_get_paths(
         if paths.isEmpty { return }
         let out = try required(out, "out_values")
         for place in paths.indices { putNull(out + place) }
-        for (place, path) in paths.enumerated() { try putPath(path, object, out + place, kept: KeptValues.of) }
+        for (place, path) in paths.enumerated() { try putPath(path, object, out + place, kept: ComputedValueCache.of) }
     }
 }
 
@@ -298,9 +306,9 @@ public func cst_object_get_committed(
         let object = try object(pointer)
         if let view = try object.committedView(key: key) { return put(view, out) }
         let name = object.propertyName(key: key) ?? "\(key)"
-        try KeptValues.of(object).put(
+        try ComputedValueCache.of(object).put(
             try object.committedValue(key: key), "the committed value of \(name)",
-            of: KeptValues.Source(
+            of: ComputedValueCache.Source(
                 entity: object.objectID.entity.name, key: name, objectURI: object.objectID.uri,
                 prefix: "the committed value of ", function: "cst_object_copy_values"), out)
     }
@@ -344,7 +352,8 @@ public func cst_object_context(
         guard let entry = platform_handle_find(token(pointer), HandleType.object.rawValue) else {
             throw invalidHandle(pointer, .object)
         }
-        // On any thread, so the table is asked, which knows the context of every handle but those of unattached objects.
+        // This function runs on any thread, so it reads the handle table. The table has the context of every handle
+        // except those of unattached objects.
         guard !platform_handle_has_flag(entry), let owner = entry.pointee.owner else { return .notFound }
         guard let kept = swift_tryRetain(owner) else { return .notFound }
         let box = Unmanaged<ContextBox>.fromOpaque(kept).takeRetainedValue()
@@ -392,7 +401,7 @@ public func cst_object_refresh(_ pointer: OpaquePointer?, _ mergeChanges: Bool, 
     boundary(error) {
         let object = try object(pointer)
         if object.isGone { throw object.gone() }
-        // An unattached object has no store to read.
+        // An unattached object does not have a store to read.
         guard let context = object.context else { return }
         HandleTable.drain(context.hostSlot.pendingReleases)
         try context.refresh(object, mergeChanges: mergeChanges)

@@ -9,7 +9,7 @@ public func cst_context_observe(
     _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: ErrorOut
 ) -> cst_status {
-    // Freed when the last reference goes: at once on failure, else with the observation.
+    // Freed with its last reference: immediately on failure, otherwise with the observation.
     let payload = Userdata(userdata, destroy)
     return boundary(error) {
         let out = try place(out, "out_observation")
@@ -63,12 +63,12 @@ func missingObserver() -> CoreError {
     CoreError(.invalidArgument, "observe is NULL; pass the function to be notified", key: "observe")
 }
 
-/// The notification that a host names by the number of a constant.
+/// Returns the notification with the number of a constant.
 func notificationKind<Kind: RawRepresentable<UInt32>>(_ number: UInt32, constants: String) throws -> Kind {
     try notificationKind(number, choices: "a \(constants) constant")
 }
 
-/// The same where other constants have the same prefix.
+/// Returns the notification with the number of a constant, for constants whose prefix is not unique.
 func notificationKind<Kind: RawRepresentable<UInt32>>(_ number: UInt32, choices: String) throws -> Kind {
     if let kind = Kind(rawValue: number) { return kind }
     throw CoreError(
@@ -76,14 +76,14 @@ func notificationKind<Kind: RawRepresentable<UInt32>>(_ number: UInt32, choices:
         value: .int(Int64(number)))
 }
 
-/// Lends an object and what changed of it to a callback, for as long as it runs.
+/// Lends an object and a change of it to a callback until it returns.
 private func lend(
     _ change: ValueChange, _ path: Text, of object: ManagedObject,
     to body: (OpaquePointer?, UnsafePointer<cst_value_change>) -> Void
 ) {
     guard let loan = try? Loan(object) else { return }
     defer { loan.end() }
-    // A value that no cst_value can hold comes as null.
+    // A value that does not fit into a cst_value is passed as null.
     var cells = [cst_value(), cst_value()]
     for (place, value) in [change.old, change.new].enumerated() { try? putOwned(value, &cells[place]) }
     defer { for place in cells.indices { dispose(&cells[place]) } }
@@ -99,7 +99,7 @@ private func lend(
     }
 }
 
-/// Lends what a notification is about.
+/// The loan of a notification's content to a callback.
 private enum LentChanges {
     static func lend(
         _ changes: ContextChanges, _ kind: ContextNotification, _ box: ContextBox,

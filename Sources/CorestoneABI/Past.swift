@@ -28,7 +28,7 @@ public func cst_coordinator_open_past_at(
     }
 }
 
-/// A past has the model of the host's handle.
+/// Opens a past state. Its coordinator shares the model of the host's handle.
 private func openPast(
     _ place: HistoryRequest.Start, _ stores: [Store], _ box: CoordinatorBox
 ) throws -> OpaquePointer? {
@@ -173,13 +173,13 @@ private func revisions(_ pointer: OpaquePointer?) throws -> Revisions {
     try resolve(pointer, .revisions, as: Revisions.self)
 }
 
-/// Changes of objects, in the form that hosts read.
+/// Changes of objects as structs for the host.
 private final class Revisions {
     let list: [ObjectRevision]
     let views: UnsafeMutablePointer<cst_revision>
     private let values: UnsafeMutablePointer<cst_revision_value>
     private var texts = LentTexts()
-    /// Of the entities that are lent.
+    /// The model, which keeps the borrowed entities alive.
     private let model: Model?
 
     init(_ list: [ObjectRevision], _ model: Model?) throws {

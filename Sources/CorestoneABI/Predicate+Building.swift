@@ -3,7 +3,7 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// `NSComparisonPredicateOperatorType` by operator.
+/// The values of `NSComparisonPredicateOperatorType` for the operators.
 private let operatorTypes: [(code: Int, operator: Comparison.Operator)] = [
     (CST_OPERATOR_LESS_THAN, .less), (CST_OPERATOR_LESS_THAN_OR_EQUAL, .lessOrEqual),
     (CST_OPERATOR_GREATER_THAN, .greater), (CST_OPERATOR_GREATER_THAN_OR_EQUAL, .greaterOrEqual),
@@ -12,7 +12,7 @@ private let operatorTypes: [(code: Int, operator: Comparison.Operator)] = [
     (CST_OPERATOR_IN, .in), (CST_OPERATOR_CONTAINS, .contains), (CST_OPERATOR_BETWEEN, .between),
 ]
 
-/// `NSComparisonPredicateModifier` by place.
+/// The modifiers in the order of `NSComparisonPredicateModifier`.
 private let modifiers: [Comparison.Modifier] = [.direct, .all, .any]
 
 @_cdecl("cst_predicate_new_comparison") @implementation

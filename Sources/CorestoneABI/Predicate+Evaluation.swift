@@ -62,7 +62,7 @@ public func cst_results_copy_filtered(
     }
 }
 
-/// A predicate with the variables of one call: expressions among them stand in their place.
+/// A predicate with the variables of one call. Variables that are expressions are substituted.
 private struct Question {
     let predicate: Predicate
     let variables: [String: PropertyValue]?

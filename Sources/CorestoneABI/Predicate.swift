@@ -8,11 +8,11 @@ func predicateBox(_ pointer: OpaquePointer?) throws -> PredicateBox { try resolv
 
 func predicate(_ pointer: OpaquePointer?) throws -> Predicate { try predicateBox(pointer).predicate }
 
-/// Gives the host a predicate that was built from others and from expressions.
+/// Creates the handle of a predicate that was built from other predicates and from expressions.
 ///
-/// - Throws: `Status.invalidArgument` when that made it too deep to be evaluated safely.
+/// - Throws: `.invalidArgument` if the predicate is nested too deeply to be evaluated safely.
 func give(_ predicate: Predicate, _ models: [Model], _ out: UnsafeMutablePointer<OpaquePointer?>) throws {
-    // Hosts may put parts into each other as they like; what is evaluated must not exhaust the stack.
+    // Hosts can nest parts to any depth, but the evaluation must not exhaust the stack.
     out.pointee = try PredicateBox(try predicate.checked(), models: models).makeHandle()
 }
 

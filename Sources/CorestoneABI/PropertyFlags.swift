@@ -1,7 +1,7 @@
 import CorestoneModel
 import CorestoneValues
 
-/// The flags of `CST_PROPERTY_…`.
+/// The flags of a property: the `CST_PROPERTY_` constants.
 struct PropertyFlags: OptionSet {
     let rawValue: UInt32
 
@@ -17,7 +17,7 @@ struct PropertyFlags: OptionSet {
     static let externalRecord = PropertyFlags(rawValue: 512)
     static let cloudEncryption = PropertyFlags(rawValue: 1024)
     static let ignoresChanges = PropertyFlags(rawValue: 4096)
-    /// Told of a property, never set.
+    /// The attribute is derived. The flag is only reported and cannot be set.
     static let derived = PropertyFlags(rawValue: 2048)
 
     static let common: PropertyFlags = [.optional, .transient, .spotlight, .externalRecord]
@@ -54,7 +54,7 @@ struct PropertyFlags: OptionSet {
         self.init(rawValue: flags)
     }
 
-    /// Those that suit a property.
+    /// Returns the flags that a property supports.
     static func allowed(for property: Property) -> PropertyFlags {
         switch property {
         case is Attribute: attributes
@@ -63,7 +63,7 @@ struct PropertyFlags: OptionSet {
         }
     }
 
-    /// Sets the flags of `mask`, which suit the property, as they are here.
+    /// Sets the flags in `mask` of a property to their values in this set. The property must support them.
     func apply(to property: Property, _ mask: PropertyFlags) throws {
         func each(_ flag: PropertyFlags, _ set: (Bool) throws -> Void) throws {
             if mask.contains(flag) { try set(contains(flag)) }
@@ -87,7 +87,7 @@ struct PropertyFlags: OptionSet {
 }
 
 extension Attribute {
-    /// Whether it is marked as indexed: an index of its name over it alone.
+    /// Whether the attribute has a fetch index of the same name that consists of this attribute only.
     var hasOwnIndex: Bool {
         entity.indexes.contains { $0.name == name && $0.elements.map(\.property) == [name] }
     }

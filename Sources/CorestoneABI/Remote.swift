@@ -18,7 +18,7 @@ public func cst_context_merges_remote_changes(
 }
 
 extension RemoteChange {
-    /// Lends itself to a host; the handle of the store is the caller's.
+    /// Lends the change to a callback. The caller owns the handle of the store.
     func lend(_ store: OpaquePointer?, to body: (UnsafePointer<cst_remote_change>) -> Void) {
         var told = cst_remote_change()
         told.store = store

@@ -8,7 +8,7 @@ import Glibc
 private enum ColumnForm: UInt64 {
     case integers = 1, doubles, text, bytes, uuids, keys
 
-    /// The form of a property's column.
+    /// Returns the form of a property's column.
     init(_ key: UInt32, _ entity: Entity) throws {
         let slot = Int(key & (1 << Entity.slotBits - 1))
         guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key else {
@@ -66,11 +66,11 @@ public func cst_results_copy_columns(
     }
 }
 
-/// Writes columns one after the other into a buffer; every part begins at a multiple of 8 bytes.
+/// A writer of columns into a buffer, one after the other. Every part begins at a multiple of 8 bytes.
 private struct ColumnPacker {
     private let buffer: UnsafeMutablePointer<cst_buffer>
     private(set) var size = 0
-    /// The places of objects that were deleted meanwhile.
+    /// The indexes of objects that were deleted meanwhile.
     var missing: Set<Int> = []
 
     init(_ buffer: UnsafeMutablePointer<cst_buffer>) { self.buffer = buffer }
@@ -80,7 +80,7 @@ private struct ColumnPacker {
         place.storeBytes(of: word, as: UInt64.self)
     }
 
-    /// The place for `count` more bytes, a multiple of 8.
+    /// Reserves `count` more bytes, rounded up to a multiple of 8.
     private mutating func room(_ count: Int) throws -> UnsafeMutableRawPointer {
         let needed = size + (count + 7) & ~7
         if needed >= buffer.pointee.capacity || buffer.pointee.data == nil { try buffer.reserve(max(needed, size * 2)) }
@@ -95,10 +95,10 @@ private struct ColumnPacker {
     }
 
     mutating func pack(_ key: UInt32, _ objects: ArraySlice<ManagedObject>, _ entity: Entity?) throws {
-        // An empty list of no entity in particular has columns of no form in particular.
+        // The form does not matter for an empty list without an entity.
         let form = try (objects.first?.entity ?? entity).map { try ColumnForm(key, $0) } ?? .integers
         try append(form.rawValue)
-        // Places are offsets from here on: the buffer may move when it grows.
+        // From here on, positions are offsets, because the buffer may move when it grows.
         let nulls = size
         memset(try room(objects.count), 0, (objects.count + 7) & ~7)
         switch form {
@@ -109,7 +109,7 @@ private struct ColumnPacker {
         }
     }
 
-    /// Marks a row that has no object any more, and so no value.
+    /// Marks a row whose object was deleted, and which does not have a value.
     private func isMissing(_ place: Int, _ nulls: Int) -> Bool {
         if missing.isEmpty || !missing.contains(place) { return false }
         bytes(at: nulls).storeBytes(of: 2, toByteOffset: place, as: UInt8.self)
@@ -130,7 +130,7 @@ private struct ColumnPacker {
         }
     }
 
-    /// The keys of to-one targets: from the row where it is unchanged, so that no target is made for it.
+    /// Packs the primary keys of to-one targets. An unchanged row has the key, so the target object is not created.
     private mutating func packKeys(_ key: UInt32, _ objects: ArraySlice<ManagedObject>, _ nulls: Int) throws {
         let words = try room(objects.count * 8)
         let isNull = bytes(at: nulls)
@@ -145,7 +145,7 @@ private struct ColumnPacker {
         let slot = try object.slot(of: key)
         if let record = object.record, try !object.isChanged(key: key) {
             let target = Record(record).target(slot, object.entity.layout.slots[slot])?.primaryKey
-            // A temporary one may have become permanent since, which the target knows.
+            // If the target's ID was temporary, its permanent ID is read from the target.
             if target ?? 0 >= 0 { return target }
         }
         let view = try object.view(key: key)
@@ -164,7 +164,7 @@ private struct ColumnPacker {
         }
     }
 
-    /// Size of all bytes, offsets (in code points for text), the bytes.
+    /// Packs the total size, the offsets (in code points for text) and the bytes.
     private mutating func packBytes(
         _ key: UInt32, _ objects: ArraySlice<ManagedObject>, _ nulls: Int, isText: Bool
     ) throws {
@@ -173,7 +173,7 @@ private struct ColumnPacker {
         let offsets = size
         _ = try room((objects.count + 1) * 8)
         let start = size
-        // Room for a guess of the whole, so that most columns never move.
+        // Reserves an estimate of the total size, so that most columns never move.
         var (used, offset) = (0, 0)
         for (place, object) in objects.enumerated() {
             bytes(at: offsets).storeBytes(of: UInt64(offset), toByteOffset: place * 8, as: UInt64.self)
@@ -199,7 +199,7 @@ private struct ColumnPacker {
         memset(try room(used) + used, 0, (used + 7) & ~7 - used)
     }
 
-    /// Copies bytes to an offset behind the used part, growing the buffer.
+    /// Copies bytes to an offset after the used part, and grows the buffer if needed.
     private func add(_ source: UnsafeRawBufferPointer, at offset: Int) throws {
         if offset + source.count + 8 >= buffer.pointee.capacity {
             try buffer.reserve(max(offset + source.count + 64, buffer.pointee.capacity * 2))
@@ -208,12 +208,12 @@ private struct ColumnPacker {
     }
 }
 
-/// How many code points UTF-8 text has: every byte but those that continue one.
+/// Returns the number of code points in UTF-8 text: all bytes except continuation bytes.
 private func codePoints(_ bytes: UnsafeRawBufferPointer) -> Int {
     var (count, place) = (0, 0)
     while place + 8 <= bytes.count {
         let word = bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
-        // A continuing byte has its top bits 10.
+        // The top bits of a continuation byte are 10.
         let continuing = (word >> 7) & ~(word >> 6) & 0x0101_0101_0101_0101
         count += 8 - continuing.nonzeroBitCount
         place += 8

@@ -5,7 +5,7 @@ import CorestoneValues
 
 private func list(_ pointer: OpaquePointer?) throws -> ResultList { try resolve(pointer, .results) }
 
-/// The results of a handle, on the queue of their context, with objects in them.
+/// Returns the results of a handle. Throws on a thread other than their queue, and for results that are object IDs.
 func objectsOnQueue(_ pointer: OpaquePointer?) throws -> ResultList {
     let results = try list(pointer)
     try results.checkQueue()
@@ -21,8 +21,9 @@ private func requireObjects(_ results: ResultList) throws {
     }
 }
 
-/// The part of a list that starts at `first` and has at most `capacity` elements; nil past the last one. Sizes of the host's
-/// beyond `Int.max` come as negative numbers.
+/// Returns the part of a list that starts at `first`, or nil past the last element.
+///
+/// The part has at most `capacity` elements. A size above `Int.max` arrives as a negative number.
 func window(_ results: ResultList, _ first: Int, _ capacity: Int) -> Range<Int>? {
     let count = results.count
     guard first >= 0, first < count else { return nil }
@@ -42,7 +43,7 @@ public func cst_results_batch_size(_ pointer: OpaquePointer?) -> Int {
 public func cst_results_get_object(
     _ pointer: OpaquePointer?, _ index: Int, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ errorOut: ErrorOut
 ) -> cst_status {
-    // Called for each row of a fetch, so the list is not retained for the call.
+    // This function is called for each row of a fetch. For speed, the list is not retained for the call.
     guard let out, let entry = platform_handle_find(token(pointer), HandleType.results.rawValue) else {
         return boundary(errorOut) {
             try required(out, "out_object").pointee = nil
@@ -62,7 +63,9 @@ public func cst_results_get_object(
     }
 }
 
-/// An object of a lazy list, which is read now, or a place where there is none.
+/// Runs the slow path of `cst_results_get_object`.
+///
+/// It handles an object of a lazy list, which is read now, and an index past the last one.
 @inline(never)
 private func getElsewhere(
     _ results: ResultList, _ index: Int, _ out: UnsafeMutablePointer<OpaquePointer?>, _ error: ErrorOut
@@ -104,7 +107,7 @@ public func cst_results_copy_id(
         let results = try list(pointer)
         guard index >= 0, index < results.count else { return .end }
         let id = results.objectID(at: index)
-        // Elsewhere only that of a saved object, which never changes.
+        // On other threads, only IDs of saved objects can be read, because they never change.
         if id.isTemporary, results.ids.isEmpty { try results.checkQueue() }
         out.pointee = try HandleTable.make(ObjectIDBox(id), .objectID)
         return .ok

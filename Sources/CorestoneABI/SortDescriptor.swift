@@ -3,7 +3,7 @@ import CorestoneGraph
 import CorestonePredicate
 import CorestoneValues
 
-/// A host's comparator for the descriptors that ask for it, for the time of one call.
+/// The host's comparator for descriptors with `CST_SORT_COMPARATOR`, valid for one call.
 private struct HostComparator: @unchecked Sendable {
     let compare: cst_compare_fn
     let userdata: UnsafeMutableRawPointer?
@@ -21,10 +21,10 @@ private struct HostComparator: @unchecked Sendable {
     }
 }
 
-/// What a host's sort descriptors are for, for messages.
+/// The use of sort descriptors, for messages.
 enum SortPurpose { case fetch, history, values }
 
-/// The descriptors of a host; a comparator of its own serves those that are flagged.
+/// Reads the sort descriptors of a host. Descriptors with `CST_SORT_COMPARATOR` use the comparator of the call.
 func sortDescriptors(
     _ sort: UnsafePointer<cst_sort>?, _ count: Int, _ compare: cst_compare_fn?, _ userdata: UnsafeMutableRawPointer?,
     for purpose: SortPurpose

@@ -81,15 +81,18 @@ public func cst_object_set_transformed(
 }
 
 extension ManagedObject {
-    /// Whose values a transformable attribute takes: the transformer's that the host registered, or, where archives stand
-    /// for the values, the class's that the model names.
-    fileprivate func maker(key: UInt32) throws -> HostValueMaker? {
+    /// Returns the maker of the values that a transformable attribute accepts.
+    ///
+    /// It is the transformer that the host registered or, for archived values, the class that the model names.
+    fileprivate func maker(key: UInt32) throws -> HostValueConverter? {
         let (transformer, className) = try registeredTransformer(key: key)
         if transformer is ArchiveTransformer { return className.flatMap(ArchivableClasses.named) as? HostClass }
-        return transformer as? HostValueMaker
+        return transformer as? HostValueConverter
     }
 
-    /// - Parameter isSetting: a value of which only the model can tell the class.
+    /// Creates the error for a property that does not accept host values.
+    ///
+    /// - Parameter isSetting: Whether a value is set, whose class only the model can name.
     fileprivate func isNoHostValue(key: UInt32, isSetting: Bool = false) -> CoreError {
         let name = propertyName(key: key) ?? ""
         let known = try? registeredTransformer(key: key)
@@ -112,12 +115,11 @@ extension ManagedObject {
 private func takesOnlyHostValues(_ name: String) -> CoreError {
     CoreError(
         .typeMismatch,
-        "the transformer \"\(name)\" takes only values that the host created; set the value with "
-            + "cst_object_set_transformed, or pass its bytes", key: name)
+        "the transformer \"\(name)\" takes only values that the host created; pass the bytes of the value", key: name)
 }
 
 /// A transformer that a host registered.
-private final class HostTransformer: HostValueMaker, ValueTransformer, @unchecked Sendable {
+private final class HostTransformer: HostValueConverter, ValueTransformer, @unchecked Sendable {
     private let name: String
     private let callbacks: cst_transformer_callbacks
 
@@ -151,8 +153,8 @@ private final class HostTransformer: HostValueMaker, ValueTransformer, @unchecke
     }
 }
 
-/// A transformer of two functions that are known by name; its values are `cst_value`s of the library's.
-private final class NamedTransformer: HostValueMaker, ValueTransformer, @unchecked Sendable {
+/// A transformer of two functions that are registered by name. Its values are `cst_value`s that the library owns.
+private final class NamedTransformer: HostValueConverter, ValueTransformer, @unchecked Sendable {
     private let name, transform, reverse: String
 
     init(_ name: String, _ transform: String, _ reverse: String) {

@@ -71,7 +71,7 @@ public func cst_undo_manager_register(
     _ pointer: OpaquePointer?, _ target: UnsafeRawPointer?, _ action: cst_undo_action_fn?,
     _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?, _ error: ErrorOut
 ) -> cst_status {
-    // Freed when the last reference goes: at once on failure, else with the action.
+    // Freed with its last reference: immediately on failure, otherwise with the action.
     let payload = Userdata(userdata, destroy)
     return boundary(error) {
         let manager = try undoManager(pointer)
@@ -120,7 +120,7 @@ public func cst_undo_manager_enable(_ pointer: OpaquePointer?, _ error: ErrorOut
 public func cst_undo_manager_set_levels(_ pointer: OpaquePointer?, _ levels: Int, _ error: ErrorOut) -> cst_status {
     boundary(error) {
         let manager = try undoManager(pointer)
-        // Beyond what an Int holds is as good as no limit.
+        // A number above Int.max means no limit.
         manager.levelsOfUndo = max(levels, 0)
     }
 }
@@ -207,7 +207,7 @@ public func cst_undo_manager_observe(
 
 // MARK: - Handles
 
-/// A manager's one handle, which the host owns.
+/// Returns the only handle of a manager, with a reference for the host.
 private func undoHandle(_ manager: UndoManager) throws -> Handle? {
     try partLock.with {
         if manager.hostSlot != 0, HandleTable.retainForHost(Token(manager.hostSlot)) {

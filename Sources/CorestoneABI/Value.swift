@@ -19,7 +19,7 @@ public func cst_value_copy_at_key_path(
     }
 }
 
-/// The value that the host hands over to be evaluated.
+/// Returns the value that the host passed for an evaluation. Throws for NULL.
 func evaluated(_ value: UnsafePointer<cst_value>?) throws -> cst_value {
     guard let value else {
         throw CoreError(.invalidArgument, "value is NULL; pass a value of type CST_NULL for nil", key: "value")

@@ -4,23 +4,24 @@ import CorestoneValues
 
 /// A description of how the objects of one entity become objects of another entity.
 public struct EntityMapping: Hashable, Sendable {
-    /// Core Data's kinds.
+    /// A kind of entity mapping, with Core Data's numbers.
     public enum Kind: Int64, Sendable { case undefined = 0, custom, add, remove, copy, transform }
 
     public var name: String
     public var kind: Kind
-    /// nil if the entity is new.
+    /// The source entity; nil if the entity is new.
     public var sourceName: String?
-    /// nil if the entity was removed.
+    /// The destination entity; nil if the entity was removed.
     public var destinationName: String?
     /// The version hashes of the entities for which the mapping was created.
     public var sourceHash: [UInt8]?
     public var destinationHash: [UInt8]?
     public var attributeMappings: [PropertyMapping] = []
     public var relationshipMappings: [PropertyMapping] = []
-    /// The name of the class that executes a custom mapping.
+    /// The class name of the migration policy that executes a custom mapping.
     public var policyClassName: String?
-    /// Returns the objects that are migrated: as a rule a `FETCH(…)` of the objects of the source entity, see `filter`.
+    /// The expression for the objects to be migrated; usually a `FETCH(…)` of the objects of the source entity, see
+    /// `filter`.
     public var sourceExpression: Expression?
     public var userInfo: [String: String] = [:]
 
@@ -43,10 +44,10 @@ public struct EntityMapping: Hashable, Sendable {
 public struct PropertyMapping: Hashable, Sendable {
     /// The property of the destination.
     public var name: String
-    /// The value; `$source` is the object that is migrated, `$manager` the migration. nil keeps the value that a new object
-    /// has.
+    /// The expression for the value; nil keeps the default value. `$source` is the migrated object, `$manager` the
+    /// migration manager.
     public var valueExpression: Expression?
-    /// Whether there is an expression without a counterpart in the library; `valueExpression` is nil then.
+    /// Whether the file has an expression that the library does not support. `valueExpression` is then nil.
     public var isUnreadable = false
     public var userInfo: [String: String] = [:]
 
@@ -59,14 +60,16 @@ public struct PropertyMapping: Hashable, Sendable {
 }
 
 extension EntityMapping {
-    /// The name that Core Data's compiler chooses: `CarToBus`, or the name of the entity that was added or removed.
+    /// Returns the name that Core Data's compiler chooses.
+    ///
+    /// It is `CarToBus`, or the name of the entity that was added or removed.
     static func defaultName(_ source: String?, _ destination: String?) -> String {
         guard let source, let destination else { return source ?? destination ?? "" }
         return "\(source)To\(destination)"
     }
 
-    /// The kind that Core Data's compiler chooses. A mapping that assigns something else than the attribute of the same name is a
-    /// transform.
+    /// The kind that Core Data's compiler chooses. A mapping is a transform if a value is not the value of the
+    /// attribute with the same name.
     var impliedKind: Kind {
         if policyClassName != nil { return .custom }
         guard sourceName != nil else { return .add }
@@ -78,8 +81,8 @@ extension EntityMapping {
         return isCopied ? .copy : .transform
     }
 
-    /// The predicate that selects the objects to be migrated, as its text; nil for all objects, and for a source expression in
-    /// another form than Core Data's. To set it replaces the source expression.
+    /// The text of the predicate that selects the objects to be migrated; nil for all objects, and for a source
+    /// expression that differs from Core Data's form. Setting it replaces the source expression.
     public var filter: String? {
         get {
             let found = sourceName.flatMap { MappingExpressions.filter(in: sourceExpression, of: $0) }
@@ -92,7 +95,7 @@ extension EntityMapping {
         }
     }
 
-    /// With the version hashes of the models where a mapping has none.
+    /// Returns the mappings with missing version hashes filled in from the models.
     static func withHashes(_ mappings: [EntityMapping], _ source: Model?, _ destination: Model?) -> [EntityMapping] {
         func filled(
             _ mappings: [EntityMapping], _ model: Model?, _ name: KeyPathOf<String>, _ hash: KeyPathOf<[UInt8]>
@@ -113,7 +116,7 @@ extension EntityMapping {
 
     private typealias KeyPathOf<Value> = WritableKeyPath<EntityMapping, Value?>
 
-    /// With the property mappings in the order of their names, which has no effect.
+    /// The mapping with its property mappings sorted by name, because their order has no effect.
     fileprivate var ordered: EntityMapping {
         var mapping = self
         mapping.attributeMappings.sort { Text($0.name) < Text($1.name) }

@@ -1,23 +1,24 @@
+import CorestoneFormats
 import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// The expressions that Xcode's compiler generates where the author of a mapping model did not set one.
+/// The expressions that Xcode's compiler generates if the author of a mapping model did not set one.
 enum MappingExpressions {
-    /// `$source.name`
+    /// Returns `$source.name`.
     static func source(_ key: String) -> Expression { .path(.variable("source"), KeyPath(key)) }
 
-    /// The results of one entity mapping for the objects at a key path of the source.
+    /// Returns the objects that one entity mapping created for the objects at a key path of the source.
     static func destinations(of path: Expression, byMapping name: String) -> Expression {
         message(destinationsByMapping, [.string(name), path])
     }
 
-    /// The results of all entity mappings for the objects of a relationship of the source, or for those at a key path.
+    /// Returns the objects that all entity mappings created for the source objects of a relationship or key path.
     static func destinations(ofRelationship name: String, path: Expression? = nil) -> Expression {
         message(destinationsByRelationship, [.string(name), path ?? source(name)])
     }
 
-    /// The objects of an entity that satisfy a predicate.
+    /// Returns the objects of an entity that satisfy a predicate.
     static func objects(of entity: String, matching filter: String = allObjects) -> Expression {
         .fetch(
             message(KeyedArchiver.requestSelector, [.string(entity), .string(filter)]),
@@ -29,7 +30,7 @@ enum MappingExpressions {
     static let destinationsByMapping = "destinationInstancesForEntityMappingNamed:sourceInstances:"
     static let destinationsByRelationship = "destinationInstancesForSourceRelationshipNamed:sourceInstances:"
 
-    /// The arguments of a call of a method of `$manager`; nil for any other expression.
+    /// Returns the arguments of a call of a method of `$manager`, or nil for any other expression.
     static func arguments(of expression: Expression?, calling selector: String) -> [Expression]? {
         guard case .message(.variable("manager"), .constant(.text(let name)), let arguments)? = expression,
             name.string == selector
@@ -37,7 +38,7 @@ enum MappingExpressions {
         return arguments
     }
 
-    /// The predicate in an expression of `objects(of:matching:)`; nil for any other expression.
+    /// Returns the predicate in an expression of `objects(of:matching:)`, or nil for any other expression.
     static func filter(in expression: Expression?, of entity: String) -> String? {
         guard case .fetch(let request, _, _)? = expression,
             let arguments = arguments(of: request, calling: KeyedArchiver.requestSelector), arguments.count == 2,

@@ -2,10 +2,13 @@ import CorestoneModel
 import CorestoneValues
 
 extension MappingModel {
-    /// Reports whether the mapping model was created for these two versions: the version hashes of all of its entity mappings
-    /// equal those of the models. It is unusable for any other versions.
+    /// Returns whether the mapping model was created for these two versions.
     ///
-    /// False if an entity mapping with a source or a destination lacks the hash, and for a mapping model without such mappings.
+    /// It was if the version hashes of all of its entity mappings equal those of the models. It cannot be used for
+    /// other versions.
+    ///
+    /// False if an entity mapping with a source or a destination does not have the hash, or if there are no such
+    /// mappings.
     public func matches(source: Model, destination: Model) -> Bool {
         matches(entityVersionHashes(of: source), entityVersionHashes(of: destination))
     }
@@ -26,9 +29,10 @@ extension MappingModel {
     /// Returns the first mapping model that `matches` two models.
     ///
     /// Files that cannot be read are skipped, with a line in the log.
-    /// - Parameter paths: Mapping models (`.cdm`, `.xcmappingmodel`), and folders that are searched for them in the order of names,
-    ///   with the bundles in them (`.momd`, `.bundle`, `.framework`, `.app`).
-    /// - Returns: nil if there is none.
+    ///
+    /// - Parameter paths: Mapping models (`.cdm`, `.xcmappingmodel`), and folders that are searched for them in the
+    ///   order of names, with the bundles in them (`.momd`, `.bundle`, `.framework`, `.app`).
+    /// - Returns: The mapping model; nil if no mapping model matches.
     public static func find(in paths: [String], from source: Model, to destination: Model) -> MappingModel? {
         let hashes = (entityVersionHashes(of: source), entityVersionHashes(of: destination))
         for path in paths {
@@ -42,12 +46,12 @@ extension MappingModel {
         return nil
     }
 
-    /// Folders within each other that are searched; a framework in an application needs four.
+    /// The maximum depth of searched folders. A framework in an application needs four.
     private static let maximumDepth = 6
 
-    /// Names of folders that are searched inside another one.
+    /// The suffixes of folders that are searched within another folder.
     private static let bundles = [".momd", ".bundle", ".framework", ".app", ".appex", ".xcdatamodeld"]
-    /// Files that the host names to find versions of the model, not mapping models.
+    /// The suffixes of files in `searchPaths` that contain model versions, not mapping models.
     private static let models = [".mom", ".omo"]
     private static let parts: Set = ["Contents", "Resources", "Frameworks", "Versions", "A"]
 

@@ -2,8 +2,8 @@ import CorestonePredicate
 import CorestoneValues
 
 extension MappingModel {
-    /// The content of the mapping model as lists and dictionaries, the form of its JSON. Missing parts are omitted,
-    /// except that a source without an expression has null as its `sourceExpression`.
+    /// The content of the mapping model as lists and dictionaries, as in its JSON. Missing parts are omitted, except
+    /// that the `sourceExpression` of a source without an expression is null.
     public var summary: PropertyValue {
         var fields: [String: PropertyValue] = ["entityMappings": .array(entityMappings.map(\.summary))]
         fields["sourcePath"] = sourcePath.map { .string($0) }
@@ -33,6 +33,8 @@ extension EntityMapping {
 }
 
 extension EntityMapping.Kind {
+    /// Finds a kind by its name.
+    ///
     /// - Parameter name: One of the names that `name` returns.
     init?(named name: String) {
         let all = [EntityMapping.Kind.undefined, .custom, .add, .remove, .copy, .transform]

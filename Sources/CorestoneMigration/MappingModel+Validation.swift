@@ -5,12 +5,13 @@ import CorestoneValues
 extension MappingModel {
     /// Checks the kinds and the names in the mapping model.
     ///
-    /// The version hashes are not compared: `matches` does that.
+    /// The version hashes are not compared; use `matches` for that.
+    ///
     /// - Parameters:
-    ///   - source: The model whose entities are the sources; nil for `sourceModel`. Without either, sources are not checked.
-    ///   - destination: The model whose entities are the destinations; nil for `destinationModel`.
-    /// - Throws: `.migration` with a child for each problem, which names the mapping and the property: 134170 for a custom mapping
-    ///   without a policy class, otherwise 134110.
+    ///   - source: The model of the sources; nil for `sourceModel`. If both are nil, sources are not checked.
+    ///   - destination: The model of the destinations; nil for `destinationModel`.
+    /// - Throws: `.migration` with a child for each problem, which names the mapping and the property: 134170 for a
+    ///   custom mapping without a policy class, otherwise 134110.
     public func validate(source: Model? = nil, destination: Model? = nil) throws {
         var validation = MappingValidation(
             source: source ?? sourceModel, destination: destination ?? destinationModel,
@@ -63,7 +64,7 @@ private struct MappingValidation {
         }
     }
 
-    /// The beginning of a message.
+    /// Returns the beginning of a message.
     private func what(_ mapping: EntityMapping) -> String { "the entity mapping \"\(mapping.name)\"" }
 
     private func near(_ name: String, _ names: [String]) -> String {
@@ -184,7 +185,7 @@ private struct MappingValidation {
 
     // MARK: - Expressions
 
-    /// Calls that name an entity mapping.
+    /// Checks calls that refer to an entity mapping by name.
     private mutating func checkReferences(
         _ expression: Expression?, _ mapping: EntityMapping, _ property: PropertyMapping?
     ) {

@@ -1,25 +1,26 @@
+import CorestoneFormats
 import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// A description of how the objects of one version of a model become objects of another version.
+/// A description of the migration of objects from one version of a model to another.
 ///
-/// Immutable; any thread may read it. Two mapping models are equal if their entity mappings are: models and paths are not
-/// compared, because a compiled mapping model does not contain them.
+/// Immutable; any thread may read it. Two mapping models are equal if their entity mappings are equal. Models and paths
+/// are not compared, because a compiled mapping model does not contain them.
 public final class MappingModel: @unchecked Sendable {
-    /// In the order of execution.
+    /// The entity mappings, in the order of execution.
     public let entityMappings: [EntityMapping]
-    /// The models for which it was created: an `.xcmappingmodel` contains copies of them, which are not frozen. nil for a
-    /// compiled mapping model.
+    /// The models for which it was created. An `.xcmappingmodel` contains copies of them, which are not frozen. nil for
+    /// a compiled mapping model.
     public let sourceModel: Model?
     public let destinationModel: Model?
     /// The paths of the models when the mapping model was created.
     public let sourcePath: String?
     public let destinationPath: String?
 
-    /// Creates a mapping model. Version hashes that the entity mappings lack are those of the models, if there are any.
+    /// Creates a mapping model. Missing version hashes of entity mappings are taken from the models.
     ///
-    /// The names in it are not checked; `validate` does that.
+    /// Names are not checked; use `validate` for that.
     public init(
         _ entityMappings: [EntityMapping], source: Model? = nil, destination: Model? = nil,
         sourcePath: String? = nil, destinationPath: String? = nil
@@ -33,8 +34,11 @@ public final class MappingModel: @unchecked Sendable {
 
     public func entityMapping(named name: String) -> EntityMapping? { entityMappings.first { $0.name == name } }
 
-    /// Reads an `.xcmappingmodel`, its `xcmapping.xml`, or a compiled `.cdm`. The kind is recognised by the content.
-    /// - Throws: `.storeIO` when it cannot be read; `.model` when it is damaged or goes beyond a limit.
+    /// Reads an `.xcmappingmodel`, its `xcmapping.xml`, or a compiled `.cdm`.
+    ///
+    /// The kind is recognised by the content.
+    ///
+    /// - Throws: `.storeIO` if it cannot be read; `.model` if it is damaged or exceeds a limit.
     public convenience init(contentsOf path: String) throws {
         var file = ModelFile(path)
         if file.isFolder { file = file.child("xcmapping.xml") }
@@ -43,8 +47,9 @@ public final class MappingModel: @unchecked Sendable {
         self.init(parts)
     }
 
-    /// The mapping model in the bytes of a file of either kind.
-    /// - Throws: `.storeCorrupt` when they are damaged or go beyond a limit.
+    /// Reads a mapping model from the bytes of a file of either kind.
+    ///
+    /// - Throws: `.storeCorrupt` if they are damaged or exceed a limit.
     public convenience init(data bytes: [UInt8]) throws { self.init(try MappingModel.read(bytes)) }
 
     private convenience init(_ parts: MappingModelParts) {
@@ -67,12 +72,12 @@ public final class MappingModel: @unchecked Sendable {
 }
 
 extension EntityMapping {
-    /// The entity that errors about the mapping name.
+    /// The entity for errors about the mapping.
     var namedEntity: String? { destinationName ?? sourceName }
 }
 
 extension CoreError {
-    /// The same error with the entity of the mapping in which it occurred, unless it names one.
+    /// Returns the error with the entity of its mapping, unless it already has an entity.
     func inMapping(of entity: String?) -> CoreError {
         guard self.entity == nil, let entity else { return self }
         return CoreError(

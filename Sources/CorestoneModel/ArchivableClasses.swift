@@ -1,24 +1,26 @@
+import CorestoneFormats
 import CorestoneValues
 
-/// How objects of a class of the host's stand in keyed archives: as fields, under the archived name of the class.
+/// The conversion between objects of a host class and the fields of a keyed archive.
 ///
-/// Called on whatever thread uses the object, on several at once.
+/// The class is identified by its archived name. The functions are called on the thread that uses the object, possibly
+/// on several threads at the same time.
 package protocol ArchivableClass: AnyObject, Sendable {
     var className: String { get }
-    /// The fields of an object of the class, plain data.
+    /// Returns the fields of an object, as plain data.
     func fields(of object: Any) throws -> [String: PropertyValue]
-    /// The object for fields, which may come from a stranger's file.
+    /// Creates an object from fields, whose source may be an untrusted file.
     func object(from fields: [String: PropertyValue]) throws -> Any
-    /// The same as a part of plain data; nil where objects of the class only stand alone.
+    /// Creates an object as a part of plain data; returns nil if the class does not support that.
     func member(from fields: [String: PropertyValue]) throws -> ArchivableObject?
 }
 
-/// A value that says itself of which registered class it is.
+/// A value with a registered class.
 package protocol ArchivableValue {
     var archivableClass: (any ArchivableClass)? { get }
 }
 
-/// An object of a registered class among plain data: in an array, a dictionary, or the fields of another object.
+/// An object of a registered class within plain data: in an array, a dictionary, or the fields of another object.
 public final class ArchivableObject: ValueObject, Sendable {
     public let object: any Hashable & Sendable
 
@@ -32,9 +34,12 @@ public final class ArchivableObject: ValueObject, Sendable {
     public var valueDescription: String { "a \(type(of: object))" }
 }
 
-/// The classes of the process whose objects keyed archives can hold, by archived name: the name in Apple's host.
+/// The process-wide registry of classes whose objects keyed archives can contain.
 ///
-/// No class is ever made because an archive names it: only functions that were registered make objects, of plain fields.
+/// Its keys are the names in archives, which are the class names in Apple's host.
+///
+/// Only registered functions create objects, from plain fields. The name of a class in an archive never creates an
+/// object.
 public enum ArchivableClasses {
     private struct Registry {
         var byName: [String: any ArchivableClass] = [:]
@@ -42,12 +47,12 @@ public enum ArchivableClasses {
     }
     private static let registry = Locked(Registry())
 
-    /// Lets archives hold objects of a type, instead of what was registered under the name before.
+    /// Registers a type under a class name, and replaces an existing registration.
     ///
     /// - Parameters:
-    ///   - fields: the fields of an object, plain data by name; objects of registered classes among them as
+    ///   - fields: returns the fields of an object: plain data by name. Objects of registered classes in it are
     ///     `ArchivableObject`.
-    ///   - object: the object for such fields, which may come from a stranger's file.
+    ///   - object: creates an object from such fields, whose source may be an untrusted file.
     public static func register<Object: Hashable & Sendable>(
         _ className: String, fields: @escaping @Sendable (Object) throws -> [String: PropertyValue],
         object: @escaping @Sendable ([String: PropertyValue]) throws -> Object
@@ -68,11 +73,11 @@ public enum ArchivableClasses {
             if let type { registry.names[type] = known.className }
             return registry.byName[known.className]
         }
-        // Outside the lock: its end may be the host's.
+        // Released outside the lock, because its destructor may run host code.
         withExtendedLifetime(former) {}
     }
 
-    /// Forgets a class; false when none of that name was registered.
+    /// Removes the registration of a class. Returns false if the name was not registered.
     @discardableResult
     public static func unregister(_ className: String) -> Bool {
         let former = registry.withLock { registry in
@@ -86,7 +91,7 @@ public enum ArchivableClasses {
         registry.withLock { $0.byName[className] }
     }
 
-    /// The class of a value that is an object of a registered one.
+    /// Returns the registered class of an object; nil for other values.
     static func of(_ value: Any) -> (any ArchivableClass)? {
         if let value = value as? any ArchivableValue { return value.archivableClass }
         var kind = ObjectIdentifier(type(of: value))
@@ -105,7 +110,8 @@ public enum ArchivableClasses {
 }
 
 extension ArchivableClasses {
-    /// Plain data with the fields of objects in their place.
+    /// Returns plain data in which objects are replaced by their fields.
+    ///
     /// - Throws: `.typeMismatch` for an object of a class that is not registered.
     static func archived(_ value: Any, depth: Int = 0) throws -> PropertyValue {
         guard depth <= PropertyListLimits().depth else {
@@ -138,7 +144,7 @@ extension ArchivableClasses {
         return .object(ArchivedObject(className: known.className, fields: try fields.mapValues(within)))
     }
 
-    /// What archived data stands for: objects of registered classes in place of their fields.
+    /// Returns archived data with objects of registered classes in place of their fields.
     static func restored(_ value: PropertyValue) throws -> Any {
         guard case .object(let object as ArchivedObject) = value, let known = named(object.className) else {
             return try nested(value)
@@ -164,7 +170,7 @@ extension ArchivableClasses {
         }
     }
 
-    /// What a host's function throws, with the class that it is about.
+    /// Runs a host function. An error that is not a `CoreError` is reported with the name of the class.
     private static func asked<Result>(_ known: any ArchivableClass, _ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CoreError { throw error } catch {
             throw CoreError(.callback, "a function registered for the class \"\(known.className)\" failed: \(error)")

@@ -1,21 +1,27 @@
 import CorestoneValues
 
-/// A composite attribute has elements, which are attributes with slots, keys and columns of their own; its value is a
-/// dictionary of theirs.
+/// Elements of composite attributes.
+///
+/// A composite attribute has elements, which are attributes with their own slots, keys and columns. Its value is a
+/// dictionary of the values of its elements.
 extension Attribute {
-    /// Composites within composites, the attribute itself included.
+    /// The limit of nested composite attributes, including the outermost one.
     public static let maximumNesting = 16
 
     var nesting: Int { sequence(first: self, next: \.composite).reduce(0) { count, _ in count + 1 } }
 
-    /// What has a column: the elements of a composite attribute that are not composite themselves, in order; the attribute
-    /// itself for every other type.
+    /// The attributes that have a column.
+    ///
+    /// For a composite attribute, these are its elements that are not composite themselves, at any depth and in order.
+    /// For other types, it is the attribute itself.
     public var leaves: [Attribute] { type == .composite ? elements.flatMap(\.leaves) : [self] }
 
-    /// The attribute and all elements in it.
+    /// The attribute and its elements at every level.
     package var withElements: [Attribute] { [self] + elements.flatMap(\.withElements) }
 
-    /// The value of a composite attribute, from those of its leaves: the elements that have a value. null when none has.
+    /// Returns the value of a composite attribute.
+    ///
+    /// This is a dictionary of the elements that have a value, or null if all elements are null.
     public func composed(_ value: (Attribute) throws -> PropertyValue) rethrows -> PropertyValue {
         guard type == .composite else { return try value(self) }
         var entries: [String: PropertyValue] = [:]
@@ -26,13 +32,13 @@ extension Attribute {
         return entries.isEmpty ? .null : .dictionary(entries)
     }
 
-    /// Takes a value apart that `accept` let pass: each leaf with its part.
+    /// Splits a value that `accept` returned into the values of the leaves.
     public func decomposed(_ value: PropertyValue) -> [(leaf: Attribute, value: PropertyValue)] {
         guard type == .composite else { return [(self, value)] }
         return elements.flatMap { $0.decomposed(value[element: $0.name]) }
     }
 
-    /// A dictionary with values of the elements; an element that is missing has none.
+    /// Returns a dictionary with converted values of the elements. A missing element is null.
     func accept(elements entries: [String: PropertyValue], for owner: Entity?) throws -> PropertyValue {
         let names = elements.map(\.name)
         for name in entries.keys.sorted() where !names.contains(name) {
@@ -51,13 +57,13 @@ extension Attribute {
 }
 
 extension PropertyValue {
-    /// What a dictionary has for a name; null for everything else.
+    /// Returns the entry of a dictionary; null if it is missing or the value is not a dictionary.
     subscript(element name: String) -> PropertyValue {
         if case .dictionary(let entries) = self { entries[name] ?? .null } else { .null }
     }
 }
 
 extension Property {
-    /// What gets a slot: the property itself, and after a composite attribute its elements.
+    /// The properties with a slot: the property itself, followed by the elements of a composite attribute.
     var withSlots: [Property] { (self as? Attribute)?.withElements ?? [self] }
 }

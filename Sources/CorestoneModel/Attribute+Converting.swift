@@ -2,11 +2,13 @@ import CorestonePredicate
 import CorestoneValues
 
 extension Attribute {
-    /// The value as the attribute holds it, from what came over a wire or out of a file, as text where the sender had no better
-    /// type: numbers, `true` and `false`, ISO 8601 dates (of UTC where they have no offset), UUIDs, and bytes in base64; numbers
-    /// become text where the attribute is one, and decimals the nearest double, or the integer that they are. Null is the
-    /// attribute's default.
-    /// - Throws: `.typeMismatch` with entity and attribute for what the attribute cannot make sense of.
+    /// Converts a value from a network or file format, in which a value can be text.
+    ///
+    /// Text becomes a number, `true` or `false`, an ISO 8601 date (in UTC if it does not have an offset), a UUID, or
+    /// bytes in base64. For a string attribute, other values become text. Decimals become the nearest double, or an
+    /// integer for an integer attribute. Null becomes the default of the attribute.
+    ///
+    /// - Throws: `.typeMismatch` with entity and key if the value cannot be converted.
     public func converted(_ value: PropertyValue) throws -> PropertyValue {
         switch (type, value) {
         case (_, .null): return defaultValue
@@ -40,7 +42,7 @@ extension Attribute {
         }
     }
 
-    /// JSON has no number for it.
+    /// Parses NaN and infinities, which JSON does not support.
     private func notFinite(_ text: String) -> Double? { Double(text).flatMap { $0.isFinite ? nil : $0 } }
 
     private func unreadable(_ value: PropertyValue) -> CoreError {
@@ -50,7 +52,9 @@ extension Attribute {
                 + textForm, entity: entity.name, key: path, value: value)
     }
 
-    /// For an error message: the form that a text must have, as the end of a sentence; empty where the type says enough.
+    /// The required form of a text, as the end of a sentence in an error message.
+    ///
+    /// Empty if the type implies the form.
     private var textForm: String {
         switch type {
         case .boolean: "; write true or false"

@@ -1,11 +1,12 @@
 import CorestoneValues
 
 extension Attribute {
-    /// The value as the attribute holds it, or an error that names what it takes.
+    /// Converts a value to the type of the attribute. The error states the accepted type.
     ///
-    /// An integer suits a double, a whole double an integer, any number a decimal, a string a URI, 0 and 1 a boolean,
-    /// a boolean an integer;
-    /// nothing else is converted. Errors name `owner`, which may inherit the attribute.
+    /// A double or float attribute also accepts an integer, and a decimal attribute any number. A float attribute
+    /// rounds to single precision. An integer attribute also accepts a whole double or a boolean, and a boolean
+    /// attribute 0 and 1. A URI attribute also accepts a string. The elements of a composite attribute are converted in
+    /// the same way. Other values are rejected. Errors name `owner`, which may inherit the attribute.
     public func accept(_ value: PropertyValue, for owner: Entity? = nil) throws -> PropertyValue {
         let entityName = (owner ?? entity).name
         switch (type, value) {
@@ -28,7 +29,7 @@ extension Attribute {
         case (.decimal, .int(let number)): return .decimal(DecimalNumber(number))
         case (.decimal, .double(let real)):
             guard let decimal = DecimalNumber(real) else {
-                throw real.isFinite ? beyondDecimals(real, entityName) : mismatch(value, entityName)
+                throw real.isFinite ? beyondDecimals(real, entityName) : notFinite(real, entityName)
             }
             return .decimal(decimal)
         case (.string, .text), (.date, .date), (.binary, .bytes), (.uuid, .uuid), (.uri, .uri): return value
@@ -58,6 +59,12 @@ extension Attribute {
             entity: entityName, key: path, value: value)
     }
 
+    private func notFinite(_ real: Double, _ entityName: String) -> CoreError {
+        CoreError(
+            .typeMismatch, "\(entityName).\(path) takes a finite number (\(type.displayName)), not \(real)",
+            entity: entityName, key: path, value: .double(real))
+    }
+
     private func beyondDecimals(_ real: Double, _ entityName: String) -> CoreError {
         CoreError(
             .typeMismatch,
@@ -78,7 +85,7 @@ extension Attribute {
 }
 
 extension PropertyValue {
-    /// The kind of value with its article, for messages: "a string".
+    /// The type of the value with an article, for messages: "a string".
     package var kindPhrase: String {
         switch self {
         case .null, .bytes: kindName
@@ -87,7 +94,7 @@ extension PropertyValue {
         }
     }
 
-    /// The kind of value, for messages.
+    /// The type of the value, for messages; numbers and objects include the value: "integer (5)".
     public var kindName: String {
         switch self {
         case .null: "null"

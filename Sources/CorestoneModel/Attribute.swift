@@ -1,26 +1,28 @@
 import CorestoneValues
 
-/// A property that holds a value.
+/// A property with a value.
 public final class Attribute: Property, @unchecked Sendable {
     public private(set) var type: AttributeType
     public private(set) var defaultValue = PropertyValue.null
-    /// Large binary values may live in files beside the store.
+    /// Whether large binary values may be stored in backing files.
     public private(set) var allowsExternalStorage = false
-    /// The value is kept in the history when the object is deleted.
+    /// Whether the value is kept in the tombstone of a deleted object.
     public private(set) var preservesValueInHistory = false
-    /// NaN and infinities pass validation.
+    /// Whether NaN and infinities are valid.
     public private(set) var allowsNaN = false
-    /// A change of the attribute, which must be transient, does not make an object one that has changes. No part of model files.
+    /// Whether a change of the attribute, which must be transient, does not make the object dirty.
+    ///
+    /// The setting is not stored in model files.
     public private(set) var ignoresChanges = false
-    /// The transformer of a transformable attribute, kept for Apple's framework.
+    /// The name of the transformer of a transformable attribute.
     public private(set) var valueTransformerName: String?
     /// The class of the values of a transformable attribute in an Apple host.
     public private(set) var valueClassName: String?
-    /// CloudKit keeps the values encrypted.
+    /// Whether CloudKit encrypts the values.
     public private(set) var allowsCloudEncryption = false
-    /// Of a derived attribute; nil for all others.
+    /// The derivation of a derived attribute; nil for other attributes.
     public internal(set) var derivation: Derivation?
-    /// Of a composite attribute, in the author's order; they may be composite themselves.
+    /// The elements of a composite attribute, in the author's order. They may be composite themselves.
     public private(set) var elements: [Attribute] = []
     /// The name of a composite attribute's type.
     public private(set) var compositeName: String?
@@ -34,8 +36,9 @@ public final class Attribute: Property, @unchecked Sendable {
         super.init(name: name, entity: entity)
     }
 
-    /// The value of a fresh object; must suit the type. That of a composite attribute is a dictionary, whose values become
-    /// those of its elements.
+    /// Sets the value of new objects, which must be valid for the type.
+    ///
+    /// For a composite attribute, it is a dictionary whose entries become the defaults of the elements.
     public func setDefaultValue(_ value: PropertyValue) throws {
         try change { takeDefault(try accept(value)) }
     }
@@ -45,7 +48,7 @@ public final class Attribute: Property, @unchecked Sendable {
         for element in elements { element.takeDefault(value[element: element.name]) }
     }
 
-    /// The elements of a composite attribute are transient when it is.
+    /// Sets whether the attribute is transient, including the elements of a composite attribute.
     public override func setTransient(_ value: Bool) throws {
         try super.setTransient(value)
         for element in elements { try element.setTransient(value) }
@@ -56,8 +59,10 @@ public final class Attribute: Property, @unchecked Sendable {
         for element in elements { element.settlePath() }
     }
 
-    /// Gives the attribute another type. What the new one has no use for goes: a default value that it does not take, bounds
-    /// and patterns, elements, the transformer.
+    /// Changes the type.
+    ///
+    /// Settings that the new type does not support are removed: a default value of another type, bounds and patterns,
+    /// elements, and the transformer.
     public func setType(_ newType: AttributeType) throws {
         try change {
             if newType == type { return }
@@ -132,7 +137,7 @@ public final class Attribute: Property, @unchecked Sendable {
         }
     }
 
-    /// The same for an element whose name the caller knows to be free, without a search for it.
+    /// Adds an element without a search for its name, which the caller has checked to be unused.
     func addNewElement(named name: String, type: AttributeType, isOptional: Bool) throws -> Attribute {
         try change {
             try checkName(name, of: "an element", in: entity.name)
@@ -152,7 +157,7 @@ public final class Attribute: Property, @unchecked Sendable {
         }
     }
 
-    /// Takes an element out of a composite attribute.
+    /// Removes an element from a composite attribute.
     public func removeElement(named name: String) throws {
         try change {
             guard let place = elements.firstIndex(where: { $0.name == name }) else {

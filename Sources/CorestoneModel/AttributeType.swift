@@ -1,4 +1,4 @@
-/// Core Data's codes of attribute types.
+/// The types of attributes, with Core Data's codes.
 public enum AttributeType: Int32, Sendable, CaseIterable {
     case undefined = 0
     case integer16 = 100
@@ -19,7 +19,7 @@ public enum AttributeType: Int32, Sendable, CaseIterable {
     /// A group of attributes, whose value is a dictionary; see `Attribute.elements`.
     case composite = 2100
 
-    /// For messages, as Xcode spells it.
+    /// The name in Xcode, for messages.
     public var displayName: String {
         switch self {
         case .undefined: "Undefined"
@@ -41,7 +41,7 @@ public enum AttributeType: Int32, Sendable, CaseIterable {
         }
     }
 
-    /// The values of an integer type; nil for other types.
+    /// The range of an integer type; nil for other types.
     package var integerRange: ClosedRange<Int64>? {
         switch self {
         case .integer16: Int64(Int16.min)...Int64(Int16.max)
@@ -51,7 +51,7 @@ public enum AttributeType: Int32, Sendable, CaseIterable {
         }
     }
 
-    /// How source models spell it.
+    /// The name in source models.
     public var sourceName: String {
         switch self {
         case .binary: "Binary"
@@ -62,8 +62,10 @@ public enum AttributeType: Int32, Sendable, CaseIterable {
 }
 
 extension AttributeType {
-    /// Whether values of both types are of one kind, so that a store reads one as the other: integers of every width, fractions of
-    /// both, and bytes. An integer that is too large for the type is refused when the store is opened.
+    /// Whether a store reads values of either type as the other.
+    ///
+    /// This applies to integers of any width, to both floating-point types, and to both binary types. An integer that
+    /// is too large for the type is rejected when the store is opened.
     package func isRead(as other: AttributeType) -> Bool { kind == other.kind }
 
     package var isBytes: Bool { kind == .binary }

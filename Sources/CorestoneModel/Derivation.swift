@@ -1,13 +1,15 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// How the store computes the value of a derived attribute when it saves: `author.name`, `canonical:(name)`,
-/// `pages.@count`, `now()`.
+/// The expression by which the store computes a derived attribute when it saves.
+///
+/// Examples: `author.name`, `canonical:(name)`, `pages.@count`, `now()`.
 public struct Derivation: Hashable, Sendable {
-    /// In the form that compiled models have and that version hashes take in: an operator at the end of a key path has
-    /// become a function of the path before it, `pages.@count` is `count:(pages)`.
+    /// The expression in the form of compiled models and version hashes.
+    ///
+    /// An operator at the end of a key path becomes a function of that path: `pages.@count` is `count:(pages)`.
     public let expression: ExpressionText
-    /// Which members of a to-many relationship count.
+    /// The condition for the members of a to-many relationship that are included.
     public let filter: PredicateText?
 
     public init(_ expression: ExpressionText, filter: PredicateText? = nil) {
@@ -15,7 +17,7 @@ public struct Derivation: Hashable, Sendable {
         self.filter = filter
     }
 
-    /// The function that a key path with an operator at its end stands for: `rel.key.@sum` is `sum:(rel.key)`.
+    /// Converts a key path with an operator at its end to a function: `rel.key.@sum` becomes `sum:(rel.key)`.
     private static func function(of expression: Expression) -> Expression? {
         guard case .keyPath(let path) = expression,
             let place = path.keys.firstIndex(where: { $0.collectionOperator != nil }), place > 0,
@@ -24,8 +26,10 @@ public struct Derivation: Hashable, Sendable {
         return .function(function, [.keyPath(KeyPath(keys: Array(path.keys[..<place])))])
     }
 
-    /// For an error message with the derivation as its subject: the operator that is not the last component of its key path, which
-    /// no store computes, and the path as it should be. nil for other derivations.
+    /// A clause about an operator that is not the last component of its key path; otherwise nil.
+    ///
+    /// Stores do not support such a derivation. The clause follows the derivation in an error message, and contains the
+    /// corrected path.
     package var intermediateOperator: String? {
         for path in expression.expression?.keyPaths ?? [] {
             guard let place = path.keys.firstIndex(where: \.isOperator), place < path.keys.count - 1 else { continue }
@@ -52,8 +56,10 @@ extension CollectionOperator {
 }
 
 extension Attribute {
-    /// What stands in the way of computing the attribute, whatever its type: text that cannot be read, an operator in the middle of a
-    /// path, or a key that its entity does not have; the end of a sentence that begins with the attribute. nil when nothing does.
+    /// The reason why the attribute cannot be computed; nil if the derivation is valid.
+    ///
+    /// The reason is a clause after the attribute: text that cannot be parsed, an operator in the middle of a path, or
+    /// an unknown key. The attribute's type is not checked.
     package var derivationObstacle: String? {
         guard let derivation else { return nil }
         do {
@@ -81,7 +87,7 @@ extension Attribute {
         return nil
     }
 
-    /// Runs what reads texts of a derivation; its errors name the attribute.
+    /// Runs `body`, which parses texts of the derivation. Its errors name the attribute.
     package func readingDerivation<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CoreError where error.entity == nil {
             throw error.within("\(entity.name).\(path) cannot be derived", entity: entity.name, key: path)

@@ -1,9 +1,11 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// Changes of what is there already. The model must not be frozen; extras of a source model stay with what they belong to.
+/// Changes of existing elements.
+///
+/// The model must not be frozen. Extras of a source model stay with their elements.
 extension Entity {
-    /// Gives the entity another name. What names it follows: configurations, fetch requests, the localisation.
+    /// Renames the entity, including in configurations, fetch requests and the localisation.
     public func rename(to newName: String) throws {
         try edit {
             if newName == name { return }
@@ -14,15 +16,19 @@ extension Entity {
         }
     }
 
-    /// A property that the entity itself declares, of any kind.
+    /// Returns a property of any kind that the entity itself declares.
     public func ownProperty(named name: String) -> Property? { ownByName[name] }
 
-    /// A property of any kind by name, inherited and fetched ones included, whether the model is frozen or not.
+    /// Returns a property of any kind by name, including inherited and fetched ones.
+    ///
+    /// The model does not have to be frozen.
     public func anyProperty(named name: String) -> Property? {
         sequence(first: self, next: \.parent).lazy.compactMap { $0.ownByName[name] }.first
     }
 
-    /// The property of that name that the entity itself declares, or an error that says who declares it.
+    /// Returns a property that the entity itself declares.
+    ///
+    /// The error for an inherited property names the declaring entity.
     public func requireOwnProperty(named name: String) throws -> Property {
         if let property = ownByName[name] { return property }
         let hint: String
@@ -35,8 +41,11 @@ extension Entity {
             .invalidArgument, "\(self.name) has no property \"\(name)\"\(hint)", entity: self.name, key: name)
     }
 
-    /// Takes a property out. Indexes and unique constraints that name it go with it, also those of entities that inherit
-    /// it, and so does what the localisation says of it; its inverse has no inverse any more. Predicates that name it stay.
+    /// Removes a property.
+    ///
+    /// Indexes and unique constraints that contain it, including those of subentities, and its entries in the
+    /// localisation are removed too. Its inverse relationship no longer has an inverse. Predicates that contain it
+    /// stay.
     public func remove(_ property: Property) throws {
         try property.requireUnremoved()
         try property.edit {
@@ -65,7 +74,7 @@ extension Entity {
         }
     }
 
-    /// Lets go of what names an own property, also in the entities that inherit it.
+    /// Removes indexes, unique constraints and validators of an own property, including in subentities.
     func forget(_ property: Property) {
         for entity in withDescendants {
             entity.indexes.removeAll { $0.names(property.name) }
@@ -74,7 +83,7 @@ extension Entity {
         }
     }
 
-    /// Removes the index of that name; false when there is none.
+    /// Removes an index. Returns false if the name does not exist.
     @discardableResult
     public func removeIndex(named name: String) throws -> Bool {
         try edit {
@@ -84,7 +93,7 @@ extension Entity {
         }
     }
 
-    /// Removes the unique constraint of these attributes, in any order; false when there is none.
+    /// Removes the unique constraint of these attributes, in any order. Returns false if it does not exist.
     @discardableResult
     public func removeUniqueConstraint(_ attributes: [String]) throws -> Bool {
         try edit {

@@ -9,10 +9,12 @@ extension Entity {
         }
     }
 
-    /// Gives every property its slot and key: the parent's entries first, so that a parent's key works on a child.
+    /// Assigns slots and keys to properties.
+    ///
+    /// The parent's properties are first, so that a parent's key is valid for a subentity.
     func layOut(after inherited: [Property]) throws {
         properties = inherited + ownProperties.flatMap(\.withSlots)
-        // A model that was refused before may have some from then.
+        // A previous attempt that failed may have left entries.
         propertiesByName = [:]
         guard properties.count < 1 << Entity.slotBits else {
             throw modelError(
@@ -20,7 +22,7 @@ extension Entity {
                 entity: name)
         }
         for (slot, property) in properties.enumerated() where slot >= inherited.count {
-            // The parent's are these.
+            // The parent declares the names in `inherited`.
             guard inherited.isEmpty || parent?.propertiesByName[property.path] == nil else {
                 throw repeated(property.name)
             }
@@ -42,7 +44,7 @@ extension Entity {
         for child in children { try child.layOut(after: properties) }
     }
 
-    /// What only the whole model can tell: inverses, indexes, constraints, types.
+    /// Checks the parts that depend on the whole model: inverses, indexes, constraints, types.
     ///
     /// - Parameter attempt: runs each check.
     func check(_ attempt: (() throws -> Void) throws -> Void) throws {
@@ -63,7 +65,7 @@ extension Entity {
             throw modelError("\(fault.text); \(fault.remedy ?? "use a binary index")", entity: name, key: fault.key)
         }
         for element in index.elements where element.expression == nil {
-            // Apple's own models index to-many relationships; no store makes such an index.
+            // Models of Apple index to-many relationships. Stores do not create such indexes.
             if let relationship = propertiesByName[element.property] as? Relationship, relationship.isToMany {
                 continue
             }
@@ -71,7 +73,7 @@ extension Entity {
         }
     }
 
-    /// Takes out properties that repeat inherited ones, which no layout has room for.
+    /// Removes properties with the names of inherited ones, which cannot be laid out.
     func leaveOutRepeated(_ note: (CoreError) -> Void) throws {
         for property in ownProperties + ownFetchedProperties.map({ $0 as Property })
         where parent?.anyProperty(named: property.name) != nil {
@@ -80,11 +82,13 @@ extension Entity {
         }
     }
 
-    /// Why an R-tree cannot serve an index: it holds bounds of numbers, in up to five dimensions. nil for what is no R-tree, and for
-    /// one that serves, as far as its properties are there and stored.
+    /// Returns the reason why an R-tree cannot implement an index.
     ///
-    /// - Parameter property: gives the property of a name.
-    /// - Returns: The remedy is nil where only another kind of index serves.
+    /// An R-tree stores numeric bounds in up to five dimensions. Returns nil for a binary index and for a valid R-tree
+    /// index. Missing and transient properties are not checked here.
+    ///
+    /// - Parameter property: returns the property of a name.
+    /// - Returns: the complaint, the key and the remedy. The remedy is nil if only another kind of index is possible.
     func spatialFault(
         _ index: FetchIndex, property: (String) -> Property?
     ) -> (text: String, key: String, remedy: String?)? {
@@ -155,7 +159,7 @@ extension Entity {
 }
 
 extension Property {
-    /// Whether an R-tree has bounds of its values.
+    /// Whether an R-tree can index the property.
     package var isSpatial: Bool {
         switch (self as? Attribute)?.type {
         case .integer16, .integer32, .integer64, .decimal, .double, .float, .boolean, .date: true

@@ -1,31 +1,35 @@
 import CorestoneValues
 
 extension Entity {
-    /// Entities that inherit from each other in a row, the root included.
+    /// The limit of the depth of an entity tree, including the root.
     public static let maximumInheritance = 128
 
-    /// The entity and those that it inherits from, the root first.
+    /// The entity and its superentities, root first.
     private var lineage: [Entity] { sequence(first: self, next: \.parent).reversed() }
 
-    /// Own and inherited attributes and relationships at any time, parents' first.
+    /// The own and inherited attributes and relationships, those of superentities first.
+    ///
+    /// The model does not have to be frozen.
     public var allProperties: [Property] {
         lineage.flatMap(\.ownProperties)
     }
 
-    /// Own attributes and relationships, in order of creation.
+    /// The own attributes and relationships, in order of creation.
     var ownProperties: [Property] {
         (ownAttributes as [Property] + ownRelationships as [Property]).sorted { $0.ordinal < $1.ordinal }
     }
 
-    /// Own and inherited relationships that lead to an entity itself, at any time.
+    /// Returns own and inherited relationships whose destination is exactly the given entity.
+    ///
+    /// The model does not have to be frozen.
     public func relationships(to destination: Entity) -> [Relationship] {
         allProperties.compactMap { $0 as? Relationship }.filter { $0.destination === destination }
     }
 
-    /// Own and inherited fetched properties, parents' first.
+    /// The own and inherited fetched properties, those of superentities first.
     public var fetchedProperties: [FetchedProperty] { lineage.flatMap(\.ownFetchedProperties) }
 
-    /// A fetched property by name, inherited ones included.
+    /// Returns a fetched property by name, own or inherited.
     public func fetchedProperty(named name: String) -> FetchedProperty? {
         fetchedProperties.first { $0.name == name }
     }
@@ -40,10 +44,10 @@ extension Entity {
         return false
     }
 
-    /// The entity and all that inherit from it, parents first.
+    /// The entity and all of its subentities, in preorder.
     public var withDescendants: [Entity] { [self] + children.flatMap(\.withDescendants) }
 
-    /// Siblings are ordered by name without regard to case, then with it.
+    /// Sorts siblings by name without regard to case, then by case.
     static func sorted(_ siblings: [Entity]) -> [Entity] {
         guard siblings.count > 1 else { return siblings }
         let folded: [(name: Text, entity: Entity)] = siblings.map { (Text($0.name.lowercased()), $0) }
@@ -55,7 +59,7 @@ extension Entity {
 // MARK: - The limit
 
 extension Entity {
-    /// How many entities inherit from each other down to this one, as far as the limit reaches.
+    /// The number of entities from the root to this one. Counting stops just beyond the limit.
     var lineageCount: Int {
         var (count, entity) = (1, self)
         while let parent = entity.parent, count <= Entity.maximumInheritance { (count, entity) = (count + 1, parent) }
@@ -64,7 +68,9 @@ extension Entity {
 
     func checkInheritance() throws { if lineageCount > Entity.maximumInheritance { throw tooDeep() } }
 
-    /// - Parameter newParent: the entity that would be one too many; nil if the entity has too many already.
+    /// Creates the error for an entity tree that is too deep.
+    ///
+    /// - Parameter newParent: the parent that would exceed the limit; nil if the limit is already exceeded.
     func tooDeep(below newParent: Entity? = nil) -> CoreError {
         let complaint =
             newParent.map { "\(name) cannot inherit from \($0.name), because it would have" } ?? "\(name) has"

@@ -1,9 +1,11 @@
 import CorestonePredicate
 
-/// Where key paths lead in a model that may not be frozen yet.
+/// The resolution of key paths in a model that may not be frozen.
 extension Entity {
-    /// The property that each key names, as far as the path can be followed: nil for operators and unknown keys. A key may
-    /// name a property of an entity that inherits from the one reached, or an element of the composite attribute before it.
+    /// Returns the property of each key, as far as the path can be resolved.
+    ///
+    /// The property is nil for operators and unknown keys. A key may be the name of a property of a subentity of the
+    /// current entity, or of an element of the preceding composite attribute.
     func properties(along path: KeyPath) -> [Property?] {
         var found: [Property?] = []
         var current: Entity? = self
@@ -29,12 +31,12 @@ extension Entity {
         return found
     }
 
-    /// The entity of the last relationship on a path; nil when there is none.
+    /// Returns the entity of the last relationship on a path; nil without a relationship.
     func destination(along path: KeyPath) -> Entity? {
         properties(along: path).compactMap { $0?.target }.last
     }
 
-    /// The entity of the objects that an expression gives, asked of an object of this one.
+    /// Returns the entity of the objects that an expression returns when it is evaluated with an object of this entity.
     func reached(by expression: Expression, _ variables: [String: Entity]) -> Entity? {
         switch expression {
         case .selfObject: self
@@ -50,7 +52,7 @@ extension Entity {
 }
 
 extension Property {
-    /// The entity of the objects that it holds; nil for an attribute.
+    /// The entity of a relationship's members or of a fetched property's results; nil for an attribute.
     fileprivate var target: Entity? {
         switch self {
         case let relationship as Relationship: relationship.destination

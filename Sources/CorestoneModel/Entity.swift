@@ -1,70 +1,76 @@
 import CorestoneValues
 
-/// One kind of object: its properties, its place in the inheritance tree, its indexes and constraints.
+/// A type of managed object: its properties, its parent and subentities, its indexes and constraints.
 public final class Entity: @unchecked Sendable {
     public internal(set) var name: String { didSet { nameText = Text(name) } }
     public unowned let model: Model
-    /// The model owns every entity; a strong parent and its children would keep each other for ever.
+    /// The superentity.
+    ///
+    /// Unowned, because the model owns every entity. A strong reference would be a retain cycle with `children`.
     public internal(set) unowned var parent: Entity?
     public internal(set) var children: [Entity] = []
     public private(set) var isAbstract = false
-    /// The class of an Apple host.
+    /// The class name in an Apple host.
     public private(set) var className = "NSManagedObject"
-    /// The name and the user info as C hosts read them: bytes that stay in place.
+    /// The name for C hosts: bytes with a stable address. The user info is stored the same way.
     package private(set) var nameText: Text
-    /// Own properties of every kind.
+    /// The own properties of all kinds, by name.
     var ownByName: [String: Property] = [:]
-    /// Taken out of the model, which keeps it only for those who still hold it.
+    /// Whether the entity was removed from the model. The model keeps removed entities for existing references.
     public internal(set) var isRemoved = false
     private var userInfoTexts: [String: Text] = [:]
     public private(set) var versionHashModifier: String?
-    /// The name in the models of older versions, when it was another one.
+    /// The name in older versions of the model, if it was different.
     public private(set) var renamingIdentifier: String?
-    /// What a source model says beyond all this.
+    /// The content of a source model that no other field represents.
     public private(set) var extras = SourceExtras()
     var sourceForm = SourceForm()
-    /// Own attributes, in order of creation; inherited ones are in `properties`.
+    /// The own attributes, in order of creation; inherited ones are in `properties`.
     public internal(set) var ownAttributes: [Attribute] = []
     public internal(set) var ownRelationships: [Relationship] = []
-    /// Own fetched properties, in order of creation. They have no slot.
+    /// The own fetched properties, in order of creation. They do not have slots.
     public internal(set) var ownFetchedProperties: [FetchedProperty] = []
     public internal(set) var indexes: [FetchIndex] = []
-    /// Checks of the host's, its own and with the inherited ones. The latter are set by `freeze`.
+    /// The host's validators of the entity itself, and those including inherited ones, set by `freeze`.
     var validators = EntityValidators()
     package var allValidators = EntityValidators()
-    /// What the host does in the life of the objects, the same two ways.
+    /// The host's lifecycle hooks of the entity itself, and those including inherited ones.
     var hooks: (any EntityHooks)?
     package var allHooks: (any EntityHooks)?
-    /// The kinds of hooks among them. Set by `freeze`.
+    /// The kinds of hooks in `allHooks`. Set by `freeze`.
     @usableFromInline package internal(set) var hookKinds: UInt32 = 0
-    /// Each a list of attribute names whose combination is unique among the entity's objects.
+    /// The unique constraints, each as a list of attribute names.
+    ///
+    /// The combined values of these attributes are unique among the entity's objects.
     public internal(set) var uniqueConstraints: [[String]] = []
 
-    /// The place in the model's list of entities. Set by `freeze`.
+    /// The index in the model's list of entities. Set by `freeze`.
     public internal(set) var index: UInt32 = 0
-    /// The number that a fresh store gives the entity (`Z_ENT`). Set by `freeze`.
+    /// The number of the entity in a new store (`Z_ENT`). Set by `freeze`.
     public internal(set) var number: UInt32 = 0
-    /// The top of the inheritance tree, once `freeze` has settled it.
+    /// The root of the entity tree. Set by `freeze`.
     private unowned(unsafe) var settledRoot: Entity?
-    /// The `index` of the root: what rows and objects of one table have in common. Set by `freeze`.
+    /// The `index` of the root, which identifies the table of an object. Set by `freeze`.
     @usableFromInline package private(set) var rootIndex: UInt32 = 0
-    /// Every property by slot: inherited ones first, with their parent's slots and keys. Set by `freeze`.
+    /// All properties by slot, inherited ones first, with their parent's slots and keys. Set by `freeze`.
     public internal(set) var properties: [Property] = []
     var propertiesByName: [String: Property] = [:]
 
-    /// By slot: the key of the property. A key is valid for this entity iff `slotKeys[slot of key] == key`.
+    /// The key of each property, by slot.
+    ///
+    /// A key is valid for this entity if and only if `slotKeys[slot of key] == key`.
     @usableFromInline package var slotKeys: UnsafeMutablePointer<UInt32>
     @usableFromInline package var slotCount: UInt32 = 0
-    /// By slot: where the value lies in a row record.
+    /// The location of each value in a row record, by slot.
     @usableFromInline package var layout: RecordLayout
 
-    /// Slots whose fresh value is not null. Set by `freeze`.
+    /// The slots with a default value that is not null. Set by `freeze`.
     package internal(set) var defaults: [(slot: Int, value: PropertyValue)] = []
 
-    /// The token by which C hosts know the entity; 0 when none was asked for.
+    /// The handle token of the entity for C hosts; 0 if it was never requested.
     package var hostSlot: UInt = 0
 
-    /// The number of low bits of a key that hold its slot.
+    /// The number of low bits of a key that contain its slot.
     package static let slotBits: UInt32 = 12
 
     init(name: String, model: Model) {
@@ -85,7 +91,7 @@ public final class Entity: @unchecked Sendable {
 // MARK: - Reading
 
 extension Entity {
-    /// The top of the inheritance tree, whose table holds the rows of all descendants.
+    /// The root of the entity tree, whose table has the rows of all subentities.
     public var root: Entity {
         if let settledRoot { return settledRoot }
         var top = self
@@ -93,41 +99,48 @@ extension Entity {
         return top
     }
 
-    /// Whether the rows of both are numbered together in a store that is open with the models of both: these may be two instances
-    /// of one model.
+    /// Whether both entities belong to the same entity tree.
+    ///
+    /// The rows of a tree share one sequence of primary keys. The entities may belong to two instances of one model.
     package func isOfTree(of other: Entity) -> Bool { root === other.root || root.name == other.root.name }
 
-    /// The tree does not change any more, and the entities have their indexes.
+    /// Stores the root. Must be called after the entities have their indexes.
     func settleRoot() {
         let top = parent?.root ?? self
         settledRoot = top
         rootIndex = top.index
     }
 
-    /// Free data of the model's author.
+    /// The user info of the model's author.
     public var userInfo: [String: String] { userInfoTexts.mapValues(\.string) }
     package func userInfoText(_ key: String) -> Text? { userInfoTexts[key] }
 
-    /// Inherited ones first; the elements of a composite attribute come behind it.
+    /// The attributes, inherited ones first. The elements of a composite attribute follow it.
     public var attributes: [Attribute] { properties.compactMap { $0 as? Attribute } }
     public var relationships: [Relationship] { properties.compactMap { $0 as? Relationship } }
 
-    /// A property by name, inherited ones included; an element of a composite attribute by its path. The model must be
-    /// frozen.
+    /// Returns an own or inherited property by name, or an element of a composite attribute by path.
+    ///
+    /// The model must be frozen.
     public func property(named name: String) -> Property? { propertiesByName[name] }
 
-    /// The attribute of a slot whose role says that it is one.
+    /// Returns the attribute of a slot. The role of the slot must be that of an attribute.
     package func attribute(_ slot: Int) -> Attribute { unsafeDowncast(properties[slot], to: Attribute.self) }
-    /// The relationship of a slot whose role says that it is one.
+    /// Returns the relationship of a slot. The role of the slot must be that of a relationship.
     package func relationship(_ slot: Int) -> Relationship { unsafeDowncast(properties[slot], to: Relationship.self) }
 
-    /// The property of that name, or an error that names the nearest one.
+    /// Returns a property by name.
+    ///
+    /// The error suggests the most similar name, or states that the name is that of a fetched property.
     public func requireProperty(named name: String) throws -> Property {
         if let property = propertiesByName[name] { return property }
-        throw unknownProperty(name)
+        guard anyProperty(named: name) is FetchedProperty else { throw unknownProperty(name) }
+        throw CoreError(
+            .invalidArgument, "\(self.name).\(name) is a fetched property, not an attribute or a relationship",
+            entity: self.name, key: name)
     }
 
-    /// The error that names the nearest property.
+    /// Creates the error for an unknown name, which suggests the most similar one.
     package func unknownProperty(_ name: String) -> CoreError {
         let nearest = nearestName(to: name, among: properties.map(\.path))
         let hint = nearest.map { "; did you mean \"\($0)\"?" } ?? ""
@@ -139,8 +152,10 @@ extension Entity {
 // MARK: - Building
 
 extension Entity {
-    /// Makes the entity inherit from another one of the model; from none with nil. Its indexes and constraints stay, unlike
-    /// in Core Data, which drops them: `freeze` names those that have lost a property.
+    /// Sets the parent, another entity of the model; nil removes it.
+    ///
+    /// Indexes and constraints stay; Core Data removes them. `freeze` reports indexes and constraints that contain a
+    /// missing property.
     public func setParent(_ newParent: Entity?) throws {
         try change {
             guard let newParent else { return leaveParent() }
@@ -171,11 +186,11 @@ extension Entity {
         parent = nil
     }
 
-    /// For the end of the model, which still holds every entity.
+    /// Releases the children when the model is deallocated. The model still owns every entity then.
     func letGoOfChildren() { children = [] }
 
     public func setAbstract(_ value: Bool) throws { try change { isAbstract = value } }
-    /// nil is the class of every object, `NSManagedObject`.
+    /// Sets the class name; nil is `NSManagedObject`.
     public func setClassName(_ value: String?) throws { try change { className = value ?? "NSManagedObject" } }
     public func setVersionHashModifier(_ value: String?) throws { try change { versionHashModifier = value } }
     public func setRenamingIdentifier(_ value: String?) throws { try change { renamingIdentifier = value } }
@@ -234,8 +249,9 @@ extension Entity {
         }
     }
 
-    /// Adds a fetch index, whose properties are looked up when the model is frozen.
-    /// - Throws: `.model` for an index of R-tree elements and others, a name that none can have, or one that is taken.
+    /// Adds a fetch index. Its properties are resolved when the model is frozen.
+    ///
+    /// - Throws: `.model` if the index mixes R-tree and binary elements, or if its name is invalid or already used.
     public func addIndex(_ index: FetchIndex) throws {
         try change {
             guard !indexes.contains(where: { $0.name == index.name }) else {
@@ -247,7 +263,7 @@ extension Entity {
         }
     }
 
-    /// The same for an index whose name the caller knows to be free, without a search for it.
+    /// Adds an index whose name is unused, without checking this.
     func addNewIndex(_ index: FetchIndex) throws {
         try change {
             if index.isRTree { try checkName(index.name, of: "an R-tree index", in: name) }
@@ -257,7 +273,9 @@ extension Entity {
         }
     }
 
-    /// Adds an index that a file has, where two may have one name: a store then has the first.
+    /// Adds an index from a file, in which two indexes may have the same name.
+    ///
+    /// A store then has the first one.
     func keepIndex(_ index: FetchIndex) throws {
         try change {
             if let fault = nameFault(ofIndex: index.name) {
@@ -274,7 +292,7 @@ extension Entity {
         }
     }
 
-    /// For an error message: why an index cannot have a name; nil if it can.
+    /// Returns why the name of an index is invalid, for an error message; nil if it is valid.
     private func nameFault(ofIndex index: String) -> String? {
         if index.isEmpty { return "the name of an index of \(name) must not be empty" }
         if index.utf8.count > 1000 {
@@ -285,6 +303,7 @@ extension Entity {
             ? nil : "\"\(index.prefix(60))\" is not a valid name for an index of \(name); remove control characters"
     }
 
+    /// Adds a unique constraint. The names are resolved when the model is frozen.
     public func addUniqueConstraint(_ attributes: [String]) throws {
         try change { uniqueConstraints.append(attributes) }
     }
@@ -319,7 +338,7 @@ extension Entity {
             key: relationship)
     }
 
-    /// A change that looks before it changes anything; see `Model.edit`.
+    /// Runs a change that validates before it modifies anything; see `Model.edit`.
     func edit<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isRemoved else {
             throw modelError("cannot change \(name): it was removed from its model; add a new entity", entity: name)
@@ -327,7 +346,7 @@ extension Entity {
         return try model.edit(entity: name, body)
     }
 
-    /// A change of the entity or of anything in it.
+    /// Runs a change of the entity or of a part of it; see `Model.change`.
     func change<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isRemoved else {
             throw modelError("cannot change \(name): it was removed from its model; add a new entity", entity: name)

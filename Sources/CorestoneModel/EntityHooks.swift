@@ -1,18 +1,18 @@
-/// What a host does at turning points in the life of an entity's objects. The layer above, which has objects, knows how.
+/// The host's lifecycle hooks for the objects of an entity. The object graph implements them.
 package protocol EntityHooks: AnyObject, Sendable {
-    /// A bit for each kind of hook that is there, so that one look tells whether anybody asked.
+    /// A bit for each kind of hook that is set, for a quick test.
     var kinds: UInt32 { get }
-    /// The checks of values and objects among the hooks.
+    /// The validators of the hooks.
     var validators: EntityValidators { get }
-    /// These, and those of `parent` where there are none here, as a method of a class hides its parent's.
+    /// Returns these hooks, with those of `parent` for the kinds that are not set here.
     func inheriting(_ parent: any EntityHooks) -> any EntityHooks
 }
 
 extension Entity {
-    /// Takes the place of hooks that were set before; nil removes them. The model must not be frozen.
+    /// Sets the hooks, and replaces existing ones; nil removes them. The model must not be frozen.
     package func setHooks(_ hooks: (any EntityHooks)?) throws { try change { self.hooks = hooks } }
 
-    /// The hooks of the entity's objects, which are its own and its parent's. Parents are settled first.
+    /// Combines the entity's hooks with those of its parent. Must run for the parent first.
     func settleHooks() {
         let inherited = parent?.allHooks
         if let hooks, let inherited {

@@ -1,22 +1,23 @@
 import CorestoneValues
 
-/// What an object is checked for.
+/// The change for which an object is validated.
 public enum ValidationPurpose: UInt32, Sendable {
     case insert = 1
     case update, delete
 }
 
-/// Checks that a host wrote for the objects of an entity. Objects come as what the layer above knows them by.
+/// The host's validators for the objects of an entity. The type of the objects is defined by the object graph.
 package struct EntityValidators: Sendable {
-    /// Gives the value back, or another one to be saved instead; throws when there is none. No purpose: the value is not about
-    /// to be saved.
+    /// A function that returns the value or a replacement to be saved; throws if the value is invalid.
+    ///
+    /// Without a purpose, the value is validated outside a save.
     package typealias ValueCheck =
         @Sendable (_ object: AnyObject, _ value: PropertyValue, _ purpose: ValidationPurpose?) throws -> PropertyValue
     package typealias ObjectCheck = @Sendable (_ object: AnyObject, _ purpose: ValidationPurpose) throws -> Void
 
     package var values: [(key: String, check: ValueCheck)] = []
     package var objects: [ObjectCheck] = []
-    /// The check of whole objects among the hooks, asked last: what it stands for may ask all the others itself.
+    /// The object validator of the hooks. It runs last, because it may call all other validators itself.
     package var hook: ObjectCheck?
 
     package init(
@@ -29,7 +30,7 @@ package struct EntityValidators: Sendable {
 
     package var isEmpty: Bool { values.isEmpty && objects.isEmpty && hook == nil }
 
-    /// These, and then those of an entity that inherits.
+    /// Returns these validators, followed by those of a subentity.
     func with(_ others: EntityValidators) -> EntityValidators {
         EntityValidators(
             values: values + others.values, objects: objects + others.objects, hook: others.hook ?? hook)
@@ -37,17 +38,17 @@ package struct EntityValidators: Sendable {
 }
 
 extension Entity {
-    /// Adds a check of a property's values, also of entities that inherit. The model must not be frozen.
+    /// Adds a validator for the values of a property, including in subentities. The model must not be frozen.
     package func addValidator(forKey key: String, _ check: @escaping EntityValidators.ValueCheck) throws {
         try change { validators.values.append((key, check)) }
     }
 
-    /// Adds a check of whole objects.
+    /// Adds a validator for whole objects.
     package func addObjectValidator(_ check: @escaping EntityValidators.ObjectCheck) throws {
         try change { validators.objects.append(check) }
     }
 
-    /// For a copy: the host's code of both kinds.
+    /// Copies the validators and hooks of another entity.
     func takeValidators(of other: Entity) throws {
         try change {
             validators = validators.with(other.validators)
@@ -55,7 +56,9 @@ extension Entity {
         }
     }
 
-    /// Own validators and inherited ones, parents' first; then those among the hooks.
+    /// Combines the entity's validators with inherited ones.
+    ///
+    /// Those of superentities are first, and those of the hooks last.
     func settleValidators() throws {
         let hooked = allHooks?.validators ?? EntityValidators()
         for (key, _) in validators.values + hooked.values

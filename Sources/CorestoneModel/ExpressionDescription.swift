@@ -1,16 +1,15 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// A column that a fetch of dictionaries computes: `total` as `sum:(salary)`.
+/// A computed column of a dictionary fetch: `total` as `sum:(salary)`.
 ///
-/// It belongs to a request. An entity has no place for one: its properties are attributes, relationships and fetched
-/// properties.
+/// It belongs to a fetch request. Entities have only attributes, relationships and fetched properties.
 public struct ExpressionDescription: Hashable, Sendable {
-    /// The key of the values; any text.
+    /// The key of the values in the result dictionaries; any text.
     public let name: String
-    /// What is computed, from the fetched object, or from the rows of a group.
+    /// The expression, which is evaluated for the fetched object or for the rows of a group.
     public let expression: Expression
-    /// What the values are made; `undefined` leaves them as they come.
+    /// The type to which the values are converted; `undefined` leaves them unchanged.
     public let resultType: AttributeType
 
     public init(name: String, expression: Expression, resultType: AttributeType = .undefined) {
@@ -21,10 +20,12 @@ public struct ExpressionDescription: Hashable, Sendable {
 }
 
 extension ExpressionDescription {
-    /// The value as `resultType` says: numbers are made another kind of number, anything becomes its text; a number without
-    /// its fraction is an integer. Text becomes a UUID, a URI or, from hexadecimal digits, binary data.
+    /// Converts a value to `resultType`.
     ///
-    /// - Throws: `Status.typeMismatch` for a value that cannot be made so, with the column's name as key.
+    /// Numbers are converted to other types of numbers, any value to text, and text to a UUID, a URI or, as hexadecimal
+    /// digits, binary data. Numbers are truncated to integers.
+    ///
+    /// - Throws: `.typeMismatch` with the column's name as the key if the value cannot be converted.
     package func typed(_ value: PropertyValue) throws -> PropertyValue {
         if value.isNull { return value }
         switch (resultType, value) {
@@ -53,7 +54,7 @@ extension ExpressionDescription {
             value: value)
     }
 
-    /// The range that a number is not in, as the end of a sentence; empty for other values and types.
+    /// Returns the range that a number exceeds, as the end of a sentence; empty for other values and types.
     private func outOfRange(_ value: PropertyValue) -> String {
         guard let range = resultType.integerRange, let number = value.number, number.isFinite else { return "" }
         return ", which is not in the range \(range.lowerBound) to \(range.upperBound)"

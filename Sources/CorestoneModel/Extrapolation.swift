@@ -1,18 +1,20 @@
+import CorestoneFormats
 import CorestonePredicate
 import CorestoneValues
 
-/// A use in a model for which no file of Apple's that we know tells how its framework hashes or stores it: what is written
-/// for it follows the rule that fits everything else.
+/// A feature of a model whose form is not confirmed by any known file of Apple's framework.
+///
+/// The form is the version hash or the storage. The feature is written by the rule that applies to all confirmed cases.
 public struct Extrapolation: Sendable, Hashable {
     public let entity: String
-    /// nil for the entity itself.
+    /// The property; nil for the entity itself.
     public let property: String?
-    /// What is used, and what of it is not confirmed.
+    /// The feature, and the part that is not confirmed.
     public let text: String
 }
 
 extension Model {
-    /// Everything in the model that rests on extrapolation (store-format.md section 5 and 1), by entity and property.
+    /// All unconfirmed features of the model (store-format.md, sections 1 and 5), by entity and property.
     public var extrapolations: [Extrapolation] {
         let requests = sortedByBytes(fetchRequestTemplates.keys).flatMap { name in
             fetchRequestTemplates[name].map { template in
@@ -100,14 +102,14 @@ extension FetchRequestTemplate {
 
 private let nonASCIIName = "the version hash and the column name of a property with a non-ASCII name are not confirmed"
 
-/// What is not confirmed of a compiled model with these expressions.
+/// Returns the text for a compiled model with these expressions; nil without expressions.
 private func archiveDoubt(_ expressions: Set<String>) -> String? {
     guard !expressions.isEmpty else { return nil }
     return "the compiled form of \(sortedByBytes(expressions).joined(separator: ", ")) is not confirmed"
 }
 
 extension Predicate {
-    /// The expressions in it whose form no known archive shows.
+    /// The expressions in the predicate whose archived form is not confirmed.
     fileprivate var archiveDoubts: Set<String> {
         var found: Set<String> = []
         _ = mapExpressions { expression in
@@ -128,7 +130,7 @@ extension Expression {
         return found
     }
 
-    /// What it is called when no known archive shows its form.
+    /// The name of the expression if its archived form is not confirmed; otherwise nil.
     fileprivate var archiveDoubt: String? {
         switch self {
         case .subquery: "SUBQUERY"
@@ -146,7 +148,7 @@ extension Expression {
 }
 
 extension Derivation {
-    /// Whether stores of Apple's with derivations of that form are known: `to-many.@count` and `to-one.attribute`.
+    /// Whether the form of the derivation is confirmed by Apple's stores: `to-many.@count` and `to-one.attribute`.
     fileprivate var isConfirmed: Bool {
         guard filter == nil else { return false }
         switch expression.expression {

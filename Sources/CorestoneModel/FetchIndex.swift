@@ -1,12 +1,13 @@
-/// An index that the store keeps so that fetches by these properties are quick.
+/// An index in the store, which speeds up fetches by its properties.
 public struct FetchIndex: Sendable {
-    /// How an element is kept; Core Data's values.
+    /// The type of index for an element, with Core Data's values.
     public enum Collation: Int64, Sendable { case binary = 0, rTree = 1 }
 
+    /// An element of an index: a property or an expression.
     public struct Element: Sendable {
-        /// The property; for an expression the name that Core Data gives it ("expression1").
+        /// The property; for an expression, the name that Core Data generates ("expression1").
         public let property: String
-        /// What is indexed instead of a property: `entity`, `lowercase:(name)`.
+        /// The indexed expression, such as `entity` or `lowercase:(name)`; nil if the element is a property.
         public let expression: ExpressionText?
         /// The type of the expression's value.
         public let expressionType: AttributeType
@@ -33,19 +34,22 @@ public struct FetchIndex: Sendable {
         }
     }
 
-    /// Where a source model says so.
+    /// The location of the index in a source model.
     package enum Spelling: Sendable {
         case fetchIndex
         /// An attribute that is marked as indexed.
         case attribute
-        /// The lists from before there were fetch indexes.
+        /// The compound indexes of older models.
         case compoundIndex
-        /// Nowhere: the compiler adds it for an attribute that a fetch index has alone.
+        /// The index is not in the source.
+        ///
+        /// Xcode's compiler adds an index for an attribute that is the only element of another fetch index.
         case implied
     }
 
-    /// What the lists from before there were fetch indexes name: properties, and as `self` and `entity` the object itself and its
-    /// entity.
+    /// Creates an index from a compound index of an older model.
+    ///
+    /// Its names are those of properties, or `self` and `entity` for the object itself and its entity.
     init(compound names: [String], of entity: Entity) {
         let elements = names.map { name in
             let isSpecial = (name == "self" || name == "entity") && entity.anyProperty(named: name) == nil
@@ -56,10 +60,12 @@ public struct FetchIndex: Sendable {
 
     public let name: String
     public let elements: [Element]
-    /// Only objects for which it holds are in the index.
+    /// The condition for the objects in the index; nil for all objects.
     public let partialPredicate: PredicateText?
     private(set) var spelling = Spelling.fetchIndex
-    /// Whether a program added it, which can be told of a mistake; an index that a file has stands as it is.
+    /// Whether the application added the index.
+    ///
+    /// Freezing rejects an invalid R-tree only in such an index; an index from a file is kept.
     var isOfProgram = false
 
     public init(name: String, elements: [Element], partialPredicate: PredicateText? = nil) {
@@ -68,19 +74,22 @@ public struct FetchIndex: Sendable {
         self.partialPredicate = partialPredicate
     }
 
+    /// Returns the index with another location in a source model.
     package func spelt(_ spelling: Spelling) -> FetchIndex {
         var index = self
         index.spelling = spelling
         return index
     }
 
-    /// Whether it is what an attribute marked as indexed has: one property, ascending, every object.
+    /// Whether the index is equivalent to that of an attribute marked as indexed.
+    ///
+    /// Such an index has one property, ascending, and contains all objects.
     public var isPlain: Bool {
         elements.count == 1 && elements[0].isAscending && elements[0].collation == .binary
             && elements[0].expression == nil && partialPredicate == nil
     }
 
-    /// Whether the compiler added it beside another index.
+    /// Whether Xcode's compiler added the index because of another index of only this attribute.
     var isImplied: Bool { if case .implied = spelling { true } else { false } }
 
     public var isRTree: Bool { elements.contains { $0.collation == .rTree } }

@@ -1,19 +1,19 @@
 import CorestonePredicate
 
-/// A fetch request as a model holds it: under a name of its own, or behind a fetched property.
+/// A fetch request in a model: a named template, or the request of a fetched property.
 public struct FetchRequestTemplate: Hashable, Sendable {
-    /// What a fetch gives; Core Data's values.
+    /// The type of the results, with Core Data's values.
     public enum ResultType: Int64, Sendable { case objects = 0, objectIDs = 1, dictionaries = 2, count = 4 }
 
     public var entityName: String
-    /// Its `$variables` are bound when the request is used; nil is every object.
+    /// The predicate; nil for all objects. Its `$variables` are bound when the request is used.
     public var predicate: PredicateText?
     public var sortDescriptors: [SortDescriptor] = []
-    /// At most this many objects; 0 is all.
+    /// The maximum number of objects; 0 for no limit.
     public var limit = 0
-    /// Leaves out this many at the beginning.
+    /// The number of objects that are skipped at the beginning.
     public var offset = 0
-    /// Rows that are read at a time; 0 is all.
+    /// The number of rows that are read in one batch; 0 for all.
     public var batchSize = 0
     public var resultType = ResultType.objects
     public var includesSubentities = true

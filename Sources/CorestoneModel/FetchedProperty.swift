@@ -1,12 +1,14 @@
 import CorestoneValues
 
-/// A property whose value is what a fetch finds: a weak, one-way relationship without a column.
+/// A property whose value is the result of a fetch: a weak, one-way relationship without a column.
 ///
-/// The predicate may name `$FETCH_SOURCE`, the object that is asked, and `$FETCHED_PROPERTY`, this property. It has no
-/// slot: `Entity.properties` lists what has.
+/// The predicate may refer to `$FETCH_SOURCE`, the object that has the property, and to `$FETCHED_PROPERTY`, this
+/// property. A fetched property does not have a slot and is not in `Entity.properties`.
 public final class FetchedProperty: Property, @unchecked Sendable {
     public internal(set) var fetchRequest: FetchRequestTemplate
-    /// It changes while other threads read the model, so it lies here and not with those of other properties.
+    /// The user info, guarded by a lock.
+    ///
+    /// Unlike the user info of other properties, it may change while other threads read the model.
     private let info = Locked(UserInfo())
 
     private struct UserInfo {
@@ -28,10 +30,12 @@ public final class FetchedProperty: Property, @unchecked Sendable {
 
     public override var userInfo: [String: String] { info.withLock { $0.texts.mapValues(\.string) } }
     package override func userInfoText(_ key: String) -> Text? { info.withLock { $0.texts[key] } }
-    /// How often the user info was changed: a list that was fetched before the last change is fetched again.
+    /// The number of changes of the user info. Results that were fetched before the last change are fetched again.
     package var userInfoChanges: Int { info.withLock(\.changes) }
 
-    /// Also in a model that is in use, and then on any thread: the predicate may ask for it, and nothing else depends on it.
+    /// Sets an entry of the user info, even in a frozen model, and on any thread.
+    ///
+    /// Only the predicate can refer to the entry.
     public override func setUserInfo(_ value: String?, forKey key: String) throws {
         let text = value.map { Text($0) }
         func write() {

@@ -1,11 +1,13 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// What can be written in the language of predicates.
+/// A type with a text in the syntax of predicates.
 public protocol FormatRepresentable: Hashable, Sendable {
-    /// - Throws: `.predicateSyntax` with what stands in the way of reading it.
+    /// Parses a format string.
+    ///
+    /// - Throws: `.predicateSyntax` if the text cannot be parsed.
     static func parse(format text: String) throws -> Self
-    /// Text from which the same is read, constants of every kind included.
+    /// The text that is parsed to an equal value, including the types of constants.
     var exactFormat: String { get }
 }
 
@@ -19,16 +21,16 @@ extension Expression: FormatRepresentable {
     public var exactFormat: String { format(.exact) }
 }
 
-/// A predicate or an expression that a model holds, as its text and as what it means.
+/// A predicate or an expression in a model, as text and in parsed form.
 ///
-/// Models of others may hold text, or what was archived without any text, that cannot be read here; it is kept, and an error
-/// only for whoever uses it.
+/// Models from other tools may contain text or an archived form that cannot be parsed here. It is kept, and causes an
+/// error only when it is used.
 public struct FormatText<Meaning: FormatRepresentable>: Hashable, Sendable {
     public let text: String
-    /// nil when the text cannot be read here.
+    /// The parsed form; nil if the text cannot be parsed here.
     let meaning: Meaning?
-    /// What stands in the archive of somebody else's and cannot be read here; nil for what was written as text.
-    let foreign: ForeignFormat?
+    /// The archived form from another tool that cannot be decoded here; nil for text.
+    let foreign: UnsupportedArchive?
 
     public init(_ text: String) {
         self.text = text
@@ -42,23 +44,25 @@ public struct FormatText<Meaning: FormatRepresentable>: Hashable, Sendable {
         foreign = nil
     }
 
-    init(_ foreign: ForeignFormat) {
+    init(_ foreign: UnsupportedArchive) {
         text = foreign.text
         meaning = nil
         self.foreign = foreign
     }
 
-    /// nil for what no text can say.
+    /// The text for a source model; nil if only an archived form exists.
     var sourceText: String? { foreign == nil ? text : nil }
 
-    /// The same with another meaning; the author's own text stays when that is no other.
+    /// Returns a copy with a changed parsed form. If the form does not change, the author's text is kept.
     func mapping(_ change: (Meaning) -> Meaning) -> FormatText {
         guard let meaning else { return self }
         let changed = change(meaning)
         return changed == meaning ? self : FormatText(changed)
     }
 
-    /// What it means, or `.predicateSyntax` with what stands in the way of reading it.
+    /// Returns the parsed form.
+    ///
+    /// - Throws: `.predicateSyntax` if it cannot be parsed.
     public func required() throws -> Meaning {
         if let foreign { throw foreign.required() }
         return try meaning ?? Meaning.parse(format: text)
@@ -69,11 +73,13 @@ public typealias PredicateText = FormatText<Predicate>
 public typealias ExpressionText = FormatText<Expression>
 
 extension PredicateText {
-    /// nil when the text is no predicate that can be read here.
+    /// The predicate; nil if the text cannot be parsed here.
     public var predicate: Predicate? { meaning }
 
-    /// - Parameter variable: how the predicate can refer to an object; nil if no variable is bound to it.
-    /// - Throws: `.model` when a managed object is bound into the predicate: a model outlives it and belongs to no store.
+    /// Checks that the predicate does not refer to a managed object.
+    ///
+    /// - Parameter variable: the variable to use instead of the object; nil if no variable is bound to it.
+    /// - Throws: `.model` if the predicate refers to a managed object, because a model does not belong to a store.
     func requireNoObject(_ what: String, entity: String?, key: String? = nil, variable: String? = nil) throws {
         var found: PropertyValue?
         _ = predicate?.mapExpressions { expression in
@@ -95,7 +101,7 @@ extension PropertyValue {
         if case .object(let object) = self { object.valueDescription } else { nil }
     }
 
-    /// The first managed object in it.
+    /// The first managed object in the value; nil without one.
     fileprivate var firstObject: PropertyValue? {
         switch self {
         case .object: self
@@ -108,6 +114,6 @@ extension PropertyValue {
 }
 
 extension ExpressionText {
-    /// nil when the text is no expression that can be read here.
+    /// The expression; nil if the text cannot be parsed here.
     public var expression: Expression? { meaning }
 }

@@ -1,23 +1,25 @@
 import CorestoneValues
 
-/// What the parts of a model are called for people, and what its conditions say when they are not met.
+/// The localised names of the parts of a model, and localised messages of validation rules.
 ///
-/// The keys are Core Data's: `Entity/E`, `Property/P/Entity/E`, `Property/P` for the property of that name of every entity, and
-/// `ErrorString/W` for the warning W of a condition. The more specific key wins; what has no entry is called by its name.
+/// The keys are those of Core Data: `Entity/E`, `Property/P/Entity/E`, `Property/P` for the property P of every entity,
+/// and `ErrorString/W` for the warning W of a rule. The more specific key takes precedence. A part without an entry has
+/// its own name.
 extension Model {
-    /// The entry's words for an `ErrorString`, or the warning itself.
+    /// Returns the localised text of an `ErrorString`, or the warning itself.
     public func localizedError(_ warning: String) -> String { localization["ErrorString/" + warning] ?? warning }
 }
 
 extension Entity {
     public var localizedName: String { localizedText.string }
-    /// The same as C hosts read it.
+    /// The localised name for C hosts: bytes with a stable address.
     package var localizedText: Text { model.localizationText("Entity/" + name) ?? nameText }
 }
 
 extension Property {
-    /// What the property is called in an entity, which may inherit it: an entry for that entity wins over one for the entity
-    /// that declares the property.
+    /// Returns the localised name of the property in an entity, which may inherit it.
+    ///
+    /// An entry for that entity takes precedence over one for the declaring entity.
     public func localizedName(in owner: Entity) -> String { localizedText(in: owner).string }
 
     package func localizedText(in owner: Entity) -> Text {

@@ -1,9 +1,12 @@
+import CorestoneFormats
 import CorestoneValues
 
 extension Model {
-    /// Every difference of a newer model, frozen or not: entity by entity in the order of this model, new ones last; within one
-    /// its own fields, its properties, its indexes; at the end what belongs to the model. Names are followed by renaming
-    /// identifiers, and what is in the same place in both but for its order is no difference.
+    /// Returns all differences to a newer model. The models do not have to be frozen.
+    ///
+    /// The differences are ordered by entity, in the order of this model and with new entities last. Those of an entity
+    /// are ordered by fields, properties and indexes. Differences of the model itself are last. Renaming identifiers
+    /// are followed. The order of parts is not a difference.
     public func changes(to newer: Model) -> [ModelChange] {
         var comparison = ModelComparer(areSources: hasExtras && newer.hasExtras)
         let pairs = paired(entities, newer.entities, name: \.name, identifier: \.renamingIdentifier)
@@ -13,7 +16,9 @@ extension Model {
     }
 }
 
-/// Old things with the new ones that they have become: by name, else by the renaming identifier of the new one.
+/// Pairs old parts with new ones by name, or else by renaming identifier.
+///
+/// An unpaired part has nil on the other side.
 private func paired<Thing>(
     _ old: [Thing], _ new: [Thing], name: (Thing) -> String, identifier: (Thing) -> String?
 ) -> [(Thing?, Thing?)] {
@@ -37,15 +42,15 @@ private func paired<Thing>(
     return pairs + new.filter { !taken.contains(name($0)) }.map { (nil, $0) }
 }
 
-/// Gathers the differences of two models.
+/// The collected differences of two models.
 private struct ModelComparer {
     private(set) var changes: [ModelChange] = []
-    /// Whether both were read from sources, which alone have settings of the editor.
+    /// Whether both models were read from source models. Only these have editor settings.
     let areSources: Bool
 
     init(areSources: Bool) { self.areSources = areSources }
 
-    // What the version hashes take in (store-format.md 5); of properties only those that are stored.
+    // The fields that affect version hashes (store-format.md, section 5); for properties only if they are persistent.
     private static let entityFields: Set<String> = ["abstract", "parent", "uniqueConstraints", "versionHashModifier"]
     private static let propertyFields: Set<String> = [
         "derivation", "destination", "elements", "externalStorage", "inverse", "kind", "maximumCount", "minimumCount",
@@ -73,7 +78,7 @@ private struct ModelComparer {
         for (one, other) in properties { compare(one, other, of: new) }
         let indexes = paired(old.indexes, new.indexes, name: \.name, identifier: { _ in nil })
         for (one, other) in indexes {
-            // The compiler adds it beside another index, which is a change of its own.
+            // The compiler adds an implied index for another index, whose change is reported separately.
             let isImplied = (one ?? other)?.isImplied == true && one?.isImplied != false && other?.isImplied != false
             compare(
                 one?.summary, other?.summary, .index, new.name, one?.name ?? other?.name, isEditorial: isImplied)
@@ -91,7 +96,8 @@ private struct ModelComparer {
         var (before, after) = (old.summary.fields, new.summary.fields)
         (before["name"], after["name"]) = (nil, nil)
         (before["kind"], after["kind"]) = (.string(old.part.rawValue), .string(new.part.rawValue))
-        // Of a derived attribute only the derivation counts, and of a relationship that is its own inverse not its name.
+        // Only the derivation of a derived attribute is hashed, and not the name of a relationship that is its own
+        // inverse.
         let differs = old.isHashed != new.isHashed || isHashed && versionHash(of: old) != versionHash(of: new)
         compare(before, after, new.part, entity.name, new.name) { field in
             differs && ModelComparer.propertyFields.contains(String(field.prefix { $0 != "." }))
@@ -114,7 +120,7 @@ private struct ModelComparer {
         }
     }
 
-    /// Things that no version hash takes in.
+    /// Compares parts that do not affect version hashes.
     private mutating func compare(
         _ old: PropertyValue?, _ new: PropertyValue?, _ part: ModelChange.Part, _ entity: String?, _ name: String?,
         isEditorial: Bool = false
@@ -161,10 +167,10 @@ private struct ModelComparer {
     }
 }
 
-// MARK: - What matters only to editors
+// MARK: - Editorial changes
 
 extension ModelComparer {
-    /// Settings of the editor that decide about generated code.
+    /// The editor settings that affect generated code.
     private static let codeSettings: Set<String> = ["codeGenerationType", "usesScalarValueType", "customClassName"]
 
     private func isEditorial(_ field: String, _ old: PropertyValue, _ new: PropertyValue) -> Bool {
@@ -174,7 +180,7 @@ extension ModelComparer {
         }
         switch field {
         case "uniqueConstraints", "entities": return old.sortedTexts == new.sortedTexts
-        // Xcode writes an empty text for a missing one.
+        // Xcode writes an empty text for a missing identifier.
         case "versionIdentifiers":
             return old.sortedTexts.filter { $0 != "\"\"" } == new.sortedTexts.filter { $0 != "\"\"" }
         case "elements": return old.withoutExtras == new.withoutExtras
@@ -185,7 +191,7 @@ extension ModelComparer {
         }
     }
 
-    /// Whether the renaming identifier only records a rename that is a change of its own.
+    /// Whether the renaming identifier only records a rename, which is a separate change.
     private func isExplained(
         _ field: String, _ new: PropertyValue, _ part: ModelChange.Part, _ entity: String?, _ name: String?
     ) -> Bool {
@@ -195,7 +201,7 @@ extension ModelComparer {
             }
     }
 
-    /// Whether one is the other with the module that the compiler fills in: `.Note` and `App.Note`.
+    /// Whether the names differ only by the module that the compiler fills in: `.Note` and `App.Note`.
     private static func isSameClass(_ old: PropertyValue, _ new: PropertyValue) -> Bool {
         guard case .text(let one) = old, case .text(let other) = new else { return false }
         let (a, b) = (one.string, other.string)
@@ -204,13 +210,13 @@ extension ModelComparer {
 }
 
 extension PropertyValue {
-    /// The elements of a list as texts in a fixed order.
+    /// The elements of a list as sorted texts.
     fileprivate var sortedTexts: [String] {
         guard case .array(let values) = self else { return [] }
         return sortedByBytes(values.map { JSONText($0).text })
     }
 
-    /// The value without what compiled models do not have, at any depth.
+    /// The value without fields that compiled models do not have, at any depth.
     fileprivate var withoutExtras: PropertyValue {
         switch self {
         case .array(let values): .array(values.map(\.withoutExtras))
@@ -222,7 +228,7 @@ extension PropertyValue {
 }
 
 extension Model {
-    /// Whether any part has what only a source model has.
+    /// Whether any part has content that only source models have.
     fileprivate var hasExtras: Bool {
         !extras.isEmpty
             || entities.contains { entity in
@@ -244,12 +250,12 @@ extension Property {
         }
     }
 
-    /// Whether the entity's version hash takes it in.
+    /// Whether the property affects the entity's version hash.
     fileprivate var isHashed: Bool { !isTransient && !(self is FetchedProperty) }
 }
 
 extension PropertyValue {
-    /// The values of a dictionary by their paths, those of dictionaries within it too: `optional`, `userInfo.key`.
+    /// The values of nested dictionaries by path: `optional`, `userInfo.key`.
     var fields: [String: PropertyValue] {
         var found: [String: PropertyValue] = [:]
         func add(_ path: String, _ value: PropertyValue) {

@@ -1,7 +1,7 @@
 import CorestoneValues
 
 extension Model {
-    /// An equal model that can be changed, whether this one is frozen or not.
+    /// Returns a mutable copy. This model may be frozen.
     public func copy() throws -> Model {
         let copy = Model()
         try ModelCopier(copy).add(entities)
@@ -16,14 +16,15 @@ extension Model {
     }
 }
 
-/// Brings entities of other models into one.
+/// A copy of entities of other models into one model.
 struct ModelCopier {
     private let target: Model
 
     init(_ target: Model) { self.target = target }
 
-    /// Adds entities whose names the target does not have yet. What they inherit from and lead to must be among them, or in
-    /// the target by that name.
+    /// Adds entities whose names do not exist in the target.
+    ///
+    /// Their parents and destinations must be among the entities, or exist by name in the target.
     func add(_ entities: [Entity]) throws {
         for entity in entities { try declare(entity) }
         for entity in entities {
@@ -49,7 +50,7 @@ struct ModelCopier {
         for constraint in entity.uniqueConstraints { try copy.addUniqueConstraint(constraint) }
     }
 
-    /// In the order of their creation, by which slots and columns are laid out.
+    /// Copies properties in the order of their creation, which determines slots and columns.
     private func addProperties(of entity: Entity) throws {
         let copy = try counterpart(of: entity)
         for property in entity.ownProperties {

@@ -1,18 +1,20 @@
 import CorestoneValues
 
 extension Model {
-    /// A picture of the model in DOT, Graphviz's language, drawn as Xcode's graph editor does: a box for each entity with its
-    /// own properties, one line for a relationship and its inverse, with a double head where it is to-many, a hollow head from
-    /// an entity to the one it inherits from, and a dashed line for a fetched property.
+    /// The model as a diagram in DOT, the language of Graphviz, drawn like Xcode's graph editor.
     ///
-    /// It is the same for the same model. Any thread may ask for it once the model is frozen; till then the one that builds it.
+    /// Each entity is a box with its own properties. A relationship and its inverse are one line, with a double
+    /// arrowhead at a to-many side. A hollow arrowhead marks inheritance, and a dashed line a fetched property.
+    ///
+    /// Deterministic. The diagram of a frozen model can be read on any thread. Before freezing, only the thread that
+    /// builds the model may read it.
     public var diagram: String { ModelDiagram(self).text }
 }
 
-/// Writes the DOT text of a model.
+/// A writer of the DOT text of a model.
 private struct ModelDiagram {
     private let model: Model
-    /// Of each relationship among those of its entity.
+    /// The index of each relationship in its entity.
     private var places: [ObjectIdentifier: Int] = [:]
     private var lines: [String] = []
 
@@ -84,7 +86,9 @@ private struct ModelDiagram {
         lines += rows
     }
 
-    /// A row is a cell of its own with a table in it, so that a line can end at either side of it.
+    /// Returns a row of a node's table.
+    ///
+    /// The row is a cell that contains a table, so that a line can be attached to either side of it.
     private func row(_ name: String, _ kind: String, port: String? = nil, indent: Int = 0, isQuiet: Bool = false)
         -> String
     {
@@ -96,7 +100,7 @@ private struct ModelDiagram {
             + "</td></tr></table></td></tr>"
     }
 
-    /// An attribute, and the elements of a composite one below it.
+    /// Returns the rows of an attribute and its elements.
     private func rows(of attribute: Attribute, indent: Int = 0) -> [String] {
         [row(attribute.name, ModelDiagram.kind(of: attribute), indent: indent, isQuiet: attribute.isTransient)]
             + attribute.elements.flatMap { rows(of: $0, indent: indent + 1) }
@@ -106,7 +110,7 @@ private struct ModelDiagram {
         (attribute.derivation == nil ? "" : "derived ") + attribute.type.displayName + (attribute.isOptional ? "?" : "")
     }
 
-    /// The destination and how many of it there can be: `Note 0..1`, `Tag 1..*`.
+    /// Returns the destination and the multiplicity: `Note 0..1`, `Tag 1..*`.
     private static func kind(of relationship: Relationship) -> String {
         let least = max(relationship.minimumCount, relationship.isOptional ? 0 : 1)
         let most = Int32(bitPattern: relationship.maximumCount) > 0 ? String(relationship.maximumCount) : "*"
@@ -116,8 +120,9 @@ private struct ModelDiagram {
 
     // MARK: Lines
 
-    /// Lines from an entity to those that inherit from it, so that parents stand before their children; several part from one
-    /// line, since heads at one place would cover each other.
+    /// Adds lines from an entity to its direct subentities, so that parents are placed before children.
+    ///
+    /// Several subentities share one line that forks, because arrowheads at one point would overlap.
     private mutating func addInheritance(of entity: Entity) {
         let style = "penwidth=1.3"
         let head = "dir=back, arrowtail=onormal, arrowsize=1.2, \(style)"
@@ -140,7 +145,7 @@ private struct ModelDiagram {
                 addLine(from: start, to: end, named: relationship.name, head: head(relationship))
                 continue
             }
-            // One line stands for both; the one that was declared first draws it.
+            // One line represents both; the relationship that was declared first draws it.
             guard relationship.ordinal <= inverse.ordinal else { continue }
             let end = End(entity: inverse.entity, port: inverse === relationship ? nil : "r\(other)")
             addLine(
@@ -159,7 +164,7 @@ private struct ModelDiagram {
         }
     }
 
-    /// Where a line ends: at a row of an entity's box, or at the box.
+    /// The end of a line: a row of an entity's box, or the box.
     private struct End {
         let entity: Entity
         var port: String?
@@ -175,8 +180,8 @@ private struct ModelDiagram {
             lines.append("  \(place(of: start)) -> \(place(of: end)) [\(heads)\(style)]")
             return
         }
-        // Graphviz would draw over the text of the box, or over the box beside it: the line turns around at a point that
-        // has a place of its own. Its halves meet there from above and from below.
+        // Graphviz would draw a loop over the text of the box or of an adjacent box. Instead, the line consists of two
+        // halves that meet at an invisible node.
         let turn = "\"\(start.entity.name).\(name)\""
         let sides = end.port == nil ? ("s", "n") : ("n", "s")
         let tails = tail.map { "arrowtail=\($0), dir=back" } ?? "dir=none"
@@ -187,10 +192,13 @@ private struct ModelDiagram {
 
     // MARK: Text
 
-    /// Names of entities are identifiers: no quotation mark is in them.
+    /// Returns the node's name. Names of entities are identifiers, so quotation marks do not need escapes.
     private func node(_ entity: Entity) -> String { "\"\(entity.name)\"" }
 
-    /// By scalars: a mark that an accent follows is one character with it. No label may hold a control character.
+    /// Escapes a text for a label.
+    ///
+    /// Works on scalars, because a quotation mark followed by an accent is one character. Labels must not contain
+    /// control characters.
     private func escaped(_ text: String) -> String {
         var result = String.UnicodeScalarView()
         for scalar in text.visible().unicodeScalars {

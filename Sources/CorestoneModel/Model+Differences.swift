@@ -1,17 +1,20 @@
+import CorestoneFormats
 import CorestoneValues
 
 extension Model {
-    /// One way in which a model departs from the one that a store was written with.
+    /// A difference between a model and the model of a store.
     public struct Difference: Sendable, Equatable {
         public let entity: String
-        /// The property; nil when the entity itself differs.
+        /// The property; nil if the entity itself differs.
         public let key: String?
         /// A clause for a message: `Package.size is Integer 32 in the store and is Integer 64 in the model`.
         public let text: String
     }
 
-    /// What makes the entities of `model` hash otherwise than those of this one, the store's: entities by name, properties
-    /// by name within them. An inherited property is named once, with the entity that declares it.
+    /// Returns the differences that change version hashes. This model is the store's.
+    ///
+    /// Entities and their properties are sorted by name. An inherited property is listed once, with the entity that
+    /// declares it.
     public func differences(from model: Model) -> [Difference] {
         let names = Set(entities.map(\.name)).union(model.entities.map(\.name))
         return sortedByBytes(names).flatMap { name -> [Difference] in
@@ -40,7 +43,7 @@ extension Entity {
         if parent != wantedParent {
             add(nil, "has \(superentity(parent)) in the store and \(superentity(wantedParent)) in the model")
         }
-        // With the same parent, what the parents differ in is told there.
+        // If the parents have the same name, their differences are reported there.
         let (mine, theirs) = (
             parent == wantedParent ? ownPersistent : allPersistent,
             parent == wantedParent ? other.ownPersistent : other.allPersistent
@@ -72,7 +75,7 @@ extension Entity {
         return stored == wanted ? nil : (text(stored), text(wanted))
     }
 
-    /// What the version hash and the store have a place for, by name.
+    /// The persistent properties, by name.
     private var allPersistent: [String: Property] { Entity.persistent(allProperties) }
     private var ownPersistent: [String: Property] {
         Entity.persistent(ownAttributes as [Property] + ownRelationships as [Property])
@@ -85,15 +88,15 @@ extension Entity {
 }
 
 extension Property {
-    /// The first difference that counts, as both sides have it.
+    /// Returns the first difference that changes the hash, as clauses for both sides.
     fileprivate func difference(from other: Property) -> (stored: String, wanted: String)? {
         guard let (stored, wanted) = zip(clauses, other.clauses).first(where: { $0 != $1 }) else { return nil }
-        // The verb, when it is the same, stands once.
+        // A common verb is not repeated.
         let verb = stored.prefix { $0 != " " } + " "
         return (stored, wanted.hasPrefix(verb) ? String(wanted.dropFirst(verb.count)) : wanted)
     }
 
-    /// What the version hash takes in, each as a predicate of the property: always as many, in this order.
+    /// The hashed settings, each as a clause about the property. The number and order of the clauses are fixed.
     private var clauses: [String] {
         let (attribute, relationship) = (self as? Attribute, self as? Relationship)
         let modifier = versionHashModifier.map { "the version hash modifier \"\($0)\"" }
@@ -117,7 +120,10 @@ extension Property {
 }
 
 extension Relationship {
-    /// Without bound are 0, and what code-built models have for it; they hash otherwise, and people need not know.
+    /// The maximum as text.
+    ///
+    /// An unlimited relationship has the maximum 0, or another value in models that were built in code. Their hashes
+    /// differ, but the text does not.
     fileprivate var bound: String {
         Int32(bitPattern: maximumCount) > 0 ? "at most \(maximumCount) members" : "any number of members"
     }

@@ -1,9 +1,10 @@
 import CorestoneValues
 
 extension Model {
-    /// Takes an entity out, with what cannot be without it: relationships that lead to it, fetched properties and fetch
-    /// requests that fetch it, its places in configurations and in the localisation. Entities that inherit from it inherit
-    /// from its parent instead.
+    /// Removes an entity and its dependencies.
+    ///
+    /// Relationships to it, its fetched properties and fetch requests, and its entries in configurations and in the
+    /// localisation are removed too. Its subentities then inherit from its parent.
     public func remove(_ entity: Entity) throws {
         guard !entity.isRemoved else {
             throw modelError("cannot remove \(entity.name): it was already removed from its model", entity: entity.name)
@@ -41,7 +42,7 @@ extension Model {
         }
     }
 
-    /// Removes the configuration of that name; false when there is none.
+    /// Removes a configuration. Returns false if the name does not exist.
     @discardableResult
     public func removeConfiguration(named name: String) throws -> Bool {
         try edit {
@@ -53,7 +54,7 @@ extension Model {
         }
     }
 
-    /// Removes a label of the version; false when there is none.
+    /// Removes a version identifier. Returns false if it does not exist.
     @discardableResult
     public func removeVersionIdentifier(_ identifier: String) throws -> Bool {
         try edit {
@@ -63,10 +64,10 @@ extension Model {
     }
 }
 
-// MARK: - What follows a name
+// MARK: - References by name
 
 extension Model {
-    /// Lets everything that names an entity name it as it is called now.
+    /// Updates all references to an entity by its former name.
     func follow(_ entity: Entity, from former: String) {
         let name = entity.name
         entitiesByName[former] = nil
@@ -86,7 +87,7 @@ extension Model {
         mapDrawing { $0 == former ? name : $0 }
     }
 
-    /// Moves what the localisation says from one key to another; nil leaves it where it is.
+    /// Renames keys of the localisation; nil keeps a key.
     func mapLocalization(_ newKey: (String) -> String?) {
         for (key, text) in localizationTexts {
             guard let renamed = newKey(key) else { continue }
@@ -95,7 +96,9 @@ extension Model {
         }
     }
 
-    /// What is said of the property in all entities stays while another one has a property of that name.
+    /// Removes the localisation of a property.
+    ///
+    /// An entry for all entities stays as long as another entity has a property of that name.
     func forgetLocalization(of property: Property) {
         for entity in property.entity.withDescendants {
             localizationTexts["Property/\(property.name)/Entity/\(entity.name)"] = nil
@@ -107,7 +110,7 @@ extension Model {
         entities.contains { $0 !== property.entity && $0.ownByName[property.name] != nil }
     }
 
-    /// Changes the names of entities in Xcode's drawing of the model, where each has its place; nil takes one out.
+    /// Renames entities in Xcode's diagram of the model; nil removes an entity.
     private func mapDrawing(_ newName: (String) -> String?) {
         for place in extras.elements.indices where extras.elements[place].name == "elements" {
             extras.elements[place].elements = extras.elements[place].elements.compactMap { element in

@@ -1,28 +1,35 @@
+import CorestoneFormats
 import CorestoneValues
 import Glibc
 
 extension Model {
-    /// The most bytes that are read of a model; the largest known one has 2 MB.
-    public static let maximumFileSize = 64 << 20
+    /// The maximum size of a model file in bytes. The largest known model has 2 MB.
+    public static let maximumFileSize = PropertyListLimits.modelSize
 
-    /// Reads a model from a file or a folder of any of Apple's kinds: `.xcdatamodeld`, `.xcdatamodel` and its `contents`,
-    /// `.momd`, `.mom`. What it is is told from the content, not from the extension. The model is not frozen. Its localisation
-    /// is that of the user's language, when `<Model>Model.strings` lies beside it (`loadStrings(besideModel:)`).
+    /// Reads a model from a file or folder in any of Apple's formats.
     ///
-    /// - Parameter version: which version of a bundle, by name; nil is its current one. Other kinds have no versions.
-    /// - Throws: `.storeIO` when the file cannot be read; `.model` when it holds no model, is damaged or goes beyond a limit;
-    ///   `.invalidArgument` for a store, with what to do, and for a version that is not there, with those that are.
+    /// The formats are `.xcdatamodeld`, `.xcdatamodel` and its `contents`, `.momd` and `.mom`. The format is detected
+    /// by content, not by extension. The model is not frozen. If `<Model>Model.strings` is next to the model, it is
+    /// localised for the user's language (`loadStrings(besideModel:)`).
+    ///
+    /// - Parameter version: the name of a version of a bundle; nil for the current version. Other formats do not have
+    ///   versions.
+    /// - Throws: `.storeIO` if the file cannot be read; `.model` if it does not contain a model, is damaged or exceeds
+    ///   a limit; `.invalidArgument` for a store, with a remedy, and for an unknown version, with the existing ones.
     public convenience init(contentsOf path: String, version: String? = nil) throws {
         try self.init(path, version, asDraft: false)
     }
 
-    /// Reads a source model that may be half-finished, as an editor saves it: with a relationship that leads nowhere, an attribute
-    /// without a type, an entity whose parent is gone. What cannot stand in a model is left out or shown as it stands, and
-    /// `draftProblems` says so of each. The model can be looked at like a frozen one. A model with problems can only be inspected;
-    /// any use throws the first of them. Without problems it is as any other model.
+    /// Reads a source model that may be incomplete, as an editor saves it.
     ///
-    /// - Parameters: as of `init(contentsOf:version:)`.
-    /// - Throws: as `init(contentsOf:version:)`, but not for what a draft may have; compiled models are not drafts.
+    /// A relationship may lack its destination, an attribute its type, and an entity its parent. Invalid parts are
+    /// omitted or kept unchanged, and `draftProblems` lists each. The model can be inspected like a frozen one. Any
+    /// other use of a model with problems throws the first problem. A model without problems can be used like every
+    /// other model.
+    ///
+    /// - Parameters: as for `init(contentsOf:version:)`.
+    /// - Throws: as `init(contentsOf:version:)`, except for problems that a draft may have. A compiled model is never a
+    ///   draft.
     public convenience init(draftAt path: String, version: String? = nil) throws {
         try self.init(path, version, asDraft: true)
         try settleDraft()
@@ -31,7 +38,7 @@ extension Model {
     private convenience init(_ path: String, _ version: String?, asDraft: Bool) throws {
         var file = ModelFile(path)
         if file.isFolder {
-            // An .xcdatamodel is a folder with one model, a bundle one with several.
+            // An .xcdatamodel is a folder with one model; a bundle has several.
             if let source = Model.source(in: file) {
                 try Model.refuse(version, of: file)
                 file = source
@@ -52,8 +59,9 @@ extension Model {
         try loadStrings(besideModel: path)
     }
 
-    /// A compiled model that does not hash as its bundle has on record is not the one that the bundle was made with: stores
-    /// made with it would not open on the application's devices. Where the hash itself is uncertain, nothing is concluded.
+    /// Rejects a compiled model whose hashes differ from those that the bundle records.
+    ///
+    /// Stores of that version would not open. Hashes that are not confirmed are not compared.
     private func requireHashes(_ version: ModelVersion, in bundle: ModelFile) throws {
         guard !version.recordedHashes.isEmpty, extrapolations.isEmpty else { return }
         let computed = entityVersionHashes(of: self)
@@ -72,21 +80,21 @@ extension Model {
             value: .string(version.name))
     }
 
-    /// The versions of the model that a bundle holds, by name; a model without versions is its own only one.
+    /// Returns the versions of a bundle, by name. A model without versions is a single version.
     public static func versions(of path: String) throws -> [ModelVersion] {
         let file = ModelFile(path)
         if file.isFolder, source(in: file) == nil {
             guard let bundle = try ModelBundle(file) else { throw noModel(file) }
             return bundle.versions
         }
-        guard file.exists else { throw file.failure("does not exist; check the path") }
+        try file.requireExistence()
         return [
             ModelVersion(
                 name: file.stem, isCurrent: true, path: file.path, recordedHashes: [:], recordedChecksum: nil)
         ]
     }
 
-    /// What an .xcdatamodel holds: XML, or the archive of older editors.
+    /// Returns the model file in an .xcdatamodel: XML, or the archive of older editors.
     private static func source(in folder: ModelFile) -> ModelFile? {
         ["contents", "elements"].map(folder.child).first(where: \.exists)
     }
@@ -99,18 +107,18 @@ extension Model {
 
     private static func refuse(_ version: String?, of file: ModelFile) throws {
         guard let version, version != file.stem else { return }
-        guard file.exists else { throw file.failure("does not exist; check the path") }
+        try file.requireExistence()
         throw file.failure(
             "does not have versions; omit the version \"\(version)\"", .invalidArgument,
             value: .string(version))
     }
 
-    /// A file by what it begins with.
+    /// Reads a file. Detects the format by its first bytes.
     private convenience init(_ file: ModelFile, asDraft: Bool) throws {
         var file = file
         var bytes = try file.bytes()
         if bytes.starts(with: "momv2$".utf8) {
-            // The optimised form has no known description; the plain one always lies beside it.
+            // The optimised format is not documented. The plain format is always next to it.
             let plain = file.folder.child(file.stem + ".mom")
             guard file.path.hasSuffix(".omo") else {
                 throw file.failure(
@@ -129,10 +137,11 @@ extension Model {
         try file.reading { try read(content, asDraft: asDraft) }
     }
 
-    /// The model in the bytes of a file of any kind, a compiled one, a `contents`, an archive of the editor, or in what a
-    /// store keeps in `Z_MODELCACHE`.
+    /// Reads a model from the bytes of a file in any format.
     ///
-    /// - Throws: `.storeCorrupt` when they are damaged or go beyond a limit; `.model` when the model contradicts itself;
+    /// The bytes are a compiled model, a `contents` file, an archive of the editor, or the `Z_MODELCACHE` of a store.
+    ///
+    /// - Throws: `.storeCorrupt` if the data is damaged or exceeds a limit; `.model` if the model is inconsistent;
     ///   `.invalidArgument` for a store.
     public convenience init(data bytes: [UInt8]) throws {
         self.init()
@@ -147,7 +156,7 @@ extension Model {
         if XMLParser.mayRead(bytes) { return try SourceModelReader(into: self, asDraft: asDraft).read(bytes) }
         let expanded: [UInt8]
         do { expanded = try inflateRaw(bytes, limit: Model.maximumFileSize) } catch let error as CoreError
-            where error.status == .storeCorrupt && error.value == nil  // not one beyond the limit
+            where error.status == .storeCorrupt && error.value == nil  // not an error of the limit
         {
             throw archiveError(
                 "the data is not XML, a property list or the intact cached model of a store. Pass a .mom or contents file, "
@@ -156,7 +165,7 @@ extension Model {
         try read(archive: try KeyedArchiveReader(expanded))
     }
 
-    /// What a file is that is no model, with what to do about it.
+    /// Returns a clause that describes data that is not a model, with a remedy; nil for other data.
     private static func foreignKind(_ bytes: [UInt8]) -> String? {
         if bytes.starts(with: "SQLite format 3\0".utf8) {
             return "is a store, not a model; open it as a store to read its model"

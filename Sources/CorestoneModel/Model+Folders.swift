@@ -1,10 +1,13 @@
+import CorestoneFormats
 import CorestoneValues
 
 extension Model {
-    /// One model of all the models that lie in a folder: what Core Data makes of an application's bundle.
+    /// Merges all models in a folder, as Core Data does for an application's bundle.
     ///
-    /// Of a bundle of versions the current one counts. A source beside its compiled form counts once.
-    /// - Throws: `.model` when the folder holds none, or when entities of one name differ in two of them, with what differs.
+    /// Uses the current version of a bundle. A source model and its compiled form count once.
+    ///
+    /// - Throws: `.model` if the folder does not contain a model, or if entities of the same name differ in two models,
+    ///   with the difference.
     public static func merging(folder path: String) throws -> Model {
         let models = try files(inFolder: path).map { try Model(contentsOf: $0.path) }
         do { return try merging(models) } catch let error as CoreError where error.file == nil {
@@ -12,11 +15,12 @@ extension Model {
         }
     }
 
-    /// The model that a store was written with, put together of all versions of the models in a folder.
+    /// Reassembles the model of a store from all versions of all models in a folder.
+    ///
     /// - Parameters:
-    ///   - hashes: what the store's metadata records, by entity.
+    ///   - hashes: the version hashes in the store's metadata, by entity.
     ///   - store: the path of the store, for errors.
-    /// - Throws: `.modelMismatch` when an entity of the store is in none of them as it was then.
+    /// - Throws: `.modelMismatch` if no version has an entity of the store with its hash.
     public static func merging(
         folder path: String, forHashes hashes: [String: [UInt8]], ofStoreAt store: String? = nil
     ) throws -> Model {
@@ -25,7 +29,9 @@ extension Model {
             try versions.map { try Model(contentsOf: $0.path) }, forHashes: hashes, ofStoreAt: store)
     }
 
-    /// The models that lie directly in a folder, by name. Of several forms of one the compiled one is taken.
+    /// Returns the paths of the models directly in a folder, sorted by name.
+    ///
+    /// Of several forms of one model, the compiled form is used.
     package static func paths(inFolder path: String) throws -> [String] { try files(inFolder: path).map(\.path) }
 
     private static func files(inFolder path: String) throws -> [ModelFile] {
@@ -46,7 +52,7 @@ extension Model {
 }
 
 extension ModelKind {
-    /// Which of several forms of a model is taken: the lowest.
+    /// The precedence among several forms of a model. The form with the lowest number is used.
     fileprivate var precedence: Int {
         switch self {
         case .compiledBundle: 0

@@ -1,11 +1,13 @@
+import CorestoneFormats
 import CorestoneValues
 
 extension Model {
-    /// One model with the entities of several: what is the same in two of them is there once.
+    /// Merges models into one. Equal parts of several models are added once.
     ///
-    /// Configurations of one name have the entities of all, version identifiers come together, and of two words for one key of
-    /// the localisation the later model's count.
-    /// - Throws: `.model` when entities or fetch requests of one name differ; the message says in what.
+    /// Configurations of the same name are united, and so are version identifiers. If several models have a
+    /// localisation of one key, the last one is used.
+    ///
+    /// - Throws: `.model` if entities or fetch requests of the same name differ; the message names the difference.
     public static func merging(_ models: [Model]) throws -> Model {
         let merged = Model()
         for model in models { try merged.add(model.entities) }
@@ -13,12 +15,13 @@ extension Model {
         return merged
     }
 
-    /// The model that a store was written with, put together of the entities of several models by their version hashes.
+    /// Reassembles the model of a store from entities of several models by version hash.
     ///
     /// - Parameters:
-    ///   - hashes: what the store's metadata records, by entity.
+    ///   - hashes: the version hashes in the store's metadata, by entity.
     ///   - store: the path of the store, for errors.
-    /// - Throws: `.modelMismatch` when an entity of the store is in none of them as it was then; every such entity is named.
+    /// - Throws: `.modelMismatch` if no model has an entity of the store with its hash; the message names all such
+    ///   entities.
     public static func merging(
         _ models: [Model], forHashes hashes: [String: [UInt8]], ofStoreAt store: String? = nil
     ) throws -> Model {
@@ -43,12 +46,12 @@ extension Model {
                 .modelMismatch, code: .migrationMissingSourceModel, describe(missing, in: models.count, store),
                 entity: missing[0], file: store)
         }
-        // All at once: an entity of one model may lead to one that only another model has as the store does.
+        // Added together, because the destination of a relationship may belong to another model.
         try ModelCopier(merged).add(models.flatMap { chosen[ObjectIdentifier($0)] ?? [] })
         return merged
     }
 
-    /// For an error message: the entities of which no model has the version of the store.
+    /// Returns the entities that no model has in the version of the store, for an error message.
     private static func describe(_ missing: [String], in count: Int, _ store: String?) -> String {
         let subject =
             count == 0
@@ -96,11 +99,12 @@ extension Model {
     }
 }
 
-// MARK: - What differs
+// MARK: - Differences
 
 extension Entity {
-    /// What keeps two entities of one name from being the same, as the path of what differs and a message; nil when nothing does.
-    /// The order of properties says nothing, and extras of a source model neither.
+    /// Returns the path and the message of the first difference of two entities of the same name.
+    ///
+    /// Returns nil if they are equal. The order of properties and the extras of source models are ignored.
     fileprivate func difference(from other: Entity) -> (key: String, text: String)? {
         let (mine, theirs) = (described, other.described)
         for key in sortedByBytes(Set(mine.keys).union(theirs.keys)) {
@@ -115,7 +119,7 @@ extension Entity {
         return nil
     }
 
-    /// Everything by its path: `abstract`, `name.optional`.
+    /// All settings by path: `abstract`, `name.optional`.
     private var described: [String: PropertyValue] {
         var fields: [String: PropertyValue] = [:]
         func add(_ path: String, _ value: PropertyValue) {

@@ -1,10 +1,11 @@
 import CorestoneValues
 
 extension Model {
-    /// Details of the error of a store that was written with this model and is opened with another one: every difference, and what looks
-    /// like a part under a new name.
+    /// Returns the details of the error for a store of this model that is opened with another model.
     ///
-    /// - Parameter file: the store.
+    /// They list all differences, and parts that were probably renamed.
+    ///
+    /// - Parameter file: the path of the store.
     package func mismatchDetails(with model: Model, file: String) -> [CoreError] {
         let differences = differences(from: model).map { ($0.entity, $0.key, $0.text) }
         return (differences + likelyRenames(to: model)).map { entity, key, text in
@@ -54,7 +55,7 @@ extension Entity {
 }
 
 extension Property {
-    /// Whether values of one could be those of the other.
+    /// Whether the types of the properties are compatible.
     fileprivate func isLike(_ other: Property) -> Bool {
         switch (self, other) {
         case (let from as Attribute, let to as Attribute): from.type == to.type

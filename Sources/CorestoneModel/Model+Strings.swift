@@ -1,9 +1,11 @@
+import CorestoneFormats
 import CorestoneValues
 import Glibc
 
 extension Model {
-    /// Takes over the entries of a `.strings` file into the localisation; those of the same key are replaced.
-    /// - Throws: `.storeIO` when it cannot be read; `.model` when it is damaged.
+    /// Adds the entries of a `.strings` file to the localisation, and replaces entries of the same key.
+    ///
+    /// - Throws: `.storeIO` if the file cannot be read; `.model` if it is damaged.
     public func loadStrings(_ path: String) throws {
         let file = ModelFile(path)
         for (key, text) in try file.reading(as: "a strings file", { try decodeStringsFile(try file.bytes()) }) {
@@ -11,14 +13,15 @@ extension Model {
         }
     }
 
-    /// Takes over the words for people that lie beside a model, in `<Model>Model.strings` of `<language>.lproj` or of the
-    /// model's own folder.
+    /// Adds the localisation that is next to a model.
+    ///
+    /// It is the file `<Model>Model.strings` in `<language>.lproj` or in the model's folder.
     ///
     /// - Parameters:
-    ///   - path: where the model lies.
-    ///   - languages: the wanted ones, the best first, as `de`, `zh_CN` or `zh-Hans`. Whatever they are, words in no language's
-    ///     folder, in `Base.lproj` and in English follow.
-    /// - Returns: whether there are any.
+    ///   - path: the path of the model.
+    ///   - languages: the languages in order of preference, such as `de`, `zh_CN` or `zh-Hans`. The model's own folder,
+    ///     `Base.lproj` and English are tried after them.
+    /// - Returns: whether a file was found.
     @discardableResult
     public func loadStrings(besideModel path: String, languages: [String] = Model.userLanguages) throws -> Bool {
         let model = ModelFile(path)
@@ -31,8 +34,9 @@ extension Model {
         return true
     }
 
-    /// The languages that the user reads, by the environment as gettext takes it: LANGUAGE, then the first of LC_ALL,
-    /// LC_MESSAGES and LANG. None when those say C.
+    /// The user's languages from the environment, as gettext determines them.
+    ///
+    /// They are those of LANGUAGE, then of the first of LC_ALL, LC_MESSAGES and LANG. Empty if that locale is C.
     public static var userLanguages: [String] {
         func value(_ name: String) -> String? {
             guard let text = getenv(name).map({ String(cString: $0) }), !text.isEmpty else { return nil }
@@ -45,9 +49,9 @@ extension Model {
     }
 }
 
-/// What the folder of a language may be called, the most exact first: `zh_CN`, `zh-CN`, `zh-Hans`, `zh`.
+/// Returns the possible folder names of a language, the most specific first: `zh_CN`, `zh-CN`, `zh-Hans`, `zh`.
 private func languageNames(_ language: String) -> [String] {
-    // Without what follows as encoding or variant. Slashes would lead elsewhere.
+    // Without encoding and variant, and without a slash, which would leave the folder.
     let tag = String(language.prefix { $0 != "." && $0 != "@" && $0 != "/" }.map { $0 == "_" ? "-" : $0 })
     let parts = tag.split(separator: "-").map(String.init)
     guard let base = parts.first else { return [] }
@@ -57,7 +61,7 @@ private func languageNames(_ language: String) -> [String] {
         names.append(["TW", "HK", "MO", "Hant"].contains(parts[1]) ? "zh-Hant" : "zh-Hans")
     }
     names.append(base)
-    // How folders were called before languages had codes.
+    // The folder names of older systems.
     if let old = oldLanguageNames[base] { names.append(old) }
     return names
 }

@@ -1,8 +1,9 @@
 import CorestoneValues
 
 extension Model {
-    /// All that the model says, as lists and dictionaries: for tools, and for hosts that look at a model that was read.
-    /// What is at its default is left out, so that what is there says something.
+    /// The whole model as lists and dictionaries, for tools and for hosts that inspect a model.
+    ///
+    /// Most settings are omitted if they have their default.
     public var summary: PropertyValue {
         var fields: [String: PropertyValue] = ["entities": .array(entities.map(\.summary))]
         fields["versionIdentifiers"] = .array(versionIdentifiers.map { .string($0) })
@@ -15,7 +16,7 @@ extension Model {
 }
 
 extension Entity {
-    /// What the entity itself declares; what it inherits is its parent's.
+    /// The entity as a dictionary, without inherited properties.
     package var summary: PropertyValue {
         var fields: [String: PropertyValue] = [
             "name": .string(name), "parent": parent.map { .string($0.name) } ?? .null, "abstract": .bool(isAbstract),
@@ -35,7 +36,7 @@ extension Entity {
 }
 
 extension Property {
-    /// What is said of the property itself.
+    /// The property as a dictionary of its settings.
     package var summary: PropertyValue {
         switch self {
         case let attribute as Attribute: .dictionary(attribute.fields)

@@ -1,10 +1,10 @@
 import CorestoneValues
 
 extension Model {
-    /// One text for the version hashes of all entities, which newer frameworks write into stores and bundles.
+    /// A checksum of the version hashes of all entities, which newer frameworks write into stores and bundles.
     public var versionChecksum: String { modelVersionChecksum(entityVersionHashes(of: self)) }
 
-    /// The checksums of all versions that a bundle holds, by name: what the bundle has on record, or else those of the models.
+    /// Returns the checksums of all versions of a bundle, by name: the recorded ones, or else those of the models.
     public static func versionChecksums(of path: String) throws -> [(version: String, checksum: String)] {
         try versions(of: path).map { version in
             if let checksum = version.recordedChecksum { return (version.name, checksum) }
@@ -13,10 +13,12 @@ extension Model {
         }
     }
 
-    /// Whether a store that says this of itself holds the entities of a configuration (nil: all) as this model has them.
+    /// Whether a store contains the entities of a configuration as this model defines them.
     ///
-    /// They must be the same entities, and each must hash the same; a store that says nothing is compatible with no model.
-    /// - Throws: `.invalidArgument` for a configuration that the model does not have.
+    /// Without a configuration, all entities are compared. The entities and their version hashes must be equal.
+    /// Metadata without hashes is incompatible with every model.
+    ///
+    /// - Throws: `.invalidArgument` if the model does not have the configuration.
     public func isCompatible(with metadata: StoreMetadata, configuration: String? = nil) throws -> Bool {
         let names = Set(try entities(ofConfiguration: configuration).map(\.name))
         let recorded = metadata.entityVersionHashes
@@ -25,7 +27,8 @@ extension Model {
 }
 
 extension Property {
-    /// The 32 bytes that the property adds to the version hash of its entity. A transient or fetched property adds nothing;
-    /// its hash tells of its name and whether it is optional alone.
+    /// The 32 bytes that the property adds to the version hash of its entity.
+    ///
+    /// A transient or fetched property does not add any. Its own hash covers only its name and whether it is optional.
     public var versionHash: [UInt8] { CorestoneModel.versionHash(of: self) }
 }

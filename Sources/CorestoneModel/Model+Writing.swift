@@ -1,21 +1,23 @@
 import CorestoneValues
 
 extension Model {
-    /// Writes the model as a file or folder of Apple's; the extension of the path says of which kind.
+    /// Writes the model in one of Apple's formats, which the extension of the path selects.
     ///
-    /// - `.xcdatamodel`: the source of one model. `.xcdatamodeld`: a bundle of sources, in which this becomes one version.
-    /// - `.mom`: a compiled model. `.momd`: a bundle of compiled ones, with `VersionInfo.plist`.
+    /// - `.xcdatamodel`: the source of one model. `.xcdatamodeld`: a bundle of sources, in which this model becomes one
+    ///   version.
+    /// - `.mom`: a compiled model. `.momd`: a bundle of compiled models with `VersionInfo.plist`.
     ///
-    /// What is there is replaced as a whole or not at all, also when the machine fails. In a bundle the other versions and
-    /// whatever else lies there stay as they are.
+    /// An existing file or folder is replaced atomically, even if the machine crashes. Other versions and other files
+    /// in a bundle stay unchanged.
+    ///
     /// - Parameters:
-    ///   - version: the version of a bundle that is written, new or not. nil is the one that the model was read as, or else
-    ///     the current one; a new bundle has one that is called like itself.
-    ///   - makesCurrent: whether a version that is named becomes the current one; the first one does in any case.
-    ///   - isLossy: whether to leave out what a source has no way to say (`sourceLosses`).
-    /// - Throws: `.invalidArgument` for another extension, and for a version whose name cannot be that of a file; `.model` for
-    ///   what `source` or, of a compiled model, `freeze` refuses; `.storeIO` when the file system refuses; `.storeBusy` when
-    ///   another program keeps the folder locked.
+    ///   - version: the version of a bundle to write, existing or new; nil for the version from which the model was
+    ///     read, or else the current one. A new bundle then has one version with the name of the bundle.
+    ///   - makesCurrent: whether a named version becomes the current one. The first version always does.
+    ///   - isLossy: whether to omit settings that a source model cannot express (`sourceLosses`).
+    /// - Throws: `.invalidArgument` for another extension, or for a version name that is not a valid file name;
+    ///   `.model` for errors of `source` or, for a compiled model, of `freeze`; `.storeIO` for errors of the file
+    ///   system; `.storeBusy` if another process holds the lock of the folder.
     public func write(
         to path: String, version: String? = nil, makesCurrent: Bool = true, isLossy: Bool = false
     ) throws {
@@ -46,7 +48,7 @@ extension Model {
                 let own = versionName.flatMap { own in
                     names.isEmpty || names.contains { $0.isSpelt(like: own) } ? own : nil
                 }
-                // The current one may be missing, and comes to be.
+                // The current version may be missing and is created then.
                 let name = version ?? own ?? current ?? former?.current ?? named.stem
                 try draft.add(self, bytes, as: name)
                 try draft.commit(current: version != nil && makesCurrent ? name : current ?? name)
@@ -54,24 +56,28 @@ extension Model {
         }
     }
 
-    /// The bytes of a `.mom`.
+    /// Returns the bytes of a `.mom`.
     func compiledFile() throws -> [UInt8] {
         try requireSound()
-        // What the compiler of a model finds wrong shows when it is frozen; this one may still be under construction.
+        // Freezing checks the model. A copy is frozen, because this model may still be under construction.
         if !isFrozen { try copy().freeze() }
         return try compiledModel(self, form: .file)
     }
 
-    /// Turns a model with all its versions into another kind: a source compiled, or a compiled model made a source again.
+    /// Converts a model with all of its versions to another format.
+    ///
+    /// Compiles a source model, or converts a compiled model back to a source model.
     ///
     /// - Parameters:
-    ///   - path: what `Model(contentsOf:)` reads.
-    ///   - target: where it goes; the extension says of which kind it is. A bundle gets every version, `.xcdatamodel` and `.mom`
-    ///     the current one. Of a compiled bundle that is there all versions are replaced, and whatever else lies in it stays;
-    ///     a source must not be there yet.
-    ///   - module: the Swift module of classes that the source names without one (`.Album`), as Xcode's compiler fills in.
-    ///   - isLossy: whether to leave out what a source has no way to say.
-    /// - Throws: as `write`, naming the version; `.invalidArgument` for a target that holds the source, or what is no model.
+    ///   - path: a path that `Model(contentsOf:)` can read.
+    ///   - target: the path to write; the extension selects the format. Every version is written to a bundle, and the
+    ///     current one to an `.xcdatamodel` or a `.mom`. All versions of an existing compiled bundle are replaced, and
+    ///     its other files stay. A source model must not exist yet.
+    ///   - module: the Swift module of classes that the source names without a module (`.Album`), as Xcode's compiler
+    ///     fills it in.
+    ///   - isLossy: whether to omit settings that a source model cannot express.
+    /// - Throws: as `write`, with the version; `.invalidArgument` if the target contains the source, or if `path` is
+    ///   not a model.
     public static func convert(
         _ path: String, to target: String, module: String? = nil, isLossy: Bool = false
     ) throws {
@@ -129,7 +135,7 @@ extension Model {
 }
 
 extension ModelVersion {
-    /// Runs what may find a mistake in the version; the error says in which.
+    /// Runs `body`, whose errors name the version.
     fileprivate func naming<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CoreError where error.file == nil {
             throw error.within("the version \"\(name)\" in \(path)", file: path)
@@ -137,7 +143,7 @@ extension ModelVersion {
     }
 }
 
-/// The kinds of files in which models are written, told by the extension.
+/// The formats of model files, by extension.
 enum ModelKind: String {
     case source = "xcdatamodel"
     case sourceBundle = "xcdatamodeld"

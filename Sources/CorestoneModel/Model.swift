@@ -1,65 +1,70 @@
 import CorestoneValues
 
-/// The entities of a store and how they hang together.
+/// The schema of an object graph: entities, their properties and relationships.
 ///
-/// Built by one thread, then frozen by the first coordinator that uses it; from then on immutable, so any thread may read
-/// it. The first mistake in construction sticks: later changes throw it again, and so does `freeze`.
+/// A model is built by one thread and frozen by the first coordinator that uses it. A frozen model is immutable, so any
+/// thread may read it. The first error during construction is kept: later changes throw it again, and so does `freeze`.
 public final class Model: @unchecked Sendable {
-    /// In order of creation.
+    /// The entities in order of creation.
     public internal(set) var entities: [Entity] = []
-    /// Labels of this version, for people; no meaning at run time.
+    /// The labels of this version, for people. They do not have a meaning at run time.
     public internal(set) var versionIdentifiers: [String] = []
-    /// Which version of a bundle it was read from; nil for any other model.
+    /// The version of the bundle from which the model was read; nil for other models.
     public var versionName: String? { versionNameText?.string }
-    /// The same as C hosts read it: bytes that stay in place.
+    /// The `versionName` for C hosts: bytes with a stable address.
     package internal(set) var versionNameText: Text?
-    /// Requests that the model's author wrote, by name.
+    /// The fetch request templates of the model's author, by name.
     public internal(set) var fetchRequestTemplates: [String: FetchRequestTemplate] = [:]
-    /// Named subsets of the entities, in order of creation; the whole model is not among them.
+    /// The named subsets of the entities, in order of creation, without the default configuration.
     public internal(set) var configurations: [ModelConfiguration] = []
     var localizationTexts: [String: Text] = [:]
-    /// What a source model says beyond all this.
+    /// The content of a source model that no other field represents.
     public internal(set) var extras = SourceExtras()
     var sourceForm = SourceForm()
     public private(set) var isFrozen = false
-    /// Whether an entity has checks of the host's. Set by `freeze`.
+    /// Whether an entity has validators of the host. Set by `freeze`.
     package private(set) var hasValidators = false
-    /// The kinds of hooks that any entity has. Set by `freeze`.
+    /// The kinds of hooks of all entities. Set by `freeze`.
     package private(set) var hookKinds: UInt32 = 0
 
     var entitiesByName: [String: Entity] = [:]
     var configurationPlaces: [String: Int] = [:]
     var knownIdentifiers: Set<String> = []
     private var firstError: CoreError?
-    /// Of a model that was read as a draft (`init(draftAt:version:)`), what keeps it from being used, and was left out or is shown
-    /// as it stands; empty for every other model.
+    /// The problems of a draft (`init(draftAt:version:)`), which prevent its use.
+    ///
+    /// Empty for other models.
     public internal(set) var draftProblems: [CoreError] = []
     var nextPropertyNumber: UInt32 = 1
     private var propertyCount = 0
-    /// What was taken out of the model: whoever still holds it finds it removed, not gone.
+    /// The entities that were removed from the model.
+    ///
+    /// They are kept so that existing references see them as removed.
     package internal(set) var removedEntities: [Entity] = []
     package internal(set) var removedProperties: [Property] = []
-    /// Lets the C boundary withdraw the tokens of the model's entities and properties with the model.
+    /// A callback for the deallocation of the model.
+    ///
+    /// The C boundary uses it to invalidate the tokens of the model's entities and properties.
     package var atEnd: ((Model) -> Void)?
 
     public init() {}
 
     deinit {
         atEnd?(self)
-        // An entity that freed its children, and they theirs, would go as deep into the stack as the tree is high.
+        // Releasing children recursively would use stack space in proportion to the depth of the tree.
         for entity in entities { entity.letGoOfChildren() }
     }
 
     public func entity(named name: String) -> Entity? { entitiesByName[name] }
 
-    /// The entity of that name, or an error that names the nearest one.
+    /// Returns an entity by name. The error names the most similar one.
     public func requireEntity(named name: String) throws -> Entity {
         if let entity = entitiesByName[name] { return entity }
         let hint = nearestName(to: name, among: entities.map(\.name)).map { "; did you mean \"\($0)\"?" } ?? ""
         throw CoreError(.invalidArgument, "the model has no entity \"\(name)\"\(hint)", entity: name)
     }
 
-    /// Adds an entity whose name must be an identifier, unique within the model.
+    /// Adds an entity. Its name must be an identifier and unique within the model.
     @discardableResult
     public func addEntity(named name: String) throws -> Entity {
         try change {
@@ -83,10 +88,12 @@ public final class Model: @unchecked Sendable {
         }
     }
 
+    /// Adds a version identifier, unless it already exists.
     public func addVersionIdentifier(_ identifier: String) throws {
         try change { if knownIdentifiers.insert(identifier).inserted { versionIdentifiers.append(identifier) } }
     }
 
+    /// Sets or replaces a fetch request template; nil removes it.
     public func setFetchRequestTemplate(_ template: FetchRequestTemplate?, forName name: String) throws {
         try change {
             try template?.predicate?.requireNoObject(
@@ -96,8 +103,9 @@ public final class Model: @unchecked Sendable {
         }
     }
 
-    /// Makes the entities of these names a configuration, or replaces that of the same name.
-    /// - Throws: `.model` for the whole model's own name, "Default", which always stands for every entity.
+    /// Adds a configuration, or replaces the one of the same name.
+    ///
+    /// - Throws: `.model` for the name "Default", which always denotes all entities.
     public func setConfiguration(_ configuration: ModelConfiguration) throws {
         try change {
             guard configuration.name != ModelConfiguration.defaultName else {
@@ -109,7 +117,7 @@ public final class Model: @unchecked Sendable {
         try keepConfiguration(configuration)
     }
 
-    /// The same for a model that somebody else wrote, in which any name may stand.
+    /// Adds a configuration of a model from a file, in which any name may occur.
     func keepConfiguration(_ configuration: ModelConfiguration) throws {
         try change {
             if let place = configurationPlaces[configuration.name] {
@@ -125,7 +133,7 @@ public final class Model: @unchecked Sendable {
         configurationPlaces[name].map { configurations[$0] }
     }
 
-    /// Names and messages for people; see `Localization.swift` for the keys.
+    /// The localised names and messages; see `Localization.swift` for the keys.
     public var localization: [String: String] { localizationTexts.mapValues(\.string) }
     package func localizationText(_ key: String) -> Text? { localizationTexts[key] }
 
@@ -134,8 +142,9 @@ public final class Model: @unchecked Sendable {
         try change { localizationTexts[key] = text.map { Text($0) } }
     }
 
-    /// The entities of a configuration; every one for nil. The whole model's own name, "Default", is nil too.
-    /// - Throws: `.invalidArgument` when the model has no configuration of that name.
+    /// Returns the entities of a configuration; all entities for nil and for the name "Default".
+    ///
+    /// - Throws: `.invalidArgument` if the model does not have the configuration.
     public func entities(ofConfiguration name: String?) throws -> [Entity] {
         guard let name, name != ModelConfiguration.defaultName else { return entities }
         guard let configuration = configuration(named: name) else {
@@ -150,8 +159,10 @@ public final class Model: @unchecked Sendable {
         return configuration.entityNames.compactMap { entity(named: $0) }
     }
 
-    /// The entities whose objects a store of a configuration may have, by index: its own, and all that inherit from them.
-    /// nil for the whole model.
+    /// Returns the indexes of the entities that a store of a configuration may contain.
+    ///
+    /// These are the entities of the configuration and their subentities. Returns nil for the whole model.
+    ///
     /// - Throws: as `entities(ofConfiguration:)`.
     package func holdings(ofConfiguration name: String?) throws -> Set<UInt32>? {
         guard let name, name != ModelConfiguration.defaultName else { return nil }
@@ -160,19 +171,21 @@ public final class Model: @unchecked Sendable {
 
     public func setExtras(_ value: SourceExtras) throws { try change { extras = value } }
 
-    /// Checks the whole model and makes it immutable. Does nothing when it is frozen already.
+    /// Checks the whole model and makes it immutable. Idempotent.
     public func freeze() throws {
         if let problem = draftProblems.first { throw problem }
         if isFrozen { return }
         try settle { try $0() }
     }
 
-    /// Makes a draft immutable with all that its checks object to, which joins its problems: it can be looked at, and not used.
+    /// Makes a draft immutable.
+    ///
+    /// Failed checks become draft problems, so that the model can be inspected but not used.
     func settleDraft() throws {
         for entity in entities { try entity.leaveOutRepeated { draftProblems.append($0) } }
         try settle { check in
             do { try check() } catch let problem as CoreError where problem.status == .model {
-                // One that was read already says more.
+                // The problem from reading the same part is more specific.
                 if draftProblems.contains(where: { $0.entity == problem.entity && $0.key == problem.key }) { return }
                 guard draftProblems.count < SourceModelBuilder.maximumProblems else { throw problem }
                 draftProblems.append(problem.withoutObjects)
@@ -180,6 +193,8 @@ public final class Model: @unchecked Sendable {
         }
     }
 
+    /// Checks the model and computes its derived structures.
+    ///
     /// - Parameter attempt: runs a check.
     private func settle(_ attempt: (() throws -> Void) throws -> Void) throws {
         try edit {
@@ -203,9 +218,9 @@ public final class Model: @unchecked Sendable {
         }
     }
 
-    /// Entities of one model.
+    /// The limit of entities of one model.
     public static let maximumEntities = 250_000
-    /// Properties that the entities of one model declare, elements of composites not counted.
+    /// The limit of properties that the entities of one model declare, without elements of composite attributes.
     public static let maximumProperties = 250_000
 
     func countProperty(_ name: String, of entity: Entity) throws {
@@ -217,10 +232,12 @@ public final class Model: @unchecked Sendable {
         }
     }
 
-    /// Slots of all entities together, inherited ones counted each time: what a model costs in memory.
+    /// The limit of the slots of all entities together, counting inherited ones each time.
+    ///
+    /// It bounds the memory of a model.
     public static let maximumSlots = 4_000_000
 
-    /// Keeps properties that are taken out.
+    /// Keeps removed properties for existing references.
     func bury(_ properties: [Property]) {
         for property in properties { property.wasRemoved = true }
         removedProperties += properties
@@ -246,11 +263,12 @@ public final class Model: @unchecked Sendable {
         }
     }
 
-    /// Entities without a parent, in order of creation.
+    /// The entities without a parent, in order of creation.
     public var roots: [Entity] { entities.filter { $0.parent == nil } }
 
-    /// The walk that numbers entities in a store: parents before children, roots and siblings sorted by name without
-    /// regard to case (store-format.md 1.1).
+    /// The order in which a store numbers entities (store-format.md 1.1).
+    ///
+    /// Parents precede children. Roots and siblings are ordered by name, without regard to case.
     public var preorder: [Entity] {
         var walk: [Entity] = []
         func visit(_ siblings: [Entity]) {
@@ -263,24 +281,28 @@ public final class Model: @unchecked Sendable {
         return walk
     }
 
-    /// Lets a refusal that came before the model could look (no such type, text that is no UTF-8) stick like the model's own.
+    /// Records an error that occurred before the model was called.
+    ///
+    /// Such an error, for example an unknown type or invalid UTF-8, is treated like an error of the model itself.
     package func remember(_ mistake: CoreError) {
         if !isFrozen, firstError == nil { firstError = mistake.withoutObjects }
     }
 
-    /// The first mistake, if there was one, keeps the model from being written too, and so does a relationship without destination.
+    /// Throws the first error of the construction, or the error of a relationship without a destination.
+    ///
+    /// Such a model cannot be written.
     func requireSound() throws {
         if let error = firstError ?? draftProblems.first { throw error }
         for entity in entities { for relationship in entity.ownRelationships { try relationship.requireDestination() } }
     }
 
-    /// Forgets the first mistake, for who reads a draft and takes note of it.
+    /// Clears the first error, for readers of drafts, which have recorded it.
     func forgetMistake() { firstError = nil }
 
-    /// Runs a change of the model or of anything in it; remembers the first mistake.
+    /// Runs a change of the model or of a part of it. Records the first error.
     ///
     /// - Parameters:
-    ///   - entity: what is changed, for the error of a frozen model; and the key of a property.
+    ///   - entity: the changed entity, for the error of a frozen model.
     func change<Result>(
         entity: String? = nil, key: @autoclosure () -> String? = nil, _ body: () throws -> Result
     ) throws -> Result {
@@ -296,7 +318,9 @@ public final class Model: @unchecked Sendable {
         }
     }
 
-    /// The same for what looks before it changes anything: a refusal leaves the model as sound as it was, and is forgotten.
+    /// Runs a change that validates before it modifies anything.
+    ///
+    /// A failure does not change the model and is not recorded.
     func edit<Result>(
         entity: String? = nil, key: @autoclosure () -> String? = nil, _ body: () throws -> Result
     ) throws -> Result {
@@ -308,9 +332,9 @@ public final class Model: @unchecked Sendable {
     }
 }
 
-/// A named subset of a model's entities: what one store of several holds.
+/// A named subset of a model's entities, for one of several stores.
 public struct ModelConfiguration: Hashable, Sendable {
-    /// How Xcode calls the whole model; no configuration is needed for it.
+    /// The name of the configuration with all entities in Xcode. It does not have to be defined.
     public static let defaultName = "Default"
 
     public let name: String
@@ -330,7 +354,7 @@ func modelError(
     CoreError(.model, code: .coreData, message, entity: entity, key: key, value: value)
 }
 
-/// Names become parts of SQL identifiers and of predicates, hence identifiers only.
+/// Whether a name is an identifier. Names become parts of SQL identifiers and of predicates.
 package func isIdentifier(_ name: String) -> Bool {
     !name.isEmpty && name.utf8.count <= 255
         && name.unicodeScalars.enumerated().allSatisfy { position, scalar in

@@ -1,8 +1,10 @@
 import CorestoneValues
 
-/// One way in which a model differs from another one.
+/// A difference between two models.
 public struct ModelChange: Equatable, Sendable {
+    /// The kind of change.
     public enum Action: String, Sendable { case added, removed, changed, renamed }
+    /// The kind of part that changed.
     public enum Part: String, Sendable {
         case model, entity, attribute, relationship, index, configuration
         case fetchedProperty = "fetched property"
@@ -11,24 +13,32 @@ public struct ModelChange: Equatable, Sendable {
 
     public let action: Action
     public let part: Part
-    /// The entity as the newer model calls it, or the older one when it is gone; nil for what belongs to the model.
+    /// The name of the entity in the newer model, or in the older one if it was removed.
+    ///
+    /// Nil for the model itself.
     public let entity: String?
-    /// The name of the property, index, request or configuration, likewise; nil for the entity or the model itself.
+    /// The name of the property, index, fetch request or configuration, in the same version.
+    ///
+    /// Nil for the entity or the model itself.
     public let name: String?
-    /// What of it changed, as `Model.summary` calls it: `optional`, `userInfo.key`; nil when the whole thing did.
+    /// The changed field, as in `Model.summary`, such as `optional` or `userInfo.key`.
+    ///
+    /// Nil if the whole part was added, removed or renamed.
     public let field: String?
-    /// What it was and what it is; null for nothing. Of a renamed thing the two names.
+    /// The old and the new value; null without a value. For a renamed part, these are its two names.
     public let old: PropertyValue
     public let new: PropertyValue
-    /// Whether the version hash of the entity is another one, so that stores need a migration.
+    /// Whether the version hash of the entity changes, so that stores need a migration.
     public let changesHash: Bool
-    /// Whether it only concerns how a source model is edited or spelt: layout, versions of Xcode, the order of lists, parts that follow
-    /// from another change. Neither stores nor programs notice it.
+    /// Whether the change affects only the text of a source model.
+    ///
+    /// Examples: layout, versions of Xcode, the order of lists, and consequences of another change. Stores and
+    /// applications are not affected.
     public internal(set) var isEditorial = false
 
-    /// The change in a line: `attribute Book.pages: optional true -> false`.
+    /// The change as one line: `attribute Book.pages: optional true -> false`.
     public var text: String { text(entity) }
-    /// The same where the entity is known: `attribute pages: optional true -> false`.
+    /// The change as one line without the entity: `attribute pages: optional true -> false`.
     public var textWithinEntity: String { text(nil) }
 
     private func text(_ entity: String?) -> String {

@@ -2,8 +2,10 @@ import CorestonePredicate
 import CorestoneValues
 
 extension Property {
-    /// Gives the property another name. Whatever names it follows: indexes, constraints and the localisation, and the key
-    /// paths of predicates, derivations, sort descriptors and indexes that lead to it. Text that cannot be read here stays.
+    /// Renames the property and all references to it.
+    ///
+    /// The references are in indexes, constraints, the localisation, and the key paths of predicates, derivations, sort
+    /// descriptors and indexes. Text that cannot be parsed here stays unchanged.
     public func rename(to newName: String) throws {
         try edit {
             if newName == name { return }
@@ -31,8 +33,9 @@ extension Property {
 }
 
 extension Property {
-    /// An element's name is free within its composite attribute. Its key is a path, which names of indexes, constraints and
-    /// validators begin with when the element is composite itself.
+    /// Renames an element, whose name must be unique within its composite attribute.
+    ///
+    /// Indexes, constraints and validators refer to it by path, or by a longer path if it is composite itself.
     private func renameElement(of composite: Attribute, to newName: String) throws {
         try checkName(newName, of: "an element", in: entity.name)
         guard !composite.elements.contains(where: { $0.name == newName }) else {
@@ -73,7 +76,7 @@ extension Entity {
         validators.values = validators.values.map { ($0.key == former ? name : $0.key, $0.check) }
         uniqueConstraints = uniqueConstraints.map { $0.map { $0 == former ? name : $0 } }
         indexes = indexes.map { index in
-            // An index of its own is called like its attribute.
+            // An index for a single attribute has the name of the attribute.
             let isOwn = index.isPlain && index.name == former && index.elements[0].property == former
             return FetchIndex(
                 name: isOwn ? name : index.name,
@@ -87,7 +90,7 @@ extension Entity {
 }
 
 extension FetchIndex.Element {
-    /// A property, or an element of a composite one.
+    /// Renames a property, including as the first key of a path to an element.
     fileprivate func following(_ former: String, _ name: String) -> FetchIndex.Element {
         var keys = KeyPath(property).keys
         guard keys[0].text == former else { return self }
@@ -96,7 +99,7 @@ extension FetchIndex.Element {
     }
 }
 
-/// Finds the key paths of a model that lead through a property, which still has its former name.
+/// The renaming of a property in the key paths of a model. The property still has its former name.
 private struct PropertyRenaming {
     private let property: Property
     private let newName: String
@@ -155,7 +158,7 @@ private struct PropertyRenaming {
     }
 
     private func renamed(_ derivation: Derivation, of entity: Entity) -> Derivation {
-        // The filter is asked of the members that the expression goes through.
+        // The filter applies to the members of the relationship in the expression.
         var members: Entity?
         if case .function(_, let arguments)? = derivation.expression.expression,
             case .keyPath(let path)? = arguments.first
@@ -181,7 +184,9 @@ private struct PropertyRenaming {
         expression.mapped { replacement($0, from: entity, variables) }
     }
 
-    /// What stands for an expression with key paths of its own; nil for others, whose parts are looked at next.
+    /// Returns the replacement of an expression with key paths.
+    ///
+    /// Returns nil for other expressions, whose parts are visited next.
     private func replacement(
         _ expression: Expression, from entity: Entity, _ variables: [String: Entity]
     ) -> Expression? {

@@ -1,7 +1,7 @@
 import CorestoneValues
 import Synchronization
 
-/// What attributes, relationships and fetched properties share.
+/// The base class of attributes, relationships and fetched properties.
 public class Property: @unchecked Sendable {
     public internal(set) var name: String {
         didSet {
@@ -11,38 +11,40 @@ public class Property: @unchecked Sendable {
     }
     /// The key path from the object: the name, or `location.latitude` for an element of a composite attribute.
     public internal(set) var path: String
-    /// The entity that declares it.
+    /// The entity that declares the property.
     public unowned let entity: Entity
     public internal(set) var isOptional = true
     public internal(set) var isTransient = false
-    /// The name and the user info as C hosts read them: bytes that stay in place.
+    /// The name for C hosts: bytes with a stable address. The user info is stored the same way.
     package private(set) var nameText: Text
     private var userInfoTexts: [String: Text] = [:]
-    /// Free data of the model's author.
+    /// The user info of the model's author.
     public var userInfo: [String: String] { userInfoTexts.mapValues(\.string) }
     package func userInfoText(_ key: String) -> Text? { userInfoTexts[key] }
     public private(set) var versionHashModifier: String?
-    /// The name in the models of older versions, when it was another one.
+    /// The name in older versions of the model, if it was different.
     public private(set) var renamingIdentifier: String?
-    /// Conditions of the model's author on a value that is there.
+    /// The validation rules of the model's author, for values that are not nil.
     public internal(set) var validationRules: [ValidationRule] = []
-    /// Spotlight finds objects by the value.
+    /// Whether Spotlight indexes the value.
     public private(set) var isIndexedBySpotlight = false
-    /// The value is also written into external records.
+    /// Whether the value is written into external records too.
     public private(set) var isStoredInExternalRecord = false
-    /// What a source model says beyond all this.
+    /// The content of a source model that no other field represents.
     public private(set) var extras = SourceExtras()
     var sourceForm = SourceForm()
-    /// The slot within the declaring entity and all that inherit from it. Set by `Model.freeze`.
+    /// The slot in the declaring entity and its subentities. Set by `Model.freeze`.
     public internal(set) var slot: UInt32 = 0
-    /// The slot and a number that is unique within the model. Set by `Model.freeze`.
+    /// The slot, combined with a number that is unique within the model. Set by `Model.freeze`.
     public internal(set) var key: UInt32 = 0
-    /// The token by which C hosts know the property; 0 when none was asked for.
+    /// The handle token of the property for C hosts; 0 if it was never requested.
     package var hostSlot: UInt = 0
-    /// Whether it, or what it is a part of, was taken out of the model, which keeps it only for those who still hold it.
+    /// Whether the property, or the part of the model that contains it, was removed.
+    ///
+    /// The model keeps removed parts for existing references.
     public var isRemoved: Bool { wasRemoved || entity.isRemoved }
     var wasRemoved = false
-    /// The functions that C hosts asked for (`cst_entity_accessor`), which end with the property.
+    /// The accessor functions of C hosts (`cst_entity_accessor`), which are freed with the property.
     package var accessors: AnyObject?
     /// The order of creation within the process.
     let ordinal: Int
@@ -57,10 +59,10 @@ public class Property: @unchecked Sendable {
         ordinal = Property.created.add(1, ordering: .relaxed).newValue
     }
 
-    /// Follows a change of name.
+    /// Updates the path after a change of the name.
     func settlePath() { path = name }
 
-    /// A change of the property.
+    /// Runs a change that validates before it modifies anything; see `Model.edit`.
     func edit<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isRemoved else { return try change(body) }
         return try entity.model.edit(entity: entity.name, key: path, body)
@@ -94,13 +96,14 @@ public class Property: @unchecked Sendable {
     public func setRenamingIdentifier(_ value: String?) throws {
         try change { renamingIdentifier = value }
     }
+    /// Replaces the validation rules.
     public func setValidationRules(_ rules: [ValidationRule]) throws {
         try change {
             for rule in rules { try require(rule.predicate) }
             validationRules = rules
         }
     }
-    /// Adds a condition; a value that does not meet it fails with these words.
+    /// Adds a validation rule. `warning` is the message of its failure.
     public func addValidation(_ predicate: PredicateText, warning: String) throws {
         try change {
             try require(predicate)

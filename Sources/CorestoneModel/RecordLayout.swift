@@ -1,9 +1,9 @@
-/// How a value lies in a row record.
+/// The representation of a value in a row record.
 @usableFromInline package enum SlotKind: UInt8 {
-    /// To-many relationships, transient attributes: nothing in the record.
+    /// The record does not contain a value, as for to-many relationships and transient attributes.
     case none = 0
     case bool, int16, int32, int64, double, date
-    /// Offset and length, 32 bits each, of bytes behind the fixed part; text is followed by a NUL.
+    /// Offset and length, 32 bits each, of bytes after the fixed part. A NUL follows text.
     case text, uri, bytes
     case uuid
     /// Mantissa (16 bytes), then sign and exponent as the aux of a `cst_value`.
@@ -12,16 +12,18 @@
     case toOne
 }
 
-/// What a slot stands for.
+/// The kind of property in a slot.
 @usableFromInline package enum SlotRole: UInt8 {
     case attribute = 0, transient, toOne, toMany
-    /// An attribute whose value may lie in a file of its own (see `Record.fileName`).
+    /// An attribute whose value may be in a backing file (see `Record.fileName`).
     case external
-    /// Its elements have slots of their own.
+    /// A composite attribute, whose elements have their own slots.
     case composite
 }
 
-/// What a value has to meet, so that setting and validating need not look at the property itself.
+/// The conditions of a value, as flags.
+///
+/// With these, setters and validation do not have to read the property.
 @usableFromInline package struct SlotConditions: OptionSet, Sendable {
     @usableFromInline package let rawValue: UInt8
     @inlinable package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -30,23 +32,23 @@
     @inlinable package static var allowsNaN: SlotConditions { SlotConditions(rawValue: 2) }
     /// A Float: values are rounded to single precision.
     @inlinable package static var single: SlotConditions { SlotConditions(rawValue: 4) }
-    /// A to-many relationship whose number of members is bounded.
+    /// A to-many relationship with a minimum or maximum number of members.
     @inlinable package static var bounded: SlotConditions { SlotConditions(rawValue: 8) }
-    /// The model's author set conditions for the value.
+    /// The property has validation rules.
     @inlinable package static var ruled: SlotConditions { SlotConditions(rawValue: 32) }
-    /// A derived attribute: the store computes it, what is set is never saved.
+    /// A derived attribute. The store computes it, and a value that is set is never saved.
     @inlinable package static var derived: SlotConditions { SlotConditions(rawValue: 16) }
-    /// A transient attribute whose changes are nobody's business but the host's.
+    /// A transient attribute whose changes do not make the object dirty.
     @inlinable package static var ignored: SlotConditions { SlotConditions(rawValue: 64) }
 }
 
-/// Where one property lies in the records of an entity.
+/// The location of a property in the records of an entity.
 @usableFromInline package struct SlotLayout {
-    /// From the start of the record, in bytes.
+    /// The offset from the start of the record, in bytes.
     @usableFromInline package let offset: UInt32
     @usableFromInline package let kind: SlotKind
     @usableFromInline package let role: SlotRole
-    /// The place among the entity's properties of the same role.
+    /// The index among the entity's properties of the same role.
     @usableFromInline package let ordinal: UInt16
     @usableFromInline package let conditions: SlotConditions
 
@@ -60,22 +62,24 @@
     }
 }
 
-/// The places of an entity's values in its row records: header, bitmap of values that are not null, fixed part, bytes.
+/// The layout of an entity's row records: header, bitmap of values that are not null, fixed part, bytes.
 ///
-/// Wide fields come first, so that nothing is padded; the order has nothing to do with the order of slots.
+/// Wide fields are first, so that padding is not needed. The order is independent of the slots.
 @usableFromInline package struct RecordLayout {
-    /// By slot.
+    /// The locations by slot.
     @usableFromInline package let slots: UnsafeMutablePointer<SlotLayout>
     @usableFromInline package let slotCount: Int
-    /// Header, bitmap and fixed part, a multiple of 8.
+    /// The size of header, bitmap and fixed part in bytes, a multiple of 8.
     @usableFromInline package let fixedSize: Int
-    /// Words behind the header that are zero in an empty record: the bitmap, and the fixed part too where a null has
-    /// something to say.
+    /// The number of words after the header that are zero in an empty record.
+    ///
+    /// They are the bitmap and, if there are external attributes, the fixed part. A null slot of an external attribute
+    /// may contain the name of its backing file.
     package let clearedWords: Int
     @usableFromInline package let toOneCount: Int
     @usableFromInline package let toManyCount: Int
 
-    /// Primary key, version, entity index, size: see `RecordHeader`.
+    /// The size of the header: primary key, version, entity index and size; see `RecordHeader`.
     package static let headerSize = 24
 
     @usableFromInline package init(properties: [Property]) {
@@ -109,7 +113,8 @@
         var conditions: SlotConditions = property.isOptional ? [] : [.required]
         if !property.validationRules.isEmpty { conditions.insert(.ruled) }
         if let attribute = property as? Attribute {
-            // Its value comes with the save: before the first one it has none but a default, and no rule can judge it.
+            // The save computes the value. Before the first save, it can only be a default, so validation rules do not
+            // apply.
             if attribute.derivation != nil && !attribute.isTransient {
                 conditions = attribute.isOptional ? [.derived] : [.derived, .required]
             }

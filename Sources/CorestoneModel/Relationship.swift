@@ -1,27 +1,30 @@
 import CorestoneValues
 
+/// The rule for a relationship's members when an object is deleted, with the values of the C interface.
 public enum DeleteRule: UInt32, Sendable, CaseIterable { case noAction = 0, nullify, cascade, deny }
 
-/// A property that holds other objects.
+/// A property that refers to other objects.
 public final class Relationship: Property, @unchecked Sendable {
     public internal(set) unowned var destination: Entity
-    /// The destination's place in the model. Set by `Model.freeze`.
+    /// The index of the destination in the model. Set by `Model.freeze`.
     package private(set) var destinationIndex: UInt32 = 0
-    /// The destination without a check that it lives: for those who keep the model. Set by `Model.freeze`.
+    /// The destination as an unchecked reference, for callers that retain the model. Set by `Model.freeze`.
     package private(set) unowned(unsafe) var settledDestination: Entity
     public internal(set) unowned var inverse: Relationship?
-    /// The inverse without a check that it lives: for those who keep the model. Set by `Model.freeze`.
+    /// The inverse as an unchecked reference, for callers that retain the model. Set by `Model.freeze`.
     package private(set) unowned(unsafe) var settledInverse: Relationship?
-    /// Of a draft, or after a text that is not the whole model: the destination that it names and the model lacks, an empty one where
-    /// it names none. `destination` is only a stand-in then.
+    /// The name of a destination that is missing in a draft or in an incomplete text model.
+    ///
+    /// Empty if the relationship does not name a destination. `destination` is only a placeholder then.
     public internal(set) var missingDestination: String?
-    /// Whether a save learns the relationship's pairs from this side: no to-one side's row says them, and no other to-many
-    /// side does. Set by `Model.freeze`.
-    package private(set) var tellsPairs = false
+    /// Whether a save reads the relationship's pairs from this side.
+    ///
+    /// True if neither the row of a to-one side nor another to-many side determines them. Set by `Model.freeze`.
+    package private(set) var ownsJoinRows = false
     public private(set) var deleteRule = DeleteRule.nullify
     public internal(set) var isOrdered = false
     public internal(set) var minimumCount: UInt32 = 0
-    /// 1 makes it to-one; 0 is no bound.
+    /// The maximum number of members: 1 for a to-one relationship, 0 for no limit.
     public internal(set) var maximumCount: UInt32 = 1
     public var isToMany: Bool { maximumCount != 1 }
 
@@ -31,7 +34,9 @@ public final class Relationship: Property, @unchecked Sendable {
         super.init(name: name, entity: entity)
     }
 
-    /// Makes the two each other's inverse; a relationship may be its own. With nil it has none any more.
+    /// Makes two relationships inverses of each other; nil removes the inverse.
+    ///
+    /// A relationship may be its own inverse.
     public func setInverse(_ other: Relationship?) throws {
         try change {
             guard let other else { return letGoOfInverse() }
@@ -53,7 +58,9 @@ public final class Relationship: Property, @unchecked Sendable {
         }
     }
 
-    /// Lets the relationship lead to another entity of the model. An inverse that belongs to neither is none any more.
+    /// Sets the destination, another entity of the model.
+    ///
+    /// An inverse that does not match the new destination is removed.
     public func setDestination(_ newDestination: Entity) throws {
         try change {
             try entity.checkDestination(newDestination, of: name)
@@ -62,7 +69,7 @@ public final class Relationship: Property, @unchecked Sendable {
         }
     }
 
-    /// To-many without bounds of its own, or to-one, which has no order.
+    /// Makes the relationship to-many without bounds, or to-one and unordered.
     public func setToMany(_ value: Bool) throws {
         try change {
             if value == isToMany { return }
@@ -81,6 +88,9 @@ public final class Relationship: Property, @unchecked Sendable {
 
     public func setDeleteRule(_ rule: DeleteRule) throws { try change { deleteRule = rule } }
 
+    /// Sets the minimum and maximum number of members.
+    ///
+    /// A maximum of 0 removes the limit, and 1 makes the relationship to-one.
     public func setCounts(minimum: UInt32, maximum: UInt32) throws {
         try change {
             guard maximum == 0 || minimum <= maximum else {
@@ -103,24 +113,26 @@ public final class Relationship: Property, @unchecked Sendable {
         inverse = nil
     }
 
-    /// Whether objects of an entity may be among its targets.
+    /// Whether objects of an entity can be members of the relationship.
     func leads(to other: Entity) -> Bool { other.isKind(of: destination) || destination.isKind(of: other) }
 
     func settle() {
         destinationIndex = destination.index
         settledDestination = destination
         settledInverse = inverse
-        tellsPairs = inverse.map { $0.isToMany && isToMany && speaks(over: $0) } ?? isToMany
+        ownsJoinRows = inverse.map { $0.isToMany && isToMany && speaks(over: $0) } ?? isToMany
     }
 
-    /// Which of two to-many inverses tells the pairs: the one whose entity has the lower number.
+    /// Whether this one of two to-many inverses determines the pairs. Its entity has the lower number.
     private func speaks(over other: Relationship) -> Bool {
         if self === other { return true }
         let (a, b) = (entity.number, other.entity.number)
         return a == b ? name < other.name : a < b
     }
 
-    /// - Throws: `.model` when the relationship has only a stand-in for its destination.
+    /// Checks that the destination exists.
+    ///
+    /// - Throws: `.model` if the destination is only a placeholder.
     func requireDestination() throws {
         guard let missing = missingDestination else { return }
         let near = nearestName(to: missing, among: entity.model.entities.map(\.name)).map { "did you mean \"\($0)\"?" }

@@ -1,10 +1,14 @@
-/// What a source model says of an entity, a property or the model beyond what a `Model` has a name for: kept as it was
-/// found, so that nothing is lost and tools can look at it (`codeGenerationType`, `usesScalarValueType`, `syncable`).
+/// The content of a source model that `Model` does not represent.
+///
+/// It belongs to an entity, a property or the model. It is kept so that no information is lost and tools can read it
+/// (`codeGenerationType`, `usesScalarValueType`, `syncable`).
 public struct SourceExtras: Hashable, Sendable {
     public var attributes: [String: String] = [:]
-    /// In the file's order. Of what has no extras of its own (user info, unique constraints, fetch indexes, fetch requests,
-    /// configurations, composite types) the whole element is here when anything in it means nothing to a `Model`, beside
-    /// what was read of it.
+    /// The elements in the order of the file.
+    ///
+    /// User info, unique constraints, fetch indexes, fetch requests, configurations and composite types do not have
+    /// separate extras. If such an element has unknown content, the whole element is kept here, in addition to the part
+    /// that was read.
     public var elements: [SourceElement] = []
 
     public init() {}
@@ -12,16 +16,16 @@ public struct SourceExtras: Hashable, Sendable {
     public var isEmpty: Bool { attributes.isEmpty && elements.isEmpty }
 }
 
-/// One element of a source model's XML, or a run of text in one.
+/// An XML element of a source model, or a run of text within one.
 public struct SourceElement: Hashable, Sendable {
-    /// As it is spelt, with its prefix; empty for a run of text.
+    /// The name with its prefix; empty for a run of text.
     public var name: String
     public var attributes: [String: String]
-    /// What it holds, in order.
+    /// The child elements, in order.
     public var elements: [SourceElement]
-    /// Of a run of text, what it says. Runs of white space are left out.
+    /// The text of a run of text. White space between elements is omitted.
     public var text = ""
-    /// Where it stands among what the element around it holds, from 0 on.
+    /// The index among the children of its parent, from 0.
     public var place = 0
 
     public init(name: String, attributes: [String: String] = [:], elements: [SourceElement] = []) {

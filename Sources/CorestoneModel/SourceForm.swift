@@ -1,28 +1,31 @@
-/// How a source model said what a `Model` also knows, where it could have said it in other words: a rewrite repeats them,
-/// so that it differs only in what was changed.
+/// The spelling of a source model where several spellings have the same meaning.
+///
+/// The writer repeats it, so that a rewritten file differs only in actual changes.
 struct SourceForm: Hashable, Sendable {
-    /// An attribute as it was spelt.
+    /// The original spelling of an attribute.
     struct Spelling: Hashable, Sendable {
         let text: String
-        /// What we would have written for the model as it was read: as long as we still would, the text stands.
+        /// The text that the writer would have produced for the original model.
+        ///
+        /// While the writer would still produce this text, the original text is used.
         let instead: String?
     }
 
-    /// Where the element stood within the one around it; nil for what came into being elsewhere.
+    /// The index of the element in its parent; nil if it was not read from this file.
     var place: Int?
-    /// Of the model itself: whether the file ended its last line, as Xcode does not.
+    /// Whether the file ends with a newline, unlike Xcode's files. Used only for the model itself.
     var endsLine = false
     var spellings: [String: Spelling] = [:]
-    /// Elements without extras of their own as they were spelt, when we would have written others.
+    /// The original elements without extras, if the writer would have produced different ones.
     var elements: [SourceElement] = []
-    /// By kind and name, what we would have written instead of elements here and among the extras.
+    /// The elements that the writer would have produced instead of the original ones, by kind and name.
     var instead: [SourceElement.Identity: [SourceElement]] = [:]
 
     init(place: Int? = nil) { self.place = place }
 }
 
 extension SourceForm {
-    /// Notes the attributes that we would have spelt otherwise.
+    /// Records the attributes that the writer would spell differently.
     mutating func note(_ said: [String: String], _ extras: SourceExtras, instead written: [String: String]) {
         for (name, text) in said {
             let instead = written[name]
@@ -31,7 +34,9 @@ extension SourceForm {
         }
     }
 
-    /// Notes the elements that we would have written otherwise, or elsewhere. Both lists have no properties and entities.
+    /// Records the elements that the writer would write differently or at another position.
+    ///
+    /// Neither list contains properties or entities.
     mutating func note(_ said: [SourceElement], _ extras: SourceExtras, instead written: [SourceElement]) {
         let saidGroups = Dictionary(grouping: said, by: \.identity)
         let writtenGroups = Dictionary(grouping: written, by: \.identity)
@@ -45,7 +50,7 @@ extension SourceForm {
         }
     }
 
-    /// The attributes of an element: what we write for the model as it is, in the words of the source where they still hold.
+    /// Returns the attributes of an element for the current model, in the original spelling where that still applies.
     func attributes(_ written: [String: String], _ extras: SourceExtras) -> [String: String] {
         var attributes = written
         for (name, spelling) in spellings where spelling.instead == written[name] { attributes[name] = spelling.text }
@@ -53,7 +58,7 @@ extension SourceForm {
         return attributes
     }
 
-    /// The elements within an element that are no properties and no entities, with their places where they have one.
+    /// Returns the child elements except properties and entities, with their original index if they have one.
     func elements(_ written: [SourceElement], _ extras: SourceExtras) -> [SourceItem] {
         let said = Dictionary(grouping: elements + extras.elements, by: \.identity)
         var items: [SourceItem] = []
@@ -81,11 +86,11 @@ extension SourceForm {
     }
 }
 
-/// An element that is about to be written, and where it stood when it was read.
+/// An element to be written, and its index when it was read.
 struct SourceItem {
     var element: SourceElement
     var place: Int?
-    /// Whether its kind is kept in the order of names, as Xcode keeps it.
+    /// Whether elements of its kind are sorted by name, as Xcode does.
     var isSorted = false
 
     init(_ element: SourceElement, place: Int? = nil, isSorted: Bool = false) {
@@ -96,8 +101,9 @@ struct SourceItem {
 }
 
 extension [SourceItem] {
-    /// The elements in the order of their places; what has none stands with its kind: between the names around it when
-    /// those are sorted, else behind them.
+    /// The elements in the order of their indexes.
+    ///
+    /// A new element is placed among the elements of its kind: by name if the kind is sorted, otherwise after them.
     var ordered: [SourceElement] {
         typealias Key = (place: Int, side: Int, rank: Int, sequence: Int)
         var greatest: [Int: Int] = [:]
@@ -116,7 +122,7 @@ extension [SourceItem] {
             guard let rank = new.first?.element.rank else { continue }
             if new[0].isSorted { new.sort { $0.element.sortName < $1.element.sortName } }
             let inOrder = new[0].isSorted && placed.isSortedByName
-            // Behind its kind, or behind all kinds that stand before it.
+            // The position is after its kind, or after all kinds that precede it.
             let end = placed.last?.place ?? greatest.filter { $0.key <= rank }.values.max() ?? -1
             var next = 0
             for (sequence, item) in new.enumerated() {

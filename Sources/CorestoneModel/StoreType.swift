@@ -1,18 +1,18 @@
-/// How a store keeps its objects, by the name that Core Data gives it.
+/// The type of a store, by its name in Core Data.
 public struct StoreType: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
 
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// A database.
+    /// An SQLite database.
     public static let sqlite = StoreType(rawValue: "SQLite")
-    /// A file of XML, written as a whole.
+    /// An XML file. The store is atomic.
     public static let xml = StoreType(rawValue: "XML")
-    /// A binary file, written as a whole.
+    /// A binary file. The store is atomic.
     public static let binary = StoreType(rawValue: "Binary")
-    /// No file: what it holds ends with it.
+    /// A store without a file, whose contents are discarded when it is closed.
     public static let inMemory = StoreType(rawValue: "InMemory")
 
-    /// What every binary store has among its first bytes.
+    /// A marker among the first bytes of every binary store.
     package static let binaryMark = "CorestoneBinaryStore"
 }

@@ -1,15 +1,17 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// A condition that the author of a model put on a property's value: a least or greatest value, a length, a pattern.
+/// A validation rule for the value of a property: a minimum or maximum, a length, a pattern.
 public struct ValidationRule: Hashable, Sendable {
-    /// What a failure says: one of Core Data's error codes, or the author's own words.
+    /// The message of a failure: one of Core Data's error codes, or the author's text.
     public enum Warning: Hashable, Sendable {
         case code(Int64)
         case text(String)
     }
 
-    /// `SELF` is the value: `SELF >= 0`, `length <= 50`. Not asked about no value: that is for `isOptional`.
+    /// The condition, in which `SELF` is the value: `SELF >= 0`, `length <= 50`.
+    ///
+    /// It does not apply to nil, for which `isOptional` is checked.
     public let predicate: PredicateText
     public let warning: Warning
 
@@ -25,10 +27,12 @@ public struct ValidationRule: Hashable, Sendable {
     }
 }
 
-// MARK: - The rules that a model's editor knows by name
+// MARK: - The rules that Xcode's model editor offers
 
 extension ValidationRule {
-    /// The least or the greatest value of a number or a date, or length of a string; nil for a type that has no bounds.
+    /// Returns a rule for a minimum or maximum; nil for types without bounds.
+    ///
+    /// For a string, the bound is a length.
     static func bound(_ value: PropertyValue, isLeast: Bool, of type: AttributeType) -> ValidationRule? {
         guard let (least, greatest) = type.boundCodes else { return nil }
         let subject: Expression = type == .string ? .key("length") : .selfObject
@@ -36,14 +40,14 @@ extension ValidationRule {
             subject, isLeast ? .greaterOrEqual : .lessOrEqual, value, isLeast ? least : greatest)
     }
 
-    /// A regular expression that the whole of a string must match.
+    /// Returns a rule with a regular expression that must match the whole string.
     static func pattern(_ pattern: String) -> ValidationRule {
         ValidationRule(.selfObject, .matches, .string(pattern), .validationStringPatternMatching)
     }
 }
 
 extension AttributeType {
-    /// The codes of a value below the least and above the greatest one.
+    /// The error codes of values below the minimum and above the maximum.
     var boundCodes: (least: CocoaCode, greatest: CocoaCode)? {
         switch self {
         case .integer16, .integer32, .integer64, .decimal, .double, .float:
@@ -56,7 +60,7 @@ extension AttributeType {
 }
 
 extension AttributeType {
-    /// The codes of the rules that a model's editor knows for the type.
+    /// The error codes of the rules that Xcode's model editor offers for the type.
     var ruleCodes: [CocoaCode] {
         let bounds = boundCodes.map { [$0.least, $0.greatest] } ?? []
         return self == .string ? bounds + [.validationStringPatternMatching] : bounds
@@ -64,9 +68,12 @@ extension AttributeType {
 }
 
 extension Attribute {
-    /// Sets the least and the greatest value of a number or a date, or length of a string in UTF-16 code units, instead of
-    /// those set before. nil is no bound.
-    /// - Throws: `.model` for another type of attribute, and for bounds that no value meets.
+    /// Sets the minimum and maximum of a value; nil removes a bound.
+    ///
+    /// The value is a number or a date, or the length of a string in UTF-16 code units. Earlier bounds are replaced.
+    ///
+    /// - Throws: `.model` for other types, or if the minimum is greater than the maximum; `.typeMismatch` or
+    ///   `.validation` for a bound that is not a valid value of the attribute.
     public func setBounds(least: PropertyValue?, greatest: PropertyValue?) throws {
         try change {
             guard let codes = type.boundCodes else {
@@ -90,7 +97,7 @@ extension Attribute {
         }
     }
 
-    /// The least and the greatest value, as `setBounds` takes them.
+    /// The minimum and maximum, as for `setBounds`.
     public var bounds: (least: PropertyValue?, greatest: PropertyValue?) {
         func bound(_ code: CocoaCode?) -> PropertyValue? {
             let rule = code.flatMap { code in
@@ -115,8 +122,9 @@ extension Attribute {
         return value
     }
 
-    /// Sets the regular expression that the whole of a string must match, instead of the one set before; nil is none.
-    /// - Throws: `.model` for another type of attribute; `.predicate` for a pattern that cannot be read.
+    /// Sets the regular expression that must match the whole string. Replaces an earlier pattern; nil removes it.
+    ///
+    /// - Throws: `.model` for other types; `.predicate` for an invalid pattern.
     public func setPattern(_ pattern: String?) throws {
         try change {
             guard type == .string else {
@@ -125,7 +133,7 @@ extension Attribute {
                     entity: entity.name, key: path, value: pattern.map { .string($0) })
             }
             let rule = pattern.map { ValidationRule.pattern($0) }
-            // Evaluated once, so that a pattern that is none is refused here and not at the first save.
+            // Evaluated once, so that an invalid pattern is rejected here and not at the first save.
             do { _ = try rule?.predicate.required().evaluate(with: .string("")) } catch let error as CoreError {
                 throw error.within(
                     "the pattern of \(entity.name).\(path) cannot be used", entity: entity.name, key: path,

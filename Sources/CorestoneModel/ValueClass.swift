@@ -1,8 +1,8 @@
 import CorestoneValues
 
-/// What the classes of Foundation's that a model names for transformable attributes can be.
+/// The values of the Foundation classes that a model can name for transformable attributes.
 package enum ValueClass {
-    /// The kinds of values, with spaces between; nil for a class that is not known here.
+    /// Returns the types of values of a class, separated by spaces; nil for an unknown class.
     package static func kinds(of className: String) -> String? {
         var name = Substring(className)
         if name.hasPrefix("NSMutable") { name = "NS" + name.dropFirst("NSMutable".count) }
@@ -21,8 +21,9 @@ package enum ValueClass {
         }
     }
 
-    /// Whether the class lets a value pass. A class that nobody knows does, and so does a value of a type that is the
-    /// host's own unless its class is registered.
+    /// Whether a value is an instance of the class.
+    ///
+    /// An unknown class allows all values, and a known class allows values of host types that are not registered.
     package static func allows(_ className: String, _ value: Any) -> Bool {
         if let known = ArchivableClasses.named(className) {
             return ArchivableClasses.of(value)?.className == known.className
@@ -32,7 +33,7 @@ package enum ValueClass {
         return kinds.split(separator: " ").contains { $0 == kind }
     }
 
-    /// The kind of a plain value; nil for what a host's transformer alone knows.
+    /// Returns the type of a plain value; nil for values that only a host's transformer supports.
     private static func kind(of value: Any) -> String? {
         switch value {
         case let value as PropertyValue:

@@ -1,30 +1,34 @@
+import CorestoneFormats
 import CorestoneValues
 
-/// What stands between the values of a transformable attribute and the bytes that a store keeps for them.
+/// The conversion of the values of a transformable attribute to and from their stored bytes.
 ///
-/// Values count as immutable. Called on whatever thread uses the object, on several at once.
+/// Values must be treated as immutable. The functions are called on the thread that uses the object, possibly on
+/// several threads at the same time.
 public protocol ValueTransformer: Sendable {
-    /// The bytes for a value that is there.
+    /// Returns the bytes of a value. The value is never nil.
     func bytes(for value: Any) throws -> Bytes
-    /// The value for bytes, which may come from a stranger's file.
+    /// Returns the value for bytes, whose source may be an untrusted file.
     func value(for bytes: Bytes) throws -> Any
 }
 
-/// The transformers of the process, by name.
+/// The process-wide registry of transformers, by name.
 public enum ValueTransformers {
     private static let registered = Locked<[String: any ValueTransformer]>([:])
 
-    /// Makes a transformer known, instead of a former one of that name. It hides a built-in one of the same name.
+    /// Registers a transformer under a name, and replaces an existing one.
+    ///
+    /// It overrides a built-in transformer of that name.
     public static func register(_ transformer: any ValueTransformer, forName name: String) {
         let former = registered.withLock { all in
             defer { all[name] = transformer }
             return all[name]
         }
-        // Outside the lock: its end may be the host's.
+        // Released outside the lock, because its destructor may run host code.
         withExtendedLifetime(former) {}
     }
 
-    /// Makes a transformer of two functions known.
+    /// Registers a transformer that consists of two functions.
     public static func register<Value>(
         _ name: String, transform: @escaping @Sendable (Value) throws -> Bytes,
         reverse: @escaping @Sendable (Bytes) throws -> Value
@@ -32,18 +36,20 @@ public enum ValueTransformers {
         register(FunctionTransformer(transform: transform, reverse: reverse), forName: name)
     }
 
-    /// Forgets a transformer that was registered; false when there was none of that name.
+    /// Removes a registered transformer. Returns false if the name was not registered.
     @discardableResult
     public static func unregister(_ name: String) -> Bool {
         let former = registered.withLock { $0.removeValue(forKey: name) }
         return withExtendedLifetime(former) { former != nil }
     }
 
-    /// Whether a transformer was registered under a name; built-in ones were not.
+    /// Whether a transformer is registered under a name. Built-in transformers are not registered.
     package static func isRegistered(_ name: String) -> Bool { registered.withLock { $0[name] != nil } }
 
-    /// The transformer of a name. Without one, and by the names of Apple's own, plain data in keyed archives; `JSON` is
-    /// JSON. nil for a name that nobody registered.
+    /// Returns the transformer of a name: a registered one, or else a built-in one.
+    ///
+    /// nil and the names of Apple's transformers select keyed archives of plain data, and `JSON` selects JSON. Returns
+    /// nil for an unknown name.
     public static func named(_ name: String?) -> (any ValueTransformer)? {
         guard let name else { return ArchiveTransformer() }
         if let known = registered.withLock({ $0[name] }) { return known }
@@ -57,12 +63,14 @@ public enum ValueTransformers {
     }
 }
 
-/// One whose bytes are plain data, so that predicates can look into them.
+/// A transformer whose bytes represent plain data, so that predicates can access it.
 package protocol PlainDataTransformer: ValueTransformer {
     func plainData(for bytes: Bytes) throws -> PropertyValue
 }
 
-/// Keyed archives of plain data and of objects of registered classes; see `decodeArchive` and `ArchivableClasses`.
+/// The transformer for plain data and objects of registered classes as keyed archives.
+///
+/// See `decodeArchive` and `ArchivableClasses`.
 package struct ArchiveTransformer: PlainDataTransformer {
     package func bytes(for value: Any) throws -> Bytes {
         Bytes(try encodeArchive(try ArchivableClasses.archived(value)))
@@ -71,7 +79,7 @@ package struct ArchiveTransformer: PlainDataTransformer {
     package func plainData(for bytes: Bytes) throws -> PropertyValue { try decodeArchive(bytes.array) }
 }
 
-/// Null, booleans, numbers, strings, arrays and dictionaries as JSON.
+/// The transformer for null, booleans, numbers, strings, arrays and dictionaries as JSON.
 struct JSONTransformer: PlainDataTransformer {
     func bytes(for value: Any) throws -> Bytes {
         guard let value = value as? PropertyValue else {

@@ -1,8 +1,8 @@
 import CorestoneValues
 
-/// One criterion of an order: by the value at a key path, up or down.
+/// One criterion of an order: the value at a key path, ascending or descending.
 public struct SortDescriptor: Hashable, Sendable {
-    /// How two values are compared: strings by the rule, everything else by value.
+    /// The comparison of strings. Other values are compared by value.
     ///
     /// The raw value is the selector's name in Core Data.
     public enum Selector: String, Sendable, CaseIterable {
@@ -10,19 +10,21 @@ public struct SortDescriptor: Hashable, Sendable {
         case compare = "compare:"
         /// Strings without regard to case, by code units.
         case caseInsensitive = "caseInsensitiveCompare:"
-        /// Strings as a reader of the locale expects them; see `Collation`.
+        /// Strings by the rules of the current locale; see `Collation`.
         case localized = "localizedCompare:"
-        /// The same without regard to case.
+        /// Strings by the rules of the current locale, without regard to case.
         case localizedCaseInsensitive = "localizedCaseInsensitiveCompare:"
-        /// As a file manager lists names: `file-2` before `file-10`.
+        /// Names as a file manager orders them: `file-2` before `file-10`.
         case localizedStandard = "localizedStandardCompare:"
     }
 
-    /// `self` sorts the values themselves.
+    /// The key path; `self` sorts the values themselves.
     public let path: KeyPath
     public let ascending: Bool
     public let selector: Selector
-    /// Takes the selector's place, in memory only: no store can order by code of the host.
+    /// The host's comparator, which replaces the selector.
+    ///
+    /// Only for sorting in memory, because a store cannot order by host code.
     public let comparator: SortComparator?
 
     public init(
@@ -34,7 +36,9 @@ public struct SortDescriptor: Hashable, Sendable {
         self.comparator = comparator
     }
 
-    /// - Parameter keyPath: keys joined by dots; a leading `-` turns the direction round.
+    /// Creates a sort descriptor.
+    ///
+    /// - Parameter keyPath: keys joined by dots; a leading `-` reverses the direction.
     public init(_ keyPath: String, ascending: Bool = true, caseInsensitive: Bool = false) {
         let turns = keyPath.utf8.first == UInt8(ascii: "-")
         self.init(
@@ -51,9 +55,12 @@ public struct SortDescriptor: Hashable, Sendable {
     }
 }
 
-/// A host's own order of values; equal only to itself.
+/// A host's order of values. Comparators are equal only if they are identical.
 public final class SortComparator: Hashable, Sendable {
-    /// Negative when the first value comes first, positive when the second does, else zero. Neither is nil.
+    /// The host's function.
+    ///
+    /// It returns a negative number if the first value precedes the second, a positive number if it follows, otherwise
+    /// zero. Neither value is nil.
     let order: @Sendable (PropertyValue, PropertyValue) throws -> Int
 
     public init(_ order: @escaping @Sendable (PropertyValue, PropertyValue) throws -> Int) { self.order = order }
@@ -65,9 +72,11 @@ public final class SortComparator: Hashable, Sendable {
 // MARK: - Sorting
 
 extension [SortDescriptor] {
-    /// The order of two things whose values at the key paths are these: the first descriptor that tells them apart decides.
+    /// Compares two rows of values, one value per descriptor.
     ///
-    /// - Throws: what a comparator throws.
+    /// The first descriptor with a difference determines the order.
+    ///
+    /// - Throws: errors of a comparator.
     package func order(_ a: [PropertyValue], _ b: [PropertyValue]) throws -> Int {
         for (index, descriptor) in enumerated() {
             let order = try descriptor.compare(a[index], b[index])
@@ -78,22 +87,22 @@ extension [SortDescriptor] {
 }
 
 extension SortDescriptor {
-    /// The order of two values at the key path: negative when `a` comes first. Nil is the least of all.
+    /// Compares two values of the key path. Returns a negative number if `a` precedes `b`. Nil is the least value.
     ///
-    /// - Throws: what the comparator throws.
+    /// - Throws: errors of the comparator.
     public func compare(_ a: PropertyValue, _ b: PropertyValue) throws -> Int {
         let order = try sortOrder(a, b)
         return ascending ? order : -order.signum()
     }
 
-    /// Sorts by several criteria: where one finds no difference, the next decides. Equal values keep their order.
+    /// Sorts by several criteria: the first one with a difference determines the order. The sort is stable.
     ///
-    /// - Throws: what reading a key and what a comparator throws.
+    /// - Throws: errors of reading a key path or of a comparator.
     public static func sorted(
         _ values: [PropertyValue], by descriptors: [SortDescriptor]
     ) throws -> [PropertyValue] { try order(of: values, by: descriptors).map { values[$0] } }
 
-    /// The same as the places of the values: that of the first one first.
+    /// Returns the indexes of the values in sorted order.
     public static func order(of values: [PropertyValue], by descriptors: [SortDescriptor]) throws -> [Int] {
         let keyed = try values.enumerated().map { place, value in
             (place: place, keys: try descriptors.map { try KeyPathEvaluation.value(of: value, path: $0.path) })
@@ -114,7 +123,7 @@ extension SortDescriptor {
 }
 
 extension SortDescriptor.Selector {
-    /// The order of two strings.
+    /// Compares two strings.
     package func order(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
         switch self {
         case .compare: compareBytes(a, b)
@@ -127,7 +136,7 @@ extension SortDescriptor.Selector {
 }
 
 extension PropertyValue {
-    /// A total order: numbers, strings, dates and so on by kind, then by value.
+    /// Compares two values in a total order: by type (numbers, strings, dates and so on), then by value.
     fileprivate func sortOrder(_ other: PropertyValue) throws -> Int {
         if let order = try order(against: other) { return order }
         let (kind, otherKind) = (sortRank, other.sortRank)

@@ -1,4 +1,4 @@
-/// Base64 with padding and without line breaks.
+/// Encodes bytes as base64, with padding and without line breaks.
 package func base64(_ bytes: [UInt8]) -> String {
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     var text: [UInt8] = []
@@ -14,7 +14,7 @@ package func base64(_ bytes: [UInt8]) -> String {
     return String(decoding: text, as: UTF8.self)
 }
 
-/// The bytes of a base64 text; white space is ignored. Nil for any other character, and for a cut-off text.
+/// Decodes base64. Ignores white space; returns nil for any other character and for truncated text.
 package func decodeBase64(_ text: [UInt8]) -> [UInt8]? {
     var (bytes, bits, count, padding): ([UInt8], UInt32, Int, Int) = ([], 0, 0, 0)
     for character in text {

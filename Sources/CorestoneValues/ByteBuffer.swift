@@ -1,15 +1,15 @@
 import Glibc
 
-/// An immutable run of bytes with a reference count and a NUL behind the last byte.
+/// An immutable, reference-counted buffer of bytes with a NUL after the last byte.
 ///
-/// Text and binary values share it, so that a value crosses the C boundary as a plain pointer without a copy.
-/// One allocation: the bytes lie behind the object's own fields.
+/// Text and binary values share it, so a value crosses the C boundary as a plain pointer without a copy. The bytes
+/// follow the object's own fields in the same allocation.
 public final class ByteBuffer: ManagedBuffer<Int, UInt8> {
     public static func copying(_ bytes: UnsafeRawBufferPointer) -> ByteBuffer {
         filled(count: bytes.count) { memory in memory.copyMemory(from: bytes) }
     }
 
-    /// A buffer of `count` bytes that `fill` writes, every one of them.
+    /// Returns a buffer of `count` bytes. `fill` must write all of them.
     @inline(__always)
     static func filled(count: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Void) -> ByteBuffer {
         let buffer = create(minimumCapacity: count + 1) { _ in count }
@@ -21,7 +21,7 @@ public final class ByteBuffer: ManagedBuffer<Int, UInt8> {
     }
 
     @inlinable public var count: Int { header }
-    /// The first byte; `count` bytes follow, then one NUL that is not counted. Valid while the buffer lives.
+    /// The first byte; `count` bytes follow, then one NUL that is not counted. Valid as long as the buffer exists.
     @inlinable public var start: UnsafePointer<UInt8> { withUnsafeMutablePointerToElements { UnsafePointer($0) } }
     @inlinable public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 }
@@ -32,13 +32,13 @@ public struct Bytes: @unchecked Sendable {
 
     public init(copying bytes: UnsafeRawBufferPointer) { buffer = ByteBuffer.copying(bytes) }
     public init(_ bytes: [UInt8]) { buffer = bytes.withUnsafeBytes { ByteBuffer.copying($0) } }
-    /// `count` bytes that `fill` writes, every one of them.
+    /// Creates `count` bytes. `fill` must write all of them.
     package init(count: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Void) {
         buffer = ByteBuffer.filled(count: count, fill)
     }
 
     @inlinable public var count: Int { buffer.count }
-    /// The bytes in place; valid while this value lives.
+    /// The bytes, not copied. Valid as long as this value exists.
     @inlinable public var rawBytes: UnsafeRawBufferPointer { buffer.bytes }
     public var array: [UInt8] { Array(buffer.bytes) }
 }
@@ -48,13 +48,13 @@ extension Bytes: Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(bytes: rawBytes) }
 }
 
-/// UTF-8 text, compared by code units as Core Data's strings are: `é` composed and decomposed are different texts.
+/// UTF-8 text that is compared by code units, as Core Data does: composed and decomposed `é` differ.
 ///
-/// Swift's own `String` compares by canonical equivalence, which neither SQLite nor `isEqualToString:` does.
+/// Swift's `String` compares by canonical equivalence, unlike SQLite and `isEqualToString:`.
 public struct Text: @unchecked Sendable {
     public let buffer: ByteBuffer
 
-    /// Takes bytes that are known to be valid UTF-8.
+    /// Copies bytes, which must be valid UTF-8.
     public init(utf8 bytes: UnsafeRawBufferPointer) { buffer = ByteBuffer.copying(bytes) }
     public init(_ string: String) {
         var string = string
@@ -64,10 +64,10 @@ public struct Text: @unchecked Sendable {
     /// The number of UTF-8 bytes.
     @inlinable public var count: Int { buffer.count }
     @inlinable public var isEmpty: Bool { buffer.count == 0 }
-    /// The UTF-8 bytes in place; valid while this value lives.
+    /// The UTF-8 bytes, not copied. Valid as long as this value exists.
     @inlinable public var utf8: UnsafeRawBufferPointer { buffer.bytes }
     public var string: String { String(decoding: buffer.bytes, as: UTF8.self) }
-    /// How many bytes stand before the first one that is not ASCII.
+    /// The number of ASCII bytes at the start of the text.
     package var asciiCount: Int { asciiPrefix(utf8) }
     package var isASCII: Bool { asciiCount == count }
 }
@@ -83,12 +83,12 @@ extension Text: ExpressibleByStringLiteral, CustomStringConvertible {
     public var description: String { string }
 }
 
-/// Whether two runs hold the same bytes.
+/// Whether two buffers have the same bytes.
 public func equalBytes(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
     a.count == b.count && compareBytes(a, b) == 0
 }
 
-/// The order of two runs by unsigned bytes, a prefix first: the order of SQLite's BINARY collation.
+/// Compares two buffers by unsigned bytes, as SQLite's BINARY collation does: a prefix precedes the longer text.
 public func compareBytes(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
     let shared = min(a.count, b.count)
     if shared > 0, let x = a.baseAddress, let y = b.baseAddress {

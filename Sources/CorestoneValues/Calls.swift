@@ -1,10 +1,12 @@
 import CPlatform
 
-/// Runs `body` as a call of the library's that no export counts: what the host's callbacks give up meanwhile ends with it.
+/// Runs `body` as a call of the library, for work outside the exported functions.
 ///
-/// A call within another one, or on a thread that is in the midst of one, adds nothing.
+/// Releases that the host's callbacks request meanwhile are deferred until it returns.
+///
+/// Has no effect inside another call on the same thread.
 @inlinable
-package func asCall<Result>(_ body: () throws -> Result) rethrows -> Result {
+package func withCallScope<Result>(_ body: () throws -> Result) rethrows -> Result {
     guard platform_call_depth() == 0 else { return try body() }
     platform_call_begin()
     defer { if platform_call_end() { platform_call_finish() } }

@@ -1,4 +1,6 @@
-/// Sums and products of numbers that may come from a file: instead of trapping, what is too large is the largest number there is.
+/// Sums and products of numbers that may originate in a file.
+///
+/// An overflow results in the nearest limit of the type instead of a trap.
 extension FixedWidthInteger {
     @inlinable package func addingClamped(_ other: Self) -> Self {
         let (sum, overflow) = addingReportingOverflow(other)

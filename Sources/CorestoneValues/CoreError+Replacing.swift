@@ -1,5 +1,7 @@
 extension CoreError {
-    /// The same error with other texts in its message and its file: the path that the host gave instead of one that is the library's own.
+    /// Returns the error with parts of its message and file name replaced.
+    ///
+    /// For example, a temporary path is replaced by the host's path.
     package func replacing(_ parts: [(part: String, text: String)]) -> CoreError {
         func settled(_ text: String) -> String {
             parts.reduce(text) { CorestoneValues.replacing($1.part, in: $0, by: $1.text) }
@@ -11,7 +13,7 @@ extension CoreError {
     }
 }
 
-/// A text with each occurrence of a part replaced, byte by byte.
+/// Returns the text with each occurrence of `part` replaced. Compares bytes.
 package func replacing(_ part: String, in text: String, by other: String) -> String {
     let (part, text) = (Array(part.utf8), Array(text.utf8))
     guard !part.isEmpty else { return String(decoding: text, as: UTF8.self) }

@@ -1,4 +1,6 @@
-/// The outcome of a call at the edge: 0 done, above 0 an expected outcome, below 0 a failure. The values of `cst_status`.
+/// The result of a call at the C boundary, with the values of `cst_status`.
+///
+/// 0 is success, a positive number an expected outcome, a negative number a failure.
 public enum Status: Int32, Sendable {
     case ok = 0, notFound = 1, end = 2, unchanged = 3
     case `internal` = -1, invalidArgument = -2, invalidHandle = -3, wrongThread = -4, invalidUTF8 = -5, typeMismatch =
@@ -11,20 +13,22 @@ public enum Status: Int32, Sendable {
     case unsavedChanges = -103
 }
 
-/// The one error of the library: what failed, on which entity, key, value and object, and what to do about it.
+/// The error type of the library: what failed, on which entity, key, value and object, and the remedy.
 ///
-/// `code` is Cocoa's (`CocoaCode`). A message is one sentence or two: what is wrong, named; then the remedy.
+/// `code` is a Cocoa error code (`CocoaCode`). `docs/STYLE.md` describes the form of a message.
 public final class CoreError: Error, @unchecked Sendable {
     public let status: Status
     public let code: Int
     public let domain: String
-    /// For people: whatever the names and values in it are, no terminal takes any of it for a command, and no line of it but the
-    /// first begins at the margin of a log. It has `longestMessage` bytes at most.
+    /// The text for people, at most `longestMessage` bytes long.
+    ///
+    /// Control characters in names and values are made visible, and every line after the first is indented, so the
+    /// message is safe for terminals and logs.
     public let message: String
     public let entity: String?
     public let key: String?
     public let value: PropertyValue?
-    /// The text of the model's condition that the value does not meet.
+    /// The text of the validation predicate that the value does not satisfy.
     public let predicate: String?
     /// The URI of the object that failed; see `ObjectID.uri`.
     public let objectURI: String?
@@ -34,16 +38,18 @@ public final class CoreError: Error, @unchecked Sendable {
     public let sqliteCode: Int32
     /// The store's file, when a file was involved.
     public let file: String?
-    /// The byte offset in the text of a predicate or of a model at which reading stopped; -1 when there is none.
+    /// The byte offset at which parsing of a predicate or a model stopped; -1 if it is unknown.
     public let offset: Int
-    /// What a host hung on an error of its own (`cst_error_new_custom`); freed with the error.
+    /// The host's object of a custom error (`cst_error_new_custom`); freed with the error.
     public let payload: (any AnyObject & Sendable)?
 
     public static let cocoaDomain = "NSCocoaErrorDomain"
-    /// Bytes of a message; the middle of a longer one is left out.
+    /// The limit of a message in bytes. The middle of a longer message is left out.
     public static let longestMessage = 16 << 10
 
-    /// - Parameter isHosts: whether the message is that of a host, who gets it back as it was.
+    /// Creates an error.
+    ///
+    /// - Parameter isHosts: whether the message comes from the host. Such a message is kept unchanged.
     public init(
         _ status: Status, code: CocoaCode = .none, _ message: String, domain: String = CoreError.cocoaDomain,
         customCode: Int? = nil, entity: String? = nil, key: String? = nil, value: PropertyValue? = nil,
@@ -70,8 +76,9 @@ public final class CoreError: Error, @unchecked Sendable {
 }
 
 extension CoreError {
-    /// The error for whoever keeps it beyond the context of an object that was refused: without a value that is one, or holds
-    /// one. The message names it still.
+    /// The error without its value if the value is or contains an object.
+    ///
+    /// Use it where an error may outlive the object's context. The message still names the value.
     public var withoutObjects: CoreError {
         guard value?.holdsObjects == true else { return self }
         return CoreError(
@@ -82,11 +89,11 @@ extension CoreError {
 }
 
 extension CoreError {
-    /// The same error of a larger piece of work.
+    /// Returns the error as the cause of the failure of a larger operation.
     ///
     /// - Parameters:
-    ///   - beginning: what failed, as in "cannot read notes.xml"; the message follows behind a colon.
-    ///   - entity: and the others, instead of those of the error.
+    ///   - beginning: the failure, such as "cannot read notes.xml"; the message of the error follows after a colon.
+    ///   - entity, key, value, file: replace the fields of the error unless they are nil.
     package func within(
         _ beginning: String, entity: String? = nil, key: String? = nil, value: PropertyValue? = nil, file: String? = nil
     ) -> CoreError {
@@ -96,7 +103,9 @@ extension CoreError {
             children: children, sqliteCode: sqliteCode, file: file ?? self.file, offset: offset, payload: payload)
     }
 
-    /// The same error of a property, or without a key of an entity; unchanged if it names an entity, or if `entity` is nil.
+    /// Returns the error with `entity` and `key` as its subject.
+    ///
+    /// Unchanged if the error already has an entity, or if `entity` is nil.
     package func named(_ entity: String?, _ key: String?) -> CoreError {
         guard self.entity == nil, let entity else { return self }
         return within(key.map { "\(entity).\($0)" } ?? entity, entity: entity, key: key)
@@ -104,7 +113,7 @@ extension CoreError {
 }
 
 extension CoreError {
-    /// The same error, with an entity and a key that it does not have yet.
+    /// Returns the error with the entity and the key, where it does not have its own.
     package func with(entity: String?, key: String?) -> CoreError {
         CoreError(
             status, message, domain: domain, customCode: code, entity: self.entity ?? entity, key: self.key ?? key,
@@ -120,7 +129,9 @@ extension CoreError: CustomStringConvertible {
     }
 }
 
-/// Core Data's error codes in `NSCocoaErrorDomain`; 0 where Core Data raises an exception instead of returning an error.
+/// Core Data's error codes in `NSCocoaErrorDomain`.
+///
+/// 0 where Core Data raises an exception instead of returning an error.
 public enum CocoaCode: Int, Sendable {
     case none = 0
     case managedObjectValidation = 1550

@@ -1,22 +1,21 @@
 import CPlatform
 import Glibc
 
-/// What the library tells about its work, line by line, when somebody wants to know: which SQL it runs, how long that took,
-/// how many rows came.
+/// The debug log: SQL statements, their timing and their row counts, and warnings.
 ///
-/// For the whole process; any thread. The lines begin as those of Core Data do (`CoreData: sql: `, `CoreData: annotation: `),
-/// so that tools which read its logs read these too.
+/// Process-wide, and usable on any thread. The lines have the prefixes of Core Data (`CoreData: sql: `, `CoreData:
+/// annotation: `), so tools that parse its logs can parse these too.
 public enum DebugLog {
-    /// How much of the SQL is told; each level tells what the one before it does, and more.
+    /// The level of detail of SQL logging. Each level includes the one before it.
     public enum SQLDetail: UInt32, Sendable {
         case nothing = 0
-        /// Statements that read and write rows, each with its time and the number of its rows.
+        /// Statements that read and write rows, each with its time and row count.
         case statements = 1
-        /// Also transactions, savepoints and settings.
+        /// In addition, transactions, savepoints and settings.
         case transactions = 2
-        /// Also the values that are bound, and SQLite's plan.
+        /// In addition, the bound values and SQLite's query plan.
         case values = 3
-        /// Also SQLite's own counters: rows looked at one by one, sorts, indexes made for the occasion, steps.
+        /// In addition, SQLite's counters: rows of full scans, sorts, automatic indexes and virtual machine steps.
         case counters = 4
     }
 
@@ -40,11 +39,14 @@ public enum DebugLog {
         }
     }()
 
-    /// Looks at the environment, the first time. Called before the first store is opened, and before a host sets anything.
+    /// Reads the environment at the first call.
+    ///
+    /// Must be called before the first store is opened, and before the host changes a setting.
     package static func begin() { environment }
 
-    /// What of the SQL is told from now on, of stores that are open too. At first what the environment's
-    /// `CORESTONE_SQL_DEBUG`, or else `COREDATA_SQLDEBUG`, says.
+    /// The level of detail, including for stores that are already open.
+    ///
+    /// The initial value is that of the environment variable `CORESTONE_SQL_DEBUG`, or else of `COREDATA_SQLDEBUG`.
     public static var sqlDetail: SQLDetail {
         get {
             begin()
@@ -56,52 +58,57 @@ public enum DebugLog {
         }
     }
 
-    /// Takes the lines, without their ends, instead of standard error; nil gives them back to it.
+    /// Sets the function that receives the lines, without line ends.
     ///
-    /// Called on the thread that does the work, in the midst of it and with stores locked: the function may not call the library.
+    /// If it is nil, the lines are written to standard error.
+    ///
+    /// The function is called on the thread that logs, possibly while stores are locked: it must not call the library.
     public static func setSink(_ sink: (@Sendable (String) -> Void)?) {
         let former = settings.withLock { settings in
             defer { settings.sink = sink }
             return settings.sink
         }
-        // Outside the lock: its end may be the host's.
+        // Released outside the lock: its destructor may run host code.
         withExtendedLifetime(former) {}
     }
 
-    /// Whether standard error gets lines that no sink takes.
+    /// Sets whether lines are discarded if no sink is set.
     static func setQuiet(_ isQuiet: Bool) { settings.withLock { $0.isQuiet = isQuiet } }
 
-    /// Whether keywords of SQL are coloured where standard error is a terminal.
+    /// Sets whether SQL keywords are coloured if standard error is a terminal.
     static func setColoured(_ isColoured: Bool) { settings.withLock { $0.isColoured = isColoured } }
 
-    /// Tells one line, whatever the names and values in it are; see `visible`.
+    /// Logs one line. Control characters in names and values are made visible; see `visible`.
     package static func write(_ text: String) {
-        // What a sink does against the rules is not told to it in turn.
+        // A sink must not call the library. If it does, it is not called recursively.
         if platform_is_telling() { return }
         platform_set_telling(true)
         defer { platform_set_telling(false) }
         let line = text.visible()
         let (sink, isQuiet, isColoured) = settings.withLock { ($0.sink, $0.isQuiet, $0.isColoured) }
-        if let sink { return asCall { sink(line) } }
+        if let sink { return withCallScope { sink(line) } }
         if isQuiet { return }
         var text = (isColoured && isatty(2) == 1 ? withColouredKeywords(line) : line) + "\n"
-        // In one piece, so that lines of several threads do not mix.
+        // One write call, so that lines of several threads do not mix.
         text.withUTF8 { bytes in _ = Glibc.write(2, bytes.baseAddress, bytes.count) }
     }
 
-    /// What was warned of already, by hash: the subjects may be large.
+    /// The hashes of the subjects of warnings that were logged. The subjects themselves may be large.
     private static let warned = Locked(Set<Int>())
-    /// A program that has more to be warned of puts its predicates together; it was told often enough.
+    /// The limit of `warned`.
+    ///
+    /// An application that exceeds it builds its predicates dynamically, so more warnings would not help.
     private static let mostWarnings = 1000
 
-    /// Tells of something that is rarely meant, once in a process for each subject.
-    /// - Parameter subject: the hash of what the warning is about.
+    /// Logs a warning about a likely mistake, once per process for each subject.
+    ///
+    /// - Parameter subject: the hash of the subject of the warning.
     package static func warnOnce(_ subject: Int, _ text: @autoclosure () -> String) {
         let isNew = warned.withLock { $0.count < mostWarnings && $0.insert(subject).inserted }
         if isNew { write("CoreData: warning: \(text())") }
     }
 
-    /// Why a call fails that a sink makes.
+    /// Creates the error of a call that a sink makes.
     package static func calledFromSink() -> CoreError {
         CoreError(
             .invalidArgument,
@@ -109,7 +116,7 @@ public enum DebugLog {
                 + "returned")
     }
 
-    /// SQL's keywords are the words in capitals that have no digit, no underscore and no quotes around them.
+    /// Treats words of at least two capitals, without digits or underscores and outside quotes, as SQL keywords.
     private static func withColouredKeywords(_ line: String) -> String {
         var result: [UInt8] = []
         var word: [UInt8] = []

@@ -1,16 +1,24 @@
-/// Results have at most 38 digits; what lies beyond is rounded, halves away from zero (NSDecimalNumber's plain rounding).
+/// Arithmetic with results of at most 38 digits.
+///
+/// Further digits are rounded, halves away from zero, as by the plain rounding of NSDecimalNumber.
 extension DecimalNumber {
-    /// - Throws: `.invalidArgument` when the sum is too large.
+    /// Returns the sum.
+    ///
+    /// - Throws: `.invalidArgument` if the sum is too large.
     public func adding(_ other: DecimalNumber) throws -> DecimalNumber {
         try DecimalNumber.sum(canonical, other.canonical).orThrow("the sum of \(self) and \(other)")
     }
 
-    /// - Throws: `.invalidArgument` when the difference is too large.
+    /// Returns the difference.
+    ///
+    /// - Throws: `.invalidArgument` if the difference is too large.
     public func subtracting(_ other: DecimalNumber) throws -> DecimalNumber {
         try DecimalNumber.sum(canonical, other.canonical.negated).orThrow("the difference of \(self) and \(other)")
     }
 
-    /// - Throws: `.invalidArgument` when the product is too large, or is not zero but too small.
+    /// Returns the product.
+    ///
+    /// - Throws: `.invalidArgument` if the product is too large, or is not zero but too small.
     public func multiplied(by other: DecimalNumber) throws -> DecimalNumber {
         let (a, b) = (canonical, other.canonical)
         return try DecimalNumber(
@@ -19,7 +27,10 @@ extension DecimalNumber {
         ).orThrow("the product of \(self) and \(other)")
     }
 
-    /// - Throws: `.invalidArgument` for a divisor of zero and for a quotient too large, or not zero but too small.
+    /// Returns the quotient.
+    ///
+    /// - Throws: `.invalidArgument` if the divisor is zero, or if the quotient is too large, or is not zero but too
+    ///   small.
     public func divided(by other: DecimalNumber) throws -> DecimalNumber {
         let (a, b) = (canonical, other.canonical)
         guard b.mantissa != 0 else {
@@ -31,7 +42,7 @@ extension DecimalNumber {
         let (whole, rest) = numerator.divided(by: b.mantissa)
         var quotient = whole
         var exponent = Int(a.exponent) - Int(b.exponent) - scale
-        // The next digit of the quotient, so that rounding sees what it needs.
+        // One more digit of the quotient, which rounding needs.
         if quotient.digitCount <= DecimalNumber.maximumDigits {
             let digit = WideInteger(rest, times: 10).divided(by: b.mantissa).quotient
             quotient.multiply(by: 10, adding: UInt64(truncatingIfNeeded: digit.low))
@@ -41,8 +52,10 @@ extension DecimalNumber {
             .orThrow("the quotient of \(self) and \(other)")
     }
 
-    /// Rounded to at most 38 digits, without trailing zeros. A mantissa beyond 10^38 at the largest exponent has no
-    /// such form; it stays as it is and the result of the arithmetic is what overflows.
+    /// The number rounded to at most 38 digits, without trailing zeros.
+    ///
+    /// A mantissa of 10^38 or more at the largest exponent cannot be rounded. It stays unchanged, and the operation
+    /// overflows.
     private var canonical: DecimalNumber {
         let number = normalized
         guard number.mantissa >= powerOfTen(DecimalNumber.maximumDigits) else { return number }
@@ -58,8 +71,8 @@ extension DecimalNumber {
         var wide = WideInteger(upper.mantissa)
         var exponent = Int(upper.exponent)
         exponent -= wide.scaleUp(to: 76, atMost: exponent - Int(lower.exponent))
-        // When that was not enough, the upper number has 76 digits now, far more than the lower one: all that matters
-        // of the rest is which way it pulls, since rounding halves up needs no more than the floor.
+        // If the exponents still differ, the upper number now has 76 digits, far more than the lower one. Only the sign
+        // of the dropped digits matters, because rounding halves up needs only the floor.
         let (other, isExact) = WideInteger(lower.mantissa).droppingDigits(exponent - Int(lower.exponent))
         if upper.isNegative == lower.isNegative {
             wide.add(other)
@@ -77,7 +90,9 @@ extension DecimalNumber {
 }
 
 extension DecimalNumber {
-    /// The nearest decimal of at most 38 digits; nil when it is too large, or is not zero but would round to zero.
+    /// Creates the nearest decimal of at most 38 digits.
+    ///
+    /// Returns nil if the number is too large, or is not zero but would round to zero.
     init?(_ digits: WideInteger, exponent: Int, isNegative: Bool) {
         guard !digits.isZero else {
             self = .zero
@@ -94,7 +109,7 @@ extension DecimalNumber {
             mantissa = larger
             power -= 1
         }
-        // Rounding up can give 10^38, whose zeros go here; at the largest exponent it does not fit.
+        // Rounding up can result in 10^38, whose zeros are removed here; at the largest exponent it does not fit.
         let number = DecimalNumber(mantissa: mantissa, exponent: Int8(power), isNegative: isNegative).normalized
         guard number.mantissa < powerOfTen(DecimalNumber.maximumDigits) else { return nil }
         self = number

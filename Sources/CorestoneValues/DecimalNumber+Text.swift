@@ -1,7 +1,7 @@
 import Glibc
 
 extension DecimalNumber: CustomStringConvertible {
-    /// Plain notation with a point, never an exponent, as `NSDecimalNumber` prints: `-0.0015`, `1200`.
+    /// The number in plain notation with a point, never an exponent, as `NSDecimalNumber` prints: `-0.0015`, `1200`.
     public var description: String {
         let number = normalized
         var digits = String(number.mantissa)
@@ -21,7 +21,8 @@ extension DecimalNumber {
     /// Reads `[+-] digits [. digits] [e [+-] digits]`, with a digit on at least one side of the point.
     ///
     /// Digits beyond the 38th are rounded, halves away from zero, which is NSDecimalNumber's plain rounding.
-    /// - Throws: `.invalidArgument` for anything else than a number, and for one too large or too small.
+    ///
+    /// - Throws: `.invalidArgument` if the text is not a number, or if the number is too large or too small.
     public init(_ text: String) throws {
         var copy = text
         guard let scanned = copy.withUTF8({ DecimalNumber.scan($0) }) else {
@@ -55,7 +56,7 @@ extension DecimalNumber {
             return text[position - 1] == 0x2D
         }
         scanned.isNegative = sign() ?? false
-        // Sixty digits are more than any rounding needs; what follows can only be cut off.
+        // Rounding never needs more than 60 digits; further digits only change the exponent.
         var (kept, seen, afterPoint) = (0, 0, false)
         while position < text.count {
             let byte = text[position]
@@ -82,7 +83,7 @@ extension DecimalNumber {
             var power = 0
             let first = position
             while position < text.count, text[position] >= 0x30, text[position] <= 0x39 {
-                // Larger than any text is long: it stays out of range whatever precedes it.
+                // More than the length of any text, so the digits before it cannot bring the number back into range.
                 if power < 1 << 50 { power = power * 10 + Int(text[position] - 0x30) }
                 position += 1
             }
@@ -98,19 +99,21 @@ extension DecimalNumber {
 extension DecimalNumber {
     /// The nearest double. Magnitudes are below 10^166, so it is always finite.
     public var double: Double {
-        // Both are exact, so one rounding gives the nearest.
+        // Both operands are exact, so one rounding returns the nearest double.
         if mantissa < 1 << 53, exponent >= -22, exponent <= 22 {
             var power = 1.0
             for _ in 0..<abs(Int(exponent)) { power *= 10 }
             let magnitude = exponent < 0 ? Double(mantissa) / power : Double(mantissa) * power
             return isNegative && mantissa != 0 ? -magnitude : magnitude
         }
-        // Without a point the text reads the same in every locale.
+        // Without a decimal point the text does not depend on the locale.
         let number = strtod("\(mantissa)e\(exponent)", nil)
         return isNegative && mantissa != 0 ? -number : number
     }
 
-    /// The shortest decimal that reads back as this double; nil for NaN, infinities and what no decimal can hold.
+    /// Creates the shortest decimal that converts back to this double.
+    ///
+    /// Returns nil for NaN, infinities and numbers outside the range of decimals.
     public init?(_ value: Double) {
         guard value.isFinite else { return nil }
         if let whole = Int64(exactly: value), whole.magnitude < 1 << 53 {

@@ -1,8 +1,8 @@
 /// A decimal of up to 38 digits: (negative ? -1 : 1) × mantissa × 10^exponent.
 ///
-/// Two decimals are equal when they stand for the same number, however they spell it: 1.50 equals 1.5. Results of
-/// reading and of arithmetic have no trailing zeros. A mantissa of 10^38 or more is not canonical: it compares and
-/// prints exactly, and arithmetic first rounds it to 38 digits.
+/// Two decimals are equal if they have the same numeric value: 1.50 equals 1.5. Parsed and computed decimals have no
+/// trailing zeros. A mantissa of 10^38 or more is not canonical: it is compared and printed exactly, and arithmetic
+/// rounds it to 38 digits first.
 public struct DecimalNumber: Sendable {
     public let mantissa: UInt128
     public let exponent: Int8
@@ -18,7 +18,7 @@ public struct DecimalNumber: Sendable {
 
     public static let zero = DecimalNumber(mantissa: 0)
 
-    /// The most digits that a decimal carries.
+    /// The largest number of digits of a decimal.
     public static let maximumDigits = 38
 }
 
@@ -42,7 +42,7 @@ extension DecimalNumber {
         DecimalNumber(mantissa: mantissa, exponent: exponent, isNegative: mantissa != 0 && !isNegative)
     }
 
-    /// The number when it is whole and fits, else nil.
+    /// The number as an integer; nil if it has a fraction or does not fit.
     public var integer: Int64? {
         let number = normalized
         guard number.exponent >= 0, number.exponent < 20 else { return nil }
@@ -56,7 +56,7 @@ extension DecimalNumber {
 // MARK: - Order
 
 extension DecimalNumber: Hashable, Comparable {
-    /// The exact order by value: negative, zero or positive.
+    /// Compares by exact value. Returns a negative number, zero or a positive number.
     public static func compare(_ a: DecimalNumber, _ b: DecimalNumber) -> Int {
         switch (a.sign, b.sign) {
         case (let x, let y) where x != y: return x < y ? -1 : 1
@@ -70,7 +70,7 @@ extension DecimalNumber: Hashable, Comparable {
     private static func compareMagnitudes(_ a: DecimalNumber, _ b: DecimalNumber) -> Int {
         if a.exponent < b.exponent { return -compareMagnitudes(b, a) }
         let distance = Int(a.exponent) - Int(b.exponent)
-        // 10^39 is beyond every mantissa, and a's is not zero.
+        // 10^39 is larger than every mantissa, and the mantissa of `a` is not zero.
         guard distance < 39 else { return 1 }
         let (high, low) = a.mantissa.multipliedFullWidth(by: powerOfTen(distance))
         return high != 0 || low > b.mantissa ? 1 : low < b.mantissa ? -1 : 0
@@ -87,7 +87,7 @@ extension DecimalNumber: Hashable, Comparable {
     }
 }
 
-/// 10^exponent for 0 … 38.
+/// Returns 10^exponent for 0 … 38.
 func powerOfTen(_ exponent: Int) -> UInt128 {
     var power: UInt128 = 1
     for _ in 0..<min(max(exponent, 0), 38) { power *= 10 }

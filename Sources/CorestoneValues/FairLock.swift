@@ -2,15 +2,17 @@ import CPlatform
 import Glibc
 import Synchronization
 
-/// A lock that threads get in the order in which they ask for it. Its holder may take it again.
+/// A recursive lock that threads acquire in the order of their requests.
 ///
-/// It is that of a store: as long as a thread holds one, it must not wait for a context's queue (`platform_holds_store`).
+/// It guards a store. A thread that holds one must not wait for a context's queue (`platform_holds_store`).
 package final class FairLock: @unchecked Sendable {
-    /// 1 while somebody has it, and 2 for each thread that waits. While one waits it passes from hand to hand and is never free.
+    /// The state: 1 while the lock is held, plus 2 for each waiting thread.
+    ///
+    /// While threads wait, each holder passes the lock on directly, so the lock is never free.
     private let state = Atomic<UInt>(0)
-    /// The holder's number; 0 for nobody.
+    /// The number of the holding thread; 0 if the lock is free.
     private let holder = Atomic<UInt64>(0)
-    /// How often the holder took it again.
+    /// The number of nested acquisitions by the holder.
     private var depth = 0
     private let rank: LockRank
     private let number: UInt32
@@ -18,7 +20,7 @@ package final class FairLock: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private var waiting: [UnsafeMutablePointer<sem_t>] = []
 
-    /// `number` orders locks of one rank.
+    /// Creates a lock. `number` orders locks of one rank.
     package init(_ rank: LockRank, number: UInt32 = 0) {
         self.rank = rank
         self.number = number
@@ -30,7 +32,7 @@ package final class FairLock: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Whether the calling thread has it.
+    /// Whether the calling thread holds the lock.
     package var isMine: Bool { holder.load(ordering: .relaxed) == platform_thread_id() }
 
     package func with<Result>(_ body: () throws -> Result) rethrows -> Result {
@@ -41,16 +43,22 @@ package final class FairLock: @unchecked Sendable {
 
     package func lock() { _ = lock { false } }
 
-    /// For a thread that has another lock of the rank, such as a callback that runs within the use of one store and uses another:
-    /// the two need not come in the order in which all others take them, so waiting may have no end.
-    /// - Returns: false when others had it all the time.
+    /// Acquires the lock with a time-out, even if the thread holds another lock of the same rank.
+    ///
+    /// An example is a callback that runs during the use of one store and uses another. The two locks may be acquired
+    /// in different orders, so an unlimited wait could be a deadlock.
+    ///
+    /// - Parameter seconds: the time-out.
+    /// - Returns: false if the wait timed out.
     package func lock(seconds: UInt64) -> Bool {
         let end = monotonicNanoseconds() + seconds * 1_000_000_000
         return LockOrder.withoutOrder { lock { monotonicNanoseconds() > end } }
     }
 
-    /// - Parameter isCancelled: asked every 20 milliseconds while others are before this thread.
-    /// - Returns: false when the thread does not have the lock, since `isCancelled` said so.
+    /// Acquires the lock, unless the wait is cancelled.
+    ///
+    /// - Parameter isCancelled: called every 20 milliseconds while the thread waits.
+    /// - Returns: false, without the lock, if `isCancelled` returned true.
     package func lock(unless isCancelled: () -> Bool) -> Bool {
         if isMine {
             depth += 1
@@ -81,7 +89,7 @@ package final class FairLock: @unchecked Sendable {
         pthread_mutex_lock(mutex)
         let (before, _) = state.add(2, ordering: .acquiringAndReleasing)
         if before & 1 == 0 {
-            // Given back meanwhile; nobody else can have it, since one that waits keeps others from taking it.
+            // The lock was released meanwhile. No other thread can acquire it, because a waiting thread prevents that.
             state.subtract(1, ordering: .acquiringAndReleasing)
             pthread_mutex_unlock(mutex)
             return true
@@ -98,13 +106,13 @@ package final class FairLock: @unchecked Sendable {
             guard isCancelled() else { continue }
             pthread_mutex_lock(mutex)
             defer { pthread_mutex_unlock(mutex) }
-            // It may have been handed over at the same moment.
+            // The lock may have been passed to this thread in the meantime.
             guard let place = waiting.firstIndex(of: turn) else { return true }
             waiting.remove(at: place)
             state.subtract(2, ordering: .acquiringAndReleasing)
             return false
         }
-        // Whoever handed it over may not be done with the semaphore before it lets go of the mutex.
+        // The thread that passed the lock on may still use the semaphore until it releases the mutex.
         pthread_mutex_lock(mutex)
         pthread_mutex_unlock(mutex)
         return true
@@ -119,6 +127,6 @@ package final class FairLock: @unchecked Sendable {
 }
 
 extension UnsafeMutablePointer<sem_t> {
-    /// Waits for a semaphore 20 milliseconds at most; false when it was not posted.
+    /// Waits for a semaphore for at most 20 milliseconds. Returns false if it was not posted.
     package func waitAWhile() -> Bool { platform_wait(self, 20_000_000) }
 }

@@ -1,21 +1,23 @@
-/// The launch arguments by which Core Data is told to explain itself: `-com.apple.CoreData.SQLDebug 1` and its like.
+/// The launch arguments that enable logging and checks in Core Data, such as `-com.apple.CoreData.SQLDebug 1`.
 ///
-/// Apple's framework finds them among the process's arguments. Here the host hands them over, since a library does not know
-/// whose arguments those are.
+/// Apple's framework reads them from the process's arguments. Here the host passes them, because a library cannot know
+/// who set the arguments of the process.
 public enum LaunchArguments {
-    /// What arguments ask of stores that are opened from now on.
+    /// The settings for stores that are opened later.
     package struct StoreSettings: Sendable {
-        /// SQLite's `synchronous`, 0 to 2, over what the store's options say.
+        /// SQLite's `synchronous`, 0 to 2; overrides the option of the store.
         package var synchronous: Int?
-        /// Whether a file is checked before it is used.
+        /// Whether the integrity of a store's file is checked when it is opened.
         package var checksIntegrity = false
     }
 
     private static let settings = Locked(StoreSettings())
     package static var storeSettings: StoreSettings { settings.withLock { $0 } }
 
-    /// The names, and the largest number that each takes. Those that this library has no use for, since it always checks
-    /// threads or has no such part, are taken all the same.
+    /// The names, each with its largest value.
+    ///
+    /// Arguments without an effect here are accepted, because this library always checks threads or does not have the
+    /// feature.
     private static let known: [(name: String, largest: Int)] = [
         ("SQLDebug", 4), ("Logging.stderr", 1), ("SyntaxColoredLogging", 1), ("SQLiteDebugSynchronous", 2),
         ("SQLiteIntegrityCheck", 1), ("ConcurrencyDebug", 1), ("ThreadingDebug", 3), ("MigrationDebug", 1),
@@ -23,11 +25,11 @@ public enum LaunchArguments {
     ]
     private static let prefix = "-com.apple.CoreData."
 
-    /// Does what the pairs among some arguments say; everything else is passed over.
+    /// Applies the pairs of a launch argument and its value. All other arguments are ignored.
     ///
-    /// - Returns: how many pairs there were.
-    /// - Throws: `Status.invalidArgument` for a name of that kind which does not exist, and for a value that it does not
-    ///   take; nothing is done then.
+    /// - Returns: the number of pairs.
+    /// - Throws: `.invalidArgument` for an unsupported name with the prefix of Core Data, or for a value out of range.
+    ///   No argument is applied then.
     public static func take(_ arguments: [String]) throws -> Int {
         var pairs: [(name: String, value: Int)] = []
         for (index, argument) in arguments.enumerated() where argument.hasPrefix(prefix) {
@@ -37,7 +39,7 @@ public enum LaunchArguments {
                     nearestName(to: name, among: known.map(\.name)).map { "; did you mean \"\(prefix)\($0)\"?" }
                     ?? "; use one of \(known.map { "\"\(prefix)\($0.name)\"" }.joined(separator: ", "))"
                 throw CoreError(
-                    .invalidArgument, "\"\(argument)\" is not a launch argument of Core Data\(near)", key: argument,
+                    .invalidArgument, "\"\(argument)\" is not a supported launch argument\(near)", key: argument,
                     value: .string(argument))
             }
             let text = index + 1 < arguments.count ? arguments[index + 1] : nil

@@ -1,37 +1,41 @@
 import Glibc
 
-/// Which locks may be taken by who holds one: those further down, or the same once more. So no two threads can wait for each
-/// other. docs/ARCHITECTURE.md, "Threads", says what each is for.
+/// The order of locks.
+///
+/// A thread that holds a lock acquires only locks of later ranks, or the same lock again, so that two threads cannot
+/// deadlock. `docs/ARCHITECTURE.md`, section "Threads", describes each lock.
 package enum LockRank: UInt8, Sendable {
-    /// Saves into a store take turns. Of several stores that of the one that was added first comes first.
+    /// The lock that serialises saves into a store.
+    ///
+    /// Locks of several stores are acquired in the order in which the stores were added.
     case writer
-    /// A connection to a store, or a store that one thread at a time uses.
+    /// A connection to a store, or a store that does not support parallel reads.
     case connection
-    /// Which stores of a coordinator are watched for what others write.
+    /// The stores of a coordinator that are watched for remote changes.
     case watches
-    /// Which stores a coordinator has.
+    /// The list of a coordinator's stores.
     case stores
-    /// What a watch has seen of a store, also while a save is committed.
+    /// The state of a store that its watcher last saw; also held while a save is committed.
     case watch
-    /// Which connections a store has, and who waits for one.
+    /// The connections of a store, and the threads that wait for one.
     case connections
-    /// The rows that a coordinator keeps of a store.
+    /// The row cache of a store.
     case rows
-    /// Changes of models in files take turns.
+    /// The lock that serialises changes of model files.
     case modelFiles
-    /// Whatever takes no other lock while it is held.
+    /// Locks under which no other lock is acquired.
     case leaf
 }
 
-/// Checks in debug builds, with each lock that is taken, that the calling thread keeps the order of locks.
+/// The check, in debug builds, that each thread acquires locks in the order of their ranks.
 package enum LockOrder {
     #if DEBUG
-        /// What is done about a thread that does not; tests of the check replace it.
+        /// The function that reports a violation. Tests of the check replace it.
         package nonisolated(unsafe) static var refuse: (String) -> Void = { assertionFailure($0) }
 
         private final class Held {
             var locks: [(lock: ObjectIdentifier, rank: LockRank, number: UInt32)] = []
-            /// Whether what is waited for now is given up after a while.
+            /// Whether the current wait has a time-out.
             var waitsAWhile = false
         }
 
@@ -73,7 +77,7 @@ package enum LockOrder {
         }
     #endif
 
-    /// Runs `body`, which waits for a lock no longer than for a while, so that no order is asked of it.
+    /// Runs `body`, whose wait for a lock has a time-out, without the check of the order.
     package static func withoutOrder<Result>(_ body: () -> Result) -> Result {
         #if DEBUG
             let held = held
@@ -83,7 +87,7 @@ package enum LockOrder {
         return body()
     }
 
-    /// To be called before a lock is waited for. `number` orders locks of one rank.
+    /// Checks the order before a thread waits for a lock. `number` orders locks of one rank.
     @inlinable @inline(__always)
     package static func willWait(for lock: AnyObject, _ rank: LockRank, _ number: UInt32 = 0) {
         #if DEBUG

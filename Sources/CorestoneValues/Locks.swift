@@ -1,6 +1,6 @@
 import Glibc
 
-/// A mutex that its holder may take again.
+/// A recursive mutex.
 package final class RecursiveLock: @unchecked Sendable {
     @usableFromInline let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     @usableFromInline let rank: LockRank
@@ -32,7 +32,7 @@ package final class RecursiveLock: @unchecked Sendable {
     }
 }
 
-/// A value that one thread at a time may use. Made of a POSIX mutex, which ThreadSanitizer understands.
+/// A value guarded by a lock. It uses a POSIX mutex, which ThreadSanitizer understands.
 package final class Locked<Value>: @unchecked Sendable {
     private let lock: RecursiveLock
     private var value: Value

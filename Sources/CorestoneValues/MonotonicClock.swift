@@ -1,6 +1,6 @@
 import Glibc
 
-/// Nanoseconds of a clock that is never set.
+/// Returns the time of the monotonic clock in nanoseconds.
 @inline(__always)
 package func monotonicNanoseconds() -> UInt64 {
     var now = timespec()

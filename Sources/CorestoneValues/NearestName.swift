@@ -1,7 +1,8 @@
-/// The name that a misspelt one probably meant; nil when none is near.
+/// Returns the candidate that is most similar to a misspelt name; nil if no candidate is similar.
 ///
-/// Near means at most one slip (a letter added, left out, replaced, or two neighbours exchanged) for every three
-/// letters; names that differ only in case always qualify. Of equally near names the first in alphabetical order wins.
+/// A candidate qualifies if it differs by at most one edit per three letters: a letter added, omitted or replaced, or
+/// two adjacent letters exchanged. Names that differ only in case always qualify. Of equally similar names, the first
+/// in alphabetical order is returned.
 public func nearestName(to name: String, among names: [String]) -> String? {
     let wanted = Array(name.unicodeScalars.prefix(200))
     let folded = name.lowercased()
@@ -23,7 +24,9 @@ public func nearestName(to name: String, among names: [String]) -> String? {
     return best?.name
 }
 
-/// The optimal string alignment distance: Damerau-Levenshtein without edits of what was exchanged.
+/// Returns the optimal string alignment distance.
+///
+/// It is the Damerau-Levenshtein distance without further edits of exchanged letters.
 private func slips(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar]) -> Int {
     var beforeLast = [Int](repeating: 0, count: b.count + 1)
     var last = Array(0...b.count)

@@ -1,7 +1,7 @@
-/// What a property, a predicate's constant or an expression's result can hold.
+/// A value of a property, of a constant in a predicate, or of an expression.
 ///
-/// Dates are seconds since 2001-01-01 00:00:00 UTC, as Core Data stores them. An `object` belongs to its context's
-/// queue whatever carries it; every other payload is immutable and may cross threads.
+/// Dates are seconds since 2001-01-01 00:00:00 UTC, as Core Data stores them. An `object`, including one inside a
+/// collection, belongs to the queue of its context. All other values are immutable and may cross threads.
 public enum PropertyValue: @unchecked Sendable {
     case null
     case bool(Bool)
@@ -20,13 +20,13 @@ public enum PropertyValue: @unchecked Sendable {
     case dictionary([String: PropertyValue])
 }
 
-/// A value with an identity of its own: managed objects and object IDs. Equal when they stand for the same row.
+/// A value with an identity: a managed object or an object ID. Two are equal if they represent the same row.
 public protocol ValueObject: AnyObject {
     func isEqual(to other: any ValueObject) -> Bool
     func hashIdentity(into hasher: inout Hasher)
-    /// For messages and printed predicates.
+    /// The text for messages and printed predicates.
     var valueDescription: String { get }
-    /// What the host's code is handed: the object itself, unless this one stands in for it.
+    /// The object to pass to host code: this object, or the object that this one represents.
     var original: any ValueObject { get }
 }
 
@@ -34,7 +34,7 @@ extension ValueObject {
     public var original: any ValueObject { self }
 }
 
-/// The type of a value at the edge: the codes of `cst_type`.
+/// The type of a value at the C boundary, with the codes of `cst_type`.
 public enum ValueType: UInt32, Sendable {
     case null = 0, bool, int, double, decimal, string, bytes, date, uuid, object, objectID, uri, array, set, dictionary
 }
@@ -42,7 +42,7 @@ public enum ValueType: UInt32, Sendable {
 extension PropertyValue {
     public var isNull: Bool { if case .null = self { true } else { false } }
 
-    /// Whether it is an object, or a collection with one in it.
+    /// Whether the value is an object or contains one.
     package var holdsObjects: Bool {
         switch self {
         case .object: true
@@ -53,7 +53,7 @@ extension PropertyValue {
         }
     }
 
-    /// The same with objects in the place of what stands in for them, for the host's code.
+    /// The value with each object replaced by its `original`, for host code.
     package var withOriginals: PropertyValue {
         switch self {
         case .object(let object): .object(object.original)
@@ -64,7 +64,7 @@ extension PropertyValue {
         }
     }
 
-    /// The number as a double, for the kinds that `NSNumber` holds.
+    /// The number as a double, for the types that `NSNumber` can have; nil for other types.
     public var number: Double? {
         switch self {
         case .bool(let value): value ? 1 : 0
@@ -79,7 +79,9 @@ extension PropertyValue {
 }
 
 extension PropertyValue: Hashable {
-    /// `isEqual:`: numbers compare by value whatever their kind, a URI by its text; nothing else is ever converted.
+    /// Compares as `isEqual:` does: numbers by value regardless of type, and a URI with a string by its text.
+    ///
+    /// No other types are converted.
     public static func == (a: PropertyValue, b: PropertyValue) -> Bool {
         switch (a, b) {
         case (.null, .null): true
@@ -113,7 +115,9 @@ extension PropertyValue: Hashable {
     }
 }
 
-/// The order of two numbers of any kind: negative, zero or positive; nil when either is no number or is NaN.
+/// Compares two numbers of any type.
+///
+/// Returns a negative number, zero or a positive number; nil if either value is not a number or is NaN.
 public func compareNumbers(_ a: PropertyValue, _ b: PropertyValue) -> Int? {
     switch (a, b) {
     case (.int(let x), .int(let y)): return x < y ? -1 : x > y ? 1 : 0
@@ -128,7 +132,7 @@ public func compareNumbers(_ a: PropertyValue, _ b: PropertyValue) -> Int? {
     }
 }
 
-/// Exact, where converting the integer to a double would merge neighbours beyond 2^53.
+/// Compares exactly. Converted to doubles, adjacent integers beyond 2^53 would be equal.
 private func compare(_ integer: Int64, _ real: Double) -> Int? {
     if real.isNaN { return nil }
     if real >= 9_223_372_036_854_775_808 { return -1 }

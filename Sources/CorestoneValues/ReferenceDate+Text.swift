@@ -1,6 +1,8 @@
 extension ReferenceDate {
-    /// ISO 8601 in UTC: `2024-02-29T12:34:56Z`, with as many digits of the second, nine at most, as reading the text
-    /// back needs. Years outside 0 … 9999 have a sign and at least six digits. Nil where `civil` is nil.
+    /// Formats a date as ISO 8601 in UTC: `2024-02-29T12:34:56Z`.
+    ///
+    /// The fraction has the fewest digits, at most nine, from which parsing returns the same date. Years outside 0 …
+    /// 9999 have a sign and at least six digits. Returns nil if `civil` does.
     public static func text(_ date: Double) -> String? {
         guard let time = civil(date) else { return nil }
         var text = yearText(time.year)
@@ -12,7 +14,7 @@ extension ReferenceDate {
         return text + fractionText(time, of: date) + "Z"
     }
 
-    /// The text, or the number itself for what no calendar reaches.
+    /// Formats a date as `text` does, or as a number of seconds if it is outside the calendar.
     public static func description(_ date: Double) -> String {
         text(date) ?? "\(date) seconds after 2001-01-01T00:00:00Z"
     }
@@ -32,7 +34,7 @@ extension ReferenceDate {
             }
             scale /= 10
         }
-        // Reading the text back gives a date beside it, whatever the digits.
+        // No number of digits reproduces the date exactly.
         let digits = padded(time.nanosecond, 9)
         return "." + digits[...(digits.lastIndex { $0 != "0" } ?? digits.startIndex)]
     }
@@ -42,11 +44,15 @@ extension ReferenceDate {
         return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
     }
 
-    /// Reads ISO 8601: date, `T` or a space, time of day with optional seconds and fraction, then `Z` or an offset
-    /// (`+02:00`, `-0530`, `+02`; a space may precede it). A second of 60 is the next minute's first.
+    /// Parses a date in ISO 8601.
     ///
-    /// - Parameter assumingUTC: takes a text without an offset, or without a time of day, as UTC.
-    /// - Throws: `.invalidArgument` for anything else, saying what was expected and where.
+    /// The text consists of a date, `T` or a space, a time of day with optional seconds and fraction, and `Z` or an
+    /// offset. Examples of offsets: `+02:00`, `-0530`, `+02`; a space may precede them. The second 60 becomes the first
+    /// second of the next minute.
+    ///
+    /// - Parameter assumingUTC: whether text without an offset, or without a time of day, is in UTC. If false, such
+    ///   text is an error.
+    /// - Throws: `.invalidArgument` for any other text, with the offset and the expected part.
     public static func parse(_ text: String, assumingUTC: Bool = false) throws -> Double {
         var copy = text
         return try copy.withUTF8 { bytes in
@@ -109,7 +115,7 @@ private struct DateReader {
         return isNegative ? -year : year
     }
 
-    /// Digits beyond the eighteenth change nothing that a double could hold.
+    /// Reads the fraction. Digits after the 18th are ignored, because they do not affect a double.
     private mutating func readFraction() throws -> Double {
         guard isDigit(position) else { throw failure("digits of the fraction") }
         var (digits, power): (UInt64, UInt64) = (0, 1)

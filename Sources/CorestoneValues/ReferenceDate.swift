@@ -1,18 +1,18 @@
 import Glibc
 
-/// A point of time on the civil calendar, in UTC: the Gregorian calendar, also for the centuries before it was used.
+/// A time of the proleptic Gregorian calendar, in UTC.
 ///
-/// Years are astronomical: 0 is the year before 1, negative ones precede it.
+/// Years are astronomical: year 0 precedes year 1, and the years before it are negative.
 public struct CivilTime: Hashable, Sendable {
     public var year: Int
-    /// 1 … 12
+    /// The month, 1 … 12.
     public var month: Int
-    /// 1 … 31
+    /// The day, 1 … 31.
     public var day: Int
     public var hour: Int
     public var minute: Int
     public var second: Int
-    /// 0 … 999,999,999
+    /// The nanosecond, 0 … 999,999,999.
     public var nanosecond: Int
 
     public init(
@@ -28,54 +28,56 @@ public struct CivilTime: Hashable, Sendable {
     }
 }
 
-/// A date as Core Data stores it: seconds since 2001-01-01 00:00:00 UTC, negative ones before.
+/// A date as Core Data stores it: seconds since 2001-01-01 00:00:00 UTC, negative before that.
 public struct ReferenceDate: Hashable, Comparable, Sendable {
     public let secondsSinceReference: Double
 
     public init(secondsSinceReference seconds: Double) { secondsSinceReference = seconds }
 
-    /// Nil when a field is out of its range.
+    /// Creates a date from a calendar date; returns nil if a field is out of range.
     public init?(_ time: CivilTime) {
         guard let seconds = ReferenceDate.date(time) else { return nil }
         self.init(secondsSinceReference: seconds)
     }
 
-    /// Reads ISO 8601, see `parse`.
+    /// Parses ISO 8601; see `parse`.
     public init(_ text: String) throws { self.init(secondsSinceReference: try ReferenceDate.parse(text)) }
 
-    /// The present moment.
+    /// The current date.
     public static var now: ReferenceDate { ReferenceDate(secondsSinceReference: currentSeconds) }
 
     public static func < (a: ReferenceDate, b: ReferenceDate) -> Bool {
         a.secondsSinceReference < b.secondsSinceReference
     }
 
-    /// The calendar's reading in UTC; nil for NaN, infinities and dates beyond `calendarLimit`.
+    /// The calendar date in UTC; nil for NaN, infinities and dates beyond `calendarLimit`.
     public var civil: CivilTime? { ReferenceDate.civil(secondsSinceReference) }
 }
 
 extension ReferenceDate: CustomStringConvertible {
-    /// ISO 8601 in UTC.
+    /// The date in ISO 8601, in UTC.
     public var description: String { ReferenceDate.description(secondsSinceReference) }
 }
 
 // MARK: - Seconds and the calendar
 
 extension ReferenceDate {
-    /// From the Unix epoch to the reference date, in seconds.
+    /// The seconds from the Unix epoch to the reference date.
     public static let unixOffset: Int64 = 978_307_200
-    /// Seconds beyond which there is no calendar date: some 31 million years either way.
+    /// The largest distance from the reference date that has a calendar date, in seconds: about 31 million years.
     public static let calendarLimit = 1e15
     static let yearLimit = 31_000_000
 
-    /// The present moment, in seconds since the reference date.
+    /// The current date, in seconds since the reference date.
     public static var currentSeconds: Double {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Double(Int64(time.tv_sec) - unixOffset) + Double(time.tv_nsec) / 1e9
     }
 
-    /// The calendar's reading of a date, to the nearest nanosecond; nil for NaN, infinities and dates beyond the limit.
+    /// Converts a date to a calendar date, rounded to the nearest nanosecond.
+    ///
+    /// Returns nil for NaN, infinities and dates beyond the limit.
     public static func civil(_ date: Double) -> CivilTime? {
         guard abs(date) <= calendarLimit else { return nil }
         let floor = date.rounded(.down)
@@ -92,7 +94,9 @@ extension ReferenceDate {
         return civil
     }
 
-    /// The date of a calendar time in UTC; nil when a field is out of its range (30 February, year beyond the limit).
+    /// Converts a calendar date in UTC to seconds.
+    ///
+    /// Returns nil if a field is out of range, such as 30 February or a year beyond the limit.
     public static func date(_ time: CivilTime) -> Double? {
         guard let whole = wholeSeconds(time), 0..<1_000_000_000 ~= time.nanosecond else { return nil }
         return Double(whole) + Double(time.nanosecond) / 1e9
@@ -108,7 +112,7 @@ extension ReferenceDate {
 
     public static func isLeap(year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
 
-    /// 0 for a month that does not exist.
+    /// Returns the number of days of a month; 0 if `month` is not 1 … 12.
     public static func daysInMonth(_ month: Int, year: Int) -> Int {
         switch month {
         case 2: isLeap(year: year) ? 29 : 28
@@ -120,9 +124,9 @@ extension ReferenceDate {
 
     // MARK: - Days
     //
-    // Years start in March here, so that the leap day is the last of its year; 146,097 days make 400 years.
+    // Years start in March here, so that the leap day is the last day of its year. 400 years have 146,097 days.
 
-    /// From 0000-03-01 to 2001-01-01.
+    /// The days from 0000-03-01 to 2001-01-01.
     private static let referenceDay: Int64 = 730_791
 
     private static func dayNumber(_ time: CivilTime) -> Int64 {

@@ -1,5 +1,5 @@
 extension String {
-    /// The text of a message up to its first semicolon or full stop outside of quotes, for a message with a remedy of its own.
+    /// The message without its remedy: the text up to the first semicolon or full stop outside quotes.
     package var withoutRemedy: String {
         let bytes = Array(utf8)
         var isQuoted = false
@@ -8,7 +8,7 @@ extension String {
             case UInt8(ascii: "\""): isQuoted.toggle()
             case UInt8(ascii: ";") where !isQuoted: return String(decoding: bytes[..<place], as: UTF8.self)
             case UInt8(ascii: ".") where !isQuoted:
-                // A name, a number or a key path goes on behind it.
+                // Otherwise the full stop is part of a name, a number or a key path.
                 let next = bytes[(place + 1)...].prefix(2)
                 guard next.count == 2, next.first == UInt8(ascii: " "), let letter = next.last,
                     (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(letter)
@@ -20,6 +20,6 @@ extension String {
         return self
     }
 
-    /// Whether the text of a message ends with a remedy.
+    /// Whether the message has a remedy.
     package var hasRemedy: Bool { withoutRemedy.utf8.count < utf8.count }
 }

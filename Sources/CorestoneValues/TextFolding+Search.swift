@@ -1,13 +1,13 @@
 import CUTF8Proc
 import Glibc
 
-/// Where a text must hold another one.
+/// The position in a text at which a search must match.
 public enum TextAnchor: Sendable { case anywhere, start, end }
 
-/// Whether `text` holds `part` under the options: CONTAINS, BEGINSWITH and ENDSWITH.
+/// Whether `text` contains `part` under the options, as CONTAINS, BEGINSWITH and ENDSWITH do.
 ///
-/// Composed and decomposed spellings agree, and a letter is not found within a letter with an accent unless diacritics
-/// are ignored. An empty part is in no text, as in `rangeOfString:`.
+/// Composed and decomposed spellings match each other. A letter does not match a letter with an accent unless
+/// diacritics are ignored. An empty part never matches, as in `rangeOfString:`.
 public func containsFolded(
     _ text: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer, caseInsensitive: Bool, diacriticInsensitive: Bool,
     anchor: TextAnchor = .anywhere
@@ -19,7 +19,9 @@ public func containsFolded(
     }
 }
 
-/// The same with a part that went through `foldText` with these options, for those who look for it in many texts.
+/// Searches like the function above, with a part that `foldText` converted with these options.
+///
+/// For a search in many texts.
 public func containsFolded(
     _ text: UnsafeRawBufferPointer, folded part: UnsafeRawBufferPointer, caseInsensitive: Bool,
     diacriticInsensitive: Bool, anchor: TextAnchor = .anywhere
@@ -30,12 +32,12 @@ public func containsFolded(
     }
 }
 
-/// Whether `text` holds `part` letter by letter, whichever of the two is composed and whichever decomposed.
+/// Whether `text` contains `part`, where composed and decomposed spellings match each other.
 public func containsText(
     _ text: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer, anchor: TextAnchor = .anywhere
 ) -> Bool {
     if part.count == 0 { return false }
-    // ASCII is found where its bytes are: what decomposes into it ends with a mark, which spoils the match.
+    // ASCII can be searched by bytes. A character that decomposes into ASCII ends with a mark, which prevents a match.
     if isASCII(part) { return findFolded(text, part, anchor: anchor) }
     return containsFolded(text, part, caseInsensitive: false, diacriticInsensitive: false, anchor: anchor)
 }

@@ -1,22 +1,25 @@
 import CUTF8Proc
 
-/// The text in the form in which comparisons meet: canonically decomposed, so that composed and decomposed spellings
-/// agree, then as the options say.
+/// Converts text to the form that comparisons use.
+///
+/// The text is canonically decomposed, so that composed and decomposed spellings are equal, then folded as the options
+/// specify.
 ///
 /// - Parameters:
-///   - bytes: well-formed UTF-8. Ill-formed bytes are kept as they are.
+///   - bytes: UTF-8. Invalid bytes are kept unchanged.
 ///   - caseInsensitive: full Unicode case folding (`ß` becomes `ss`), independent of any locale.
-///   - diacriticInsensitive: leaves out marks with a combining class other than 0 and 9: accents, Hebrew points, Arabic
-///     vowel signs and the like, but no vowel sign or virama of an Indic script, which spell letters. With both options
-///     the width of East Asian forms is ignored too, as the `[cd]` of a predicate does.
+///   - diacriticInsensitive: removes marks with a combining class other than 0 and 9: accents, Hebrew points, Arabic
+///     vowel signs and similar marks. The vowel signs and viramas of Indic scripts are kept, because they are parts of
+///     letters. With both options, the width of East Asian forms is ignored too, as by `[cd]` in a predicate.
 public func foldText(_ bytes: UnsafeRawBufferPointer, caseInsensitive: Bool, diacriticInsensitive: Bool) -> Text {
     withFoldedText(bytes, caseInsensitive: caseInsensitive, diacriticInsensitive: diacriticInsensitive) {
         Text(utf8: $0)
     }
 }
 
-/// Runs `body` with the folded bytes, which are valid only during the call. ASCII text costs no heap allocation, and
-/// none at all unless case is folded.
+/// Runs `body` with the folded bytes, which are valid only during the call.
+///
+/// ASCII text does not need a heap allocation, and is not copied at all unless case is folded.
 public func withFoldedText<Result>(
     _ bytes: UnsafeRawBufferPointer, caseInsensitive: Bool, diacriticInsensitive: Bool,
     _ body: (UnsafeRawBufferPointer) throws -> Result
@@ -32,7 +35,7 @@ public func withFoldedText<Result>(
     }
 }
 
-/// The order of two texts under the options: negative, zero or positive.
+/// Compares two texts under the options. Returns a negative number, zero or a positive number.
 public func compareFolded(
     _ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer, caseInsensitive: Bool, diacriticInsensitive: Bool
 ) -> Int {
@@ -71,7 +74,7 @@ private func foldUnicode(_ bytes: UnsafeRawBufferPointer, caseInsensitive: Bool,
             var scalar: Int32 = 0
             let length = utf8proc_iterate(base + position, bytes.count - position, &scalar)
             guard length > 0 else {
-                // Callers hand in valid text; a stray byte stays recognisable and apart from every character.
+                // Callers pass valid text. An invalid byte gets a separate code, which differs from every character.
                 scalars.append(strayByte | Int32(bytes[position]))
                 position += 1
                 continue
@@ -100,7 +103,9 @@ private func foldUnicode(_ bytes: UnsafeRawBufferPointer, caseInsensitive: Bool,
 private let decompositionLimit = 32
 private let strayByte: Int32 = 1 << 24
 
-/// The three characters that decompose into one of ASCII: a text is not searched for them where an index could not.
+/// Whether a character is one of the three that decompose into a single ASCII character.
+///
+/// They are kept, because a search by an index would not find them either.
 private func isTwinOfASCII(_ scalar: Int32) -> Bool { scalar == 0x212A || scalar == 0x37E || scalar == 0x1FEF }
 
 private func isWidthVariant(_ scalar: Int32) -> Bool { scalar == 0x3000 || scalar >= 0xFF01 && scalar <= 0xFFEE }
@@ -148,7 +153,7 @@ private func encode(_ scalars: [Int32]) -> [UInt8] {
     }
 }
 
-/// Whether a combining mark starts at `position`: what precedes it is no whole character then.
+/// Whether a combining mark starts at `position`, so that the character before it is not complete.
 package func startsWithMark(_ bytes: UnsafeRawBufferPointer, at position: Int) -> Bool {
     guard position < bytes.count, bytes[position] >= 0xCC, let base = bytes.bindMemory(to: UInt8.self).baseAddress
     else {

@@ -1,4 +1,6 @@
-/// Whether bytes are a URI or a relative reference as RFC 3986 spells them: its characters, and % with two hexadecimal digits.
+/// Whether the bytes have only the characters of a URI or relative reference (RFC 3986).
+///
+/// Two hexadecimal digits must follow each %.
 public func isURIReference(_ bytes: some Collection<UInt8>) -> Bool {
     var digitsToCome = 0
     for byte in bytes {
@@ -23,7 +25,7 @@ private func isHexadecimal(_ byte: UInt8) -> Bool {
     }
 }
 
-/// The reserved and the unreserved characters of section 2.
+/// Whether a byte is one of the reserved and unreserved characters of RFC 3986, section 2.
 private func isURICharacter(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

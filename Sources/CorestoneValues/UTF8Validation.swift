@@ -1,7 +1,9 @@
 /// Whether the bytes are well-formed UTF-8 (no overlong forms, no surrogates, nothing beyond U+10FFFF).
 public func isValidUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool { firstInvalidUTF8(bytes) == nil }
 
-/// The offset of the first byte that no well-formed sequence starts at; nil when all bytes are well-formed UTF-8.
+/// Returns the offset of the first byte that does not start a well-formed sequence.
+///
+/// Returns nil if all bytes are well-formed UTF-8.
 public func firstInvalidUTF8(_ bytes: UnsafeRawBufferPointer) -> Int? {
     var position = 0
     let count = bytes.count
@@ -14,7 +16,7 @@ public func firstInvalidUTF8(_ bytes: UnsafeRawBufferPointer) -> Int? {
     }
 }
 
-/// Where the run of ASCII bytes that starts at `start` ends.
+/// Returns the end of the run of ASCII bytes that begins at `start`.
 func asciiPrefix(_ bytes: UnsafeRawBufferPointer, from start: Int = 0) -> Int {
     var position = start
     while position + 8 <= bytes.count,
@@ -24,7 +26,9 @@ func asciiPrefix(_ bytes: UnsafeRawBufferPointer, from start: Int = 0) -> Int {
     return position
 }
 
-/// The length of the sequence of two to four bytes at `position`, which is no ASCII byte; 0 when it is ill-formed.
+/// Returns the length of the multibyte sequence at `position`, 2 to 4; 0 if it is ill-formed.
+///
+/// The byte there must not be ASCII.
 private func sequenceLength(_ bytes: UnsafeRawBufferPointer, at position: Int) -> Int {
     let lead = bytes[position]
     let left = bytes.count - position

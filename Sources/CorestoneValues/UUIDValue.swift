@@ -1,7 +1,7 @@
 import Glibc
 
 extension UUIDValue {
-    /// Sixteen bytes in the order in which they are written; nil for any other number of bytes.
+    /// Creates a UUID from 16 bytes in big-endian order. Returns nil for any other number of bytes.
     public init?(bytes: UnsafeRawBufferPointer) {
         guard bytes.count == 16 else { return nil }
         self.init(
@@ -13,14 +13,16 @@ extension UUIDValue {
         withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Array($0) }
     }
 
-    /// A random UUID (version 4) from the kernel's generator.
+    /// Returns a random UUID (version 4) from the kernel's generator.
     public static func random() -> UUIDValue {
         var generator = SystemRandomNumberGenerator()
         let (high, low) = (generator.next(), generator.next())
         return UUIDValue(high: high & ~0xF000 | 0x4000, low: low & ~(0xC0 << 56) | 0x80 << 56)
     }
 
-    /// Reads 32 hexadecimal digits in groups of 8, 4, 4, 4 and 12, either case; nil for anything else.
+    /// Parses 32 hexadecimal digits of either case in groups of 8, 4, 4, 4 and 12, separated by hyphens.
+    ///
+    /// Returns nil for any other text.
     public init?(_ text: String) {
         let utf8 = Array(text.utf8)
         guard utf8.count == 36 else { return nil }
@@ -44,7 +46,7 @@ extension UUIDValue {
 }
 
 extension UUIDValue: CustomStringConvertible {
-    /// Upper case with dashes, as Core Data writes it.
+    /// The text in upper case with hyphens, as Core Data writes it.
     public var description: String {
         let hexadecimal = Array("0123456789ABCDEF".utf8)
         return String(unsafeUninitializedCapacity: 36) { text in

@@ -1,6 +1,8 @@
 extension Unicode.Scalar {
-    /// Whether whatever shows text takes it for a command: control characters of both sets, line and paragraph separators, and
-    /// what turns the direction of the text around it.
+    /// Whether a terminal or viewer may interpret the character as a command.
+    ///
+    /// Such characters are control characters (C0 and C1), line and paragraph separators, and characters that change
+    /// the direction of text.
     package var isCommand: Bool {
         switch value {
         case 0..<0x20, 0x7F..<0xA0: true
@@ -11,18 +13,20 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// Which ends of lines, and tabs, stay what they are where text is shown.
+    /// The line ends and tabs that stay unchanged in visible text.
     package enum KeptLines {
-        /// None: the text is one line, whatever is in it.
+        /// No line ends: the result is always one line.
         case none
-        /// Those before two spaces, as between the lines of a message: no line but the first begins at the margin.
+        /// Line ends before two spaces, as between the lines of a message: only the first line begins at the margin.
         case indented
-        /// All: they are the program's own.
+        /// All line ends, for text from the library itself.
         case all
     }
 
-    /// The text as people may see it: what a terminal would take for a command, or what would begin a line of a log, is shown
-    /// instead. `⏎` stands for the end of a line, `␛` and its like for other control characters, `\u{202E}` for the rest.
+    /// Returns the text with visible substitutes for control characters and line ends.
+    ///
+    /// It replaces characters that a terminal interprets as commands or that begin a new line. `⏎` replaces a line end,
+    /// `␛` and similar symbols replace other control characters, and `\u{202E}` the rest.
     package func visible(_ kept: KeptLines = .none) -> String {
         if utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return self }
         var result = UnicodeScalarView()
@@ -46,17 +50,19 @@ extension String {
         return String(result)
     }
 
-    /// The text in double quotes; of a long one its start.
+    /// The text in double quotes; only the first 60 characters of a longer text.
     var quotedStart: String { dropFirst(60).isEmpty ? "\"\(self)\"" : "\"\(prefix(60))…\"" }
 
-    /// The text without its middle, where it is longer than so many bytes: its beginning says what it is about, its end what to do.
+    /// Returns the text, without its middle if it has more than `limit` bytes.
+    ///
+    /// The beginning of a message names its subject, and its end the remedy.
     package func shortened(to limit: Int) -> String {
         let count = utf8.count
         guard count > limit else { return self }
         let bytes = utf8
         func edge(_ offset: Int) -> Index {
             var place = bytes.index(bytes.startIndex, offsetBy: offset)
-            // Not within a character.
+            // Do not split a character.
             while place > bytes.startIndex, bytes[place] & 0xC0 == 0x80 { bytes.formIndex(before: &place) }
             return place
         }

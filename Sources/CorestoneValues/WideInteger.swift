@@ -1,4 +1,4 @@
-/// A whole number below 2^256: what products and aligned sums of decimals need before they are rounded.
+/// An unsigned integer below 2^256, for products and aligned sums of decimals before they are rounded.
 struct WideInteger {
     private(set) var high: UInt128
     private(set) var low: UInt128
@@ -24,7 +24,7 @@ struct WideInteger {
         return count
     }
 
-    /// What carries out of 256 bits is lost: callers stay below 10^77.
+    /// Multiplies the number and adds a digit. Callers stay below 10^77, so 256 bits do not overflow.
     mutating func multiply(by factor: UInt64, adding digit: UInt64 = 0) {
         let (carry, product) = low.multipliedFullWidth(by: UInt128(factor))
         high = high &* UInt128(factor) &+ carry
@@ -43,14 +43,16 @@ struct WideInteger {
         high = high &+ other.high &+ (overflow ? 1 : 0)
     }
 
-    /// `other` is not larger.
+    /// Subtracts a number, which must not be larger than this one.
     mutating func subtract(_ other: WideInteger) {
         let (difference, borrow) = low.subtractingReportingOverflow(other.low)
         low = difference
         high = high &- other.high &- (borrow ? 1 : 0)
     }
 
-    /// Appends zeros until the number has that many digits, or `limit` zeros. Returns how many. Not for zero.
+    /// Appends zeros until the number has `digits` digits, but at most `limit` zeros.
+    ///
+    /// Returns their number. The number must not be zero.
     @discardableResult
     mutating func scaleUp(to digits: Int, atMost limit: Int = .max) -> Int {
         let count = max(0, min(digits - digitCount, limit))
@@ -58,7 +60,7 @@ struct WideInteger {
         return count
     }
 
-    /// The quotient and remainder; the divisor is not zero.
+    /// Returns the quotient and the remainder. The divisor must not be zero.
     func divided(by divisor: UInt128) -> (quotient: WideInteger, rest: UInt128) {
         let (top, carry) = high.quotientAndRemainder(dividingBy: divisor)
         let (bottom, rest) = divisor.dividingFullWidth((carry, low))
@@ -67,7 +69,7 @@ struct WideInteger {
         return (quotient, rest)
     }
 
-    /// Without the last `count` digits, and whether those were zeros.
+    /// Returns the number without its last `count` digits, and whether those were zeros.
     func droppingDigits(_ count: Int) -> (kept: WideInteger, isExact: Bool) {
         var (kept, isExact) = (self, true)
         for _ in 0..<min(max(count, 0), 78) {
@@ -78,7 +80,7 @@ struct WideInteger {
         return (kept, isExact)
     }
 
-    /// Without the last `count` digits; the first of them decides the rounding, so halves go up.
+    /// Returns the number without its last `count` digits, rounded by the first of them: halves go up.
     func rounded(droppingDigits count: Int) -> WideInteger {
         guard count > 0 else { return self }
         let (kept, digit) = droppingDigits(count - 1).kept.divided(by: 10)

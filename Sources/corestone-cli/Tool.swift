@@ -1,7 +1,7 @@
 import Corestone
 import Glibc
 
-/// The tool as a whole: finds the command, runs it, says what went wrong.
+/// The tool, which finds the command, runs it and reports errors.
 enum Tool {
     static let name = "corestone"
     static let commands: [any Command.Type] = [
@@ -14,13 +14,15 @@ enum Tool {
     ]
     static let groups = [CommandGroup.model]
 
-    /// What the first words of a command line name.
+    /// The command or the group of the first arguments.
     private enum Topic {
         case command(any Command.Type)
         case group(CommandGroup)
     }
 
-    /// `words` are the command line as the system hands it over, the tool's own name first.
+    /// Runs the tool.
+    ///
+    /// - Parameter words: The `argv` of the process, with the tool's own name first.
     static func run(_ words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> ExitCode {
         let output = Output()
         do {
@@ -34,7 +36,7 @@ enum Tool {
         }
     }
 
-    /// Swift repairs words that are not UTF-8, and a repaired path is that of another file.
+    /// Rejects arguments that are not UTF-8, because Swift would repair them and a repaired path is another file.
     private static func arguments(_ words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) throws -> [String] {
         var arguments: [String] = []
         var place = 1
@@ -67,7 +69,7 @@ enum Tool {
             var words = arguments[...]
             let topic = try topic(&words)
             guard case .command(let command) = topic else {
-                // A group alone; its help answers, where it was asked for.
+                // A group without a command prints its help; this is an error unless help was requested.
                 let asksForHelp = words.first == "--help" || words.first == "-h"
                 let help = try text(of: topic, for: output)
                 if asksForHelp { try output.own(help) } else { Messages.tell(own: help) }
@@ -82,7 +84,7 @@ enum Tool {
         }
     }
 
-    /// Takes the words that name a command, or a group of them, from the front.
+    /// Removes the words of a command or a group from the front.
     private static func topic(_ words: inout ArraySlice<String>) throws -> Topic {
         let name = words.removeFirst()
         if let group = groups.first(where: { $0.name == name }) {
@@ -90,7 +92,7 @@ enum Tool {
             words.removeFirst()
             return .command(try group.command(named: word))
         }
-        // "history purge" is a command beside "history", whose operand may be any other word.
+        // "history purge" is a command, but "history" with any other word is the command "history" with an operand.
         if let second = words.first, let found = commands.first(where: { $0.manual.command == "\(name) \(second)" }) {
             words.removeFirst()
             return .command(found)
@@ -114,7 +116,7 @@ enum Tool {
         }
     }
 
-    /// Tells on standard error what stopped the tool.
+    /// Prints the error on standard error, and returns its exit code.
     private static func explain(_ error: any Error, _ output: Output) -> ExitCode {
         switch error {
         case is Output.ReaderLeft: return .done
@@ -132,7 +134,7 @@ enum Tool {
         }
     }
 
-    /// Says on standard error what a reader of the output ought to know.
+    /// Prints a note for the user on standard error.
     static func note(_ text: String) { Messages.tell(text) }
 
     static var help: String {
@@ -162,7 +164,7 @@ enum Tool {
             """
     }
 
-    /// Terms with what they mean, in two columns.
+    /// Formats terms and their meanings in two columns.
     static func list(_ lines: [(String, String)]) -> String {
         let width = lines.map(\.0.count).max() ?? 0
         return lines.map { "  \($0.0)\(String(repeating: " ", count: width - $0.0.count))   \($0.1)\n" }.joined()

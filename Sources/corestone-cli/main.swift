@@ -1,6 +1,6 @@
 import Corestone
 import Glibc
 
-// A reader that has seen enough (`| head`) is answered by `Output`, quietly.
+// If a reader such as `head` closes the pipe, `Output` ends the tool without an error.
 signal(SIGPIPE, SIG_IGN)
 exit(Tool.run(CommandLine.unsafeArgv).rawValue)

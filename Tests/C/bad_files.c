@@ -1,5 +1,5 @@
-/* Bad files: what is no store, no longer one, or one of another model. Each gives an error that says what is wrong, and
- * nothing changes on disk.
+/* Bad files: files that are not stores, damaged stores, and stores of another model. Each fails with an error that
+ * names the cause, and nothing changes on disk.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void missing_files_and_folders(void) {
+static void missing_files_and_folders_are_refused(void) {
     refused(check_path("missing.sqlite"), CST_STORE_MUST_EXIST, CST_E_STORE_IO, CST_E_STORE_IO);
     refused(check_path("missing.sqlite"), CST_STORE_READ_ONLY, CST_E_STORE_IO, CST_E_STORE_IO);
     refused(check_path("no/such/folder.sqlite"), 0, CST_E_STORE_IO, CST_E_STORE_IO);
@@ -18,7 +18,7 @@ static void missing_files_and_folders(void) {
     refused(check_path("folder.sqlite"), 0, CST_E_STORE_IO, CST_E_NOT_A_STORE);
 }
 
-static void empty_and_foreign_files(void) {
+static void empty_and_foreign_files_are_refused(void) {
     write_file(check_path("empty.sqlite"), "", 0);
     refused(check_path("empty.sqlite"), 0, CST_E_NOT_A_STORE, CST_E_NOT_A_STORE);
     write_file(check_path("text.sqlite"),
@@ -40,7 +40,7 @@ static void empty_and_foreign_files(void) {
     refused(check_path("liar.sqlite"), 0, CST_E_NOT_A_STORE, CST_E_STORE_CORRUPT);
 }
 
-static void databases_of_others(void) {
+static void databases_of_other_applications_are_refused(void) {
     const char *path = check_path("contacts.sqlite");
     run_sql(path, "CREATE TABLE contact (name TEXT); INSERT INTO contact VALUES ('Ada');");
     refused(path, 0, CST_E_NOT_A_STORE, CST_E_NOT_A_STORE);
@@ -50,7 +50,7 @@ static void databases_of_others(void) {
     refused(half, 0, CST_E_NOT_A_STORE, CST_E_STORE_CORRUPT);
 }
 
-static void truncated_stores(void) {
+static void truncated_stores_are_refused(void) {
     struct stat info;
     REQUIRE(stat(good_store("whole.sqlite"), &info) == 0);
     const off_t sizes[] = {info.st_size / 2, 4096, 1000, 100, 99, 17, 1};
@@ -63,7 +63,7 @@ static void truncated_stores(void) {
     }
 }
 
-static void damaged_pages(void) {
+static void damaged_pages_are_reported(void) {
     struct stat info;
     const char *path = good_store("damaged.sqlite");
     REQUIRE(stat(path, &info) == 0);
@@ -79,7 +79,7 @@ static void damaged_pages(void) {
     refused(path, 0, CST_E_STORE_CORRUPT, CST_E_NOT_A_STORE);
 }
 
-static void damaged_metadata(void) {
+static void damaged_metadata_is_reported(void) {
     const char *sql[] = {
         "UPDATE Z_METADATA SET Z_PLIST = x'00112233'",
         "UPDATE Z_METADATA SET Z_PLIST = CAST('bplist00' AS BLOB) || zeroblob(40)",
@@ -96,7 +96,7 @@ static void damaged_metadata(void) {
     }
 }
 
-static void a_missing_table_is_noticed(void) {
+static void a_missing_table_is_reported(void) {
     const char *path = good_store("dropped.sqlite");
     run_sql(path, "DROP TABLE ZPERSON");
     struct company c;
@@ -104,7 +104,7 @@ static void a_missing_table_is_noticed(void) {
     c.model = company_model();
     OK(cst_coordinator_new(c.model, &c.coordinator, E));
     cst_status status = cst_coordinator_add_store(c.coordinator, text("SQLite"), text(path), NULL, &c.store, E);
-    if (status == CST_OK) { /* then the first fetch tells */
+    if (status == CST_OK) { /* then the first fetch fails */
         company_resolve(&c);
         c.context = company_context(&c, CST_QUEUE_CALLER);
         cst_fetch_request *request = NULL;
@@ -149,7 +149,7 @@ static cst_model *small_model(enum difference difference) {
     return model;
 }
 
-static void models_that_do_not_match(void) {
+static void mismatch_errors_name_the_changed_entity_and_property(void) {
     static const struct {
         enum difference difference;
         const char *entity, *key;
@@ -190,13 +190,13 @@ static void models_that_do_not_match(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(missing_files_and_folders);
-    RUN(empty_and_foreign_files);
-    RUN(databases_of_others);
-    RUN(truncated_stores);
-    RUN(damaged_pages);
-    RUN(damaged_metadata);
-    RUN(a_missing_table_is_noticed);
-    RUN(models_that_do_not_match);
+    RUN(missing_files_and_folders_are_refused);
+    RUN(empty_and_foreign_files_are_refused);
+    RUN(databases_of_other_applications_are_refused);
+    RUN(truncated_stores_are_refused);
+    RUN(damaged_pages_are_reported);
+    RUN(damaged_metadata_is_reported);
+    RUN(a_missing_table_is_reported);
+    RUN(mismatch_errors_name_the_changed_entity_and_property);
     return check_end();
 }

@@ -1,5 +1,5 @@
-/* Bad input: locks, missing rights, wrong predicates and values. Each gives an error that says what is wrong, and nothing
- * changes on disk.
+/* Bad input: locks, missing permissions, wrong predicates and values. Each fails with an error that names the cause,
+ * and nothing changes on disk.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Runs in a child that has no special rights; root may write everywhere. The parent has made no handle yet, so the child
- * may use the library. */
+/* Runs in a child without special rights; root may write everywhere. The parent has not created a handle yet, so the
+ * child may use the library. */
 static void without_special_rights(void (*body)(void)) {
     REQUIRE(chmod(check_path("."), 0777) == 0);
     fflush(NULL);
@@ -33,7 +33,7 @@ static void without_special_rights(void (*body)(void)) {
     CHECK_INT(0, WEXITSTATUS(status));
 }
 
-/* A store that cannot be written may be refused, or opened for reading, but then it says so and refuses a save. */
+/* An unwritable store fails to open, or opens read-only. A read-only store reports its state and refuses a save. */
 static void open_unwritable(const char *path) {
     struct company c;
     memset(&c, 0, sizeof c);
@@ -93,7 +93,7 @@ static void read_only_body(void) {
     REQUIRE(chmod(folder, 0755) == 0);
 }
 
-static void read_only_files_and_folders(void) { without_special_rights(read_only_body); }
+static void unwritable_files_and_folders_refuse_saves(void) { without_special_rights(read_only_body); }
 
 static double seconds(void) {
     struct timespec now;
@@ -128,10 +128,10 @@ static void a_locked_database(uint32_t flags, const char *name) {
     company_close(&c);
 }
 
-static void locked_databases(void) {
+static void a_locked_database_is_reported_after_the_busy_timeout(void) {
     a_locked_database(CST_STORE_NORMAL_SYNC, "wal.sqlite");
     a_locked_database(CST_STORE_ROLLBACK_JOURNAL, "rollback.sqlite");
-    /* Opening waits no longer than it may, too. */
+    /* Opening also waits at most for the busy timeout. */
     const char *path = check_path("rollback.sqlite");
     sqlite3 *other = NULL;
     REQUIRE(sqlite3_open(path, &other) == SQLITE_OK);
@@ -153,7 +153,7 @@ static void locked_databases(void) {
     OK(cst_release(model));
 }
 
-static void predicates_that_do_not_parse(void) {
+static void predicate_syntax_errors_point_to_the_offset(void) {
     cst_predicate *predicate = NULL;
     CHECK_STATUS(CST_E_PREDICATE_SYNTAX,
                  cst_predicate_parse(text("name == 'Ada' AND number >"), 0, NULL, &predicate, E));
@@ -174,7 +174,7 @@ static void predicates_that_do_not_parse(void) {
     }
 }
 
-static void nothing_reaches_the_store(void) {
+static void refused_values_do_not_reach_the_store(void) {
     const char *path = good_store("a.sqlite");
     struct company c = company_open(path);
     cst_results *all = company_fetch(c.context, c.employee, NULL, "number");
@@ -199,7 +199,7 @@ static void nothing_reaches_the_store(void) {
     CHECK(!has_changes(c.context));
     CHECK_TEXT("somebody with a name", get_text(first, c.name));
 
-    /* What a user types stays text. */
+    /* Input of a user remains text. */
     value = value_text("x' OR 1 == 1; DROP TABLE ZPERSON; --");
     set(first, c.notes, value);
     save(c.context);
@@ -219,9 +219,9 @@ static void nothing_reaches_the_store(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(read_only_files_and_folders); /* first: its child needs a parent without handles */
-    RUN(locked_databases);
-    RUN(predicates_that_do_not_parse);
-    RUN(nothing_reaches_the_store);
+    RUN(unwritable_files_and_folders_refuse_saves); /* first: its child needs a parent without handles */
+    RUN(a_locked_database_is_reported_after_the_busy_timeout);
+    RUN(predicate_syntax_errors_point_to_the_offset);
+    RUN(refused_values_do_not_reach_the_store);
     return check_end();
 }

@@ -176,7 +176,7 @@ static void hear_undo(void *userdata, cst_undo_manager *manager, uint32_t notifi
 
 static void hear_fetch(void *userdata, cst_asynchronous_fetch *fetch) { (void)userdata, (void)fetch; }
 
-/* Runs what ends a fetch of a main context. */
+/* Runs the completion of a fetch of a main-queue context. */
 static void wait_for(const cst_asynchronous_fetch *fetch) {
     uint64_t completed = 0, total = 0;
     while (cst_asynchronous_fetch_progress(fetch, &completed, &total, NULL) == CST_OK)
@@ -213,7 +213,7 @@ static cst_status reverse(void *userdata, cst_bytes bytes, void **out_value, cst
 
 static const cst_transformer_callbacks transformer = {sizeof transformer, transform, reverse, NULL, NULL, NULL};
 
-/* A type of stores that nobody adds one of. */
+/* A registered store type of which no store is ever added. */
 static cst_status open_nothing(void *userdata, const cst_store_opening *opening, void **out_store,
                                cst_buffer *out_metadata, cst_error **error) {
     (void)userdata, (void)opening, (void)out_store, (void)out_metadata, (void)error;
@@ -303,7 +303,7 @@ static const char small_model[] = "<model><entity name='A'/></model>";
 
 static cst_bytes bytes_of(const char *words) { return (cst_bytes){(const uint8_t *)words, strlen(words)}; }
 
-/* A conflict over an object that another context saves twice, so that it has its values again. */
+/* A conflict over an object that another context saves twice, so that it has its former values again. */
 static void *conflict_of(const struct company *c, cst_object *object) {
     cst_context *other = company_context(c, CST_QUEUE_CALLER);
     cst_object_id *id = NULL;
@@ -327,7 +327,7 @@ static void *conflict_of(const struct company *c, cst_object *object) {
     return conflict;
 }
 
-/* Rows that are read when they are asked for, and so belong to a queue. */
+/* Rows that are read lazily, and therefore belong to a queue. */
 static cst_rows *lazy_rows(const struct company *c) {
     cst_expression *self = NULL;
     OK(cst_expression_parse(text("SELF"), 0, NULL, &self, E));
@@ -545,14 +545,14 @@ void world_close(struct world *world) {
 
 static bool is(const struct call *call, const char *name) { return strcmp(call->name, name) == 0; }
 
-/* A store to lose, for calls that end it. */
+/* A store for calls that remove one. */
 static void renew_store(struct world *world) {
     struct company *c = &world->company;
     cst_store *fresh = NULL;
     snprintf(world->fresh, sizeof world->fresh, "%.500s/fresh%u.sqlite", world->folder, world->names++);
     const cst_status status =
         cst_coordinator_add_store(c->coordinator, text("SQLite"), text(world->fresh), NULL, &fresh, NULL);
-    if (status == CST_E_FORKED) return; /* the child of a fork keeps what it has */
+    if (status == CST_E_FORKED) return; /* a forked child keeps its handles */
     REQUIRE(status == CST_OK);
     OK(cst_release(c->store));
     world->live[TYPE_STORE] = c->store = fresh;
@@ -669,8 +669,8 @@ static uint64_t scalar_for(const struct world *world, const struct call *call, c
     return 0;
 }
 
-/* An object that was not saved: a new one each time, since calls that were made meanwhile may have saved the last one. On
- * another thread than the context's it stays the last one. */
+/* An unsaved object: a new one each time, because earlier calls may have saved the last one. On a thread other than
+ * that of the context, the last one is used again. */
 static cst_object *unsaved_object(struct world *world) {
     cst_context *context = world->live[TYPE_CONTEXT];
     cst_object *fresh = NULL;
@@ -682,7 +682,7 @@ static cst_object *unsaved_object(struct world *world) {
     return world->unsaved;
 }
 
-/* What has to come before a cst_object_did_change… */
+/* The call that must precede a cst_object_did_change… */
 static void begin_change(struct world *world, const struct call *call) {
     cst_object *object = world->live[TYPE_OBJECT];
     cst_object_will_change(object, strstr(call->name, "member") ? world->to_many : world->company.name, NULL);
@@ -710,7 +710,7 @@ static void *handle_for(struct world *world, const struct call *call, const stru
     return again && world->second[type] ? world->second[type] : world->live[type];
 }
 
-/* What predicates and expressions are asked about is an employee. */
+/* Predicates and expressions are evaluated for an employee. */
 static cst_value value_for(const struct world *world, const struct call *call) {
     if (is(call, "cst_attribute_set_bounds") || is(call, "cst_store_new_object_id")) return value_int(1);
     bool is_asked = is(call, "cst_predicate_evaluate_value") || is(call, "cst_predicate_filter") ||
@@ -753,7 +753,7 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             a->pointer = handle_for(world, call, p, seen[p->type]++ > 0);
             break;
         case KIND_ANY_HANDLE:
-            cst_retain(world->live[TYPE_PREDICATE]); /* for cst_release to take */
+            cst_retain(world->live[TYPE_PREDICATE]); /* to be released by cst_release */
             a->pointer = world->live[TYPE_PREDICATE];
             break;
         case KIND_HANDLES:

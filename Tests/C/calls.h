@@ -45,7 +45,7 @@ enum handle_type {
     TYPE_MIGRATION_MANAGER,
     TYPE_MODEL_REFERENCE,
     TYPE_MIGRATION_STAGES,
-    /* Those below are alive within a callback of a host's store: no world has one. */
+    /* The types below are alive only within a callback of a host's store: no world has one. */
     TYPE_OF_WORLDS,
     TYPE_ROW_SINK = TYPE_OF_WORLDS,
     TYPE_SAVE_REQUEST,
@@ -55,7 +55,7 @@ enum handle_type {
 enum kind {
     KIND_HANDLE,
     KIND_ANY_HANDLE,
-    KIND_HANDLES, /* array; a count stands before it */
+    KIND_HANDLES, /* array; its count is the parameter before it */
     KIND_ERROR,
     KIND_OUT_HANDLE,
     KIND_OUT_HANDLES, /* array */
@@ -260,16 +260,16 @@ struct world {
     char fresh[600];
     char model_file[600], named_model[600];
     char mapping_file[600], stages_file[600], released[600];
-    bool keeps_store; /* random calls may have let go of it, and have others */
+    bool keeps_store; /* random calls may have removed the store and added others */
 };
 
 void world_open(struct world *world, const char *folder);
 void world_close(struct world *world);
-/* A new draft: a failed call may have left a mistake that sticks. */
+/* A new draft: a failed call may have left an error in it. */
 void world_renew_draft(struct world *world);
 /* Arguments with which the call succeeds. */
 void world_fill(struct world *world, const struct call *call, union argument *arguments, struct storage *storage);
-/* Releases what a call gave, and the error. */
+/* Releases the results of a call, and the error. */
 void world_clean(const struct call *call, const union argument *arguments, struct storage *storage,
                  struct result result);
 

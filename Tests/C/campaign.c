@@ -1,10 +1,11 @@
-/* Eight threads with contexts of their own on one store read, and make changes that conflict, for a while.
+/* Eight threads, each with its own context, read one store for a while and make conflicting changes.
  *
- * It lasts 3 seconds, or as many as CORESTONE_CAMPAIGN says.
+ * It runs for 3 seconds, or for the number of seconds in CORESTONE_CAMPAIGN.
  *
- * Accounts hand money to each other, one piece in a save. Each save either succeeds or fails with a conflict that names an
- * account that it would have changed; so at the end every account holds what the successful saves left it, and the money of
- * all is none, whoever reads it whenever. Some threads use a context of their own, some a private queue, some a child.
+ * Each save moves one piece of money from one account to another. It either succeeds or fails with a conflict that
+ * names an account that it would have changed. So at the end every balance is the result of the successful saves, and
+ * every reader finds a total of 0 at any time. Some threads use a context of the caller's queue, some a private queue,
+ * some a child context.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -70,7 +71,7 @@ static void check_conflict(const struct worker *w, int from, int to) {
     }
 }
 
-/* Forgets what did not go through; what is read from now on is the newest. */
+/* Discards the failed changes; later reads return the newest values. */
 static void start_over(const struct worker *w, cst_context *context) {
     CHECK_STATUS(CST_OK, cst_context_rollback(context, E));
     if (w->kind == CHILD) {
@@ -116,7 +117,7 @@ static cst_results *fetch(const struct worker *w, cst_context *context, const ch
     return results;
 }
 
-/* A context that has read nothing yet sees all accounts as one save left them. */
+/* A context without rows sees all accounts as one save left them. */
 static void take_stock(struct worker *w) {
     cst_context *reader = NULL;
     if (!CHECK_STATUS(CST_OK, cst_context_new(w->company->coordinator, CST_QUEUE_CALLER, &reader, E))) return;
@@ -136,7 +137,7 @@ static void take_stock(struct worker *w) {
     CHECK_STATUS(CST_OK, cst_release(reader));
 }
 
-/* Rows of the thread's own come and go, which is nobody's conflict. */
+/* Inserts and deletes rows that only this thread uses, which must not cause a conflict. */
 static void keep_notes(struct worker *w, cst_context *context) {
     const struct company *c = w->company;
     if (w->notes < NOTES) {
@@ -164,7 +165,7 @@ static void keep_notes(struct worker *w, cst_context *context) {
 static cst_status step(void *userdata, cst_context *context, cst_error **error) {
     struct worker *w = userdata;
     (void)error;
-    /* Half of them hold what they have read, which is old soon. */
+    /* Half of them retain the objects that they read, which soon become stale. */
     if (w->steps == 0)
         CHECK_STATUS(CST_OK, cst_context_set_option(context, CST_OPTION_RETAINS_REGISTERED_OBJECTS, w->number % 2, E));
     switch (dice(w, 8)) {
@@ -203,7 +204,7 @@ static void *work(void *argument) {
 
 static int seconds = 3;
 
-static void no_update_is_lost(void) {
+static void concurrent_conflicting_saves_lose_no_update(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object_id *accounts[ACCOUNTS] = {0};
     cst_object *objects[ACCOUNTS];
@@ -264,6 +265,6 @@ int main(int argc, char **argv) {
     const char *wanted = getenv("CORESTONE_CAMPAIGN");
     if (wanted) seconds = atoi(wanted);
     check_begin(argc, argv);
-    RUN(no_update_is_lost);
+    RUN(concurrent_conflicting_saves_lose_no_update);
     return check_end();
 }

@@ -42,7 +42,7 @@ static size_t thread_count(void) {
     return count < 2 ? 0 : count - 2; /* "." and ".." */
 }
 
-/* Threads that were told to end hold memory, which a search for leaks at the end of the process would find. */
+/* Waits until ending threads have ended: a leak checker would report the memory that they still own. */
 static void let_threads_end(void) {
     for (int i = 0; i < 500 && thread_count() > 1; i++)
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
@@ -99,7 +99,7 @@ void check_write(const char *path, const char *content) {
     CHECK(fclose(file) == 0);
 }
 
-/* Private queues end on their own threads, so their handles may go a moment after the release that caused it. */
+/* Private queues end on their own threads, so their handles may be released a moment after the call that caused it. */
 static size_t settled_handle_count(size_t expected) {
     const struct timespec pause = {0, 10 * 1000 * 1000};
     for (int i = 0; i < 6000 && cst_handle_count() != expected; i++)
@@ -108,7 +108,7 @@ static size_t settled_handle_count(size_t expected) {
 }
 
 void check_run(const char *name, void (*test)(void)) {
-    static size_t handles; /* static: longjmp leaves it alone */
+    static size_t handles; /* static: longjmp does not change it */
     static volatile bool was_skipped;
     if (filter && !strstr(name, filter)) return;
     current = name;
@@ -125,7 +125,7 @@ void check_run(const char *name, void (*test)(void)) {
     if (failures == 0 && !was_skipped) {
         size_t left = settled_handle_count(handles);
         if (left != handles) {
-            check_fail(__FILE__, __LINE__, "%zu handles before, %zu after: %+ld left behind", handles, left,
+            check_fail(__FILE__, __LINE__, "%zu handles before, %zu after: %+ld leaked", handles, left,
                        (long)left - (long)handles);
         }
     }
@@ -165,7 +165,7 @@ void check_require(bool holds) {
 }
 
 bool check_that(bool holds, const char *expression, const char *file, int line) {
-    if (!holds) check_fail(file, line, "%s does not hold", expression);
+    if (!holds) check_fail(file, line, "%s is false", expression);
     return holds;
 }
 
@@ -218,8 +218,8 @@ bool check_status(cst_status expected, cst_status actual, const char *expression
         holds = false;
     } else if (uses_slot && actual < 0 && actual != CST_E_FORKED) {
         if (!slot || cst_error_status(slot) != actual) {
-            check_fail(file, line, "%s failed, but its error says %s", expression,
-                       slot ? check_status_name(cst_error_status(slot)) : "nothing");
+            check_fail(file, line, "%s failed, but the status of its error is %s", expression,
+                       slot ? check_status_name(cst_error_status(slot)) : "missing");
             holds = false;
         } else if (cst_error_message(slot).size == 0) {
             check_fail(file, line, "%s failed without a message", expression);

@@ -45,7 +45,7 @@ cst_fetch_request *company_by_number(const struct company *company);
 cst_object *company_employee(const struct company *company, cst_context *context, const char *name, int64_t number);
 cst_object *company_insert(const struct company *company, cst_context *context, const cst_entity *entity, cst_key key,
                            const char *name);
-/* Fetches by a predicate without arguments (NULL: all), sorted by a key path (NULL: not sorted). Owned by the caller. */
+/* Fetches by a predicate without arguments (NULL: all), sorted by a key path (NULL: unsorted). Owned by the caller. */
 cst_results *company_fetch(cst_context *context, const cst_entity *entity, const char *predicate, const char *sort);
 uint64_t company_count(cst_context *context, const cst_entity *entity, const char *predicate);
 

@@ -62,7 +62,7 @@ const char *good_store(const char *name) {
     return path;
 }
 
-/* Opening must fail with one of the statuses, name the file, and leave the folder as it was. */
+/* Opening must fail with one of the statuses, name the file, and not change the folder. */
 void expect_refusal(cst_model *model, const char *path, uint32_t flags, cst_status one, cst_status other) {
     cst_coordinator *coordinator = NULL;
     cst_store *store = NULL;

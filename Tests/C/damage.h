@@ -1,4 +1,4 @@
-/* Stores that cannot be opened, and what must be seen then.
+/* Stores that cannot be opened, and the expected errors.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,7 +14,7 @@ uint64_t folder_state(void);
 void run_sql(const char *path, const char *sql);
 /* A store with 200 people, closed again. */
 const char *good_store(const char *name);
-/* Opening must fail with one of the statuses, name the file, and leave the folder as it was. */
+/* Opening must fail with one of the statuses, name the file, and not change the folder. */
 void expect_refusal(cst_model *model, const char *path, uint32_t flags, cst_status one, cst_status other);
 /* The same with the model of company.h. */
 void refused(const char *path, uint32_t flags, cst_status one, cst_status other);

@@ -1,10 +1,10 @@
-/* Damaged copies of stores that Apple's framework wrote: flipped bits, cut ends, pages in the wrong place, bytes changed
- * within the metadata and within the cached model. Opening and reading each ends in objects or in an error: never in a
- * crash, in a hang, or in more than 512 MB.
+/* Damaged copies of stores that Apple's framework wrote: flipped bits, truncated files, pages in the wrong place,
+ * bytes changed within the metadata and within the cached model. Opening and reading each returns objects or an
+ * error: it never crashes, hangs, or uses more than 512 MB.
  *
- * The work is done by children of this program, each a range of numbers; number and seed make a damage again:
+ * Child processes do the work, each for a range of numbers. A seed and a number reproduce a damaged copy:
  *     damaged_stores --part SEED FIRST COUNT FOLDER
- * CORESTONE_DAMAGED_STORES says how many in all.
+ * CORESTONE_DAMAGED_STORES sets the total number of copies.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,7 +24,7 @@
 
 enum { MOST_STORES = 100, CHILDREN = 2, PART = 250, SECONDS = 10, ROWS = 20 };
 
-/* AddressSanitizer keeps what was freed for a while, which counts too: 32 MB become 500. */
+/* AddressSanitizer keeps freed memory for a while, which counts too: 32 MB become 500. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define SANITIZED 1
@@ -84,7 +84,7 @@ static void put(const char *path, const uint8_t *bytes, size_t size) {
     if (!file || fwrite(bytes, 1, size, file) != size || fclose(file) != 0) exit(2);
 }
 
-/* Bits, a run of bytes, a piece moved within, or the end cut off. */
+/* Flips bits, changes a run of bytes, moves a piece, or truncates the end. */
 static size_t damage_bytes(uint8_t *bytes, size_t size) {
     if (size == 0) return 0;
     switch (below(4)) {
@@ -207,7 +207,7 @@ static void damage(const char *path) {
     size_t size = store->size, kind = below(8);
     if (kind < 2) size = damage_bytes(bytes, size);
     if (kind == 2 || kind == 3) size = damage_pages(bytes, size, &stores[below(store_count)]);
-    if (kind >= 4 && size > 19) bytes[18] = bytes[19] = 1; /* so that plain SQLite leaves no companion */
+    if (kind >= 4 && size > 19) bytes[18] = bytes[19] = 1; /* so that plain SQLite leaves no log file */
     put(path, bytes, size);
     free(bytes);
     if (kind == 4) damage_value(path, "Z_METADATA", "Z_PLIST", false);
@@ -289,7 +289,7 @@ static int part(uint64_t seed, unsigned long first, unsigned long count, const c
     }
     unlink(path);
     if (cst_handle_count() != 0) {
-        fprintf(stderr, "%zu handles are left after damages %lu to %lu of seed %llu\n", cst_handle_count(), first,
+        fprintf(stderr, "%zu handles leaked by damages %lu to %lu of seed %llu\n", cst_handle_count(), first,
                 first + count - 1, (unsigned long long)seed);
         return 96;
     }
@@ -316,10 +316,10 @@ static void finish(FILE *child, unsigned long first) {
     if (status != 0 || read != 4) {
         const char *why = WIFSIGNALED(status)         ? "was killed"
                           : WEXITSTATUS(status) == 98 ? "took longer than 10 s"
-                          : WEXITSTATUS(status) == 97 ? "gave an error without file or reason"
-                          : WEXITSTATUS(status) == 96 ? "left handles behind"
+                          : WEXITSTATUS(status) == 97 ? "returned an error without file or reason"
+                          : WEXITSTATUS(status) == 96 ? "leaked handles"
                                                       : "crashed";
-        check_fail(__FILE__, __LINE__, "the part that begins with damage %lu %s (status %d)", first, why, status);
+        check_fail(__FILE__, __LINE__, "the part from damage %lu on %s (status %d)", first, why, status);
     }
     opened += part_opened;
     refused += part_refused;
@@ -327,7 +327,7 @@ static void finish(FILE *child, unsigned long first) {
     values += part_values;
 }
 
-static void damage_ends_in_objects_or_errors(void) {
+static void damaged_stores_return_objects_or_errors(void) {
     if (found.gl_pathc == 0) {
         const char *required = getenv("CORESTONE_REQUIRE_FIXTURES");
         REQUIRE(!required || strcmp(required, "1") != 0);
@@ -374,7 +374,7 @@ int main(int argc, char **argv) {
     }
     program = argv[0];
     check_begin(argc, argv);
-    RUN(damage_ends_in_objects_or_errors);
+    RUN(damaged_stores_return_objects_or_errors);
     globfree(&found);
     return check_end();
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the package example in strict C99, imports a small package database, checks what came of it with the plain
-# sqlite3 shell, and asks the report its questions; a store without answers must make it fail. Prints "N passed, M failed".
+# Builds the package example in strict C99, imports a small package database, checks the result with the plain sqlite3
+# shell, and runs the report. The report must fail on a store without answers. Prints "N passed, M failed".
 #
 # usage: LIB=<folder> INCLUDE=<folder> examples.sh
 set -u
@@ -38,19 +38,19 @@ build csv_store "$examples/c/csv_store.c"
 expect "ten lines" "Grace 85" "$(cd "$folder" && ./ten_lines 2>&1)"
 
 csv() { (cd "$folder" && ./csv_store "$@" 2>&1); }
-expect "a store of comma-separated values begins" "Ada, 36" "$(csv people.csv Ada 36)"
-expect "it is opened again" 'Ada, 36
+expect "a new CSV store has the first object" "Ada, 36" "$(csv people.csv Ada 36)"
+expect "a CSV store is reopened" 'Ada, 36
 Grace "Amazing", Hopper, 85' "$(csv people.csv 'Grace "Amazing", Hopper' 85)"
-expect "its file is one for people too" '"Ada",36
+expect "the file of a CSV store is plain CSV" '"Ada",36
 "Grace ""Amazing"", Hopper",85' "$(sed -n 's/^"[0-9A-F-]*",1,//p' "$folder/people.csv" | sort)"
-expect "its references do not change" "$(csv people.csv)" "$(csv people.csv)"
+expect "references are equal in two reads" "$(csv people.csv)" "$(csv people.csv)"
 echo "name,age" >"$folder/other.csv"
 csv other.csv >/dev/null
-expect "another file is refused" 1 $?
+expect "a CSV file of another format is refused" 1 $?
 sed -i '$s/,85$//' "$folder/people.csv"
-expect "a line that lacks a field is named" 1 "$(csv people.csv | grep -c 'line 4 has not 4 fields' | sed 's/^[1-9].*/1/')"
+expect "a missing field is reported" 1 "$(csv people.csv | grep -c 'line 4 does not have 4 fields' | sed 's/^[1-9].*/1/')"
 
-# Programs that save into one file at a time: also the first ones of a new file agree on whose it is.
+# Programs that save into one file at the same time: one of the first ones creates the file, the others use it.
 for round in 1 2 3 4 5; do
     rm -f "$folder"/all.csv "$folder"/saved.*
     for number in 1 2 3 4 5 6 7 8 9 10 11 12; do
@@ -58,15 +58,15 @@ for round in 1 2 3 4 5; do
     done
     wait
     expect "twelve programs save, round $round" "" "$(cat "$folder"/saved.failed.* 2>/dev/null)"
-    expect "the file has all that they saved, round $round" \
+    expect "the file contains every saved object, round $round" \
         "$(for number in 1 2 3 4 5 6 7 8 9 10 11 12; do echo "n$number, $number"; done)" "$(csv all.csv)"
 done
-expect "no draft stays" "all.csv" "$(cd "$folder" && ls -d all.csv*)"
+expect "no temporary file is left" "all.csv" "$(cd "$folder" && ls -d all.csv*)"
 chmod 640 "$folder/all.csv"
 csv all.csv last 99 >/dev/null
 expect "a save keeps the file's permissions" "-rw-r-----" "$(ls -l "$folder/all.csv" | cut -c 1-10)"
 printf '"x",1,"a\0b",1\n' >>"$folder/all.csv"
-expect "a file with a NUL is refused" 1 "$(csv all.csv more 1 | grep -c 'a NUL is in it' | sed 's/^[1-9].*/1/')"
+expect "a file with a NUL is refused" 1 "$(csv all.csv more 1 | grep -c 'it contains a NUL' | sed 's/^[1-9].*/1/')"
 
 # Two stores of the file in one program, whose contexts have no merge policy.
 cat >"$folder/two.c" <<'END'
@@ -117,12 +117,12 @@ int main(int count, char **arguments) {
 }
 END
 build two -I"$examples/c" "$folder/two.c"
-expect "a save into a changed file is a conflict, and a NUL is no text of a line" "1 0
+expect "a save into a changed file conflicts, and a NUL is refused" "1 0
 0 0
 0 1" "$(cd "$folder" && ./two two.csv 2>&1)"
-expect "the next save has all" '"one",
+expect "the next save contains all objects" '"one",
 "two",' "$(sed -n 's/^"[0-9A-F-]*",1,//p' "$folder/two.csv" | sort)"
-expect "drafts of refused saves go" "two.csv" "$(cd "$folder" && ls -d two.csv*)"
+expect "temporary files of refused saves are removed" "two.csv" "$(cd "$folder" && ls -d two.csv*)"
 
 package() { # name, section, size, maintainer, other fields
     printf 'Package: %s\nStatus: install ok installed\nSection: %s\nInstalled-Size: %s\nMaintainer: %s\n' "$1" "$2" "$3" "$4"
@@ -136,12 +136,12 @@ package() { # name, section, size, maintainer, other fields
     package bash shells 7000 'Zoë Schmidt <zoe@example.org>' 'Essential: yes' 'Pre-Depends: libc6 (>= 2.36)' 'Depends: base'
     package base admin 300 'Zoë Schmidt <zoe@example.org>' 'Depends: nothing | bash:any, missing'
     package tool utils 2048 '"A, Team" <team@example.org>' 'Depends: c-runtime | libc6, bash (>= 1) | base, libc6'
-    printf 'Package: gone\nStatus: deinstall ok config-files\nMaintainer: Nobody\nVersion: 1\nArchitecture: all\n'
+    printf 'Package: gone\nStatus: deinstall ok config-files\nMaintainer: Unknown\nVersion: 1\nArchitecture: all\n'
 } >"$folder/status"
 
 "$folder/importer" "$folder/store.sqlite" "$folder/status" >"$folder/printed" 2>&1
-expect "the import" 0 $?
-expect "what it says" "4 packages, 3 maintainers, 4 sections, 5 dependencies" \
+expect "the import succeeds" 0 $?
+expect "the import prints its counts" "4 packages, 3 maintainers, 4 sections, 5 dependencies" \
     "$(sed -n 's/.*: \(.*\) in .* s$/\1/p' "$folder/printed")"
 query "packages" "base|1.0-300|300|0|the package base
 bash|1.0-7000|7000|1|the package bash
@@ -154,7 +154,7 @@ Zoë Schmidt|zoe@example.org|2" "SELECT m.ZNAME, m.ZEMAIL, count(*) FROM ZMAINTA
     GROUP BY m.Z_PK ORDER BY m.ZNAME"
 query "homepages" "https://example.org/libc" "SELECT ZHOMEPAGE FROM ZPACKAGE WHERE ZHOMEPAGE IS NOT NULL"
 query "integrity" "ok" "PRAGMA integrity_check"
-expect "the model in Xcode's format is the same" "3 equal of 3" "$(python3 "$here/xcdatamodel_hashes.py" \
+expect "the model in Xcode's format has equal hashes" "3 equal of 3" "$(python3 "$here/xcdatamodel_hashes.py" \
     "$examples/packages/Packages.xcdatamodeld/Packages.xcdatamodel/contents" "$folder/store.sqlite" 2>&1)"
 
 "$folder/importer" "$folder/store.sqlite" "$folder/status" >"$folder/printed" 2>&1
@@ -164,17 +164,17 @@ expect "a missing database is refused" 1 $?
 
 before=$(cksum <"$folder/store.sqlite")
 "$folder/report" "$folder/store.sqlite" >"$folder/printed" 2>&1
-expect "the report" 0 $?
+expect "the report succeeds" 0 $?
 expect "the report names the most depended-on package" 1 \
     "$(grep -c 'most depended-on package is libc6 1.0-9000: 2 packages need it' "$folder/printed")"
 "$folder/open_store" "$folder/store.sqlite" >"$folder/printed" 2>&1
-expect "a page about the store" 0 $?
+expect "a page about the store is written" 0 $?
 expect "the page counts objects" "11 objects of 3 entities" "$(sed -n 2p "$folder/printed")"
 expect "the page shows objects" 1 "$(grep -c 'amd64 .* no ' "$folder/printed" | sed 's/^[1-9].*/1/')"
 "$folder/open_store" "$folder/missing.sqlite" >"$folder/printed" 2>&1
 expect "a page about a missing store fails" 1 $?
-expect "the page says why" 1 "$(grep -c "missing.sqlite" "$folder/printed")"
-expect "the page and the report leave the store alone" "$before" "$(cksum <"$folder/store.sqlite")"
+expect "the page names the missing store" 1 "$(grep -c "missing.sqlite" "$folder/printed")"
+expect "the page and the report do not change the store" "$before" "$(cksum <"$folder/store.sqlite")"
 [ "$failed" -eq 0 ] || cat "$folder/printed"
 
 printf 'Package: alone\nStatus: install ok installed\nVersion: 1\nArchitecture: all\n' >"$folder/status"

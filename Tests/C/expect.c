@@ -41,21 +41,21 @@ void expect_failure(const struct call *call, const struct parameter *parameter, 
         int position = error_position(call);
         if (result.status < 0 && position >= 0 && arguments[position].pointer) {
             if (cst_error_status(storage->error) != result.status || cst_error_message(storage->error).size == 0) {
-                complain(call, parameter, what, "failed without an error that says so");
+                complain(call, parameter, what, "failed without an error of that status");
             }
         }
         break;
     }
     case RETURNS_STRING:
-        if (result.string.data) complain(call, parameter, what, "gave a string");
+        if (result.string.data) complain(call, parameter, what, "returned a string");
         break;
     case RETURNS_NUMBER:
         if (result.number != 0 && !(result.number == -1 && strstr(call->name, "offset"))) {
-            complain(call, parameter, what, "gave a number");
+            complain(call, parameter, what, "returned a number");
         }
         break;
     case RETURNS_POINTER:
-        if (result.pointer) complain(call, parameter, what, "gave a pointer");
+        if (result.pointer) complain(call, parameter, what, "returned a pointer");
         break;
     case RETURNS_NOTHING:
         break;

@@ -33,7 +33,7 @@ RETURNS = {
     "const cst_conflict *": "POINTER",
     "const cst_object_id *": "POINTER",
 }
-# Structs and functions, which have a member of their own in `union argument`.
+# Structs and functions, each with its own member in `union argument`.
 BY_VALUE = {
     *("STRING", "BYTES", "DESTROY", "PERFORM", "DONE", "INTERRUPT", "VALIDATE", "LOG", "RESOLVE"),
     *("CALL_SITE", "INACCESSIBLE", "PROGRESS", "CONTAINER_LOAD"),
@@ -48,7 +48,7 @@ BY_VALUE = {
 
 
 class Parameter(NamedTuple):
-    """One parameter: its C type without its name, and what the tests need to know of it."""
+    """One parameter: its C type without its name, and its properties for the tests."""
 
     c_type: str
     name: str

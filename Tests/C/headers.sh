@@ -1,6 +1,6 @@
 #!/bin/sh
-# The header gate: corestone.h, and each header of corestone/ alone, compiles in every language that it promises, twice in
-# one file, and every struct has the layout that corestone-api.json gives (headers/layout.c). Prints "N passed, M failed".
+# The header gate: corestone.h, and each header of corestone/ alone, compiles in every supported language, twice in
+# one file, and every struct has the layout of corestone-api.json (headers/layout.c). Prints "N passed, M failed".
 #
 # usage: headers.sh INCLUDE OUT
 set -u
@@ -19,7 +19,7 @@ check() {
     fi
 }
 
-# A file for each header that includes nothing but that, twice.
+# A file for each header that includes only this header, twice.
 alone=$out/headers-alone
 rm -rf "$alone"
 mkdir -p "$alone"
@@ -30,7 +30,7 @@ for header in "$include"/corestone/*.h; do
     cp "$alone/$name.c" "$alone/$name.cc"
     headers=$((headers + 1))
 done
-# What the umbrella leaves out is for examples alone.
+# Headers that are not in the umbrella header are only for examples.
 left_out() {
     for header in "$include"/corestone/*.h; do
         name=$(basename "$header")

@@ -7,7 +7,8 @@
 
 #include "company.h"
 
-/* Attributes whose values the history preserves: Employee.badgeName, a string, and Person.ticket, a UUID. */
+/* Attributes whose values the history preserves after deletion: Employee.badgeName, a string, and Person.ticket, a
+ * UUID. */
 extern cst_key badge_name, ticket;
 
 /* Options of a store with a history, with more flags. */

@@ -1,4 +1,4 @@
-/* A host's own object for tests: a person with a name and an age, asked through callbacks.
+/* A host object for tests: a person with a name and an age, read through callbacks.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,7 +12,7 @@
 struct person {
     const char *name;
     int64_t age;
-    int kept; /* how often the library holds it */
+    int kept; /* the number of references of the library */
 };
 
 static inline cst_status person_value(void *object, cst_string key, cst_value *out_value, cst_error **error) {

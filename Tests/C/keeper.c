@@ -44,7 +44,7 @@ static bool named(const cst_entity *entity, const char *name) {
     return own.size == strlen(name) && memcmp(own.data, name, own.size) == 0;
 }
 
-/* The trees of the company: Person with Employee, and the others alone. */
+/* The entity trees of the company: Person with Employee, and each other entity alone. */
 static bool same_tree(const cst_entity *a, const cst_entity *b) {
     bool person = named(a, "Person") || named(a, "Employee");
     bool other = named(b, "Person") || named(b, "Employee");
@@ -159,11 +159,14 @@ static cst_row name_of(const struct keeper_row *row) {
 
 static void *push_elsewhere(void *userdata) {
     struct keeper *keeper = userdata;
-    keeper->inner = cst_row_sink_push(keeper->sink, 0, NULL, NULL);
+    cst_error *error = NULL;
+    keeper->inner = cst_row_sink_push(keeper->sink, 0, NULL, &error);
+    CHECK_CONTAINS("push rows on that thread during the callback", cst_error_message(error));
+    cst_release(error);
     return NULL;
 }
 
-/* Does what it should not, if that is wanted; the status of it. */
+/* Misbehaves if the test requests it; returns the status. */
 static cst_status misbehave(struct keeper *keeper, cst_row_sink *sink, const struct keeper_row *row,
                             cst_error **error) {
     cst_row bad = row ? view(row) : (cst_row){0};

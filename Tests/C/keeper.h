@@ -1,5 +1,5 @@
-/* A store of the host's own, for tests: rows in memory, which outlive the stores that are opened on them, counters of what was
- * asked, and whatever a test wants it to do wrong. The same rows serve an incremental and an atomic store.
+/* A store of the host for tests: rows in memory, which outlive the stores that are opened on them, counters of
+ * calls, and errors that a test can request. The same rows serve an incremental and an atomic store.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,7 +10,7 @@
 
 enum { KEEPER_VALUES = 48, KEEPER_MEMBERS = 64, KEEPER_ROWS = 256, KEEPER_LISTS = 256 };
 
-/* A row, with copies of all that it holds. */
+/* A row, with copies of all its values. */
 struct keeper_row {
     bool used;
     cst_entity *entity;
@@ -22,7 +22,7 @@ struct keeper_row {
     const cst_entity *targets[KEEPER_VALUES];
 };
 
-/* The members of a relationship that no row tells. */
+/* The members of a relationship that no row contains. */
 struct keeper_list {
     cst_key relationship;
     cst_value owner;
@@ -31,24 +31,24 @@ struct keeper_list {
     cst_entity *entities[KEEPER_MEMBERS];
 };
 
-/* What the keeper does wrong. */
+/* The misbehaviour of the keeper. */
 enum keeper_mischief {
     KEEPER_GOOD,
     KEEPER_FAILS,           /* the callback named in `fails` fails */
     KEEPER_WRONG_TYPE,      /* pushes text for a number */
     KEEPER_WRONG_ENTITY,    /* pushes a department for a person */
     KEEPER_NULL_REFERENCE,  /* pushes a row without a reference */
-    KEEPER_UNASKED,         /* pushes a row that nobody asked for */
+    KEEPER_UNASKED,         /* pushes a row that was not requested */
     KEEPER_OTHER_THREAD,    /* pushes from another thread */
     KEEPER_REENTERS,        /* fetches through a context from within */
     KEEPER_DRAINS,          /* drains the main queue from within */
-    KEEPER_FEW_REFERENCES,  /* leaves the last reference out */
-    KEEPER_SAME_REFERENCES, /* gives one reference twice */
-    KEEPER_ROLLS_BACK,      /* rolls the context back while it gives references */
-    KEEPER_WINDOW_ONLY,     /* says that it cut the window, and nothing else */
+    KEEPER_FEW_REFERENCES,  /* omits the last reference */
+    KEEPER_SAME_REFERENCES, /* returns one reference twice */
+    KEEPER_ROLLS_BACK,      /* rolls the context back while it returns references */
+    KEEPER_WINDOW_ONLY,     /* reports only that it applied limit and offset */
     KEEPER_BAD_MEMBERS,     /* pushes two members of a to-one relationship */
     KEEPER_REPORTS,         /* reports a conflict of each row of a save */
-    KEEPER_BAD_SAVED,       /* pushes rows that it did not save, and none, when it has saved */
+    KEEPER_BAD_SAVED,       /* pushes an unsaved row and an array of NULL after a save */
     KEEPER_TWICE            /* pushes each row twice */
 };
 
@@ -56,13 +56,13 @@ struct keeper {
     struct keeper_row rows[KEEPER_ROWS];
     struct keeper_list lists[KEEPER_LISTS];
     size_t list_count;
-    /* Pairs of a to-many relationship and the to-one relationship that tells its members. */
+    /* Pairs of a to-many relationship and the to-one relationship that contains its members. */
     struct {
         cst_key to_many, to_one;
     } inverses[8];
     size_t inverse_count;
     cst_buffer metadata;
-    /* How references are made: 'i' integers, 't' text, 'b' bytes, 0 by the library. */
+    /* The type of references: 'i' integers, 't' text, 'b' bytes, 0 those of the library. */
     char form;
     int64_t last;
     /* Fetches push values too. */
@@ -72,7 +72,7 @@ struct keeper {
     enum keeper_mischief mischief;
     const char *fails;
     cst_context *context; /* for KEEPER_REENTERS and KEEPER_ROLLS_BACK */
-    cst_status inner;     /* what a mischievous call gave */
+    cst_status inner;     /* the status of a misbehaving call */
     cst_row_sink *sink;   /* that of the last call */
     cst_save_request *request;
     /* Counters. */
@@ -86,10 +86,10 @@ struct keeper {
 
 /* A table of callbacks for a kind of stores on a keeper. */
 cst_store_callbacks keeper_callbacks(struct keeper *keeper, uint32_t kind);
-/* Frees what the rows hold. */
+/* Frees the values of the rows. */
 void keeper_dispose(struct keeper *keeper);
 size_t keeper_count(const struct keeper *keeper);
-/* Without being asked, as if another program had deleted all of them. */
+/* Deletes the rows without a request, as if another program had deleted all of them. */
 void keeper_lose_rows(struct keeper *keeper);
 struct keeper_row *keeper_find(struct keeper *keeper, const cst_value *reference, const cst_entity *entity);
 void keeper_tell_inverse(struct keeper *keeper, cst_key to_many, cst_key to_one);

@@ -1,6 +1,7 @@
-/* Atomic stores in a process that may take little more memory: opening, loading, saving, converting and migrating one
- * give a result or CST_E_NO_MEMORY. Each step of the sweep is a process of its own, whose address space may grow by so
- * much. A step that does not succeed leaves the file as it was; one that is refused leaves no other file beside it.
+/* Atomic stores in a process with little additional memory: opening, loading, saving, converting and migrating a
+ * store either succeeds or returns CST_E_NO_MEMORY. Each step of the sweep is its own process, whose address space
+ * may grow by a limit. A step that does not succeed does not change the file; a refused step leaves no other file
+ * beside it.
  *
  * CORESTONE_MEMORY_STEP: KiB from one step to the next (default: ten steps for each work; `make seeds` takes 256).
  * SPDX-License-Identifier: MIT
@@ -67,7 +68,7 @@ static int outcome(cst_status status, cst_error *const *error) {
     return OTHER;
 }
 
-/* The result, or OTHER if the objects are not all there. */
+/* The result, or OTHER if objects are missing. */
 static int counted(int result, cst_context *context, const cst_entity *employee) {
     uint64_t count = company_count(context, employee, NULL);
     if (count == OBJECTS) return result;
@@ -114,7 +115,7 @@ static int migrate(const char *type, const char *path, long kib) {
     return result;
 }
 
-/* One step: what the process may take beyond what it has is set before the work begins. */
+/* One step: the additional memory of the process is limited before the work begins. */
 static int step(const char *type, const char *path, const char *work, long kib) {
     cst_error *error = NULL;
     if (strcmp(work, "open") == 0) {
@@ -175,7 +176,7 @@ static void sweep(const char *type, const char *work) {
     char name[64];
     snprintf(name, sizeof name, "big.%s", type);
     const char *path = check_path(name), *folder = check_path("step");
-    /* Works that write have a copy of the file, in a folder of its own. */
+    /* Work that writes uses a copy of the file, in its own folder. */
     bool is_copied = strcmp(work, "open") != 0 && strcmp(type, "InMemory") != 0;
     char copy[600];
     snprintf(copy, sizeof copy, "%s/store", folder);
@@ -191,11 +192,11 @@ static void sweep(const char *type, const char *work) {
         else
             others++;
         if (result < 0) printf("  %s, %s, %ld KiB: ended by signal %d\n", type, work, kib, -result);
-        if (result > REFUSED) printf("  %s, %s, %ld KiB: neither done nor refused\n", type, work, kib);
+        if (result > REFUSED) printf("  %s, %s, %ld KiB: neither succeeded nor refused\n", type, work, kib);
         if (!is_copied || result == DONE) continue;
         if (command("cmp -s '%s' '%s'", path, copy) != 0) {
             changed++;
-            printf("  %s, %s, %ld KiB: not done, but changed the file\n", type, work, kib);
+            printf("  %s, %s, %ld KiB: failed, but changed the file\n", type, work, kib);
         }
         if (result == REFUSED && entries(folder) != 1) {
             left++;
@@ -221,7 +222,7 @@ static void make_big(const char *type) {
     company_close(&c);
 }
 
-static void xml(void) {
+static void xml_stores_survive_a_memory_limit(void) {
     make_big("XML");
     sweep("XML", "open");
     sweep("XML", "save");
@@ -230,7 +231,7 @@ static void xml(void) {
     sweep("XML", "migrate");
 }
 
-static void binary(void) {
+static void binary_stores_survive_a_memory_limit(void) {
     make_big("Binary");
     sweep("Binary", "open");
     sweep("Binary", "save");
@@ -238,9 +239,9 @@ static void binary(void) {
     sweep("Binary", "migrate");
 }
 
-static void in_memory(void) { sweep("InMemory", "save"); }
+static void in_memory_stores_survive_a_memory_limit(void) { sweep("InMemory", "save"); }
 
-static void sqlite(void) {
+static void sqlite_stores_survive_a_memory_limit(void) {
     make_big("SQLite");
     sweep("SQLite", "convert to XML");
 }
@@ -248,9 +249,9 @@ static void sqlite(void) {
 int main(int argc, char **argv) {
     if (argc == 6 && strcmp(argv[1], "step") == 0) return step(argv[2], argv[3], argv[4], atol(argv[5]));
     check_begin(argc, argv);
-    RUN(xml);
-    RUN(binary);
-    RUN(in_memory);
-    RUN(sqlite);
+    RUN(xml_stores_survive_a_memory_limit);
+    RUN(binary_stores_survive_a_memory_limit);
+    RUN(in_memory_stores_survive_a_memory_limit);
+    RUN(sqlite_stores_survive_a_memory_limit);
     return check_end();
 }

@@ -1,5 +1,5 @@
-/* Misuse of handles and pointers: every function of the header with NULL, freed, stale, mistyped and garbage handles, and on
- * the wrong thread. Nothing may crash; each case has its status.
+/* Misuse of handles and pointers: every function of the header with NULL, freed, stale, mistyped and garbage
+ * handles, and on the wrong thread. Nothing must crash; each case has its status.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -144,7 +144,7 @@ static bool is_pointer(enum kind kind) {
     return kind != KIND_SCALAR && kind != KIND_COUNT && kind != KIND_STRING && kind != KIND_BYTES;
 }
 
-/* Whether a call is of use within a callback of a migration alone: test_migration_manager. */
+/* Whether a function is usable only within a callback of a migration: test_migration_manager. */
 static bool needs_migration(const struct call *call) {
     static const char *const names[] = {
         "source_context",       "destination_context",   "associate",        "create_destination_instance",
@@ -156,11 +156,11 @@ static bool needs_migration(const struct call *call) {
     return false;
 }
 
-/* Runs a case for each function, with a world of its own each. */
+/* Runs a case for each function, each with its own world. */
 static void for_each_call(void (*body)(struct world *world, const struct call *call)) {
     struct world world;
     for (size_t i = 0; i < call_count; i++) {
-        /* What is of use within a callback of a host's store alone: test_host_store. */
+        /* Functions that are usable only within a callback of a host's store: test_host_store. */
         enum handle_type first = calls[i].parameters[0].type;
         if (first == TYPE_ROW_SINK || first == TYPE_SAVE_REQUEST || needs_migration(&calls[i])) continue;
         world_open(&world, check_path("."));
@@ -178,7 +178,7 @@ static void succeed(struct world *world, const struct call *call) {
     world_fill(world, call, arguments, &storage);
     struct result result = call->invoke(arguments);
     cases++;
-    bool answers_with_one = strcmp(call->name, "cst_error_status") == 0; /* the status of the error asked about */
+    bool answers_with_one = strcmp(call->name, "cst_error_status") == 0; /* the status of the given error */
     if (result.status < 0 && !answers_with_one) {
         cst_string why = cst_error_message(storage.error);
         char got[512];
@@ -190,7 +190,7 @@ static void succeed(struct world *world, const struct call *call) {
     world_clean(call, arguments, &storage, result);
 }
 
-static void valid_arguments_succeed_and_leave_the_error_alone(void) { for_each_call(succeed); }
+static void valid_arguments_succeed_and_do_not_set_the_error(void) { for_each_call(succeed); }
 
 static void null_everywhere(struct world *world, const struct call *call) {
     union argument arguments[MAX_PARAMETERS];
@@ -211,13 +211,13 @@ static void null_everywhere(struct world *world, const struct call *call) {
         arguments[position].pointer = NULL;
         expect_failure(call, p, "NULL, no error wanted", expected, arguments, &storage);
     }
-    /* Everything at once. */
+    /* All arguments are null. */
     memset(arguments, 0, sizeof arguments);
     memset(&storage, 0, sizeof storage);
     call->invoke(arguments);
 }
 
-static void null_for_every_pointer(void) { for_each_call(null_everywhere); }
+static void null_is_refused_for_every_other_pointer(void) { for_each_call(null_everywhere); }
 
 static void null_where_it_is_allowed(struct world *world, const struct call *call) {
     union argument arguments[MAX_PARAMETERS];
@@ -240,9 +240,9 @@ static void null_where_it_is_allowed(struct world *world, const struct call *cal
     }
 }
 
-static void null_is_fine_where_the_header_says_so(void) { for_each_call(null_where_it_is_allowed); }
+static void null_is_accepted_where_the_header_allows_it(void) { for_each_call(null_where_it_is_allowed); }
 
-/* Puts a bad handle in each place of the call that takes one of this type. */
+/* Passes a bad handle for each parameter of this type. */
 static void put_bad(struct world *world, const struct call *call, void *const bad[TYPE_COUNT], const char *what) {
     union argument arguments[MAX_PARAMETERS];
     struct storage storage;
@@ -273,7 +273,7 @@ static void dead_handles(struct world *other, void *dead[TYPE_COUNT]) {
     world_close(other);
 }
 
-static void freed_handles(void) {
+static void freed_handles_are_refused(void) {
     struct world world, other;
     void *dead[TYPE_COUNT];
     world_open(&other, check_path("."));
@@ -285,7 +285,7 @@ static void freed_handles(void) {
     world_close(&world);
 }
 
-static void stale_handles_after_their_slots_were_reused(void) {
+static void stale_handles_are_refused_after_their_slots_are_reused(void) {
     enum { WORLDS = 3 };
     static struct world others[WORLDS], world;
     void *dead[TYPE_COUNT];
@@ -310,7 +310,7 @@ static void handles_of_the_wrong_type(struct world *world, const struct call *ca
         if (p->kind != KIND_HANDLE && p->kind != KIND_HANDLES) continue;
         for (int type = TYPE_ERROR; type < TYPE_OF_WORLDS; type++) {
             if (type == (int)p->type) continue;
-            /* Which takes requests of every kind. */
+            /* This function accepts requests of every kind. */
             if (type == TYPE_BATCH_REQUEST && strcmp(call->name, "cst_context_execute") == 0) continue;
             world_renew_draft(world);
             world_fill(world, call, arguments, &storage);
@@ -326,7 +326,7 @@ static void handles_of_the_wrong_type(struct world *world, const struct call *ca
     }
 }
 
-static void wrong_types_of_handle(void) {
+static void handles_of_another_type_are_refused(void) {
     struct world world;
     world_open(&world, check_path("."));
     for (size_t i = 0; i < call_count; i++)
@@ -334,7 +334,7 @@ static void wrong_types_of_handle(void) {
     world_close(&world);
 }
 
-static void garbage_for_every_handle(void) {
+static void garbage_handles_are_refused(void) {
     struct world world;
     world_open(&world, check_path("."));
     int on_stack = 0;
@@ -383,7 +383,7 @@ static void *call_elsewhere(void *argument) {
     return NULL;
 }
 
-static void wrong_thread(void) {
+static void calls_on_the_wrong_thread_are_refused(void) {
     struct world world;
     size_t marked = 0;
     world_open(&world, check_path("."));
@@ -402,14 +402,14 @@ static void wrong_thread(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(valid_arguments_succeed_and_leave_the_error_alone);
-    RUN(null_is_fine_where_the_header_says_so);
-    RUN(null_for_every_pointer);
-    RUN(freed_handles);
-    RUN(stale_handles_after_their_slots_were_reused);
-    RUN(wrong_types_of_handle);
-    RUN(garbage_for_every_handle);
-    RUN(wrong_thread);
+    RUN(valid_arguments_succeed_and_do_not_set_the_error);
+    RUN(null_is_accepted_where_the_header_allows_it);
+    RUN(null_is_refused_for_every_other_pointer);
+    RUN(freed_handles_are_refused);
+    RUN(stale_handles_are_refused_after_their_slots_are_reused);
+    RUN(handles_of_another_type_are_refused);
+    RUN(garbage_handles_are_refused);
+    RUN(calls_on_the_wrong_thread_are_refused);
     printf("misuse: %zu functions, %zu deliberate cases\n", call_count, cases);
     return check_end();
 }

@@ -1,5 +1,5 @@
-/* Misuse of data: bad UTF-8 and null strings in every text, counts without arrays; what a call was given to destroy is
- * destroyed exactly once.
+/* Misuse of data: invalid UTF-8 and null strings for every string, counts without arrays; userdata is destroyed
+ * exactly once.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -53,7 +53,7 @@ static void bad_utf8(struct world *world, const struct call *call) {
     }
 }
 
-static void bad_utf8_in_every_text(void) {
+static void invalid_utf8_is_refused_in_every_string(void) {
     struct world world;
     world_open(&world, check_path("."));
     for (size_t i = 0; i < call_count; i++) {
@@ -64,8 +64,8 @@ static void bad_utf8_in_every_text(void) {
     world_close(&world);
 }
 
-/* A null string is refused, or means that nothing is given; it never crashes. */
-static void null_strings(void) {
+/* A null string is refused or means a missing value; it never crashes. */
+static void null_strings_do_not_crash(void) {
     struct world world;
     union argument arguments[MAX_PARAMETERS];
     struct storage storage;
@@ -125,7 +125,7 @@ static void destroy_runs_once_after_success(void) {
     CHECK_INT(expected, destroy_count);
 }
 
-static void huge_counts_without_arrays(void) {
+static void huge_counts_without_arrays_are_refused(void) {
     struct world world;
     union argument arguments[MAX_PARAMETERS];
     struct storage storage;
@@ -166,10 +166,10 @@ static void huge_counts_without_arrays(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(bad_utf8_in_every_text);
-    RUN(null_strings);
+    RUN(invalid_utf8_is_refused_in_every_string);
+    RUN(null_strings_do_not_crash);
     RUN(destroy_runs_once_after_success);
-    RUN(huge_counts_without_arrays);
+    RUN(huge_counts_without_arrays_are_refused);
     printf("misuse_data: %zu functions, %zu deliberate cases\n", call_count, cases);
     return check_end();
 }

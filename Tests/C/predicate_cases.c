@@ -11,7 +11,7 @@
 
 enum { MAX_LINE = 1 << 20, MAX_KINDS = 32, MAX_SORTS = 8, MAX_ARGUMENTS = 64 };
 
-/* What is expected may be said otherwise than by a value. */
+/* The expected result can be something other than a value. */
 enum { EXPECT_ANY_ORDER = 100, EXPECT_COUNT = 101 };
 
 static char line[MAX_LINE], *rest;
@@ -23,7 +23,7 @@ static const char *word(void) {
     return begin;
 }
 
-/* What a case needs is freed when it is over. */
+/* The memory of a case is freed after it. */
 struct block {
     struct block *next;
     max_align_t content[];

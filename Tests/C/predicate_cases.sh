@@ -11,7 +11,7 @@ if [ ! -f "$cases" ]; then
         echo "0 passed, 1 failed"
         exit 1
     fi
-    echo "predicate_cases: skipped, the sample cases are not here"
+    echo "predicate_cases: skipped, the sample cases are missing"
     echo "0 passed, 0 failed, 1 skipped"
     exit 0
 fi

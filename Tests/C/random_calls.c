@@ -1,8 +1,7 @@
 /* Random calls: every function with random handles (live, freed, of the wrong type, NULL, garbage), keys, indexes,
- * strings, values. Nothing is expected but that the process survives.
+ * strings, values. The only expectation is that the process survives.
  *
- * usage: random_calls [COUNT [SEED]]; the seed is printed, so that a crash can be had again.
- * SPDX-License-Identifier: MIT
+ * usage: random_calls [COUNT [SEED]]; the seed is printed, so that a crash can be reproduced.
  */
 #include "calls.h"
 
@@ -36,15 +35,15 @@ static uint64_t next(void) { /* splitmix64 */
 static size_t below(size_t bound) { return (size_t)(next() % bound); }
 static bool one_in(size_t n) { return below(n) == 0; }
 
-/* Gives a context's queue back before the last chance to do so goes: work that waits for it would wait for ever. */
+/* Releases all locks of a context before its last handle is released: blocks on its queue would wait forever. */
 static void unlock(void *handle) {
     cst_context *context = NULL;
-    if (cst_document_context(handle, &context, NULL) == CST_OK) handle = context; /* lent, and gone with the document */
+    if (cst_document_context(handle, &context, NULL) == CST_OK) handle = context; /* borrowed from the document */
     while (cst_context_unlock(handle, NULL) == CST_OK)
         ;
 }
 
-/* Objects outside every context keep each other: a circle of them would stay. */
+/* Objects without a context retain each other: a cycle of them would leak. */
 static void untie(const struct world *world, cst_object *object) {
     const struct company *c = &world->company;
     const cst_key relationships[] = {c->friends, c->reports,   c->projects,      c->members,    c->tasks,
@@ -204,7 +203,7 @@ static cst_key random_key(const struct world *world) {
     return keys[below(sizeof keys / sizeof *keys)];
 }
 
-/* A type of stores that lacks what every one needs. */
+/* A store type without the required callbacks. */
 static const cst_store_callbacks store_callbacks = {.struct_size = sizeof store_callbacks,
                                                     .kind = CST_STORE_INCREMENTAL};
 static cst_row host_rows[1];
@@ -315,7 +314,7 @@ static void fill_history(const struct world *world, struct storage *s) {
     if (one_in(2)) s->sorts[0].key_path = text("transactionNumber");
 }
 
-/* The arguments of one call. Arrays have room for whatever a count below NEAR asks for. */
+/* The arguments of one call. Arrays have room for every count below NEAR. */
 static void fill(const struct world *world, const struct call *call, union argument *arguments, struct storage *s) {
     memset(s, 0, sizeof *s);
     memset(arguments, 0, sizeof *arguments * MAX_PARAMETERS);
@@ -523,7 +522,7 @@ static void release_exports(struct storage *s) {
     if (s->arrow_source.release) s->arrow_source.release(&s->arrow_source);
 }
 
-/* Functions of the host's and what they are called with: chance has none to offer. */
+/* Callbacks and their userdata: the world supplies them, because they cannot be random. */
 static bool is_from_world(enum kind kind) {
     return kind == KIND_DESTROY || kind == KIND_PERFORM || kind == KIND_DONE || kind == KIND_INTERRUPT ||
            kind == KIND_VALIDATE || kind == KIND_USERDATA || kind == KIND_LOG || kind == KIND_WORDS ||
@@ -536,7 +535,7 @@ static void call_once(struct world *world) {
     const struct call *call = &calls[below(call_count)];
     bool takes_handle_away = strcmp(call->name, "cst_release") == 0;
     fill(world, call, arguments, &storage);
-    bool is_ready = false; /* once a call: what is made ready has to be given back */
+    bool is_ready = false; /* once for each call: prepared values must be released */
     for (int i = 0; i < call->parameter_count; i++) {
         if (!is_from_world(call->parameters[i].kind)) continue;
         if (!is_ready) world_fill(world, call, callbacks, &ready);
@@ -560,7 +559,7 @@ static void call_once(struct world *world) {
     for (int i = 0; i < call->parameter_count; i++) {
         const struct parameter *p = &call->parameters[i];
         if (p->kind == KIND_OUT_HANDLE) {
-            if (verbose && storage.out_handle[i]) fprintf(stderr, "    gave %p\n", storage.out_handle[i]);
+            if (verbose && storage.out_handle[i]) fprintf(stderr, "    returned %p\n", storage.out_handle[i]);
             keep(world, storage.out_handle[i], p->type, p->owned);
         }
         if (p->kind == KIND_OUT_HANDLES) {
@@ -578,7 +577,7 @@ static void call_once(struct world *world) {
     if (takes_handle_away && result.status == CST_OK) { /* stays in the pool as a handle that may be dead */
         for (size_t i = 0; i < pool_count; i++) {
             if (pool[i].handle != arguments[0].pointer || !pool[i].owned) continue;
-            pool[i].owned = false; /* one reference went, the host may hold others */
+            pool[i].owned = false; /* one reference was released, the host may have others */
             break;
         }
     }
@@ -600,7 +599,8 @@ static void call_once(struct world *world) {
         cst_release(storage.error);
 }
 
-/* What random calls left of a world: handles may have been released already, and that is fine here. But then nothing is left. */
+/* Closes a world after random calls: its handles may have been released already, which is not a failure here. After
+ * that no handle must be left. */
 static void abandon(struct world *world) {
     unlock(world->private_context);
     unlock(world->live[TYPE_DOCUMENT]);
@@ -618,14 +618,14 @@ static void abandon(struct world *world) {
     cst_release(world->private_context);
     cst_release(world->main_context);
     cst_release(world->insertion);
-    cst_main_queue_drain(0, NULL, NULL); /* what waits there holds its context */
+    cst_main_queue_drain(0, NULL, NULL); /* waiting blocks retain their context */
     cst_release(world->draft[TYPE_MODEL]);
     cst_release(world->draft[TYPE_FETCH_REQUEST]);
     cst_buffer_dispose(&world->uri);
     cst_buffer_dispose(&world->archived);
 }
 
-static void survive(void) {
+static void the_process_survives_random_calls(void) {
     static struct world world;
     OK(cst_main_queue_bind(E));
     for (long long done = 0; done < wanted;) {
@@ -647,7 +647,7 @@ static void survive(void) {
         for (int i = 0; i < CALLS_PER_WORLD && done < wanted; i++, done++, number_of_call++)
             call_once(&world);
         abandon(&world);
-        /* A thread may just be running what was enqueued, and give what comes of it to the main queue. */
+        /* A thread may still run an enqueued block, and enqueue its result on the main queue. */
         for (int i = 0; i < 100 && cst_handle_count() > 0; i++)
             cst_main_queue_drain(10, NULL, NULL);
     }
@@ -665,9 +665,9 @@ int main(int argc, char **argv) {
     verbose = getenv("CORESTONE_RANDOM_VERBOSE") != NULL;
     check_begin(1, argv);
     printf("random_calls: seed %llu\n", (unsigned long long)seed);
-    /* The log is among what is called at random; its lines would be many. */
+    /* The random calls include the log functions, which would print many lines. */
     const char *const quiet[] = {"-com.apple.CoreData.Logging.stderr", "0"};
     cst_log_take_arguments(2, quiet, NULL, NULL);
-    RUN(survive);
+    RUN(the_process_survives_random_calls);
     return check_end();
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Random calls from many seeds: what one seed in a thousand leaves behind is found before a fresh clone finds it.
+# Random calls from many seeds, to find leaks that only one seed in a thousand causes.
 #
 # usage: random_seeds.sh [SEEDS [CALLS]], with OUT as for run.sh. A failure prints its seed and the program's output.
 set -u

@@ -1,13 +1,11 @@
-/* Random legal calls from within every kind of callback, nested, with callbacks that fail, answer nonsense, give
- * back what was only lent to them, and give up the last handle of what is in use. Expected is that the process
- * survives, that each destroy function is called once, and that no handle is left when the program has released its
- * own.
+/* Random legal calls from within every kind of callback, nested, with callbacks that fail, return nonsense, release
+ * borrowed handles, and release the last handle of objects in use. The process must survive, each destroy function
+ * must be called once, and no handle must be left when the program has released its own.
  *
  * usage: reentrancy [--first SEED] [--count N] [--folder DIR] [--calls N] [--verbose]
  *
- * A seed does the same each time, whatever ran before it, but for those with interrupts and asynchronous fetches
- * (one in four). A crash names the seed, and the calls and callbacks that it happened in.
- * SPDX-License-Identifier: MIT
+ * A seed is deterministic, except for those with interrupts and asynchronous fetches (one in four). A crash report
+ * names the seed, and the calls and callbacks in progress.
  */
 #include "reentrancy.h"
 
@@ -37,7 +35,7 @@ static bool verbose, seed_failed;
 static int outer_calls = OUTER_CALLS;
 static long long passed, failed;
 
-/* What is going on, for whoever reads of a crash. */
+/* The current seed and the calls in progress, for the report of a crash. */
 static volatile uint64_t seed_now;
 static const char *volatile trail[2 * DEEPEST + 2];
 static volatile int trail_length;
@@ -147,8 +145,8 @@ void set_budget(int calls) {
 
 /* ---- seeds ---- */
 
-/* Private queues end on their own threads, so their handles may go a moment after the release that caused it, and what an
- * asynchronous fetch found may come as late. */
+/* Private queues end on their own threads, so their handles may be released a moment after the call that caused it,
+ * and the result of an asynchronous fetch may arrive as late. */
 static size_t settled_handle_count(size_t expected) {
     for (int i = 0; i < 300; i++) {
         if (cst_handle_count() == expected && hosts_are_free() && stores_are_closed()) break;
@@ -169,7 +167,7 @@ static void run_seed(uint64_t seed, const char *folder) {
     alarm(SECONDS_FOR_A_SEED);
     hosts_begin();
     stores_begin();
-    if (!world_open(seed, folder)) complain("nothing to work with could be made");
+    if (!world_open(seed, folder)) complain("the world of the seed could not be created");
     for (int i = 0; i < outer_calls; i++) {
         set_budget(INNER_CALLS);
         world_refill();
@@ -178,7 +176,7 @@ static void run_seed(uint64_t seed, const char *folder) {
     set_budget(INNER_CALLS);
     world_close(one_in(2));
     size_t after = settled_handle_count(before);
-    if (after != before) complain("%+ld handles are left behind", (long)after - (long)before);
+    if (after != before) complain("%+ld handles leaked", (long)after - (long)before);
     stores_end();
     hosts_end();
     alarm(0);
@@ -206,7 +204,7 @@ static void tell_number(uint64_t number) {
     tell(place);
 }
 
-/* Names the seed, and lets the signal do what it would have done. */
+/* Prints the seed, and then lets the signal have its default effect. */
 static void on_signal(int number) {
     tell("reentrancy: seed ");
     tell_number(seed_now);
@@ -224,7 +222,7 @@ static void on_signal(int number) {
 }
 
 static void watch_signals(void) {
-    /* A stack of its own: what overflows the other one is to be named as well. */
+    /* Uses an alternate stack, so that a stack overflow is reported too. */
     static char stack[64 * 1024];
     sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
@@ -232,7 +230,7 @@ static void watch_signals(void) {
         sigaction(signals[i], &action, &former[i]);
 }
 
-/* Starts the program anew where sets have an order of chance, and memory its places: seeds could not be had again. */
+/* Restarts the program with fixed hashing and memory addresses: with random ones a seed would not reproduce a run. */
 static void start_alike(char **argv) {
     if (getenv("SWIFT_DETERMINISTIC_HASHING")) return;
     setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1);
@@ -246,7 +244,7 @@ int main(int argc, char **argv) {
     const char *environment = getenv("CORESTONE_REENTRANCY_SEEDS");
     char made_folder[300] = "";
     const char *folder = NULL, *base = getenv("TMPDIR");
-    /* In memory where there is such a place: the disk is not what this is about. */
+    /* In a memory file system if there is one, because the disk is not under test. */
     if (access("/dev/shm", W_OK) == 0) base = "/dev/shm";
     if (environment) count = strtoull(environment, NULL, 0);
     for (int i = 1; i < argc; i++) {
@@ -275,7 +273,7 @@ int main(int argc, char **argv) {
     main_thread = pthread_self();
     turn_take();
     watch_signals();
-    /* Its lines would be many; most of them tell of what the callbacks make fail. */
+    /* The log would have many lines, most of them about failures that the callbacks cause on purpose. */
     const char *const quiet[] = {"-com.apple.CoreData.Logging.stderr", "0"};
     cst_log_take_arguments(2, quiet, NULL, NULL);
     cst_main_queue_bind(NULL);

@@ -1,6 +1,6 @@
 /* Random legal calls from within every kind of callback: the parts of the program `reentrancy`.
  *
- * reentrancy.c makes the seeds and counts, reentrancy_world.c makes and ends what a seed works with,
+ * reentrancy.c runs the seeds and counts, reentrancy_world.c creates and releases the world of a seed,
  * reentrancy_callbacks.c, reentrancy_stores.c and reentrancy_values.c have the callbacks, reentrancy_graph.c,
  * reentrancy_requests.c, reentrancy_hosts.c and reentrancy_stories.c the calls.
  *
@@ -104,13 +104,13 @@ enum kind {
         KIND_COUNT
 };
 
-/* How many calls were made so far, those of callbacks too. */
+/* The number of calls so far, including those of callbacks. */
 long long calls_made(void);
-/* For calls that callbacks make beside the random ones. */
+/* For calls that callbacks make in addition to the random ones. */
 void count_call(void);
 
-/* What a callback does first: some random calls, unless enough is going on already. False on a thread whose turn it
- * is not: only one thread at a time may use chance, or a seed would not do the same twice. */
+/* The first step of a callback: some random calls, unless the nesting is deep enough. False on a thread that does
+ * not have the turn: only one thread at a time may use random numbers, or a seed would not be deterministic. */
 bool within(enum kind kind);
 /* For bodies of performs: the thread that runs one has the turn for as long, since the one that had it waits. */
 const void *turn_take(void);
@@ -118,17 +118,17 @@ void turn_give_back(const void *former);
 bool is_main_thread(void);
 /* Whether the calling thread has the turn. */
 bool has_turn(void);
-/* What a callback answers: mostly CST_OK, else a failure with or without an error, or a status that is none. */
+/* The status that a callback returns: mostly CST_OK, else a failure with or without an error, or an invalid status. */
 cst_status answer(cst_error **error);
 
-/* The userdata of a registration, to be told by what it is destroyed: exactly once, and never called after that. */
+/* The userdata of a registration. It must be destroyed exactly once, and no callback may use it after that. */
 struct ticket;
 struct ticket *ticket_new(void);
 void ticket_destroy(void *ticket);
 void ticket_use_in(void *ticket, const char *function);
 #define ticket_use(ticket) ticket_use_in(ticket, __func__)
 
-/* A value of the host's behind a transformer or a class: freed exactly once, and not used after that. */
+/* A value of the host for a transformer or a class: freed exactly once, and not used after that. */
 void *thing_new(void);
 void thing_free(void *thing);
 bool thing_use_in(const void *thing, const char *function);
@@ -139,7 +139,7 @@ cst_value host_value(void);
 
 size_t below(size_t bound);
 bool one_in(size_t n);
-/* Says what went wrong with this seed, which fails for it. */
+/* Prints a failure of the current seed, and marks the seed as failed. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- handles ---- */
@@ -178,10 +178,10 @@ struct world {
     cst_entity *person, *employee;
     cst_key name, age, blob, mark, parent, kids, friends, friend_of;
     void *held[SLOT_COUNT][PLACES];
-    cst_conflict *conflicts[CONFLICTS]; /* lent, and mostly gone */
+    cst_conflict *conflicts[CONFLICTS]; /* borrowed, and mostly invalid */
     cst_object *borrowed[BORROWED];     /* to-one targets, likewise */
-    /* Made outside every context, and kept to the end: whatever they are tied to by then has to be undone. More are not
-     * made in a seed. */
+    /* Created without a context, and kept to the end, when all their relationships are undone. A seed creates no
+     * more than this. */
     cst_object *unattached[UNATTACHED];
     size_t unattached_count;
     struct ArrowArrayStream streams[STREAMS];
@@ -192,16 +192,16 @@ struct world {
     cst_entity *older_person;
     size_t older_count;
     cst_coordinator *closed; /* compared only: the one that was closed last */
-    bool is_timed;           /* asynchronous fetches and interrupts, of which time decides when they come */
+    bool is_timed;           /* asynchronous fetches and interrupts, whose timing is not deterministic */
     bool keeps_model;
 };
 extern struct world world;
 
-/* One of what the program owns; NULL now and then. */
+/* One of the program's handles; sometimes NULL. */
 void *some(enum slot slot);
-/* Takes ownership, giving up what was in its place. */
+/* Takes ownership, and releases the former handle in its slot. */
 void keep(enum slot slot, void *handle);
-/* Gives up one of them. */
+/* Releases one of them. */
 void drop(enum slot slot);
 /* Whether the handle is that of an object outside every context. */
 bool is_unattached(cst_object *object);
@@ -209,15 +209,15 @@ const char *path_of(const char *name, size_t number);
 void remove_store(const char *path);
 
 bool world_open(uint64_t seed, const char *folder);
-/* Makes anew what nothing could be done without: a coordinator with a store, a context, a request. */
+/* Replaces missing objects without which few calls are possible: a coordinator with a store, a context, a request. */
 void world_refill(void);
-/* Puts an open context where one is that was closed. */
+/* Replaces a closed context with an open one. */
 void replace_context(cst_context *closed);
 /* Writes a store of the former version of the model. */
 void write_older(const char *type, const char *path);
-/* Gives up every handle. */
+/* Releases every handle. */
 void let_all_go(void);
-/* Ends everything, with callbacks that go on making calls at first. */
+/* Releases everything, with callbacks that make calls at first. */
 void world_close(bool with_calls);
 void set_budget(int calls);
 
@@ -284,9 +284,9 @@ bool stores_are_closed(void);
 /* Whether a callback of a store is going on that may push rows; and a push of rows, good or bad, then or too late. */
 bool stores_await_rows(void);
 void stores_push(cst_error **error);
-/* Frees the rows; complains of what was not closed or destroyed. */
+/* Frees the rows. Reports stores that were not closed and store types that were not destroyed. */
 void stores_end(void);
-/* Whether host objects are held as often as they were let go, tickets destroyed, values freed; forgets them. */
+/* Whether host objects are released as often as retained, tickets destroyed, values freed; resets the counts. */
 void hosts_begin(void);
 bool hosts_are_free(void);
 void hosts_end(void);

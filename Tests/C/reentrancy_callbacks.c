@@ -1,4 +1,4 @@
-/* The callbacks: each makes random calls first, then does what it is there for, well or badly.
+/* The callbacks: each makes random calls first, then fulfils its purpose, correctly or not.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,15 +16,15 @@ cst_status answer(cst_error **error) {
         return CST_E_CALLBACK;
     case 2:
         if (!one_in(3)) return CST_OK;
-        return one_in(2) ? -12345 : 777; /* no status at all */
+        return one_in(2) ? -12345 : 777; /* not a valid status */
     default:
         return CST_OK;
     }
 }
 
-/* Gives back what was only lent. */
+/* Releases a borrowed handle. */
 static void give_back(const void *lent) {
-    /* An unattached object may keep itself through a circle that only its handle can undo. */
+    /* An object without a context may retain itself through a cycle that only its handle can undo. */
     if (!one_in(25) || is_unattached((void *)lent)) return;
     count_call();
     cst_release((void *)lent);
@@ -178,7 +178,7 @@ void on_document_note(void *userdata, uint32_t flags) {
     within(KIND_document_note);
 }
 
-/* ---- what decides ---- */
+/* ---- decisions ---- */
 
 cst_status on_resolve(void *userdata, cst_context *context, size_t count, cst_conflict *const *conflicts,
                       cst_error **error) {
@@ -238,7 +238,7 @@ cst_status on_compare(void *userdata, size_t sort, const cst_value *a, const cst
     (void)userdata, (void)sort, (void)a, (void)b;
     *out_order = 0;
     if (!within(KIND_compare)) return CST_OK;
-    *out_order = (int32_t)below(3) - 1; /* no order at all */
+    *out_order = (int32_t)below(3) - 1; /* not a valid order */
     return answer(error);
 }
 
@@ -408,7 +408,7 @@ static cst_status on_title(void *userdata, cst_controller *controller, cst_strin
 
 cst_controller_delegate delegate(void) {
     cst_controller_delegate delegate = CST_CONTROLLER_DELEGATE_INIT;
-    switch (below(4)) { /* a delegate is told of changes in one of these ways */
+    switch (below(4)) { /* the kinds of callbacks that receive changes */
     case 0:
         delegate.did_change_all = on_all;
         break;

@@ -75,13 +75,13 @@ static void keep_unattached(cst_object *made) {
 
 static void new_object(cst_error **error) {
     cst_object *made = NULL;
-    /* It belongs to its thread, and what it is tied to could be undone by no other. */
+    /* It belongs to its thread, and no other thread could undo its relationships. */
     if (!is_main_thread()) return;
     if (world.unattached_count == UNATTACHED || cst_object_new(entity(), &made, error) != CST_OK) return;
     keep_unattached(made);
 }
 
-/* A context that the host's one handle of an object keeps, and nothing else. */
+/* A context that only the host's handle of an object retains. */
 static void lone_context(cst_error **error) {
     cst_context *made = NULL;
     cst_object *child = NULL, *parent = NULL;
@@ -431,13 +431,13 @@ static void transformed(cst_error **error) {
     if (one_in(3)) {
         void *value = NULL;
         long long before = calls_made();
-        /* What callbacks of the call set anew is gone when it returns. */
+        /* If a callback of this call set another value, the returned one is already freed. */
         if (cst_object_get_transformed(object(), world.blob, &value, error) == CST_OK && value &&
             calls_made() == before)
             thing_use(value);
         return;
     }
-    /* What could not be set stays the host's. */
+    /* The host keeps a value that could not be set. */
     void *value = thing_new();
     if (cst_object_set_transformed(object(), world.blob, value, error) != CST_OK) thing_free(value);
 }
@@ -468,7 +468,8 @@ static void clone(cst_error **error) {
     bool keeps_unique = one_in(2);
     size_t depth = below(3);
     cst_object *source = object(), *made = NULL;
-    /* The clone of one outside every context is outside too, and those behind it have no handle by which to untie them. */
+    /* The clone of an object without a context has no context either, and the objects behind it have no handle to
+     * undo their relationships. */
     bool is_outside = is_unattached(source);
     if (is_outside && world.unattached_count == UNATTACHED) return;
     if (cst_object_clone(source, is_outside ? 0 : depth, 0, NULL, keeps_unique, &made, error) != CST_OK) return;

@@ -1,4 +1,4 @@
-/* Calls on stores, documents, containers and queues, and on what the whole process knows.
+/* Calls on stores, documents, containers and queues, and on state of the whole process.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -40,12 +40,12 @@ static void drain(cst_error **error) {
     cst_main_queue_drain(0, &number, error);
 }
 
-/* A lock is kept with a handle of its own: work would wait for ever for a context that nobody can unlock any more. */
+/* Retains the locked context: without a handle it could not be unlocked, and blocks on its queue would wait forever. */
 static void lock(cst_error **error) {
     cst_context **place = &world.locked[below(LOCKS)], *locked = *place ? NULL : cst_retain(context());
     if (!locked) return;
     *place = locked;
-    /* The wait ends: another holder is a worker, which makes no calls, or waits for this thread: then it fails. */
+    /* The wait ends: another holder is a worker, which makes no calls, or waits for this thread and fails. */
     if (one_in(2))
         cst_context_lock(locked, error);
     else
@@ -192,7 +192,7 @@ static void read_store(cst_error **error) {
     if (one_in(4)) cst_coordinator_checkpoint_store(coordinator(), store, (uint32_t)below(4), NULL, NULL, NULL);
 }
 
-/* ---- what the process knows ---- */
+/* ---- state of the process ---- */
 
 static void functions(cst_error **error) {
     if (one_in(4))

@@ -1,4 +1,4 @@
-/* Calls that fetch, and what watches or holds what was fetched.
+/* Calls that fetch, and that observe or use the results.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -170,7 +170,7 @@ static void next_of_cursor(cst_error **error) {
     keep(SLOT_RESULTS, results);
 }
 
-/* On the main queue what it has to do waits for the next drain, which is a call like others. */
+/* On the main queue its blocks wait for the next drain, which is one of the random calls. */
 static void fetch_asynchronously(cst_error **error) {
     cst_asynchronous_fetch *made = NULL;
     if (!world.is_timed) return;
@@ -260,7 +260,7 @@ static void fetch_arrow(cst_error **error) {
     if (former.release) former.release(&former);
 }
 
-/* By the rules of the interface one stream does one thing at a time. */
+/* By the rules of the interface, a stream runs one call at a time. */
 static void read_stream(cst_error **error) {
     (void)error;
     size_t place = below(STREAMS);
@@ -279,7 +279,7 @@ static void read_stream(cst_error **error) {
     free_schema(&schema, &array);
 }
 
-/* ---- what follows changes ---- */
+/* ---- observers of changes ---- */
 
 static void observe_context(cst_error **error) {
     cst_observation *made = NULL;
@@ -311,7 +311,7 @@ static void observe_undo(cst_error **error) {
     keep(SLOT_OBSERVATION, made);
 }
 
-/* Not of what other processes do: that comes from a thread of its own. */
+/* Not remote changes, which are reported on their own thread. */
 static void observe_coordinator(cst_error **error) {
     cst_observation *made = NULL;
     cst_coordinator_observe(some(SLOT_COORDINATOR), 1 + (uint32_t)below(2), on_coordinator_note, ticket_new(),

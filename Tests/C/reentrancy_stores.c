@@ -1,4 +1,4 @@
-/* The host stores of the program: keeper.c keeps the rows, each of its callbacks makes random calls first and may fail.
+/* The host stores of the program: keeper.c keeps the rows; each callback makes random calls first and may fail.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,12 +17,12 @@ static const cst_store_callbacks *kept_by(const void *keeper) { return &inner[ke
 
 /* ---- sinks ---- */
 
-/* The last sinks of the thread that had the turn, also those whose callback has ended. */
+/* The last sinks of the thread that had the turn, including those whose callback has ended. */
 enum { SINKS = 8 };
 static struct sink {
     cst_row_sink *sink;
     bool is_open;
-    size_t owners; /* of which `relationship` asks for members */
+    size_t owners; /* whose members `relationship` requests */
     pthread_t thread;
 } sinks[SINKS];
 static size_t sinks_begun;
@@ -147,12 +147,12 @@ void stores_push(cst_error **error) {
                             ? cst_row_sink_push_members(sink.sink, below(sink.owners + 1), count, given, error)
                             : cst_row_sink_push(sink.sink, count, given, error);
     bool is_good = sink.is_open && pthread_equal(sink.thread, pthread_self());
-    if (status == CST_OK && !is_good) complain("rows were taken by a sink that had ended, or of another thread");
+    if (status == CST_OK && !is_good) complain("a sink accepted rows after its callback, or from another thread");
 }
 
 /* ---- callbacks ---- */
 
-/* Whether the callback goes on; else *status is what it answers. */
+/* Whether the callback continues; otherwise *status is its result. */
 static bool goes_on(enum kind kind, cst_status *status, cst_error **error) {
     *status = CST_OK;
     if (within(kind)) *status = answer(error);
@@ -318,9 +318,9 @@ bool stores_are_closed(void) {
 void stores_end(void) {
     for (size_t i = 0; i < TYPES; i++) {
         if (keepers[i].opened != keepers[i].closed)
-            complain("of %d host stores %d were closed", keepers[i].opened, keepers[i].closed);
+            complain("%d host stores were opened, but %d closed", keepers[i].opened, keepers[i].closed);
         if (keepers[i].destroyed != registered[i])
-            complain("of %d types of stores %d were destroyed", registered[i], keepers[i].destroyed);
+            complain("%d store types were registered, but %d destroyed", registered[i], keepers[i].destroyed);
         keeper_dispose(&keepers[i]);
     }
 }

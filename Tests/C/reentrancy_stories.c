@@ -1,6 +1,6 @@
-/* Short sequences of calls that chance alone seldom makes: conflicts, faults whose row is gone, single faults,
- * values read back from the store, sets of host objects, titles of sections. Each handle is one that callbacks may
- * give up meanwhile.
+/* Short sequences of calls that random calls seldom produce: conflicts, faults whose row was deleted, single faults,
+ * values read back from the store, sets of host objects, titles of sections. Callbacks may release each handle
+ * during the sequence.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -33,7 +33,7 @@ static void conflict(cst_error **error) {
     cst_release(mine);
 }
 
-/* The row of a fault goes without a word to its context. */
+/* The row of a fault is deleted without notifying its context. */
 static void pull_away(cst_error **error) {
     cst_object *object = cst_retain(some(SLOT_OBJECT));
     cst_object_id *id = id_of(object);
@@ -54,7 +54,7 @@ static void pull_away(cst_error **error) {
     cst_release(object);
 }
 
-/* Parents are read one by one, from a store that nothing is remembered of. */
+/* Parents are read one by one, from a store without cached rows. */
 static void single_faults(cst_error **error) {
     cst_context *owner = cst_retain(context());
     cst_fetch_request *request = NULL;
@@ -76,7 +76,7 @@ static void single_faults(cst_error **error) {
     cst_release(owner);
 }
 
-/* Parents of their own, so that there are faults of them to fire. */
+/* Each has its own parent, so that there are parent faults to fire. */
 static void family(cst_error **error) {
     cst_context *owner = cst_retain(context());
     for (size_t i = 0; i < 3; i++) {
@@ -92,7 +92,7 @@ static void family(cst_error **error) {
     cst_release(owner);
 }
 
-/* A value of the host's goes to the store and comes back. */
+/* A value of the host is saved and read back. */
 static void transform_again(cst_error **error) {
     cst_object *object = cst_retain(some(SLOT_OBJECT));
     cst_context *owner = NULL;

@@ -1,5 +1,4 @@
-/* What the host hands over and must get back exactly once: registrations, values behind transformers, objects of
- * its own.
+/* Values that the host passes and must get back exactly once: registrations, values of transformers, host objects.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Kept to the end of the seed, so that a second destroy is seen and not a crash. */
+/* Kept to the end of the seed, so that a second destroy is reported and does not crash. */
 struct ticket {
     atomic_int destroyed;
     struct ticket *former;
@@ -28,9 +27,9 @@ static struct host {
 
 static struct ticket *tickets;
 static struct thing *things;
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* things are made on any thread */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* values are created on any thread */
 static const char *_Atomic used_last_in;                  /* the function that used it */
-static atomic_int used_late;                              /* complaints of other threads wait for the end of the seed */
+static atomic_int used_late;                              /* failures are reported at the end of the seed */
 
 struct ticket *ticket_new(void) {
     struct ticket *ticket = calloc(1, sizeof *ticket);
@@ -96,7 +95,7 @@ static const char *host_class_name(void *object) {
     return within(KIND_host_class_name) && one_in(4) ? NULL : "Host";
 }
 
-/* These two tell the truth, as the header asks for. */
+/* These two callbacks return correct results, as the header requires. */
 static bool host_equal(void *object, void *other) {
     within(KIND_host_equal);
     return object == other;
@@ -172,8 +171,8 @@ void hosts_end(void) {
     if (never) complain("%zu values were never freed", never);
     if (again) complain("%zu values were freed more than once", again);
     for (size_t i = 0; i < HOSTS; i++) {
-        if (hosts[i].kept != 0) complain("host object %zu is held %d times", i, hosts[i].kept);
+        if (hosts[i].kept != 0) complain("host object %zu has %d references left", i, hosts[i].kept);
         hosts[i].kept = 0;
     }
-    if (used_late) complain("%d calls with what was destroyed or freed, the last in %s", used_late, used_last_in);
+    if (used_late) complain("%d calls used destroyed or freed values, the last in %s", used_late, used_last_in);
 }

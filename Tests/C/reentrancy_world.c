@@ -1,4 +1,5 @@
-/* What a seed works with: a model with hooks, a store of some type, contexts, and places for all handles; and its end.
+/* The world of a seed: a model with hooks, a store of some type, contexts, and slots for all handles; and its
+ * release.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -34,7 +35,7 @@ bool is_unattached(cst_object *object) {
     return cst_object_context(object, &context, NULL) == CST_NOT_FOUND;
 }
 
-/* Objects outside every context keep each other: a circle of them would stay. */
+/* Objects without a context retain each other: a cycle of them would leak. */
 static void untie(cst_object *object) {
     const cst_value nothing = {CST_NULL, 0, {0}};
     if (!is_unattached(object)) return;
@@ -47,7 +48,7 @@ static void untie(cst_object *object) {
 static void let_go(enum slot slot, void *handle) {
     if (!handle) return;
     if (slot == SLOT_OBJECT) untie(handle);
-    /* What waits for its queue would wait for ever. */
+    /* Blocks on the queue of a locked context would wait forever. */
     while (slot == SLOT_CONTEXT && cst_context_unlock(handle, NULL) == CST_OK)
         ;
     cst_release(handle);
@@ -67,7 +68,7 @@ void drop(enum slot slot) {
 }
 
 const char *path_of(const char *name, size_t number) {
-    /* Several, since the call that a path is for may make others. */
+    /* Several, because the call that uses a path may make further calls. */
     static char paths[16][500];
     static size_t turn;
     char *path = paths[turn++ % 16];
@@ -128,7 +129,7 @@ static cst_model *make_model(void) {
     cst_model *model = NULL;
     cst_attribute *blob = NULL;
     if (cst_model_new(&model, NULL) != CST_OK) return NULL;
-    /* Names that keeper.c knows as one tree. */
+    /* Names that are one entity tree in keeper.c. */
     cst_model_add_entity(model, text("Person"), &world.person, NULL);
     cst_model_add_entity(model, text("Employee"), &world.employee, NULL);
     cst_entity_set_parent(world.employee, world.person, NULL);
@@ -157,7 +158,7 @@ static cst_model *make_model(void) {
     return model;
 }
 
-/* Without what came later: nothing that a mapping could not be inferred for, and no hooks. */
+/* Without later additions: nothing that prevents an inferred mapping, and no hooks. */
 static cst_model *make_older(void) {
     cst_model *model = NULL;
     cst_entity *employee = NULL;
@@ -202,7 +203,7 @@ static void find_keys(void) {
     stores_know_keys();
 }
 
-/* ---- what is known in the whole process ---- */
+/* ---- registrations of the process ---- */
 
 static void know(void) {
     cst_transformer_callbacks things = transformer();
@@ -243,7 +244,7 @@ static void open_contexts(cst_coordinator *coordinator) {
 static bool is_live(enum slot slot) {
     for (size_t i = 0; i < places[slot]; i++) {
         void *handle = cst_retain(world.held[slot][i]);
-        if (!handle) world.held[slot][i] = NULL; /* a callback gave it back once too often */
+        if (!handle) world.held[slot][i] = NULL; /* a callback released it once too often */
         if (handle) return cst_release(handle) == CST_OK;
     }
     return false;
@@ -264,7 +265,7 @@ void replace_context(cst_context *closed) {
     }
 }
 
-/* What was closed stays for a few calls. */
+/* Closed handles are kept for a few calls. */
 static void replace_closed(void) {
     for (size_t i = 0; i < places[SLOT_CONTEXT]; i++) {
         bool changes = false;
@@ -345,7 +346,7 @@ bool world_open(uint64_t seed, const char *folder) {
     return coordinator && request;
 }
 
-/* One after the other in an order of chance. What callbacks make meanwhile may take a place that is empty already. */
+/* One after the other in random order. Callbacks may meanwhile fill a slot that was emptied. */
 void let_all_go(void) {
     struct {
         enum slot slot;
@@ -381,7 +382,7 @@ void let_all_go(void) {
 }
 
 void world_close(bool with_calls) {
-    /* All objects first: relationships between those of a context that has ended could not be undone any more. */
+    /* All objects first: relationships between objects of a destroyed context could not be undone any more. */
     if (!with_calls) set_budget(0);
     for (int round = 0; round < 4; round++) {
         let_all_go();

@@ -4,7 +4,7 @@
 #
 # usage: run.sh PROGRAM...
 set -u
-# Freed memory is overwritten, so that a use after free shows at once, in a release library too.
+# Freed memory is overwritten, so that a use after free fails at once, also with a release library.
 export MALLOC_PERTURB_="${MALLOC_PERTURB_:-165}"
 export ASAN_OPTIONS="max_free_fill_size=65536:free_fill_byte=90:${ASAN_OPTIONS:-}"
 passed=0

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Writes a store with the library and reads it with the plain sqlite3 shell: schema, numbering, rows, values, order.
-# Then lets independent tools read the model inside it and compute its version hashes, where they are at hand.
+# Then independent tools read the model inside it and compute its version hashes, if they are installed.
 # Prints "N passed, M failed".
 #
 # usage: OUT=<folder of write_sample> sqlite_shell.sh

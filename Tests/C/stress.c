@@ -1,4 +1,4 @@
-/* Threads: contexts of their own on one coordinator, and one private queue hammered by many.
+/* Threads: each with its own context on one coordinator, and many that use one private queue.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,7 +21,7 @@ struct work {
     int64_t seen;
 };
 
-/* The checks below are those that may be used on any thread: none of them leaves the test. */
+/* The checks below are allowed on any thread: none of them ends the test. */
 
 static cst_fetch_request *own_rows(const struct work *work) {
     cst_fetch_request *request = NULL;
@@ -66,7 +66,7 @@ static void *write_rows(void *argument) {
     return NULL;
 }
 
-static void eight_writers_on_one_coordinator(void) {
+static void eight_threads_write_through_one_coordinator(void) {
     struct company c = company_open(check_path("a.sqlite"));
     pthread_t threads[WRITERS];
     struct work work[WRITERS];
@@ -114,7 +114,7 @@ static cst_status save_there(void *userdata, cst_context *context, cst_error **e
     return cst_context_save(context, error);
 }
 
-static void six_threads_on_one_private_queue(void) {
+static void six_threads_share_one_private_queue(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *context = company_context(&c, CST_QUEUE_PRIVATE);
     pthread_t threads[HAMMERS];
@@ -126,7 +126,7 @@ static void six_threads_on_one_private_queue(void) {
     }
     for (int i = 0; i < HAMMERS; i++)
         REQUIRE(pthread_join(threads[i], NULL) == 0);
-    CHECK(cst_context_perform_and_wait(context, save_there, NULL, E) >= 0); /* comes last */
+    CHECK(cst_context_perform_and_wait(context, save_there, NULL, E) >= 0); /* runs last */
     CHECK_INT(HAMMERS * BLOWS, finished);
     CHECK_INT(HAMMERS * BLOWS, company_count(c.context, c.employee, NULL));
     for (int i = 0; i < HAMMERS; i++) {
@@ -150,7 +150,7 @@ static void *retain_and_release(void *argument) {
     return NULL;
 }
 
-static void owners_on_many_threads(void) {
+static void handles_can_be_retained_and_released_on_many_threads(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     pthread_t threads[HAMMERS];
@@ -166,8 +166,8 @@ static void owners_on_many_threads(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(eight_writers_on_one_coordinator);
-    RUN(six_threads_on_one_private_queue);
-    RUN(owners_on_many_threads);
+    RUN(eight_threads_write_through_one_coordinator);
+    RUN(six_threads_share_one_private_queue);
+    RUN(handles_can_be_retained_and_released_on_many_threads);
     return check_end();
 }

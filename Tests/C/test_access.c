@@ -1,4 +1,4 @@
-/* Objects: primitive values and what hosts say around them, what differs from what was saved, IDs without objects, clones.
+/* Objects: primitive values and access notifications, changed and committed values, IDs without objects, clones.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,7 +15,7 @@ static cst_object *again(cst_context *context, const cst_object *object) {
     return found;
 }
 
-static void primitive_values_fire_no_fault(void) {
+static void primitive_accessors_do_not_fire_faults(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     save(c.context);
@@ -43,7 +43,7 @@ static void primitive_values_fire_no_fault(void) {
     company_close(&c);
 }
 
-static void changes_by_hand(void) {
+static void will_and_did_change_record_primitive_changes(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
     save(c.context);
@@ -81,7 +81,7 @@ static cst_value column(const cst_rows *rows, const char *name) {
     return found;
 }
 
-static void differences(void) {
+static void changed_and_committed_values_are_copied(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *dept = company_insert(&c, c.context, c.department, c.department_name, "R&D");
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
@@ -123,7 +123,7 @@ static void differences(void) {
     company_close(&c);
 }
 
-static void ids_make_no_objects(void) {
+static void related_ids_are_read_without_registering_objects(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *dept = company_insert(&c, c.context, c.department, c.department_name, "R&D");
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
@@ -153,7 +153,7 @@ static void ids_make_no_objects(void) {
     company_close(&c);
 }
 
-static void clones(void) {
+static void a_clone_copies_the_listed_relationships(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *project = company_insert(&c, c.context, c.project, c.title, "p");
     cst_object *one = company_insert(&c, c.context, c.task, c.task_title, "1");
@@ -183,10 +183,10 @@ static void clones(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(primitive_values_fire_no_fault);
-    RUN(changes_by_hand);
-    RUN(differences);
-    RUN(ids_make_no_objects);
-    RUN(clones);
+    RUN(primitive_accessors_do_not_fire_faults);
+    RUN(will_and_did_change_record_primitive_changes);
+    RUN(changed_and_committed_values_are_copied);
+    RUN(related_ids_are_read_without_registering_objects);
+    RUN(a_clone_copies_the_listed_relationships);
     return check_end();
 }

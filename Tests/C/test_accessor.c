@@ -1,4 +1,4 @@
-/* Accessors: C functions made for a property, called through their own types.
+/* Accessors: generated C functions for one property, called through their own types.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -44,7 +44,7 @@ static bool same_decimal(cst_value a, cst_value b) {
     return a.type == b.type && a.aux == b.aux && a.as.decimal.mantissa[0] == b.as.decimal.mantissa[0];
 }
 
-static void every_type(void) {
+static void accessors_round_trip_values_of_every_type(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
     ROUND_TRIP(int16_t, ada, "level", INT16_MIN, INT16_MAX, SAME);
@@ -65,7 +65,7 @@ static void every_type(void) {
     ROUND_TRIP(cst_object *, ada, "manager", bob, ada, SAME);
     save(c.context);
     OK(cst_context_refresh_all(c.context, E));
-    /* Faults fire, and what the file holds comes back. */
+    /* Faults fire, and the saved values are read. */
     CHECK(((int16_t (*)(const cst_object *, cst_error **))accessor(c.employee, "level", CST_ACCESSOR_GET))(ada, E) ==
           INT16_MAX);
     CHECK(((float (*)(const cst_object *, cst_error **))accessor(c.employee, "factor", CST_ACCESSOR_GET))(ada, E) ==
@@ -86,7 +86,7 @@ typedef cst_status (*set_text_fn)(cst_object *, cst_string, cst_error **);
 typedef cst_object *(*get_object_fn)(const cst_object *, cst_error **);
 typedef cst_status (*set_object_fn)(cst_object *, cst_object *, cst_error **);
 
-static void null_is_zero_and_told_apart(void) {
+static void null_reads_as_zero_and_is_reported_by_is_null(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     get_int32_fn floor = (get_int32_fn)accessor(c.employee, "floor", CST_ACCESSOR_GET);
@@ -116,7 +116,7 @@ static void null_is_zero_and_told_apart(void) {
     company_close(&c);
 }
 
-static void members_through_functions(void) {
+static void to_many_accessors_change_members(void) {
     typedef cst_results *(*members_fn)(const cst_object *, cst_error **);
     typedef size_t (*count_fn)(const cst_object *, cst_error **);
     typedef bool (*contains_fn)(const cst_object *, const cst_object *, cst_error **);
@@ -168,7 +168,7 @@ static void expect_order(const char *expected, const struct company *c, const cs
     OK(cst_release(members));
 }
 
-static void members_by_index(void) {
+static void ordered_accessors_change_members_by_index(void) {
     typedef cst_object *(*at_fn)(const cst_object *, size_t, cst_error **);
     typedef cst_status (*at_index_fn)(cst_object *, size_t, cst_object *, cst_error **);
     typedef cst_status (*remove_at_fn)(cst_object *, size_t, cst_error **);
@@ -191,7 +191,7 @@ static void members_by_index(void) {
     expect_order("bca", &c, project);
     OK(replace(project, 1, people[3], E));
     expect_order("bda", &c, project);
-    /* One that is a member already moves to the index, and the one that stood there leaves. */
+    /* An existing member moves to the index, and the member that was there is removed. */
     OK(replace(project, 0, people[0], E));
     expect_order("ad", &c, project);
     OK(replace(project, 1, people[3], E));
@@ -218,7 +218,7 @@ static void members_by_index(void) {
     company_close(&c);
 }
 
-static void primitive_values_are_no_change(void) {
+static void primitive_accessors_do_not_mark_changes(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
     save(c.context);
@@ -228,13 +228,13 @@ static void primitive_values_are_no_change(void) {
     CHECK_INT(7, floor(ada, E));
     CHECK(!has_changes(c.context));
     CHECK_INT(0, state(ada) & CST_OBJECT_HAS_CHANGES);
-    /* A to-one relationship so set leaves the other side alone. */
+    /* A to-one relationship that is set like this does not change the inverse. */
     set_object_fn set_manager = (set_object_fn)accessor(c.employee, "manager", CST_ACCESSOR_SET_PRIMITIVE);
     OK(set_manager(ada, bob, E));
     CHECK(((get_object_fn)accessor(c.employee, "manager", CST_ACCESSOR_GET))(ada, E) == bob);
     CHECK_INT(0, member_count(bob, c.reports));
     CHECK(!has_changes(c.context));
-    /* A refresh drops it; a save takes it along with a change. */
+    /* A refresh discards the value; a save writes it along with a change. */
     OK(cst_object_refresh(ada, false, E));
     CHECK_INT(0, floor(ada, E));
     OK(set_floor(ada, 8, E));
@@ -248,7 +248,7 @@ static void primitive_values_are_no_change(void) {
     company_close(&c);
 }
 
-static void one_function_for_a_property(void) {
+static void a_property_has_one_accessor_of_each_kind(void) {
     struct company c = company_open(check_path("a.sqlite"));
     /* The parent's property is the child's. */
     CHECK(accessor(c.person, "name", CST_ACCESSOR_GET) == accessor(c.employee, "name", CST_ACCESSOR_GET));
@@ -283,7 +283,7 @@ static void one_function_for_a_property(void) {
     company_close(&c);
 }
 
-static void mistakes_are_errors(void) {
+static void accessors_refuse_objects_without_the_property(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     cst_object *rnd = company_insert(&c, c.context, c.department, c.department_name, "R&D");
@@ -314,9 +314,9 @@ static void mistakes_are_errors(void) {
     company_close(&c);
 }
 
-/* More properties of one type than getters are compiled ahead: libffi makes the rest. And what a model no longer needs serves
- * the next one. */
-static void more_getters_than_are_ready(void) {
+/* More properties of one type than precompiled getters: libffi creates the rest. Getters of a released model are
+ * reused for the next one. */
+static void getters_beyond_the_precompiled_ones_work(void) {
     enum { COUNT = 600 };
     for (int round = 0; round < 3; round++) {
         cst_model *model = NULL;
@@ -344,8 +344,8 @@ static void more_getters_than_are_ready(void) {
     }
 }
 
-/* A function that outlives its model is a host's mistake; what it gives is an error. */
-static void after_the_model(void) {
+/* Using a function after its model is released is a misuse; it returns an error. */
+static void accessors_fail_after_their_model_is_released(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_model *model = NULL;
     cst_entity *entity = NULL;
@@ -365,7 +365,7 @@ static void after_the_model(void) {
     company_close(&c);
 }
 
-/* Sets a value past everything that watches it, and reads it back. */
+/* Sets a value without notifications, and reads it back. */
 #define PRIMITIVE_ROUND_TRIP(T, object, name, value, equal)                                                            \
     do {                                                                                                               \
         T (*get_it)(const cst_object *, cst_error **) =                                                                \
@@ -378,7 +378,7 @@ static void after_the_model(void) {
         CHECK(!has_changes(c.context));                                                                                \
     } while (0)
 
-static void primitive_values_of_every_type(void) {
+static void primitive_accessors_round_trip_values_of_every_type(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
     save(c.context);
@@ -405,8 +405,8 @@ static void primitive_values_of_every_type(void) {
     company_close(&c);
 }
 
-/* What is null is zero of each type, and no error. */
-static void null_is_zero_of_every_type(void) {
+/* Null reads as zero for each type, without an error. */
+static void null_reads_as_zero_for_every_type(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     static const char *const properties[] = {"level", "floor", "number", "active", "rating", "factor", "hired",
@@ -438,7 +438,7 @@ static void null_is_zero_of_every_type(void) {
 }
 
 /* A null string or bytes set through a function is null; text with a NUL inside is whole. */
-static void runs_of_bytes_are_taken_as_they_are(void) {
+static void setters_keep_embedded_nuls_and_empty_bytes(void) {
     typedef cst_status (*set_bytes_fn)(cst_object *, cst_bytes, cst_error **);
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
@@ -459,8 +459,8 @@ static void runs_of_bytes_are_taken_as_they_are(void) {
     company_close(&c);
 }
 
-/* To-many relationships have other kinds than the rest, those with an index if they are ordered. */
-static void each_property_has_its_kinds(void) {
+/* To-many relationships have kinds of their own; those with an index require an ordered relationship. */
+static void unsuitable_accessor_kinds_are_refused(void) {
     struct company c = company_open(check_path("a.sqlite"));
     const struct {
         const cst_entity *entity;
@@ -495,7 +495,7 @@ static void each_property_has_its_kinds(void) {
                            cst_error_message(check_error()));
         }
     }
-    /* What a fetch finds has no accessor, nor has a property of another entity. */
+    /* A fetched property and a property of another entity have no accessor. */
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_entity_accessor(c.employee, text("namesakes"), CST_ACCESSOR_GET, &function, E));
     CHECK_TEXT("Employee.namesakes is a fetched property, which does not have accessors; read it with "
@@ -506,7 +506,7 @@ static void each_property_has_its_kinds(void) {
 }
 
 /* An attribute without a type and a decimal are values; a composite attribute has no accessor. */
-static void values_without_a_type_of_c(void) {
+static void undefined_and_decimal_attributes_have_value_accessors(void) {
     typedef cst_value (*get_value_fn)(const cst_object *, cst_error **);
     typedef cst_status (*set_value_fn)(cst_object *, cst_value, cst_error **);
     cst_model *model = NULL;
@@ -555,7 +555,7 @@ static void values_without_a_type_of_c(void) {
 }
 
 /* An index may be that of a member; for an insertion also the one behind the last. */
-static void indexes_end_with_the_members(void) {
+static void indexes_beyond_the_members_are_refused(void) {
     typedef cst_status (*at_index_fn)(cst_object *, size_t, cst_object *, cst_error **);
     typedef cst_status (*remove_at_fn)(cst_object *, size_t, cst_error **);
     typedef cst_status (*move_fn)(cst_object *, size_t, size_t, cst_error **);
@@ -627,7 +627,7 @@ static void *call_from_elsewhere(void *argument) {
     return NULL;
 }
 
-static void accessors_are_for_the_queue_of_the_object(void) {
+static void accessors_are_refused_outside_the_queue_of_the_object(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     struct foreign_call foreign_call = {(get_int32_fn)accessor(c.employee, "floor", CST_ACCESSOR_GET),
@@ -643,21 +643,21 @@ static void accessors_are_for_the_queue_of_the_object(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(every_type);
-    RUN(null_is_zero_and_told_apart);
-    RUN(members_through_functions);
-    RUN(members_by_index);
-    RUN(primitive_values_are_no_change);
-    RUN(primitive_values_of_every_type);
-    RUN(null_is_zero_of_every_type);
-    RUN(runs_of_bytes_are_taken_as_they_are);
-    RUN(one_function_for_a_property);
-    RUN(mistakes_are_errors);
-    RUN(more_getters_than_are_ready);
-    RUN(after_the_model);
-    RUN(each_property_has_its_kinds);
-    RUN(values_without_a_type_of_c);
-    RUN(indexes_end_with_the_members);
-    RUN(accessors_are_for_the_queue_of_the_object);
+    RUN(accessors_round_trip_values_of_every_type);
+    RUN(null_reads_as_zero_and_is_reported_by_is_null);
+    RUN(to_many_accessors_change_members);
+    RUN(ordered_accessors_change_members_by_index);
+    RUN(primitive_accessors_do_not_mark_changes);
+    RUN(primitive_accessors_round_trip_values_of_every_type);
+    RUN(null_reads_as_zero_for_every_type);
+    RUN(setters_keep_embedded_nuls_and_empty_bytes);
+    RUN(a_property_has_one_accessor_of_each_kind);
+    RUN(accessors_refuse_objects_without_the_property);
+    RUN(getters_beyond_the_precompiled_ones_work);
+    RUN(accessors_fail_after_their_model_is_released);
+    RUN(unsuitable_accessor_kinds_are_refused);
+    RUN(undefined_and_decimal_attributes_have_value_accessors);
+    RUN(indexes_beyond_the_members_are_refused);
+    RUN(accessors_are_refused_outside_the_queue_of_the_object);
     return check_end();
 }

@@ -6,15 +6,15 @@
 
 #include <string.h>
 
-static void an_archive_comes_as_json(void) {
+static void an_archive_is_converted_to_json(void) {
     cst_buffer json = {NULL, 0, 0};
     OK(cst_archive_copy_json(check_archive(), &json, E));
     CHECK_TEXT("{\"a\": [1, {\"$date\": 2.5}]}", text_of_size(json.data, json.size));
     cst_buffer_dispose(&json);
 }
 
-/* The class of the date, renamed: its fields become JSON, and the same archive can be made of that. */
-static void a_class_that_is_no_plain_data_is_told_by_its_fields(void) {
+/* The class of the date is renamed: its fields become JSON, which can be archived again. */
+static void an_unknown_class_is_described_by_its_fields(void) {
     uint8_t bytes[512];
     cst_bytes archive = check_archive();
     cst_buffer json = {NULL, 0, 0};
@@ -36,7 +36,7 @@ static void a_class_that_is_no_plain_data_is_told_by_its_fields(void) {
     cst_buffer_dispose(&again);
 }
 
-static void bytes_that_are_no_archive_are_refused(void) {
+static void bytes_that_are_not_an_archive_are_refused(void) {
     cst_buffer json = {NULL, 0, 0};
     cst_bytes archive = check_archive();
     for (size_t size = 0; size < archive.size; size++) {
@@ -48,7 +48,7 @@ static void bytes_that_are_no_archive_are_refused(void) {
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_archive_copy_json(archive, NULL, E));
 }
 
-static void an_ordered_set_in_xml_comes_as_an_array(void) {
+static void an_ordered_set_in_an_xml_archive_becomes_an_array(void) {
     static const char xml[] = "<plist><dict><key>$archiver</key><string>NSKeyedArchiver</string>"
                               "<key>$top</key><dict><key>root</key>"
                               "<dict><key>CF$UID</key><integer>1</integer></dict></dict>"
@@ -73,8 +73,8 @@ static void expect_back(const char *json, const char *expected) {
     cst_buffer_dispose(&told);
 }
 
-/* What JSON, written into an archive and read out of it, comes as. */
-static void the_json_of_an_archive_comes_back(void) {
+/* JSON that was written into an archive, as it is read back. */
+static void json_survives_a_round_trip_through_an_archive(void) {
     static const char *const same[] = {
         "null",
         "true",
@@ -108,10 +108,10 @@ static void the_json_of_an_archive_comes_back(void) {
         {"{\"$uuid\": \"aabbccdd-4455-6677-8899-aabbccddeeff\"}",
          "{\"$uuid\": \"AABBCCDD-4455-6677-8899-AABBCCDDEEFF\"}"},
         {"{\"$decimal\": \"1.50\"}", "{\"$decimal\": \"1.5\"}"},
-        /* NSObject alone is what every class inherits from. */
+        /* A superclass list of NSObject alone is omitted. */
         {"{\"$object\": {\"class\": \"S\", \"classes\": [\"S\", \"NSObject\"], \"fields\": {}}}",
          "{\"$object\": {\"class\": \"S\", \"fields\": {}}}"},
-        /* A tag stands alone: beside another key it is a key. */
+        /* A tag is the only key of its object; beside another key it is an ordinary key. */
         {"{\"$date\": 1, \"a\": 2}", "{\"$dictionary\": {\"$date\": 1, \"a\": 2}}"},
     };
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
@@ -120,7 +120,7 @@ static void the_json_of_an_archive_comes_back(void) {
         expect_back(other[i][0], other[i][1]);
 }
 
-static void json_that_stands_for_nothing_is_refused(void) {
+static void invalid_json_and_unknown_tags_are_refused(void) {
     static const char *const bad[][2] = {
         {"", "at byte 0"},
         {"[1,", "at byte 3"},
@@ -163,8 +163,8 @@ static void json_that_stands_for_nothing_is_refused(void) {
     cst_buffer_dispose(&archive);
 }
 
-/* The same data gives the same bytes, in whatever order it comes. */
-static void the_same_data_gives_the_same_bytes(void) {
+/* Equal data produces identical bytes, in any order of keys. */
+static void equal_json_produces_identical_archives(void) {
     static const char *const pairs[][2] = {
         {"{\"a\": 1, \"b\": {\"$set\": [3, 1, 2]}, \"c\": [1.5]}", "{\"c\":[1.5],\"b\":{\"$set\":[2,3,1]},\"a\":1}"},
         {"{\"$object\": {\"class\": \"S\", \"fields\": {\"x\": 1, \"y\": 2}}}",
@@ -181,7 +181,7 @@ static void the_same_data_gives_the_same_bytes(void) {
     }
 }
 
-static void the_classes_of_foundation_take_kinds_of_values(void) {
+static void foundation_classes_accept_values_of_their_types(void) {
     static const char *const classes[][2] = {
         {"NSString", "string uri"},
         {"NSMutableString", "string uri"},
@@ -211,13 +211,13 @@ static void the_classes_of_foundation_take_kinds_of_values(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(an_archive_comes_as_json);
-    RUN(an_ordered_set_in_xml_comes_as_an_array);
-    RUN(a_class_that_is_no_plain_data_is_told_by_its_fields);
-    RUN(bytes_that_are_no_archive_are_refused);
-    RUN(the_json_of_an_archive_comes_back);
-    RUN(json_that_stands_for_nothing_is_refused);
-    RUN(the_same_data_gives_the_same_bytes);
-    RUN(the_classes_of_foundation_take_kinds_of_values);
+    RUN(an_archive_is_converted_to_json);
+    RUN(an_ordered_set_in_an_xml_archive_becomes_an_array);
+    RUN(an_unknown_class_is_described_by_its_fields);
+    RUN(bytes_that_are_not_an_archive_are_refused);
+    RUN(json_survives_a_round_trip_through_an_archive);
+    RUN(invalid_json_and_unknown_tags_are_refused);
+    RUN(equal_json_produces_identical_archives);
+    RUN(foundation_classes_accept_values_of_their_types);
     return check_end();
 }

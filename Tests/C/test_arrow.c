@@ -68,7 +68,7 @@ static int64_t count_rows(struct ArrowArrayStream *stream) {
     return rows;
 }
 
-static void the_schema_says_names_and_types(void) {
+static void the_schema_lists_column_names_and_types(void) {
     struct company c = people(3);
     struct ArrowArrayStream stream = stream_of(&c, 0, 2, name_and_number);
     struct ArrowSchema schema;
@@ -79,7 +79,7 @@ static void the_schema_says_names_and_types(void) {
     CHECK(strcmp(schema.children[1]->name, "number") == 0 && strcmp(schema.children[1]->format, "l") == 0);
     CHECK(schema.children[0]->flags & ARROW_FLAG_NULLABLE);
     CHECK(schema.children[0]->metadata != NULL && schema.dictionary == NULL);
-    /* A child may be taken out before its parent ends. */
+    /* A child can be moved out before its parent is released. */
     struct ArrowSchema name = *schema.children[0];
     schema.children[0]->release = NULL;
     schema.release(&schema);
@@ -91,7 +91,7 @@ static void the_schema_says_names_and_types(void) {
     company_close(&c);
 }
 
-static void batches_hold_the_rows_in_order(void) {
+static void batches_contain_the_rows_in_order(void) {
     struct company c = people(PEOPLE);
     struct ArrowArrayStream stream = stream_of(&c, 300, 2, name_and_number);
     int64_t expected[] = {300, 300, 300, 100};
@@ -124,7 +124,7 @@ static void batches_hold_the_rows_in_order(void) {
     company_close(&c);
 }
 
-static void what_was_exported_outlives_everything(void) {
+static void exported_arrays_outlive_their_stream_and_context(void) {
     struct company c = people(10);
     struct ArrowArrayStream stream = stream_of(&c, 4, 2, name_and_number), moved;
     struct ArrowArray batch, number;
@@ -144,7 +144,7 @@ static void what_was_exported_outlives_everything(void) {
     CHECK(moved.release == NULL);
 }
 
-/* Objects are batches already, so that nothing else of the stream has the model. */
+/* The objects are already in batches, so the stream does not need the model for anything else. */
 static void a_stream_of_objects_outlives_their_model(void) {
     struct company c = people(3);
     cst_results *results = company_fetch(c.context, c.employee, NULL, "number");
@@ -159,7 +159,7 @@ static void a_stream_of_objects_outlives_their_model(void) {
     stream.release(&stream);
 }
 
-static void a_stream_keeps_to_its_state(void) {
+static void a_stream_does_not_include_rows_saved_later(void) {
     struct company c = people(PEOPLE);
     struct ArrowArrayStream stream = stream_of(&c, 100, 2, name_and_number);
     cst_context *other = NULL;
@@ -171,7 +171,7 @@ static void a_stream_keeps_to_its_state(void) {
     company_close(&c);
 }
 
-static void unsaved_values_count(void) {
+static void streams_and_arrays_include_unsaved_objects(void) {
     struct company c = people(3);
     OK(cst_release(company_employee(&c, c.context, "person 0003", 3)));
     struct ArrowArrayStream stream = stream_of(&c, 2, 2, name_and_number);
@@ -196,7 +196,7 @@ static void unsaved_values_count(void) {
     company_close(&c);
 }
 
-static void rows_of_dictionaries(void) {
+static void aggregate_rows_are_exported(void) {
     struct company c = people(4);
     cst_expression *sum = NULL;
     OK(cst_expression_parse(text("sum:(number)"), 0, NULL, &sum, E));
@@ -228,7 +228,7 @@ static void rows_of_dictionaries(void) {
     company_close(&c);
 }
 
-static void mistakes_are_errors(void) {
+static void unknown_columns_and_removed_stores_are_errors(void) {
     struct company c = people(2);
     cst_fetch_request *request = by_name(&c);
     struct ArrowArrayStream stream;
@@ -236,11 +236,11 @@ static void mistakes_are_errors(void) {
     cst_error *error = NULL;
     memset(&stream, 0xA5, sizeof stream);
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_fetch_arrow(c.context, request, 0, 0, 1, &wrong, &stream, &error));
-    CHECK(stream.release == NULL); /* so that a host may release without looking at the status */
+    CHECK(stream.release == NULL); /* so a host can release it without checking the status */
     CHECK_TEXT("nmae", cst_error_key(error));
     OK(cst_release(error));
     CHECK_STATUS(CST_E_UNSUPPORTED, cst_context_fetch_arrow(c.context, request, 0, 64, 1, &right, &stream, E));
-    /* The store goes while a stream is under way. */
+    /* The store is removed while a stream is read. */
     OK(cst_context_fetch_arrow(c.context, request, 1, 0, 1, &right, &stream, E));
     struct ArrowArray batch;
     CHECK_INT(0, stream.get_next(&stream, &batch));
@@ -256,7 +256,7 @@ static void mistakes_are_errors(void) {
     company_close(&c);
 }
 
-static void copies_of_a_stream(void) {
+static void a_stream_is_copied_only_before_it_is_read(void) {
     struct company c = people(PEOPLE);
     struct ArrowArrayStream stream = stream_of(&c, 300, 2, name_and_number), copy, foreign = {0};
     OK(cst_arrow_stream_copy(&stream, &copy, E));
@@ -271,7 +271,7 @@ static void copies_of_a_stream(void) {
     batch.release(&batch);
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_arrow_stream_copy(&stream, &copy, E)); /* read */
     stream.release(&stream);
-    /* Of a list: the batches are shared, and each consumer may take the children out of its own. */
+    /* For results: the batches are shared, and each consumer can move children out of its own array. */
     cst_results *all = company_fetch(c.context, c.employee, NULL, "name");
     OK(cst_results_export_arrow_stream(all, 0, 0, 2, (cst_string[]){text("name"), text("number")}, &stream, E));
     OK(cst_arrow_stream_copy(&stream, &copy, E));
@@ -289,7 +289,7 @@ static void copies_of_a_stream(void) {
 
 static void *read_on_a_thread(void *stream) { return (void *)(intptr_t)count_rows(stream); }
 
-static void threads_read_and_release(void) {
+static void streams_are_read_and_released_on_other_threads(void) {
     struct company c = people(PEOPLE);
     enum { THREADS = 4 };
     struct ArrowArrayStream streams[THREADS];
@@ -298,7 +298,7 @@ static void threads_read_and_release(void) {
         streams[i] = stream_of(&c, 64, 2, name_and_number);
     for (int i = 0; i < THREADS; i++)
         CHECK_INT(0, pthread_create(&threads[i], NULL, read_on_a_thread, &streams[i]));
-    for (int i = 0; i < 20; i++) { /* the context works on meanwhile */
+    for (int i = 0; i < 20; i++) { /* the context continues to be used */
         OK(cst_release(company_employee(&c, c.context, "later", PEOPLE + i)));
         save(c.context);
     }
@@ -311,7 +311,7 @@ static void threads_read_and_release(void) {
     company_close(&c);
 }
 
-static void a_child_process_gets_an_error(void) {
+static void a_stream_fails_in_a_forked_child(void) {
     struct company c = people(10);
     struct ArrowArrayStream stream = stream_of(&c, 2, 2, name_and_number);
     struct ArrowArray batch, more;
@@ -335,16 +335,16 @@ static void a_child_process_gets_an_error(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(the_schema_says_names_and_types);
-    RUN(batches_hold_the_rows_in_order);
-    RUN(what_was_exported_outlives_everything);
+    RUN(the_schema_lists_column_names_and_types);
+    RUN(batches_contain_the_rows_in_order);
+    RUN(exported_arrays_outlive_their_stream_and_context);
     RUN(a_stream_of_objects_outlives_their_model);
-    RUN(a_stream_keeps_to_its_state);
-    RUN(unsaved_values_count);
-    RUN(rows_of_dictionaries);
-    RUN(mistakes_are_errors);
-    RUN(copies_of_a_stream);
-    RUN(threads_read_and_release);
-    RUN(a_child_process_gets_an_error);
+    RUN(a_stream_does_not_include_rows_saved_later);
+    RUN(streams_and_arrays_include_unsaved_objects);
+    RUN(aggregate_rows_are_exported);
+    RUN(unknown_columns_and_removed_stores_are_errors);
+    RUN(a_stream_is_copied_only_before_it_is_read);
+    RUN(streams_are_read_and_released_on_other_threads);
+    RUN(a_stream_fails_in_a_forked_child);
     return check_end();
 }

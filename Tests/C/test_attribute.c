@@ -58,7 +58,7 @@ static cst_key key(cst_entity *entity, const char *path) {
     return found;
 }
 
-static void elements_have_keys_and_paths(void) {
+static void composite_elements_are_accessed_by_key_and_path(void) {
     struct stack s;
     define(&s);
     open_stack(&s, check_path("places.sqlite"));
@@ -92,7 +92,7 @@ static void elements_have_keys_and_paths(void) {
     close_stack(&s);
 }
 
-static void mistakes_in_elements_stick(void) {
+static void invalid_composite_elements_are_refused(void) {
     struct stack s;
     define(&s);
     CHECK_STATUS(CST_E_MODEL,
@@ -109,7 +109,16 @@ static void mistakes_in_elements_stick(void) {
     OK(cst_release(s.model));
 }
 
-static void the_store_computes_what_is_derived(void) {
+static void a_default_that_is_a_null_pointer_is_refused(void) {
+    struct stack s;
+    define(&s);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_attribute_set_default(s.location, NULL, E));
+    CHECK_TEXT("value is NULL for the default of Place.location; pass a value of type CST_NULL to remove the default",
+               cst_error_message(check_error()));
+    OK(cst_release(s.model));
+}
+
+static void the_store_computes_derived_attributes(void) {
     struct stack s;
     define(&s);
     open_stack(&s, check_path("derived.sqlite"));
@@ -136,7 +145,7 @@ static void the_store_computes_what_is_derived(void) {
     close_stack(&s);
 }
 
-static void what_cannot_be_derived_is_refused(void) {
+static void unsupported_derivations_are_refused(void) {
     struct stack s;
     define(&s);
     cst_attribute *odd = NULL;
@@ -161,8 +170,8 @@ static cst_attribute *typed(cst_entity *entity, const char *name, cst_attribute_
 
 static cst_value words(const char *string) { return (cst_value){.type = CST_STRING, .as = {.string = text(string)}}; }
 
-/* As the attribute holds it, in memory of its own; null is the default. */
-static void values_of_the_wire_are_converted(void) {
+/* The value as the attribute stores it, in its own memory; null is the default. */
+static void text_is_converted_to_the_type_of_the_attribute(void) {
     cst_model *model = NULL;
     cst_entity *item = NULL;
     OK(cst_model_new(&model, E));
@@ -219,8 +228,8 @@ static void values_of_the_wire_are_converted(void) {
     OK(cst_release(model));
 }
 
-/* What another type has no use for goes. */
-static void another_type_leaves_behind_what_it_cannot_use(void) {
+/* Settings that do not apply to the new type are removed. */
+static void a_type_change_removes_unsuitable_settings(void) {
     cst_model *model = NULL;
     cst_entity *item = NULL;
     cst_buffer json = {0};
@@ -254,11 +263,12 @@ static void another_type_leaves_behind_what_it_cannot_use(void) {
 
 int main(int count, char **arguments) {
     check_begin(count, arguments);
-    RUN(elements_have_keys_and_paths);
-    RUN(mistakes_in_elements_stick);
-    RUN(the_store_computes_what_is_derived);
-    RUN(what_cannot_be_derived_is_refused);
-    RUN(values_of_the_wire_are_converted);
-    RUN(another_type_leaves_behind_what_it_cannot_use);
+    RUN(composite_elements_are_accessed_by_key_and_path);
+    RUN(invalid_composite_elements_are_refused);
+    RUN(a_default_that_is_a_null_pointer_is_refused);
+    RUN(the_store_computes_derived_attributes);
+    RUN(unsupported_derivations_are_refused);
+    RUN(text_is_converted_to_the_type_of_the_attribute);
+    RUN(a_type_change_removes_unsuitable_settings);
     return check_end();
 }

@@ -31,7 +31,7 @@ static int64_t sum(const struct company *c, cst_context *context, const char *pr
     return total;
 }
 
-static void rows_are_copied(void) {
+static void an_insertion_copies_its_rows(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_batch_request *request = insertion(&c);
     const cst_key keys[] = {c.name, c.number};
@@ -61,7 +61,7 @@ static void rows_are_copied(void) {
     company_close(&c);
 }
 
-static void columns_are_read_in_place(void) {
+static void an_insertion_reads_columns_in_place(void) {
     enum { ROWS = 1000 };
     static cst_string names[ROWS];
     static int64_t numbers[ROWS];
@@ -104,7 +104,7 @@ static void columns_are_read_in_place(void) {
     CHECK_INT(7, get(seven, c.badge).as.uuid[15]);
     CHECK_INT(2, get(seven, c.photo).as.bytes.size);
     OK(cst_release(found));
-    /* A number that is no truth value. */
+    /* A number other than 0 and 1 for a Boolean attribute. */
     OK(cst_batch_insert_set_columns(request, 3, 9, columns, E));
     CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_context_execute_batch(c.context, request, NULL, NULL, E));
     CHECK_CONTAINS("row 3", cst_error_message(check_error()));
@@ -150,7 +150,7 @@ static cst_status fill(void *userdata, size_t capacity, cst_value *values, size_
     return CST_OK;
 }
 
-static void a_handler_fills_rows(void) {
+static void a_handler_fills_the_rows_of_an_insertion(void) {
     struct company c = company_open(check_path("a.sqlite"));
     const cst_key keys[] = {c.name, c.number};
     struct source source = {.company = &c, .left = 1000};
@@ -176,7 +176,7 @@ static void a_handler_fills_rows(void) {
     company_close(&c);
 }
 
-/* Kept beyond the request, an object is one whose context has ended. */
+/* An object that is retained after the request behaves like one whose context was released. */
 static void has_ended(cst_object *kept, cst_key key) {
     const cst_value value = value_int(1);
     cst_context *none = NULL;
@@ -200,7 +200,7 @@ static cst_status set_object(void *userdata, cst_object *object, bool *out_stop,
     return status;
 }
 
-static void one_object_stands_for_all(void) {
+static void an_object_handler_gets_one_object_for_all_rows(void) {
     struct company c = company_open(check_path("a.sqlite"));
     struct source source = {.company = &c, .left = 5};
     cst_batch_request *request = insertion(&c);
@@ -228,18 +228,18 @@ static void insert_numbers(const struct company *c, int count) {
     OK(cst_release(request));
 }
 
-static void updates_reach_open_contexts(void) {
+static void updates_are_merged_into_open_contexts(void) {
     struct company c = company_open(check_path("a.sqlite"));
     insert_numbers(&c, 4);
-    cst_context *other = company_context(&c, CST_QUEUE_CALLER), *deaf = company_context(&c, CST_QUEUE_CALLER);
-    OK(cst_context_set_option(deaf, CST_OPTION_MERGES_BATCHES, 0, E));
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER), *unmerged = company_context(&c, CST_QUEUE_CALLER);
+    OK(cst_context_set_option(unmerged, CST_OPTION_MERGES_BATCHES, 0, E));
     int64_t option = 9;
-    OK(cst_context_option(deaf, CST_OPTION_MERGES_BATCHES, &option, E));
+    OK(cst_context_option(unmerged, CST_OPTION_MERGES_BATCHES, &option, E));
     CHECK_INT(0, option);
     cst_results *theirs = company_fetch(other, c.employee, NULL, "number");
-    cst_results *unheard = company_fetch(deaf, c.employee, NULL, "number");
+    cst_results *stale = company_fetch(unmerged, c.employee, NULL, "number");
     CHECK_INT(3, get_int(object_at(theirs, 3), c.number));
-    CHECK_INT(3, get_int(object_at(unheard, 3), c.number));
+    CHECK_INT(3, get_int(object_at(stale, 3), c.number));
 
     cst_batch_request *request = NULL;
     cst_predicate *predicate = NULL;
@@ -256,7 +256,7 @@ static void updates_reach_open_contexts(void) {
     OK(cst_release(expression));
     CHECK_INT(2, execute(&c, request));
     CHECK_INT(30, get_int(object_at(theirs, 3), c.number));
-    CHECK_INT(3, get_int(object_at(unheard, 3), c.number));
+    CHECK_INT(3, get_int(object_at(stale, 3), c.number));
     CHECK_INT(2, company_count(c.context, c.employee, "notes == 'changed'"));
     OK(cst_batch_update_set_predicate(request, NULL, E));
     OK(cst_batch_update_set_includes_subentities(request, false, E));
@@ -270,9 +270,9 @@ static void updates_reach_open_contexts(void) {
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_rows(request, 0, 0, NULL, NULL, E));
     OK(cst_release(request));
     OK(cst_release(theirs));
-    OK(cst_release(unheard));
+    OK(cst_release(stale));
     OK(cst_release(other));
-    OK(cst_release(deaf));
+    OK(cst_release(unmerged));
     company_close(&c);
 }
 
@@ -281,28 +281,28 @@ static void count_inserted(void *userdata, cst_context *context, uint32_t notifi
     *(size_t *)userdata += cst_results_count(changes->inserted);
 }
 
-static void an_insertion_may_learn_of_merging_before_its_rows(void) {
+static void merging_can_be_set_before_the_rows_of_an_insertion(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *other = company_context(&c, CST_QUEUE_CALLER);
     cst_observation *token = NULL;
-    size_t heard = 0;
-    OK(cst_context_observe(other, CST_NOTIFICATION_OBJECTS_DID_CHANGE, count_inserted, &heard, NULL, &token, E));
+    size_t notified = 0;
+    OK(cst_context_observe(other, CST_NOTIFICATION_OBJECTS_DID_CHANGE, count_inserted, &notified, NULL, &token, E));
     cst_batch_request *request = insertion(&c);
     const cst_value name = value_text("Ada");
     OK(cst_batch_set_merges(request, false, E));
     OK(cst_batch_insert_set_rows(request, 1, 1, &c.name, &name, E));
     CHECK_INT(1, execute(&c, request));
-    CHECK_INT(0, heard);
+    CHECK_INT(0, notified);
     OK(cst_batch_set_merges(request, true, E));
     CHECK_INT(1, execute(&c, request));
-    CHECK_INT(1, heard);
+    CHECK_INT(1, notified);
     OK(cst_release(request));
     OK(cst_release(token));
     OK(cst_release(other));
     company_close(&c);
 }
 
-static void deletions_follow_requests_and_ids(void) {
+static void deletions_select_rows_by_request_or_id(void) {
     struct company c = company_open(check_path("a.sqlite"));
     insert_numbers(&c, 8);
     cst_context *other = company_context(&c, CST_QUEUE_CALLER);
@@ -337,7 +337,7 @@ static void deletions_follow_requests_and_ids(void) {
     company_close(&c);
 }
 
-static void unsaved_changes_meet_a_conflict(void) {
+static void a_save_conflicts_with_a_batch_update_of_the_same_object(void) {
     struct company c = company_open(check_path("a.sqlite"));
     insert_numbers(&c, 2);
     cst_results *mine = company_fetch(c.context, c.employee, NULL, "number");
@@ -379,8 +379,8 @@ static cst_status has_an_odd_number(void *userdata, const cst_value *value, cons
     return status;
 }
 
-/* The objects that a host is asked about are no context's that it knows. */
-static void a_host_chooses_the_rows(void) {
+/* The callback of a block predicate receives objects of an internal context. */
+static void a_block_predicate_selects_the_rows_of_a_batch(void) {
     struct company c = company_open(check_path("a.sqlite"));
     insert_numbers(&c, 10);
     struct judge judge = {.company = &c};
@@ -415,7 +415,7 @@ static size_t changed(const struct company *c, const cst_batch_request *request,
     return count;
 }
 
-static void ids_by_what_became_of_rows(void) {
+static void ids_of_insertions_are_copied_by_kind_of_change(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_batch_request *request = insertion(&c);
     const cst_key keys[] = {c.name};
@@ -435,7 +435,7 @@ static void ids_by_what_became_of_rows(void) {
     company_close(&c);
 }
 
-static void several_stores(void) {
+static void batches_apply_to_the_affected_stores(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_store *second = NULL;
     OK(cst_coordinator_add_store(c.coordinator, text("SQLite"), text(check_path("b.sqlite")), NULL, &second, E));
@@ -470,7 +470,7 @@ static void several_stores(void) {
 }
 
 /* More rows than go into one statement, some of which only memory can convert. */
-static void many_columns_and_conversions(void) {
+static void insertions_larger_than_one_statement_convert_values(void) {
     enum { ROWS = 333 };
     struct company c = company_open(check_path("a.sqlite"));
     static cst_value numbers[ROWS];
@@ -532,7 +532,7 @@ static void columns_are_checked_when_they_are_set(void) {
     refused_columns(request, &column, SIZE_MAX, "rows is 18446744073709551615");
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_rows(request, INT32_MAX, 0, NULL, NULL, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_rows(request, 2, 1, &c.name, NULL, E));
-    /* What was set last stays. */
+    /* The last valid setting is kept. */
     CHECK_INT(1, execute(&c, request));
     /* No rows need no values. */
     column.values = NULL;
@@ -546,7 +546,7 @@ static void columns_are_checked_when_they_are_set(void) {
     company_close(&c);
 }
 
-/* A default in one row is none in the next, whether a value or a null follows it. */
+/* A default in one row does not carry over to the next row, which has a value or null. */
 static void each_row_has_its_own_defaults(void) {
     cst_model *model = NULL;
     cst_entity *item = NULL;
@@ -641,8 +641,8 @@ struct filler {
     bool were_defaults;
 };
 
-static cst_status fill_as_told(void *userdata, size_t capacity, cst_value *values, size_t *out_rows,
-                               cst_error **error) {
+static cst_status fill_as_configured(void *userdata, size_t capacity, cst_value *values, size_t *out_rows,
+                                     cst_error **error) {
     struct filler *filler = userdata;
     (void)error;
     filler->capacity = capacity;
@@ -655,11 +655,11 @@ static cst_status fill_as_told(void *userdata, size_t capacity, cst_value *value
     return CST_OK;
 }
 
-static void a_handler_may_fill_all_there_is_room_for_and_no_more(void) {
+static void a_handler_fills_at_most_its_capacity(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_batch_request *request = insertion(&c);
     struct filler filler = {.rows = {256, 1, 0}};
-    OK(cst_batch_insert_set_handler(request, 1, &c.name, fill_as_told, &filler, NULL, E));
+    OK(cst_batch_insert_set_handler(request, 1, &c.name, fill_as_configured, &filler, NULL, E));
     CHECK_INT(257, execute(&c, request));
     CHECK_INT(256, filler.capacity);
     CHECK_INT(3, filler.calls);
@@ -675,7 +675,7 @@ static void a_handler_may_fill_all_there_is_room_for_and_no_more(void) {
     company_close(&c);
 }
 
-static void each_kind_of_request_has_its_own_setters(void) {
+static void setters_of_another_kind_of_batch_request_are_refused(void) {
     struct company c = company_open(check_path("a.sqlite"));
     insert_numbers(&c, 1);
     cst_results *found = company_fetch(c.context, c.employee, NULL, NULL);
@@ -695,7 +695,7 @@ static void each_kind_of_request_has_its_own_setters(void) {
         CHECK_TEXT("Employee", cst_error_entity(check_error()));
         CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_columns(request, 0, 0, NULL, E));
         CHECK_STATUS(CST_E_INVALID_ARGUMENT,
-                     cst_batch_insert_set_handler(request, 1, &c.name, fill_as_told, &filler, note_destroyed, E));
+                     cst_batch_insert_set_handler(request, 1, &c.name, fill_as_configured, &filler, note_destroyed, E));
         CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                      cst_batch_insert_set_object_handler(request, set_object, &filler, note_destroyed, E));
     }
@@ -713,7 +713,7 @@ static void each_kind_of_request_has_its_own_setters(void) {
     company_close(&c);
 }
 
-static void an_update_of_a_parent_reaches_its_children_unless_told_otherwise(void) {
+static void an_update_includes_subentities_unless_they_are_excluded(void) {
     struct company c = company_open(check_path("a.sqlite"));
     insert_numbers(&c, 3);
     cst_batch_request *request = NULL;
@@ -726,7 +726,7 @@ static void an_update_of_a_parent_reaches_its_children_unless_told_otherwise(voi
     CHECK_INT(3, execute(&c, request));
     CHECK_INT(3, company_count(c.context, c.employee, "name == 'renamed'"));
     OK(cst_release(request));
-    /* Null is set as any other value, and the last value of a property counts. */
+    /* Null is set like any other value, and the last value of a property is used. */
     OK(cst_batch_update_new(c.employee, &request, E));
     OK(cst_batch_update_set(request, text("number"), &name, E));
     OK(cst_batch_update_set(request, text("number"), &nothing, E));
@@ -736,7 +736,7 @@ static void an_update_of_a_parent_reaches_its_children_unless_told_otherwise(voi
     company_close(&c);
 }
 
-static void ids_of_updates_and_deletions_by_what_became_of_rows(void) {
+static void ids_of_updates_and_deletions_are_copied_by_kind_of_change(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *boss = company_employee(&c, c.context, "Boss", 1), *ada = company_employee(&c, c.context, "Ada", 2);
     set(ada, c.manager, value_object(boss));
@@ -762,7 +762,7 @@ static void ids_of_updates_and_deletions_by_what_became_of_rows(void) {
     OK(cst_results_copy_id(ids, 0, &found, E));
     CHECK(cst_object_id_equal(found, id));
     CHECK_INT(1, changed(&c, request, CST_BATCH_DELETED));
-    CHECK_INT(1, changed(&c, request, CST_BATCH_REFRESHED)); /* who had it as manager */
+    CHECK_INT(1, changed(&c, request, CST_BATCH_REFRESHED)); /* its reports */
     CHECK_INT(0, changed(&c, request, CST_BATCH_UPDATED));
     OK(cst_release(ids));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_copy_batch_ids(c.context, request, 0, &ids, E));
@@ -772,8 +772,8 @@ static void ids_of_updates_and_deletions_by_what_became_of_rows(void) {
     company_close(&c);
 }
 
-/* New rows go where the request was told to put them, also if that was said first. */
-static void stores_outlast_new_rows(void) {
+/* New rows go to the stores of the request, also if the stores were set before the rows. */
+static void affected_stores_are_kept_when_rows_are_set(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_store *second = NULL;
     OK(cst_coordinator_add_store(c.coordinator, text("SQLite"), text(check_path("b.sqlite")), NULL, &second, E));
@@ -797,25 +797,25 @@ static void stores_outlast_new_rows(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(rows_are_copied);
-    RUN(columns_are_read_in_place);
-    RUN(a_handler_fills_rows);
-    RUN(one_object_stands_for_all);
-    RUN(updates_reach_open_contexts);
-    RUN(an_insertion_may_learn_of_merging_before_its_rows);
-    RUN(deletions_follow_requests_and_ids);
-    RUN(unsaved_changes_meet_a_conflict);
-    RUN(a_host_chooses_the_rows);
-    RUN(ids_by_what_became_of_rows);
-    RUN(several_stores);
-    RUN(many_columns_and_conversions);
+    RUN(an_insertion_copies_its_rows);
+    RUN(an_insertion_reads_columns_in_place);
+    RUN(a_handler_fills_the_rows_of_an_insertion);
+    RUN(an_object_handler_gets_one_object_for_all_rows);
+    RUN(updates_are_merged_into_open_contexts);
+    RUN(merging_can_be_set_before_the_rows_of_an_insertion);
+    RUN(deletions_select_rows_by_request_or_id);
+    RUN(a_save_conflicts_with_a_batch_update_of_the_same_object);
+    RUN(a_block_predicate_selects_the_rows_of_a_batch);
+    RUN(ids_of_insertions_are_copied_by_kind_of_change);
+    RUN(batches_apply_to_the_affected_stores);
+    RUN(insertions_larger_than_one_statement_convert_values);
     RUN(columns_are_checked_when_they_are_set);
     RUN(each_row_has_its_own_defaults);
     RUN(absent_values_of_every_form_are_null);
-    RUN(a_handler_may_fill_all_there_is_room_for_and_no_more);
-    RUN(each_kind_of_request_has_its_own_setters);
-    RUN(an_update_of_a_parent_reaches_its_children_unless_told_otherwise);
-    RUN(ids_of_updates_and_deletions_by_what_became_of_rows);
-    RUN(stores_outlast_new_rows);
+    RUN(a_handler_fills_at_most_its_capacity);
+    RUN(setters_of_another_kind_of_batch_request_are_refused);
+    RUN(an_update_includes_subentities_unless_they_are_excluded);
+    RUN(ids_of_updates_and_deletions_are_copied_by_kind_of_change);
+    RUN(affected_stores_are_kept_when_rows_are_set);
     return check_end();
 }

@@ -1,6 +1,6 @@
-/* The clock is set, back and forth, while the library runs: dates follow it, and nothing else does.
+/* The system clock is set back and forth while the library runs: only dates follow it.
  *
- * The library calls the functions of this program instead of the system's.
+ * The library calls this program's clock functions instead of those of the system.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,7 +17,7 @@
 
 enum { DAY = 24 * 60 * 60 };
 
-/* How far the clock was set, in seconds; and how often it was asked for. */
+/* The offset of the clock in seconds, and the number of times it was read. */
 static atomic_long offset, asked;
 
 int clock_gettime(clockid_t clock, struct timespec *out) {
@@ -56,7 +56,7 @@ static double seconds_now(void) {
     return (double)now.tv_sec - 978307200.0; /* since 2001 */
 }
 
-static void dates_follow_the_clock(void) {
+static void dates_follow_the_system_clock(void) {
     struct company c = company_open(check_path("a.sqlite"));
     offset = 0;
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
@@ -65,7 +65,7 @@ static void dates_follow_the_clock(void) {
     asked = 0;
     nap(5);
     CHECK_INT(1, company_count(c.context, c.employee, "hired < now()"));
-    CHECK(asked > 0); /* it is this program's clock that the library asks */
+    CHECK(asked > 0); /* the library reads this program's clock */
     offset = -DAY;
     CHECK_INT(0, company_count(c.context, c.employee, "hired < now()"));
     CHECK_INT(1, company_count(c.context, c.employee, "hired > now()"));
@@ -93,7 +93,7 @@ static int64_t number_in(const char *path, const char *query) {
     return number;
 }
 
-static void history_goes_on_behind_a_later_transaction(void) {
+static void history_continues_when_the_clock_is_set_back(void) {
     cst_store_options options = CST_STORE_OPTIONS_INIT;
     options.flags = CST_STORE_HISTORY;
     struct company c = company_open_with(check_path("a.sqlite"), &options);
@@ -121,13 +121,13 @@ static cst_status make_ada_older(void *userdata, cst_context *context, cst_error
     return CST_OK;
 }
 
-static void rows_grow_stale_by_a_clock_of_their_own(void) {
+static void staleness_does_not_depend_on_the_system_clock(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     save(c.context);
     CHECK_INT(1, get_int(ada, c.number));
     OK(cst_context_set_option(c.context, CST_OPTION_STALENESS_MS, 20, E));
-    /* Another coordinator, so that this one's cache does not hear of it. */
+    /* Another coordinator, so that the row cache of this one is not updated. */
     struct company other = company_open(check_path("a.sqlite"));
     OK(make_ada_older(&other, other.context, NULL));
     for (int i = 0; i < 4; i++) {
@@ -137,7 +137,7 @@ static void rows_grow_stale_by_a_clock_of_their_own(void) {
         CHECK_INT(2, get_int(ada, c.number));
     }
     OK(cst_context_set_option(c.context, CST_OPTION_STALENESS_MS, DAY * 1000LL / 2, E));
-    offset = DAY; /* nothing has aged by that */
+    offset = DAY; /* this does not make rows stale */
     set(ada, c.number, value_int(3));
     save(c.context);
     CHECK_INT(3, get_int(ada, c.number));
@@ -160,7 +160,7 @@ static cst_status note(void *userdata, cst_context *context, cst_error **error) 
     return CST_OK;
 }
 
-static void waits_for_queues_go_by_another_clock(void) {
+static void queue_waits_do_not_depend_on_the_system_clock(void) {
     struct company c = company_open(check_path("a.sqlite"));
     const long offsets[] = {DAY, -DAY};
     ran = 0;
@@ -168,7 +168,7 @@ static void waits_for_queues_go_by_another_clock(void) {
         cst_context *context = company_context(&c, CST_QUEUE_PRIVATE);
         pthread_t thread;
         REQUIRE(pthread_create(&thread, NULL, lock_and_end, context) == 0);
-        nap(20); /* it has the lock, or will have it: both are told in the end */
+        nap(20); /* the thread mostly has the lock by now; pthread_join waits for it in any case */
         REQUIRE(pthread_join(thread, NULL) == 0);
         /* A deadline by the clock that is set would be a day off now. */
         offset = offsets[i];
@@ -214,13 +214,13 @@ static cst_status wait_for_cancel(void *userdata, cst_error **error) {
     REQUIRE(pthread_create(&thread, NULL, save_and_be_cancelled, waiting) == 0);
     nap(50);
     waiting->cancels = true;
-    /* The save waits for the coordinator's perform, in which this is: it has to end without it. */
+    /* The save waits for the block of the coordinator that runs this code, so it must end before the block does. */
     REQUIRE(pthread_join(thread, NULL) == 0);
     offset = 0;
     return CST_OK;
 }
 
-static void a_wait_for_a_store_can_be_cancelled(void) {
+static void a_save_that_waits_for_the_coordinator_can_be_cancelled(void) {
     struct company c = company_open(check_path("a.sqlite"));
     struct waiting waiting = {&c, NULL, false};
     OK(cst_coordinator_perform_and_wait(c.coordinator, wait_for_cancel, &waiting, E));
@@ -228,7 +228,7 @@ static void a_wait_for_a_store_can_be_cancelled(void) {
     company_close(&c);
 }
 
-static void a_busy_store_is_waited_for_as_long_as_asked(void) {
+static void the_busy_timeout_does_not_depend_on_the_system_clock(void) {
     cst_store_options options = CST_STORE_OPTIONS_INIT;
     options.busy_timeout_ms = 100;
     struct company c = company_open_with(check_path("a.sqlite"), &options);
@@ -248,7 +248,7 @@ static void a_busy_store_is_waited_for_as_long_as_asked(void) {
     company_close(&c);
 }
 
-static void the_main_queue_is_drained_for_as_long_as_asked(void) {
+static void the_drain_timeout_does_not_depend_on_the_system_clock(void) {
     size_t count = 1;
     OK(cst_main_queue_bind(E));
     for (int i = 0; i < 2; i++) {
@@ -261,12 +261,12 @@ static void the_main_queue_is_drained_for_as_long_as_asked(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(dates_follow_the_clock);
-    RUN(history_goes_on_behind_a_later_transaction);
-    RUN(rows_grow_stale_by_a_clock_of_their_own);
-    RUN(waits_for_queues_go_by_another_clock);
-    RUN(a_wait_for_a_store_can_be_cancelled);
-    RUN(a_busy_store_is_waited_for_as_long_as_asked);
-    RUN(the_main_queue_is_drained_for_as_long_as_asked);
+    RUN(dates_follow_the_system_clock);
+    RUN(history_continues_when_the_clock_is_set_back);
+    RUN(staleness_does_not_depend_on_the_system_clock);
+    RUN(queue_waits_do_not_depend_on_the_system_clock);
+    RUN(a_save_that_waits_for_the_coordinator_can_be_cancelled);
+    RUN(the_busy_timeout_does_not_depend_on_the_system_clock);
+    RUN(the_drain_timeout_does_not_depend_on_the_system_clock);
     return check_end();
 }

@@ -1,5 +1,5 @@
-/* The functions of generated/, which `corestone model codegen` writes of Tests/tool/models/Odd.xcdatamodel, at work. That they
- * are what it writes is for Tests/tool to tell.
+/* Tests the functions of generated/, which `corestone model codegen` writes for Tests/tool/models/Odd.xcdatamodel.
+ * Tests/tool checks that they are up to date.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -45,7 +45,7 @@ static odd_tag *new_tag(const char *name) {
     return tag;
 }
 
-static void attributes_have_types(void) {
+static void generated_attribute_accessors_are_typed(void) {
     begin();
     odd_note *note = new_note("first");
     CHECK_TEXT("first", odd_note_class(note, E));
@@ -71,7 +71,7 @@ static void attributes_have_types(void) {
     end();
 }
 
-static void relationships_lead_to_types(void) {
+static void generated_relationship_accessors_are_typed(void) {
     begin();
     odd_note *first = new_note("first"), *second = new_note("second");
     odd_tag *red = new_tag("red"), *green = new_tag("green");
@@ -110,7 +110,7 @@ static size_t found(cst_fetch_request *request) {
     return count_of(results);
 }
 
-static void fetches_have_parameters(void) {
+static void generated_fetches_have_parameters(void) {
     begin();
     odd_note *first = new_note("same"), *second = new_note("same");
     odd_tag *red = new_tag("red");
@@ -145,7 +145,7 @@ static cst_status from_fields(void *userdata, cst_string json, void **out_value,
     return CST_OK;
 }
 
-static void composites_and_transformables(void) {
+static void generated_accessors_cover_composites_and_transformables(void) {
     begin();
     odd_note *note = new_note("first");
     OK(odd_note_set_place_x(note, 1.5, E));
@@ -176,10 +176,10 @@ static void composites_and_transformables(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(attributes_have_types);
-    RUN(relationships_lead_to_types);
-    RUN(fetches_have_parameters);
+    RUN(generated_attribute_accessors_are_typed);
+    RUN(generated_relationship_accessors_are_typed);
+    RUN(generated_fetches_have_parameters);
     RUN(a_model_without_the_entities_is_refused);
-    RUN(composites_and_transformables);
+    RUN(generated_accessors_cover_composites_and_transformables);
     return check_end();
 }

@@ -1,4 +1,4 @@
-/* Containers: where stores lie, opening several, view and background contexts, and what closing says.
+/* Containers: locations of stores, loading several stores, view and background contexts, and reports of closing.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -47,7 +47,7 @@ static cst_object *insert(cst_container *container, cst_context *context, const 
 
 static bool exists(const char *path) { return access(path, F_OK) == 0; }
 
-static void a_store_lies_in_the_data_folder(void) {
+static void a_store_is_created_in_the_data_folder(void) {
     cst_buffer found = {0};
     char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
     setenv("XDG_DATA_HOME", check_path("data"), 1);
@@ -105,7 +105,7 @@ static void a_model_is_found_by_name(void) {
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_container_new(text("a/b"), NULL, NULL, &container, E));
 }
 
-struct told {
+struct loaded {
     pthread_mutex_t mutex;
     int calls, failures, late, destroyed;
     size_t last;
@@ -113,48 +113,48 @@ struct told {
     pthread_t thread;
 };
 
-static void hear(void *userdata, size_t index, cst_string path, cst_store *store, cst_error *error) {
-    struct told *told = userdata;
-    pthread_mutex_lock(&told->mutex);
-    told->calls++;
-    told->last = index;
-    if (!pthread_equal(told->thread, pthread_self())) told->late++;
-    if (error) told->failures++, told->status = cst_error_status(error);
+static void record_load(void *userdata, size_t index, cst_string path, cst_store *store, cst_error *error) {
+    struct loaded *loaded = userdata;
+    pthread_mutex_lock(&loaded->mutex);
+    loaded->calls++;
+    loaded->last = index;
+    if (!pthread_equal(loaded->thread, pthread_self())) loaded->late++;
+    if (error) loaded->failures++, loaded->status = cst_error_status(error);
     CHECK((store == NULL) != (error == NULL));
     CHECK(path.size > 0);
     if (store) CHECK(cst_store_path(store).size > 0);
-    pthread_mutex_unlock(&told->mutex);
+    pthread_mutex_unlock(&loaded->mutex);
 }
 
 static void count_end(void *userdata) {
-    struct told *told = userdata;
-    pthread_mutex_lock(&told->mutex);
-    told->destroyed++;
-    pthread_mutex_unlock(&told->mutex);
+    struct loaded *loaded = userdata;
+    pthread_mutex_lock(&loaded->mutex);
+    loaded->destroyed++;
+    pthread_mutex_unlock(&loaded->mutex);
 }
 
-static int destroyed(struct told *told) {
-    pthread_mutex_lock(&told->mutex);
-    int count = told->destroyed;
-    pthread_mutex_unlock(&told->mutex);
+static int destroyed(struct loaded *loaded) {
+    pthread_mutex_lock(&loaded->mutex);
+    int count = loaded->destroyed;
+    pthread_mutex_unlock(&loaded->mutex);
     return count;
 }
 
-static void each_store_is_told_of_once(void) {
-    struct told told = {PTHREAD_MUTEX_INITIALIZER, 0, 0, 0, 0, 0, 0, pthread_self()};
+static void load_reports_each_store_once(void) {
+    struct loaded loaded = {PTHREAD_MUTEX_INITIALIZER, 0, 0, 0, 0, 0, 0, pthread_self()};
     cst_container *container = make("Shop");
     check_write(check_path("text"), "this is no store");
     describe(container, "SQLite", check_path("a.sqlite"), 0);
     describe(container, NULL, check_path("text"), 0);
     describe(container, "InMemory", NULL, 0);
-    OK(cst_container_load(container, hear, &told, count_end, E));
-    CHECK_INT(3, told.calls);
-    CHECK_INT(1, told.failures);
-    CHECK_INT(CST_E_NOT_A_STORE, told.status);
-    CHECK_INT(1, destroyed(&told));
-    OK(cst_container_load(container, hear, &told, NULL, E));
-    CHECK_INT(4, told.calls); /* what failed, and nothing else */
-    CHECK_INT(1, (int)told.last);
+    OK(cst_container_load(container, record_load, &loaded, count_end, E));
+    CHECK_INT(3, loaded.calls);
+    CHECK_INT(1, loaded.failures);
+    CHECK_INT(CST_E_NOT_A_STORE, loaded.status);
+    CHECK_INT(1, destroyed(&loaded));
+    OK(cst_container_load(container, record_load, &loaded, NULL, E));
+    CHECK_INT(4, loaded.calls); /* only the store that failed */
+    CHECK_INT(1, (int)loaded.last);
     CHECK_STATUS(CST_E_NOT_A_STORE, cst_container_load(container, NULL, NULL, NULL, E));
     remove(check_path("text"));
     OK(cst_container_load(container, NULL, NULL, NULL, E));
@@ -167,16 +167,16 @@ static void each_store_is_told_of_once(void) {
     OK(cst_release(container));
 }
 
-static void stores_are_opened_on_another_thread(void) {
-    struct told told = {PTHREAD_MUTEX_INITIALIZER, 0, 0, 0, 0, 0, 0, pthread_self()};
+static void asynchronous_stores_are_opened_on_another_thread(void) {
+    struct loaded loaded = {PTHREAD_MUTEX_INITIALIZER, 0, 0, 0, 0, 0, 0, pthread_self()};
     cst_container *container = make("Shop");
     describe(container, "SQLite", check_path("a.sqlite"), CST_DESCRIPTION_ASYNCHRONOUS);
     describe(container, "SQLite", check_path("b.sqlite"), CST_DESCRIPTION_ASYNCHRONOUS | CST_DESCRIPTION_NO_FOLDER);
-    OK(cst_container_load(container, hear, &told, count_end, E));
-    while (destroyed(&told) == 0)
+    OK(cst_container_load(container, record_load, &loaded, count_end, E));
+    while (destroyed(&loaded) == 0)
         usleep(1000);
-    CHECK_INT(2, told.calls);
-    CHECK_INT(2, told.late);
+    CHECK_INT(2, loaded.calls);
+    CHECK_INT(2, loaded.late);
     cst_buffer report = {0};
     OK(cst_container_copy_report(container, &report, E));
     CHECK(strstr(report.data, "\"isAsynchronous\"") != NULL && strstr(report.data, "b.sqlite") != NULL);
@@ -184,7 +184,7 @@ static void stores_are_opened_on_another_thread(void) {
     OK(cst_release(container));
 }
 
-static void closing_refuses_saves_or_discards(void) {
+static void closing_refuses_saves_or_discards_unsaved_changes(void) {
     cst_container *container = make("Shop");
     describe(container, "SQLite", check_path("a.sqlite"), 0);
     OK(cst_container_load(container, NULL, NULL, NULL, E));
@@ -233,7 +233,7 @@ static void closing_refuses_saves_or_discards(void) {
 }
 
 /* A retained view context outlives its container. */
-static void a_view_context_is_kept_by_retaining_it(void) {
+static void a_retained_view_context_outlives_its_container(void) {
     cst_container *container = make("Shop");
     cst_context *view = NULL;
     OK(cst_container_view_context(container, &view, E));
@@ -244,7 +244,7 @@ static void a_view_context_is_kept_by_retaining_it(void) {
     CHECK_STATUS(CST_E_INVALID_HANDLE, cst_release(view));
 }
 
-static void a_missing_folder_is_made_unless_told_otherwise(void) {
+static void load_creates_a_missing_folder_unless_the_description_forbids_it(void) {
     cst_container *container = make("Shop");
     describe(container, "SQLite", check_path("no/a.sqlite"), CST_DESCRIPTION_NO_FOLDER);
     CHECK_STATUS(CST_E_STORE_IO, cst_container_load(container, NULL, NULL, NULL, E));
@@ -259,7 +259,7 @@ static void a_missing_folder_is_made_unless_told_otherwise(void) {
     OK(cst_release(container));
 }
 
-static void a_report_says_all_of_a_container(void) {
+static void a_report_describes_a_container_and_its_stores(void) {
     cst_model *model = company_model();
     cst_container *container = NULL;
     cst_container_options options = CST_CONTAINER_OPTIONS_INIT;
@@ -295,7 +295,7 @@ static void a_report_says_all_of_a_container(void) {
     OK(cst_release(model));
 }
 
-static void a_report_counts_what_is_unsaved(void) {
+static void a_report_counts_unsaved_changes(void) {
     cst_container *container = make("Shop");
     describe(container, "InMemory", NULL, 0);
     OK(cst_container_load(container, NULL, NULL, NULL, E));
@@ -316,7 +316,7 @@ static void a_report_counts_what_is_unsaved(void) {
                    "\"file\": \"shop.c\", \"inserted\": 3, \"line\": 42, \"name\": ",
                    said);
     CHECK_CONTAINS("\"updated\": 1}]", said);
-    OK(cst_context_set_origin(view, (cst_string){NULL, 0}, 7, E)); /* takes it back */
+    OK(cst_context_set_origin(view, (cst_string){NULL, 0}, 7, E)); /* removes it */
     OK(cst_container_copy_report(container, &report, E));
     CHECK_CONTAINS("\"file\": null", text_of_size(report.data, report.size));
     CHECK_CONTAINS("\"line\": null", text_of_size(report.data, report.size));
@@ -363,7 +363,7 @@ static void contexts_of_a_container_have_its_coordinator(void) {
     OK(cst_release(container));
 }
 
-static void a_store_is_opened_for_reading_unless_told_otherwise(void) {
+static void open_is_read_only_unless_the_options_allow_writing(void) {
     struct company c = company_open(check_path("a.sqlite"));
     OK(cst_release(company_insert(&c, c.context, c.department, c.department_name, "R&D")));
     save(c.context);
@@ -395,16 +395,16 @@ static void a_store_is_opened_for_reading_unless_told_otherwise(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(a_store_lies_in_the_data_folder);
+    RUN(a_store_is_created_in_the_data_folder);
     RUN(a_model_is_found_by_name);
-    RUN(each_store_is_told_of_once);
-    RUN(stores_are_opened_on_another_thread);
-    RUN(closing_refuses_saves_or_discards);
-    RUN(a_view_context_is_kept_by_retaining_it);
-    RUN(a_missing_folder_is_made_unless_told_otherwise);
-    RUN(a_report_says_all_of_a_container);
-    RUN(a_report_counts_what_is_unsaved);
+    RUN(load_reports_each_store_once);
+    RUN(asynchronous_stores_are_opened_on_another_thread);
+    RUN(closing_refuses_saves_or_discards_unsaved_changes);
+    RUN(a_retained_view_context_outlives_its_container);
+    RUN(load_creates_a_missing_folder_unless_the_description_forbids_it);
+    RUN(a_report_describes_a_container_and_its_stores);
+    RUN(a_report_counts_unsaved_changes);
     RUN(contexts_of_a_container_have_its_coordinator);
-    RUN(a_store_is_opened_for_reading_unless_told_otherwise);
+    RUN(open_is_read_only_unless_the_options_allow_writing);
     return check_end();
 }

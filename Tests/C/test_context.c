@@ -37,7 +37,7 @@ static void changes_are_counted_until_saved(void) {
     company_close(&c);
 }
 
-static void an_abstract_entity_has_no_objects(void) {
+static void inserting_an_abstract_entity_is_refused(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *object = NULL;
     CHECK(cst_context_insert(c.context, c.person, &object, E) < 0);
@@ -46,7 +46,7 @@ static void an_abstract_entity_has_no_objects(void) {
     company_close(&c);
 }
 
-static void insert_many_is_all_or_nothing(void) {
+static void insert_many_inserts_no_object_when_one_is_invalid(void) {
     struct company c = company_open(check_path("a.sqlite"));
     const cst_key keys[] = {c.name, c.level};
     const cst_value values[] = {value_text("A"), value_int(1),    value_text("B"),
@@ -68,7 +68,7 @@ static void insert_many_is_all_or_nothing(void) {
     company_close(&c);
 }
 
-static void unattached_objects_are_inserted_later(void) {
+static void an_object_without_a_context_is_inserted_later(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *object = NULL;
     cst_context *context = NULL;
@@ -106,13 +106,13 @@ static void a_failed_save_keeps_the_changes(void) {
     company_close(&c);
 }
 
-static void saving_nothing_succeeds(void) {
+static void a_save_without_changes_succeeds(void) {
     struct company c = company_open(check_path("a.sqlite"));
     CHECK(cst_context_save(c.context, E) >= 0);
     company_close(&c);
 }
 
-static void rollback_drops_every_change(void) {
+static void rollback_discards_every_change(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
     save(c.context);
@@ -131,7 +131,7 @@ static void rollback_drops_every_change(void) {
     company_close(&c);
 }
 
-static void reset_forgets_every_object(void) {
+static void reset_detaches_every_object(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     save(c.context);
@@ -246,7 +246,7 @@ static void a_conflicting_save_names_object_and_property(void) {
     company_close(&c);
 }
 
-static void deleting_what_another_changed_is_a_conflict(void) {
+static void a_save_conflicts_when_another_context_deleted_the_object(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     save(c.context);
@@ -289,7 +289,7 @@ static bool stop(void *userdata) {
 
 enum { ROWS = 20000 };
 
-/* Enough that a save takes longer than it takes to be asked. */
+/* Enough rows for a save that outlasts the interval of interrupt checks. */
 static void insert_many_people(const struct company *c) {
     const cst_key keys[] = {c->name};
     static cst_value values[ROWS];
@@ -313,8 +313,8 @@ static void an_interrupt_cancels_a_save(void) {
 
 static bool stop_later(void *userdata) { return --*(int *)userdata < 0; }
 
-/* What is stopped in its middle has changed nothing, and can be done again. */
-static void an_interrupt_leaves_all_as_it_was(void) {
+/* A cancelled operation has no effect and can be repeated. */
+static void an_interrupted_save_or_fetch_changes_nothing(void) {
     struct company c = company_open(check_path("a.sqlite"));
     insert_many_people(&c);
     cst_context *other = company_context(&c, CST_QUEUE_CALLER);
@@ -327,7 +327,7 @@ static void an_interrupt_leaves_all_as_it_was(void) {
     CHECK_INT(ROWS, changed(c.context, CST_CHANGED_INSERTED));
     CHECK(has_changes(c.context));
     CHECK_INT(0, company_count(other, c.employee, NULL));
-    left = INT32_MAX; /* asked, and never stopped by it */
+    left = INT32_MAX; /* called, but never cancels */
     save(c.context);
     CHECK(left < INT32_MAX);
     CHECK_INT(ROWS, company_count(other, c.employee, NULL));
@@ -335,7 +335,7 @@ static void an_interrupt_leaves_all_as_it_was(void) {
 
     cst_fetch_request *request = company_by_number(&c);
     cst_predicate *predicate = NULL;
-    /* Each row takes its time, and all together far more than it takes to be asked. */
+    /* Each row is slow to evaluate, and all rows together far outlast the interval of interrupt checks. */
     char words[40 * 40] = "name == 'x'";
     for (int i = 0; i < 40; i++)
         snprintf(words + strlen(words), sizeof words - strlen(words), " OR name CONTAINS[cd] 'x%d'", i);
@@ -361,7 +361,7 @@ static void count_destroy(void *userdata) {
     destroyed++;
 }
 
-static void an_interrupt_is_destroyed_once(void) {
+static void the_userdata_of_an_interrupt_is_destroyed_once(void) {
     struct company c = company_open(check_path("a.sqlite"));
     destroyed = 0;
     int asked = 0;
@@ -378,7 +378,7 @@ static void an_interrupt_is_destroyed_once(void) {
     CHECK_INT(4, destroyed);
 }
 
-static void numbers_that_name_nothing_are_refused(void) {
+static void unknown_constants_are_refused(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *context = NULL;
     cst_results *results = NULL;
@@ -404,7 +404,7 @@ static void numbers_that_name_nothing_are_refused(void) {
     company_close(&c);
 }
 
-static void each_set_of_changed_objects_is_its_own(void) {
+static void each_kind_of_changed_objects_is_counted_separately(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *people[4];
     for (int i = 0; i < 4; i++)
@@ -435,8 +435,8 @@ static void each_set_of_changed_objects_is_its_own(void) {
     company_close(&c);
 }
 
-/* What cannot be inserted as a whole leaves neither objects nor inverses, and deletes nothing on its way back. */
-static void a_failed_insertion_of_many_lets_go_of_targets(void) {
+/* A failed insertion leaves neither objects nor inverses, and deletes nothing when it is undone. */
+static void a_failed_insert_many_leaves_no_inverses(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *place = company_insert(&c, c.context, c.department, c.department_name, "R&D");
     const cst_key keys[] = {c.name, c.to_department, c.level};
@@ -465,7 +465,7 @@ static void a_failed_insertion_of_many_lets_go_of_targets(void) {
     company_close(&c);
 }
 
-static void an_object_is_taken_in_once(void) {
+static void an_object_can_be_inserted_into_one_context_only(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = NULL, *bob = NULL;
     cst_context *other = company_context(&c, CST_QUEUE_CALLER), *found = NULL;
@@ -475,7 +475,7 @@ static void an_object_is_taken_in_once(void) {
     set(bob, c.name, value_text("Bob"));
     set(ada, c.manager, value_object(bob));
     OK(cst_context_insert_object(c.context, ada, E));
-    OK(cst_object_context(bob, &found, E)); /* what it leads to comes along */
+    OK(cst_object_context(bob, &found, E)); /* related objects are inserted too */
     CHECK(found == c.context);
     CHECK_STATUS(CST_UNCHANGED, cst_context_insert_object(c.context, ada, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_insert_object(other, ada, E));
@@ -485,7 +485,7 @@ static void an_object_is_taken_in_once(void) {
     company_close(&c);
 }
 
-static void a_name_can_be_taken_back(void) {
+static void context_name_and_author_can_be_removed(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_buffer name = {0};
     OK(cst_context_set_name(c.context, text("import"), E));
@@ -509,7 +509,7 @@ static void a_name_can_be_taken_back(void) {
     company_close(&c);
 }
 
-static void transient_changes_are_nothing_to_save(void) {
+static void transient_changes_are_not_persistent_changes(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     bool persistent = false;
@@ -529,7 +529,7 @@ static void transient_changes_are_nothing_to_save(void) {
     CHECK(persistent);
     OK(cst_context_has_persistent_changes(c.context, &persistent, E));
     CHECK(persistent);
-    set(ada, c.number, value_int(1)); /* by value, nothing differs any more */
+    set(ada, c.number, value_int(1)); /* the values equal the saved ones again */
     OK(cst_object_has_persistent_changes(ada, &persistent, E));
     CHECK(!persistent);
     OK(cst_context_reset(c.context, E));
@@ -538,7 +538,7 @@ static void transient_changes_are_nothing_to_save(void) {
     company_close(&c);
 }
 
-static void tracking_is_enabled_as_often_as_it_was_disabled(void) {
+static void tracking_resumes_when_every_disable_call_is_balanced(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     save(c.context);
@@ -560,27 +560,27 @@ static void tracking_is_enabled_as_often_as_it_was_disabled(void) {
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(changes_are_counted_until_saved);
-    RUN(an_abstract_entity_has_no_objects);
-    RUN(insert_many_is_all_or_nothing);
-    RUN(unattached_objects_are_inserted_later);
+    RUN(inserting_an_abstract_entity_is_refused);
+    RUN(insert_many_inserts_no_object_when_one_is_invalid);
+    RUN(an_object_without_a_context_is_inserted_later);
     RUN(a_failed_save_keeps_the_changes);
-    RUN(saving_nothing_succeeds);
-    RUN(rollback_drops_every_change);
-    RUN(reset_forgets_every_object);
+    RUN(a_save_without_changes_succeeds);
+    RUN(rollback_discards_every_change);
+    RUN(reset_detaches_every_object);
     RUN(ids_become_permanent_at_save);
     RUN(objects_are_found_by_id);
     RUN(a_conflicting_save_names_object_and_property);
-    RUN(deleting_what_another_changed_is_a_conflict);
+    RUN(a_save_conflicts_when_another_context_deleted_the_object);
     RUN(objects_of_another_context_are_refused);
     RUN(an_interrupt_cancels_a_save);
-    RUN(an_interrupt_leaves_all_as_it_was);
-    RUN(an_interrupt_is_destroyed_once);
-    RUN(numbers_that_name_nothing_are_refused);
-    RUN(each_set_of_changed_objects_is_its_own);
-    RUN(a_failed_insertion_of_many_lets_go_of_targets);
-    RUN(an_object_is_taken_in_once);
-    RUN(a_name_can_be_taken_back);
-    RUN(transient_changes_are_nothing_to_save);
-    RUN(tracking_is_enabled_as_often_as_it_was_disabled);
+    RUN(an_interrupted_save_or_fetch_changes_nothing);
+    RUN(the_userdata_of_an_interrupt_is_destroyed_once);
+    RUN(unknown_constants_are_refused);
+    RUN(each_kind_of_changed_objects_is_counted_separately);
+    RUN(a_failed_insert_many_leaves_no_inverses);
+    RUN(an_object_can_be_inserted_into_one_context_only);
+    RUN(context_name_and_author_can_be_removed);
+    RUN(transient_changes_are_not_persistent_changes);
+    RUN(tracking_resumes_when_every_disable_call_is_balanced);
     return check_end();
 }

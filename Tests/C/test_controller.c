@@ -1,4 +1,4 @@
-/* Results controllers: sections, what a delegate is told, resets, functions that name sections, mistakes.
+/* Results controllers: sections, notifications of delegates, resets, functions that name sections, wrong arguments.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -70,7 +70,7 @@ static cst_status level_name(void *userdata, cst_object *employee, cst_value *ou
     return CST_OK;
 }
 
-static void a_delegate_is_told(void) {
+static void a_delegate_receives_section_and_object_changes(void) {
     struct company c = company_open(check_path("a.sqlite"));
     struct table table = {0};
     cst_fetch_request *request = company_by_number(&c);
@@ -134,7 +134,7 @@ static void a_delegate_is_told(void) {
     company_close(&c);
 }
 
-static void a_delegate_wants_ids(void) {
+static void a_delegate_receives_changed_ids(void) {
     struct company c = company_open(check_path("a.sqlite"));
     struct table table = {0};
     cst_fetch_request *request = company_by_number(&c);
@@ -161,7 +161,7 @@ static void a_delegate_wants_ids(void) {
     company_close(&c);
 }
 
-static void mistakes(void) {
+static void fetches_with_an_unsuitable_order_are_refused(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_fetch_request *request = NULL;
     cst_controller *controller = NULL;
@@ -172,7 +172,7 @@ static void mistakes(void) {
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_controller_copy_object(controller, 0, SIZE_MAX, &none, E));
     OK(cst_release(controller));
     OK(cst_controller_delete_cache(text("nothing"), E));
-    /* The first key decides, and it does not keep sections together. */
+    /* The first sort key does not group the objects by section. */
     cst_sort order = {text("number"), 0, 0};
     OK(cst_fetch_request_set_sort(request, 1, &order, E));
     OK(cst_release(company_employee(&c, c.context, "A", 1)));
@@ -190,7 +190,7 @@ static void mistakes(void) {
 
 static const cst_string nothing = {NULL, 0};
 
-/* Two departments with names that begin alike, another one, and one person without a level. */
+/* Two names with the same first letter, another one, and one employee without a level. */
 static cst_controller *by_name(const struct company *c, cst_fetch_request **out_request) {
     static const char *const names[] = {"ada", "Ann", "bob", "bob", "cyd"};
     for (int i = 0; i < 5; i++)
@@ -205,7 +205,7 @@ static cst_controller *by_name(const struct company *c, cst_fetch_request **out_
     return controller;
 }
 
-static void a_key_path_names_the_sections(void) {
+static void sections_are_named_by_a_key_path(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_fetch_request *request = NULL;
     cst_controller *controller = by_name(&c, &request);
@@ -261,7 +261,7 @@ static void a_key_path_names_the_sections(void) {
     company_close(&c);
 }
 
-static void titles_are_capitals_and_each_is_there_once(void) {
+static void section_titles_are_distinct_capital_letters(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_fetch_request *request = NULL;
     cst_controller *controller = by_name(&c, &request);
@@ -298,8 +298,8 @@ static cst_status own_title(void *userdata, cst_controller *controller, cst_stri
     return strcmp(name.data, "ada") == 0 ? CST_E_CALLBACK : CST_OK;
 }
 
-/* Text is the title, null is none; an answer that fails or is something else leaves the usual one. */
-static void a_delegate_titles_the_sections(void) {
+/* A string becomes the title. Null, a value of another type and a failure keep the default title. */
+static void a_delegate_overrides_section_titles(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_fetch_request *request = NULL;
     cst_controller *controller = by_name(&c, &request);
@@ -352,8 +352,8 @@ static void expect_log(struct table *table, const char *expected) {
     table->log[0] = 0;
 }
 
-/* A delegate with did_change_all gets no other call. */
-static void a_delegate_wants_all_at_once(void) {
+/* A delegate with did_change_all receives no other call. */
+static void a_delegate_with_did_change_all_gets_no_other_call(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_fetch_request *request = NULL;
     cst_controller *controller = by_name(&c, &request);
@@ -382,8 +382,8 @@ static void a_delegate_wants_all_at_once(void) {
     company_close(&c);
 }
 
-/* What a key path leads to is an update of who leads there, once it is a dependency. */
-static void dependencies_make_updates(void) {
+/* A change of an object on a dependency path is an update of the objects that refer to it. */
+static void changes_at_a_dependency_are_reported_as_updates(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *place = company_insert(&c, c.context, c.department, c.department_name, "R&D");
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
@@ -424,7 +424,7 @@ static cst_status null_name(void *userdata, cst_object *employee, cst_value *out
     return CST_OK;
 }
 
-static void what_a_function_may_answer_for_a_section(void) {
+static void a_section_name_function_returns_a_string_or_null(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_fetch_request *request = company_by_number(&c);
     cst_controller *controller = NULL;
@@ -473,7 +473,7 @@ static void expect_sections(const char *expected, const cst_controller *controll
     OK(cst_release(snapshot));
 }
 
-static void after_a_failure_the_results_are_what_they_were(void) {
+static void a_failed_fetch_keeps_the_results(void) {
     static const char *const all = "ada 1 Ann 1 bob 2 cyd 1 ";
     struct company c = company_open(check_path("a.sqlite"));
     cst_fetch_request *request = NULL;
@@ -517,15 +517,15 @@ static void after_a_failure_the_results_are_what_they_were(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(a_delegate_is_told);
-    RUN(a_delegate_wants_ids);
-    RUN(mistakes);
-    RUN(a_key_path_names_the_sections);
-    RUN(titles_are_capitals_and_each_is_there_once);
-    RUN(a_delegate_titles_the_sections);
-    RUN(a_delegate_wants_all_at_once);
-    RUN(dependencies_make_updates);
-    RUN(what_a_function_may_answer_for_a_section);
-    RUN(after_a_failure_the_results_are_what_they_were);
+    RUN(a_delegate_receives_section_and_object_changes);
+    RUN(a_delegate_receives_changed_ids);
+    RUN(fetches_with_an_unsuitable_order_are_refused);
+    RUN(sections_are_named_by_a_key_path);
+    RUN(section_titles_are_distinct_capital_letters);
+    RUN(a_delegate_overrides_section_titles);
+    RUN(a_delegate_with_did_change_all_gets_no_other_call);
+    RUN(changes_at_a_dependency_are_reported_as_updates);
+    RUN(a_section_name_function_returns_a_string_or_null);
+    RUN(a_failed_fetch_keeps_the_results);
     return check_end();
 }

@@ -1,4 +1,4 @@
-/* Cursors: batches, order, what is saved meanwhile, stores whose readers keep writers out.
+/* Cursors: batches, order, saves between batches, stores whose readers block writers.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -68,7 +68,7 @@ static void expect(const struct company *c, cst_cursor *from, const char *number
     OK(cst_release(batch));
 }
 
-static void batches_come_in_order_to_the_end(void) {
+static void batches_are_returned_in_order_until_the_end(void) {
     struct company c = ten_people(check_path("a.sqlite"), 0);
     cst_cursor *all = cursor(&c, NULL, NULL, 0, 4);
     expect(&c, all, "0123");
@@ -88,7 +88,7 @@ static void batches_come_in_order_to_the_end(void) {
     company_close(&c);
 }
 
-static void a_batch_size_of_the_cursor_goes_before_that_of_the_request(void) {
+static void the_batch_size_of_a_cursor_overrides_that_of_its_request(void) {
     struct company c = ten_people(check_path("a.sqlite"), 0);
     static const struct {
         int64_t request;
@@ -115,7 +115,7 @@ static void a_batch_size_of_the_cursor_goes_before_that_of_the_request(void) {
     company_close(&c);
 }
 
-static void a_batch_lets_go_of_its_objects(void) {
+static void a_released_batch_deregisters_its_objects(void) {
     struct company c = ten_people(check_path("a.sqlite"), 0);
     cst_cursor *all = cursor(&c, NULL, NULL, 0, 4);
     cst_results *known = NULL;
@@ -131,13 +131,13 @@ static void a_batch_lets_go_of_its_objects(void) {
     company_close(&c);
 }
 
-/* The commonest use: change what comes, save every now and then. */
+/* The most common use: change the objects of a batch and save from time to time. */
 static void saving(uint32_t flags) {
     struct company c = ten_people(check_path("a.sqlite"), flags);
     cst_cursor *all = cursor(&c, NULL, "number", 0, 4);
     expect(&c, all, "9876");
     cst_results *rest = company_fetch(c.context, c.employee, "number < 6", "number");
-    set(object_at(rest, 5), c.number, value_int(1)); /* 5 becomes 1, and keeps its place */
+    set(object_at(rest, 5), c.number, value_int(1)); /* 5 becomes 1, and its position is unchanged */
     OK(cst_context_delete(c.context, object_at(rest, 4), E));
     OK(cst_release(company_employee(&c, c.context, "new", 8)));
     save(c.context);
@@ -149,10 +149,10 @@ static void saving(uint32_t flags) {
     company_close(&c);
 }
 
-static void what_is_saved_meanwhile(void) { saving(0); }
-static void a_rollback_journal_is_no_obstacle(void) { saving(CST_STORE_ROLLBACK_JOURNAL); }
+static void a_cursor_continues_after_a_save(void) { saving(0); }
+static void a_cursor_continues_after_a_save_with_a_rollback_journal(void) { saving(CST_STORE_ROLLBACK_JOURNAL); }
 
-static void unsaved_changes_count(void) {
+static void a_cursor_includes_unsaved_changes(void) {
     struct company c = ten_people(check_path("a.sqlite"), 0);
     cst_object *more = company_employee(&c, c.context, "more", 5);
     cst_cursor *all = cursor(&c, "number > 4", "number", 0, 4);
@@ -164,8 +164,8 @@ static void unsaved_changes_count(void) {
     company_close(&c);
 }
 
-/* A predicate that only memory can judge: candidates come from the store, batch by batch. */
-static void what_the_store_cannot_express(void) {
+/* A predicate that is evaluated in memory: the store returns candidates in batches. */
+static void predicates_without_sql_are_evaluated_in_memory(void) {
     struct company c = ten_people(check_path("a.sqlite"), 0);
     cst_cursor *some =
         cursor(&c, "SUBQUERY(friends, $f, $f.name MATCHES 'x.*').@count == 0 AND number > 1", NULL, 5, 4);
@@ -181,7 +181,7 @@ static void what_the_store_cannot_express(void) {
     company_close(&c);
 }
 
-static void mistakes(void) {
+static void invalid_requests_and_removed_stores_are_errors(void) {
     struct company c = ten_people(check_path("a.sqlite"), 0);
     cst_fetch_request *request = NULL;
     cst_cursor *none = NULL;
@@ -202,8 +202,8 @@ static void mistakes(void) {
     company_close(&c);
 }
 
-/* Without a size of its own a cursor has the batch size of the request. */
-static void the_request_says_how_many_come_at_a_time(void) {
+/* A cursor without its own batch size uses that of the request. */
+static void the_request_sets_the_default_batch_size(void) {
     struct company c = ten_people(check_path("a.sqlite"), 0);
     cst_fetch_request *request = company_by_number(&c);
     OK(cst_fetch_request_set_option(request, CST_FETCH_BATCH_SIZE, 6, E));
@@ -227,8 +227,8 @@ static void the_request_says_how_many_come_at_a_time(void) {
     company_close(&c);
 }
 
-/* What was read before stays, though everything is deleted, also objects that were inserted and never saved. */
-static void a_reset_leaves_out_what_was_never_saved(void) {
+/* Rows that were read before remain, although all objects are deleted, including unsaved inserted ones. */
+static void a_reset_excludes_unsaved_objects_from_the_cursor(void) {
     struct company c = ten_people(check_path("a.sqlite"), 0);
     cst_object *more = company_employee(&c, c.context, "more", 5);
     cst_results *last = company_fetch(c.context, c.employee, "number == 9", NULL);
@@ -250,7 +250,7 @@ static void *next_elsewhere(void *cursor) {
     return (void *)(intptr_t)cst_cursor_copy_next(cursor, &batch, NULL);
 }
 
-static void a_cursor_belongs_to_its_queue(void) {
+static void a_cursor_is_refused_on_another_thread(void) {
     struct company c = ten_people(check_path("a.sqlite"), 0);
     cst_cursor *all = cursor(&c, NULL, NULL, 0, 6);
     pthread_t thread;
@@ -258,23 +258,23 @@ static void a_cursor_belongs_to_its_queue(void) {
     CHECK_INT(0, pthread_create(&thread, NULL, next_elsewhere, all));
     CHECK_INT(0, pthread_join(thread, &status));
     CHECK_INT(CST_E_WRONG_THREAD, (cst_status)(intptr_t)status);
-    expect(&c, all, "012345"); /* and nothing was lost */
+    expect(&c, all, "012345"); /* and no object was skipped */
     OK(cst_release(all));
     company_close(&c);
 }
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(batches_come_in_order_to_the_end);
-    RUN(a_batch_size_of_the_cursor_goes_before_that_of_the_request);
-    RUN(a_batch_lets_go_of_its_objects);
-    RUN(what_is_saved_meanwhile);
-    RUN(a_rollback_journal_is_no_obstacle);
-    RUN(unsaved_changes_count);
-    RUN(what_the_store_cannot_express);
-    RUN(mistakes);
-    RUN(the_request_says_how_many_come_at_a_time);
-    RUN(a_reset_leaves_out_what_was_never_saved);
-    RUN(a_cursor_belongs_to_its_queue);
+    RUN(batches_are_returned_in_order_until_the_end);
+    RUN(the_batch_size_of_a_cursor_overrides_that_of_its_request);
+    RUN(a_released_batch_deregisters_its_objects);
+    RUN(a_cursor_continues_after_a_save);
+    RUN(a_cursor_continues_after_a_save_with_a_rollback_journal);
+    RUN(a_cursor_includes_unsaved_changes);
+    RUN(predicates_without_sql_are_evaluated_in_memory);
+    RUN(invalid_requests_and_removed_stores_are_errors);
+    RUN(the_request_sets_the_default_batch_size);
+    RUN(a_reset_excludes_unsaved_objects_from_the_cursor);
+    RUN(a_cursor_is_refused_on_another_thread);
     return check_end();
 }

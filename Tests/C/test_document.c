@@ -1,4 +1,4 @@
-/* Documents: from nothing to a file, elsewhere, as another type, back; saved by themselves; and records of a container.
+/* Documents: saved first, saved as another file or type, reverted, saved automatically; and records of a container.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -82,7 +82,7 @@ static uint32_t flags(cst_document *document) {
     return found;
 }
 
-static void from_nothing_to_files(void) {
+static void an_untitled_document_is_saved_as_each_type(void) {
     static const char *const types[] = {"SQLite", "XML", "Binary"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         char one[20], two[20];
@@ -119,7 +119,7 @@ static void from_nothing_to_files(void) {
     }
 }
 
-static void as_another_type(void) {
+static void save_as_converts_a_document_to_another_type(void) {
     cst_document *document = make(NULL, CST_QUEUE_CALLER);
     insert(document, "R&D");
     OK(cst_document_save_as(document, none, text(check_path("one")), false, E));
@@ -132,7 +132,7 @@ static void as_another_type(void) {
     CHECK_INT(2, count_at(check_path("two")));
 }
 
-static void undone_to_what_was_saved(void) {
+static void undo_clears_the_edited_flag(void) {
     cst_document *document = make(NULL, CST_QUEUE_CALLER);
     bool unsaved = true;
     OK(cst_document_save_as(document, none, text(check_path("one")), false, E));
@@ -152,7 +152,7 @@ static void undone_to_what_was_saved(void) {
     OK(cst_release(document));
 }
 
-static void its_context_is_borrowed(void) {
+static void the_context_of_a_document_is_borrowed(void) {
     cst_document *document = make(NULL, CST_QUEUE_CALLER);
     cst_context *context = context_of(document);
     CHECK_STATUS(CST_E_INVALID_HANDLE, cst_release(context));
@@ -168,8 +168,8 @@ static void its_context_is_borrowed(void) {
     CHECK_STATUS(CST_E_INVALID_HANDLE, cst_context_has_changes(context, &changed, E));
 }
 
-/* A text of somebody's, a file that went away, a child of the context. */
-static void in_a_place_of_others(void) {
+/* A foreign text file, a file that was removed, and a child context with unsaved changes. */
+static void save_refuses_foreign_files_and_removed_files(void) {
     const char *path = check_path("thesis");
     FILE *file = fopen(path, "w");
     REQUIRE(file && fputs("my thesis", file) >= 0 && fclose(file) == 0);
@@ -210,7 +210,7 @@ static void see(void *userdata, uint32_t state) {
     __atomic_or_fetch(&seen, state, __ATOMIC_SEQ_CST);
 }
 
-static void saved_by_itself(void) {
+static void autosave_saves_the_changes_of_a_document(void) {
     cst_document *document = make(NULL, CST_QUEUE_PRIVATE);
     cst_observation *observation = NULL;
     cst_error *failure = NULL;
@@ -239,7 +239,7 @@ static void saved_by_itself(void) {
     OK(cst_release(document));
 }
 
-struct heard {
+struct recorded {
     size_t count;
     int successes, failures;
     cst_status status;
@@ -247,18 +247,18 @@ struct heard {
 };
 
 static void succeed(void *userdata, cst_string records, size_t number) {
-    struct heard *heard = userdata;
-    heard->successes++;
-    heard->count = number;
-    snprintf(heard->json, sizeof heard->json, "%.*s", (int)records.size, records.data ? records.data : "");
+    struct recorded *recorded = userdata;
+    recorded->successes++;
+    recorded->count = number;
+    snprintf(recorded->json, sizeof recorded->json, "%.*s", (int)records.size, records.data ? records.data : "");
 }
 
 static void fail(void *userdata, const cst_error *error) {
-    struct heard *heard = userdata;
-    heard->failures++;
-    heard->status = cst_error_status(error);
+    struct recorded *recorded = userdata;
+    recorded->failures++;
+    recorded->status = cst_error_status(error);
     const cst_string key = cst_error_key(error);
-    snprintf(heard->key, sizeof heard->key, "%.*s", (int)key.size, key.data ? key.data : "");
+    snprintf(recorded->key, sizeof recorded->key, "%.*s", (int)key.size, key.data ? key.data : "");
 }
 
 static cst_container *container_in_memory(cst_model *model) {
@@ -271,24 +271,24 @@ static cst_container *container_in_memory(cst_model *model) {
     return container;
 }
 
-static void records(void) {
+static void json_records_are_inserted_read_updated_and_deleted(void) {
     cst_model *model = company_model();
     cst_container *container = container_in_memory(model);
-    struct heard heard = {0};
+    struct recorded recorded = {0};
     const cst_string employee = text("Employee");
     OK(cst_container_insert(container, employee,
                             text("[{\"name\": \"Ada\", \"number\": \"7\", \"hired\": \"2001-01-02T00:00:00Z\", "
                                  "\"department\": {\"name\": \"R&D\"}}, {\"name\": \"Bob\", \"number\": 3}]"),
-                            succeed, fail, &heard, E));
-    CHECK_INT(2, (int)heard.count);
-    CHECK(strstr(heard.json, "\"number\": 7") != NULL || strstr(heard.json, "\"number\":7") != NULL);
-    CHECK(strstr(heard.json, "2001-01-02T00:00:00Z") != NULL);
+                            succeed, fail, &recorded, E));
+    CHECK_INT(2, (int)recorded.count);
+    CHECK(strstr(recorded.json, "\"number\": 7") != NULL || strstr(recorded.json, "\"number\":7") != NULL);
+    CHECK(strstr(recorded.json, "2001-01-02T00:00:00Z") != NULL);
     CHECK_STATUS(CST_E_TYPE_MISMATCH,
                  cst_container_insert(container, employee, text("{\"name\": \"Eve\", \"number\": \"many\"}"), succeed,
-                                      fail, &heard, E));
-    CHECK_INT(1, heard.failures);
-    CHECK_INT(CST_E_TYPE_MISMATCH, heard.status);
-    CHECK(strcmp(heard.key, "number") == 0);
+                                      fail, &recorded, E));
+    CHECK_INT(1, recorded.failures);
+    CHECK_INT(CST_E_TYPE_MISMATCH, recorded.status);
+    CHECK(strcmp(recorded.key, "number") == 0);
     CHECK_TEXT("Employee", cst_error_entity(check_error()));
     CHECK_STATUS(
         CST_E_TYPE_MISMATCH,
@@ -313,50 +313,50 @@ static void records(void) {
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_container_insert(container, employee, text("[1]"), NULL, NULL, NULL, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_container_insert(container, employee, text("{\"name\": "), NULL, NULL, NULL, E));
-    OK(cst_container_read(container, employee, NULL, text("-number"), true, 1, 0, succeed, fail, &heard, E));
-    CHECK_INT(1, (int)heard.count);
-    CHECK(strstr(heard.json, "Ada") != NULL);
-    OK(cst_container_read(container, employee, NULL, text("number"), true, 5, 1, succeed, fail, &heard, E));
-    CHECK_INT(1, (int)heard.count);
-    CHECK(strstr(heard.json, "Ada") != NULL && strstr(heard.json, "\"@id\"") != NULL);
+    OK(cst_container_read(container, employee, NULL, text("-number"), true, 1, 0, succeed, fail, &recorded, E));
+    CHECK_INT(1, (int)recorded.count);
+    CHECK(strstr(recorded.json, "Ada") != NULL);
+    OK(cst_container_read(container, employee, NULL, text("number"), true, 5, 1, succeed, fail, &recorded, E));
+    CHECK_INT(1, (int)recorded.count);
+    CHECK(strstr(recorded.json, "Ada") != NULL && strstr(recorded.json, "\"@id\"") != NULL);
     const cst_value research = {.type = CST_STRING, .as.string = text("R&D")};
     cst_predicate *predicate = NULL;
     OK(cst_predicate_parse(text("department.name == %@"), 1, &research, &predicate, E));
-    OK(cst_container_read(container, employee, predicate, none, true, 0, 0, succeed, fail, &heard, E));
-    CHECK_INT(1, (int)heard.count);
+    OK(cst_container_read(container, employee, predicate, none, true, 0, 0, succeed, fail, &recorded, E));
+    CHECK_INT(1, (int)recorded.count);
     OK(cst_release(predicate));
     OK(cst_predicate_parse(text("number == 3"), 0, NULL, &predicate, E));
-    OK(cst_container_update(container, employee, predicate, text("{\"number\": 4}"), succeed, fail, &heard, E));
+    OK(cst_container_update(container, employee, predicate, text("{\"number\": 4}"), succeed, fail, &recorded, E));
     OK(cst_release(predicate));
-    CHECK_INT(1, (int)heard.count);
-    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_container_delete(container, employee, NULL, succeed, fail, &heard, E));
+    CHECK_INT(1, (int)recorded.count);
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_container_delete(container, employee, NULL, succeed, fail, &recorded, E));
     OK(cst_predicate_parse(text("number == 4"), 0, NULL, &predicate, E));
-    OK(cst_container_delete(container, employee, predicate, succeed, fail, &heard, E));
+    OK(cst_container_delete(container, employee, predicate, succeed, fail, &recorded, E));
     OK(cst_release(predicate));
-    CHECK_INT(1, (int)heard.count);
-    CHECK(heard.json[0] == 0);
-    OK(cst_container_delete_all(container, employee, succeed, NULL, &heard, E));
-    CHECK_INT(1, (int)heard.count);
+    CHECK_INT(1, (int)recorded.count);
+    CHECK(recorded.json[0] == 0);
+    OK(cst_container_delete_all(container, employee, succeed, NULL, &recorded, E));
+    CHECK_INT(1, (int)recorded.count);
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_container_insert(container, employee, text("{\"@id\": \"x-coredata://a/Employee/p1\"}"), succeed,
-                                      fail, &heard, E));
-    CHECK(strcmp(heard.key, "@id") == 0);
+                                      fail, &recorded, E));
+    CHECK(strcmp(recorded.key, "@id") == 0);
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_container_insert(container, employee, text("{\"name\": \"Eve\", \"@entity\": \"Department\"}"),
-                                      succeed, fail, &heard, E));
-    CHECK(strcmp(heard.key, "@entity") == 0);
+                                      succeed, fail, &recorded, E));
+    CHECK(strcmp(recorded.key, "@entity") == 0);
     OK(cst_container_insert(container, employee,
                             text("{\"name\": 123456789012345678.25, \"number\": 7.0, \"hired\": \"2001-01-03 10:00\"}"),
-                            succeed, fail, &heard, E));
-    CHECK(strstr(heard.json, "\"123456789012345678.25\"") != NULL);
-    CHECK(strstr(heard.json, "2001-01-03T10:00:00Z") != NULL);
+                            succeed, fail, &recorded, E));
+    CHECK(strstr(recorded.json, "\"123456789012345678.25\"") != NULL);
+    CHECK(strstr(recorded.json, "2001-01-03T10:00:00Z") != NULL);
     OK(cst_container_close(container, CST_UNSAVED_REFUSE, E));
     OK(cst_release(container));
     OK(cst_release(model));
 }
 
-/* Where the attribute is a decimal or text; a number of floating point has what a double keeps. */
-static void numbers_of_json_keep_their_digits(void) {
+/* Digits are kept for decimal and text attributes; floating-point attributes keep the digits of a double. */
+static void json_numbers_keep_their_digits(void) {
     static const char *const numbers[][2] = {
         {"0.1", "0.1"},
         {"123456789012345678.25", "123456789012345678.25"},
@@ -367,16 +367,16 @@ static void numbers_of_json_keep_their_digits(void) {
     cst_model *model = company_model();
     cst_container *container = container_in_memory(model);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        struct heard heard = {0};
+        struct recorded recorded = {0};
         char json[300], salary[100], name[100];
         snprintf(json, sizeof json, "{\"name\": %s, \"salary\": %s, \"rating\": %s}", numbers[i][0], numbers[i][0],
                  numbers[i][0]);
-        OK(cst_container_insert(container, text("Employee"), text(json), succeed, fail, &heard, E));
+        OK(cst_container_insert(container, text("Employee"), text(json), succeed, fail, &recorded, E));
         snprintf(salary, sizeof salary, "\"salary\": \"%s\"", numbers[i][1]);
         snprintf(name, sizeof name, "\"name\": \"%s\"", numbers[i][1]);
-        CHECK_CONTAINS(salary, text(heard.json));
-        CHECK_CONTAINS(name, text(heard.json));
-        const char *rating = strstr(heard.json, "\"rating\": ");
+        CHECK_CONTAINS(salary, text(recorded.json));
+        CHECK_CONTAINS(name, text(recorded.json));
+        const char *rating = strstr(recorded.json, "\"rating\": ");
         REQUIRE(rating != NULL);
         CHECK_REAL(strtod(numbers[i][0], NULL), strtod(rating + 10, NULL));
     }
@@ -389,16 +389,16 @@ static void *release_elsewhere(void *document) {
     return NULL;
 }
 
-/* What is locked when its last handle goes cannot be unlocked: what waits for it must not wait for ever, and so be kept for
- * ever. RUN counts the handles. */
-static void released_while_locked(void) {
+/* A context that is locked when its last handle is released cannot be unlocked. Blocks that wait for it must end, or
+ * they would never be freed. RUN counts the handles. */
+static void a_document_can_be_released_while_its_context_is_locked(void) {
     cst_document *document = make("XML", CST_QUEUE_PRIVATE);
     OK(cst_context_lock(context_of(document), E));
     OK(cst_context_lock(context_of(document), E));
-    OK(cst_document_set_autosave(document, 1, 0, E)); /* asks on the context's queue what there is to save */
+    OK(cst_document_set_autosave(document, 1, 0, E)); /* looks for changes in a block on the context's queue */
     OK(cst_release(document));
 
-    /* Another thread may let go of it, too. */
+    /* Another thread releases the last handle. */
     document = make("XML", CST_QUEUE_PRIVATE);
     OK(cst_context_lock(context_of(document), E));
     OK(cst_document_set_autosave(document, 1, 0, E));
@@ -407,23 +407,23 @@ static void released_while_locked(void) {
     CHECK_INT(0, pthread_join(other, NULL));
 }
 
-/* Order, window and conditions of what is read, and what is told of each call. */
-static void records_are_read_in_order_and_by_windows(void) {
+/* Order, window and condition of a read, and the callbacks of each call. */
+static void records_are_read_by_order_and_window(void) {
     cst_model *model = company_model();
     cst_container *container = container_in_memory(model);
-    struct heard heard = {0};
+    struct recorded recorded = {0};
     const cst_string department = text("Department"), employee = text("Employee");
-    OK(cst_container_insert(container, department, text("{\"name\": \"one\"}"), succeed, fail, &heard, E));
-    CHECK_INT(1, heard.count); /* one record is a list of one */
-    CHECK(heard.json[0] == '[' && heard.successes == 1 && heard.failures == 0);
+    OK(cst_container_insert(container, department, text("{\"name\": \"one\"}"), succeed, fail, &recorded, E));
+    CHECK_INT(1, recorded.count); /* one record is a list of one */
+    CHECK(recorded.json[0] == '[' && recorded.successes == 1 && recorded.failures == 0);
     OK(cst_container_insert(container, employee,
                             text("[{\"name\": \"a\", \"number\": 1, \"level\": 2}, {\"name\": \"b\", \"number\": 2, "
                                  "\"level\": 1}, {\"name\": \"c\", \"number\": 3, \"level\": 1}]"),
-                            succeed, fail, &heard, E));
-    CHECK_INT(3, heard.count);
-    OK(cst_container_insert(container, employee, text("[]"), succeed, fail, &heard, E));
-    CHECK_INT(0, heard.count);
-    CHECK(strcmp(heard.json, "[]") == 0);
+                            succeed, fail, &recorded, E));
+    CHECK_INT(3, recorded.count);
+    OK(cst_container_insert(container, employee, text("[]"), succeed, fail, &recorded, E));
+    CHECK_INT(0, recorded.count);
+    CHECK(strcmp(recorded.json, "[]") == 0);
     const struct {
         const char *sort;
         bool ascending;
@@ -445,36 +445,36 @@ static void records_are_read_in_order_and_by_windows(void) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         OK(cst_container_read(container, employee, NULL, text(cases[i].sort), cases[i].ascending, cases[i].limit,
-                              cases[i].offset, succeed, fail, &heard, E));
-        CHECK_INT(cases[i].count, heard.count);
+                              cases[i].offset, succeed, fail, &recorded, E));
+        CHECK_INT(cases[i].count, recorded.count);
         if (!cases[i].first) continue;
-        const char *name = strstr(heard.json, "\"name\": ");
+        const char *name = strstr(recorded.json, "\"name\": ");
         REQUIRE(name != NULL);
         CHECK(strncmp(name + 8, cases[i].first, 3) == 0);
     }
     cst_predicate *predicate = NULL;
     OK(cst_predicate_parse(text("level == 1"), 0, NULL, &predicate, E));
-    OK(cst_container_update(container, employee, predicate, text("{\"number\": 9}"), succeed, fail, &heard, E));
-    CHECK_INT(2, heard.count);
-    OK(cst_container_update(container, employee, NULL, text("{\"floor\": 4}"), succeed, fail, &heard, E));
-    CHECK_INT(3, heard.count);
-    const int failures = heard.failures, successes = heard.successes;
-    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
-                 cst_container_update(container, employee, NULL, text("[{\"floor\": 4}]"), succeed, fail, &heard, E));
+    OK(cst_container_update(container, employee, predicate, text("{\"number\": 9}"), succeed, fail, &recorded, E));
+    CHECK_INT(2, recorded.count);
+    OK(cst_container_update(container, employee, NULL, text("{\"floor\": 4}"), succeed, fail, &recorded, E));
+    CHECK_INT(3, recorded.count);
+    const int failures = recorded.failures, successes = recorded.successes;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_container_update(container, employee, NULL, text("[{\"floor\": 4}]"),
+                                                              succeed, fail, &recorded, E));
     CHECK_CONTAINS("json is a list, not a JSON object; pass a record", cst_error_message(check_error()));
-    CHECK_INT(failures + 1, heard.failures);
-    CHECK_INT(CST_E_INVALID_ARGUMENT, heard.status);
-    CHECK_INT(successes, heard.successes);
-    OK(cst_container_delete(container, employee, predicate, succeed, fail, &heard, E));
-    CHECK_INT(2, heard.count);
-    CHECK_INT(0, strlen(heard.json)); /* no records of what is gone */
-    OK(cst_container_delete_all(container, employee, succeed, fail, &heard, E));
-    CHECK_INT(1, heard.count);
-    OK(cst_container_delete_all(container, employee, succeed, fail, &heard, E));
-    CHECK_INT(0, heard.count);
+    CHECK_INT(failures + 1, recorded.failures);
+    CHECK_INT(CST_E_INVALID_ARGUMENT, recorded.status);
+    CHECK_INT(successes, recorded.successes);
+    OK(cst_container_delete(container, employee, predicate, succeed, fail, &recorded, E));
+    CHECK_INT(2, recorded.count);
+    CHECK_INT(0, strlen(recorded.json)); /* no records for deleted objects */
+    OK(cst_container_delete_all(container, employee, succeed, fail, &recorded, E));
+    CHECK_INT(1, recorded.count);
+    OK(cst_container_delete_all(container, employee, succeed, fail, &recorded, E));
+    CHECK_INT(0, recorded.count);
     OK(cst_container_read(container, department, NULL, none, true, 0, 0, NULL, NULL, NULL, E));
-    OK(cst_container_read(container, department, NULL, none, true, 0, 0, succeed, fail, &heard, E));
-    CHECK_INT(1, heard.count);
+    OK(cst_container_read(container, department, NULL, none, true, 0, 0, succeed, fail, &recorded, E));
+    CHECK_INT(1, recorded.count);
     OK(cst_release(predicate));
     OK(cst_release(container));
     OK(cst_release(model));
@@ -482,15 +482,15 @@ static void records_are_read_in_order_and_by_windows(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(from_nothing_to_files);
-    RUN(as_another_type);
-    RUN(in_a_place_of_others);
-    RUN(undone_to_what_was_saved);
-    RUN(its_context_is_borrowed);
-    RUN(saved_by_itself);
-    RUN(records);
-    RUN(numbers_of_json_keep_their_digits);
-    RUN(records_are_read_in_order_and_by_windows);
-    RUN(released_while_locked);
+    RUN(an_untitled_document_is_saved_as_each_type);
+    RUN(save_as_converts_a_document_to_another_type);
+    RUN(save_refuses_foreign_files_and_removed_files);
+    RUN(undo_clears_the_edited_flag);
+    RUN(the_context_of_a_document_is_borrowed);
+    RUN(autosave_saves_the_changes_of_a_document);
+    RUN(json_records_are_inserted_read_updated_and_deleted);
+    RUN(json_numbers_keep_their_digits);
+    RUN(records_are_read_by_order_and_window);
+    RUN(a_document_can_be_released_while_its_context_is_locked);
     return check_end();
 }

@@ -1,4 +1,4 @@
-/* Editing: what a model that is not frozen has can be renamed, changed and removed.
+/* Editing: renaming, changing and removing the parts of a model that is not frozen.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -23,7 +23,7 @@ static cst_property_info info_of(const cst_entity *entity, const char *name) {
     return none;
 }
 
-static void names_are_followed(void) {
+static void renames_update_lookups_and_inverses(void) {
     cst_model *model = company_model();
     cst_entity *employee = entity_of(model, "Employee"), *found = NULL;
     OK(cst_entity_rename(employee, text("Worker"), E));
@@ -36,7 +36,7 @@ static void names_are_followed(void) {
     OK(cst_release(model));
 }
 
-static void the_removed_is_no_handle_any_more(void) {
+static void handles_of_removed_parts_are_invalid(void) {
     cst_model *model = company_model();
     cst_entity *employee = entity_of(model, "Employee"), *department = entity_of(model, "Department");
     cst_relationship *works = NULL;
@@ -55,7 +55,7 @@ static void the_removed_is_no_handle_any_more(void) {
     OK(cst_release(model));
 }
 
-static void everything_can_be_changed_and_read(void) {
+static void settings_of_properties_can_be_changed_and_read(void) {
     cst_model *model = company_model();
     cst_entity *employee = entity_of(model, "Employee"), *person = entity_of(model, "Person");
     cst_buffer json = {0};
@@ -94,7 +94,7 @@ static void everything_can_be_changed_and_read(void) {
     OK(cst_release(model));
 }
 
-static void the_hierarchy_is_told(void) {
+static void subentities_and_kinds_are_reported(void) {
     cst_model *model = company_model();
     cst_entity *employee = entity_of(model, "Employee"), *person = entity_of(model, "Person"), *child = NULL;
     OK(cst_entity_child_at(person, 0, &child, E));
@@ -112,7 +112,7 @@ static void the_hierarchy_is_told(void) {
 }
 
 /* Every flag of a property, set by its addition and by a change, cleared, and refused where it has no meaning. */
-static void flags_suit_a_kind_of_property_or_not(void) {
+static void flags_are_refused_for_unsuitable_kinds_of_property(void) {
     enum { KINDS = 3 };
     static const uint32_t suits[KINDS] = {
         CST_PROPERTY_OPTIONAL | CST_PROPERTY_TRANSIENT | CST_PROPERTY_SPOTLIGHT | CST_PROPERTY_EXTERNAL_RECORD |
@@ -155,7 +155,7 @@ static const struct {
     {CST_PROPERTY_CLOUD_ENCRYPTION, CST_ATTRIBUTE_STRING}, {CST_PROPERTY_IGNORES_CHANGES, CST_ATTRIBUTE_STRING},
 };
 
-static void an_attribute_has_the_flags_that_it_was_added_with(void) {
+static void an_attribute_keeps_the_flags_of_its_addition(void) {
     for (size_t i = 0; i < sizeof attribute_flags / sizeof *attribute_flags; i++) {
         cst_model *model = company_model();
         cst_entity *employee = entity_of(model, "Employee");
@@ -163,7 +163,7 @@ static void an_attribute_has_the_flags_that_it_was_added_with(void) {
         if (flags == CST_PROPERTY_IGNORES_CHANGES) flags |= CST_PROPERTY_TRANSIENT;
         OK(cst_entity_add_attribute(employee, text("extra"), attribute_flags[i].type, flags, NULL, E));
         CHECK_INT(flags, info_of(employee, "extra").flags);
-        /* A mask of another flag leaves it as it is. */
+        /* A mask of another flag does not change it. */
         OK(cst_entity_set_property_flags(employee, text("extra"), CST_PROPERTY_OPTIONAL, CST_PROPERTY_OPTIONAL, E));
         CHECK_INT(flags | CST_PROPERTY_OPTIONAL, info_of(employee, "extra").flags);
         OK(cst_entity_set_property_flags(employee, text("extra"), flags, 0, E));
@@ -191,8 +191,8 @@ static void an_attribute_has_the_flags_that_it_was_added_with(void) {
     OK(cst_release(model));
 }
 
-/* A fetched property tells what it fetches, and comes last. */
-static void what_a_fetched_property_tells(void) {
+/* A fetched property describes its request and is the last property. */
+static void property_info_describes_a_fetched_property(void) {
     cst_model *model = company_model();
     cst_entity *employee = entity_of(model, "Employee");
     const size_t count = cst_entity_property_count(employee);
@@ -239,7 +239,7 @@ static void indexes_and_constraints_can_be_removed(void) {
     OK(cst_release(model));
 }
 
-static void names_for_older_versions_can_be_set_and_taken_back(void) {
+static void renaming_identifiers_and_hash_modifiers_can_be_removed(void) {
     cst_model *model = company_model();
     cst_entity *employee = entity_of(model, "Employee");
     OK(cst_entity_set_renaming_identifier(employee, text("Worker"), E));
@@ -265,7 +265,7 @@ static void names_for_older_versions_can_be_set_and_taken_back(void) {
     OK(cst_release(model));
 }
 
-static void conditions_can_be_removed(void) {
+static void bounds_and_validations_can_be_removed(void) {
     cst_model *model = company_model();
     cst_entity *employee = entity_of(model, "Employee");
     cst_attribute *level = NULL;
@@ -277,7 +277,7 @@ static void conditions_can_be_removed(void) {
     OK(cst_attribute_set_bounds(level, NULL, &greatest, E));
     expect_part(employee, "level", "SELF >= 1", false);
     expect_part(employee, "level", "SELF <= 9", true);
-    OK(cst_attribute_set_bounds(level, &least, &none, E)); /* null is no bound */
+    OK(cst_attribute_set_bounds(level, &least, &none, E)); /* null removes the bound */
     expect_part(employee, "level", "SELF >= 1", true);
     expect_part(employee, "level", "SELF <= 9", false);
     OK(cst_entity_remove_validation(employee, text("level"), E));
@@ -286,7 +286,7 @@ static void conditions_can_be_removed(void) {
     OK(cst_release(model));
 }
 
-static void labels_of_a_version_are_kept_in_order(void) {
+static void version_identifiers_are_kept_in_order(void) {
     cst_model *model = company_model();
     cst_buffer names = {0};
     size_t count = 9;
@@ -307,7 +307,7 @@ static void labels_of_a_version_are_kept_in_order(void) {
     OK(cst_release(model));
 }
 
-static void relationships_to_an_entity_are_named(void) {
+static void relationships_to_an_entity_are_listed(void) {
     cst_model *model = company_model();
     cst_entity *employee = entity_of(model, "Employee");
     cst_buffer names = {0};
@@ -318,13 +318,13 @@ static void relationships_to_an_entity_are_named(void) {
     OK(cst_entity_copy_relationships_to(employee, employee, &names, &count, E));
     CHECK_INT(3, count); /* manager, reports, friends */
     OK(cst_entity_copy_relationships_to(employee, entity_of(model, "Person"), &names, &count, E));
-    CHECK_INT(0, count); /* itself alone, not what it inherits from */
+    CHECK_INT(0, count); /* only the entity itself, not its superentity */
     CHECK_INT(0, names.size);
     cst_buffer_dispose(&names);
     OK(cst_release(model));
 }
 
-static void parts_are_found_by_their_kind(void) {
+static void attributes_and_relationships_are_found_by_kind(void) {
     cst_model *model = company_model();
     cst_entity *employee = entity_of(model, "Employee");
     cst_attribute *attribute = (cst_attribute *)model;
@@ -364,19 +364,19 @@ static void the_request_of_a_fetched_property_can_be_changed(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(names_are_followed);
-    RUN(the_removed_is_no_handle_any_more);
-    RUN(the_hierarchy_is_told);
-    RUN(everything_can_be_changed_and_read);
-    RUN(flags_suit_a_kind_of_property_or_not);
-    RUN(an_attribute_has_the_flags_that_it_was_added_with);
-    RUN(what_a_fetched_property_tells);
+    RUN(renames_update_lookups_and_inverses);
+    RUN(handles_of_removed_parts_are_invalid);
+    RUN(subentities_and_kinds_are_reported);
+    RUN(settings_of_properties_can_be_changed_and_read);
+    RUN(flags_are_refused_for_unsuitable_kinds_of_property);
+    RUN(an_attribute_keeps_the_flags_of_its_addition);
+    RUN(property_info_describes_a_fetched_property);
     RUN(indexes_and_constraints_can_be_removed);
-    RUN(names_for_older_versions_can_be_set_and_taken_back);
-    RUN(conditions_can_be_removed);
-    RUN(labels_of_a_version_are_kept_in_order);
-    RUN(relationships_to_an_entity_are_named);
-    RUN(parts_are_found_by_their_kind);
+    RUN(renaming_identifiers_and_hash_modifiers_can_be_removed);
+    RUN(bounds_and_validations_can_be_removed);
+    RUN(version_identifiers_are_kept_in_order);
+    RUN(relationships_to_an_entity_are_listed);
+    RUN(attributes_and_relationships_are_found_by_kind);
     RUN(the_request_of_a_fetched_property_can_be_changed);
     return check_end();
 }

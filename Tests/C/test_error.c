@@ -1,4 +1,4 @@
-/* Errors: their fields, their details, the host's own.
+/* Errors: their fields, their details, and errors of the host.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,7 +14,7 @@ static void count_destroy(void *userdata) {
     destroyed++;
 }
 
-static void host_errors_carry_what_the_host_gave(void) {
+static void custom_errors_keep_their_domain_code_and_userdata(void) {
     int payload = 0;
     cst_error *error = NULL;
     destroyed = 0;
@@ -44,7 +44,7 @@ static void host_errors_carry_what_the_host_gave(void) {
     CHECK_INT(1, destroyed);
 }
 
-static void a_null_domain_is_host(void) {
+static void a_custom_error_without_a_domain_has_the_domain_host(void) {
     cst_error *error = NULL;
     CHECK_STATUS(CST_OK, cst_error_new_custom(text_of_size(NULL, 0), INT64_MAX, text(""), NULL, NULL, &error));
     CHECK_TEXT("Host", cst_error_domain(error));
@@ -54,14 +54,14 @@ static void a_null_domain_is_host(void) {
     CHECK_STATUS(CST_OK, cst_release(error));
 }
 
-static void a_message_is_no_command_and_no_line_of_a_log(void) {
-    /* A host knows what it says. */
+static void control_characters_in_messages_are_escaped(void) {
+    /* A message of the host is not changed. */
     cst_error *error = NULL;
     CHECK_STATUS(CST_OK, cst_error_new_custom(text("App"), 1, text("a\nb\x1b[2J"), NULL, NULL, &error));
     CHECK_TEXT("a\nb\x1b[2J", cst_error_message(error));
     CHECK_STATUS(CST_OK, cst_release(error));
 
-    /* The library tells what others wrote. */
+    /* Names from outside the library are escaped in its messages. */
     cst_model *model = NULL;
     cst_entity *entity = NULL;
     OK(cst_model_new(&model, E));
@@ -73,7 +73,7 @@ static void a_message_is_no_command_and_no_line_of_a_log(void) {
     OK(cst_release(model));
 }
 
-static void destroy_runs_once_when_making_the_error_fails(void) {
+static void destroy_runs_once_when_creating_an_error_fails(void) {
     destroyed = 0;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_error_new_custom(text("App"), 1, text("m"), NULL, count_destroy, NULL));
     CHECK_INT(1, destroyed);
@@ -109,7 +109,7 @@ static void validation_errors_have_a_detail_for_each_property(void) {
     CHECK_STATUS(CST_OK, cst_error_copy_description(error, &out));
     CHECK(out.data && strchr(out.data, '\n') && strstr(out.data, "1560") && strstr(out.data, "1570"));
     cst_buffer_dispose(&out);
-    /* One failure alone is no list. */
+    /* A single failure is not wrapped in a list. */
     set(department, company.department_name, value_text("R&D"));
     CHECK_STATUS(CST_E_VALIDATION, cst_context_save(company.context, E));
     CHECK_INT(CST_CODE_VALIDATION_MISSING_MANDATORY_PROPERTY, cst_error_code(check_error()));
@@ -120,7 +120,7 @@ static void validation_errors_have_a_detail_for_each_property(void) {
     company_close(&company);
 }
 
-static void details_outlive_nothing_but_their_error(void) {
+static void a_detail_is_invalid_after_its_error_is_released(void) {
     struct company company = company_open(check_path("a.sqlite"));
     cst_object *employee = NULL, *department = NULL;
     OK(cst_context_insert(company.context, company.employee, &employee, E));
@@ -139,7 +139,7 @@ static void details_outlive_nothing_but_their_error(void) {
     company_close(&company);
 }
 
-static void a_retained_detail_stays(void) {
+static void a_retained_detail_outlives_its_error(void) {
     struct company company = company_open(check_path("a.sqlite"));
     cst_object *employee = NULL, *department = NULL;
     OK(cst_context_insert(company.context, company.employee, &employee, E));
@@ -156,7 +156,7 @@ static void a_retained_detail_stays(void) {
     company_close(&company);
 }
 
-static void the_refused_value_comes_with_the_error(void) {
+static void an_error_contains_the_refused_value(void) {
     struct company company = company_open(check_path("a.sqlite"));
     cst_object *employee = company_employee(&company, company.context, "Ada", 1);
     cst_value value = value_int(40000);
@@ -171,7 +171,7 @@ static void the_refused_value_comes_with_the_error(void) {
     company_close(&company);
 }
 
-static void without_an_error_slot_only_the_status_tells(void) {
+static void a_failure_without_an_error_slot_creates_no_error(void) {
     size_t handles = cst_handle_count();
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_new(NULL, NULL));
     CHECK_STATUS(CST_E_PREDICATE_SYNTAX, cst_predicate_parse(text("a =="), 0, NULL, &(cst_predicate *){NULL}, NULL));
@@ -185,7 +185,7 @@ static void check_description(const char *expected, const cst_error *error) {
     cst_buffer_dispose(&out);
 }
 
-static void a_description_is_message_code_and_details(void) {
+static void a_description_contains_message_code_and_details(void) {
     struct company company = company_open(check_path("a.sqlite"));
     cst_object *employee = NULL, *department = NULL;
     OK(cst_context_insert(company.context, company.employee, &employee, E));
@@ -200,7 +200,7 @@ static void a_description_is_message_code_and_details(void) {
              cst_error_message(cst_error_detail_at(error, 1)).data);
     check_description(expected, error);
 
-    /* Without a code there is only the message; a host's own has its domain. */
+    /* An error without a code has only a message; an error of the host has its domain. */
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_log_set_sql_detail(5, E));
     check_description("detail is 5, but must be 0 (no SQL) to 4 (all details)", check_error());
     cst_error *custom = NULL;
@@ -212,7 +212,7 @@ static void a_description_is_message_code_and_details(void) {
     company_close(&company);
 }
 
-static void what_does_not_apply_to_an_error_is_empty(void) {
+static void error_fields_that_do_not_apply_are_empty(void) {
     struct company company = company_open(check_path("a.sqlite"));
     cst_object *employee = company_employee(&company, company.context, "Ada", 1);
     cst_value value = value_int(40000);
@@ -247,16 +247,16 @@ static void what_does_not_apply_to_an_error_is_empty(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(host_errors_carry_what_the_host_gave);
-    RUN(a_null_domain_is_host);
-    RUN(a_message_is_no_command_and_no_line_of_a_log);
-    RUN(destroy_runs_once_when_making_the_error_fails);
+    RUN(custom_errors_keep_their_domain_code_and_userdata);
+    RUN(a_custom_error_without_a_domain_has_the_domain_host);
+    RUN(control_characters_in_messages_are_escaped);
+    RUN(destroy_runs_once_when_creating_an_error_fails);
     RUN(validation_errors_have_a_detail_for_each_property);
-    RUN(details_outlive_nothing_but_their_error);
-    RUN(a_retained_detail_stays);
-    RUN(the_refused_value_comes_with_the_error);
-    RUN(without_an_error_slot_only_the_status_tells);
-    RUN(a_description_is_message_code_and_details);
-    RUN(what_does_not_apply_to_an_error_is_empty);
+    RUN(a_detail_is_invalid_after_its_error_is_released);
+    RUN(a_retained_detail_outlives_its_error);
+    RUN(an_error_contains_the_refused_value);
+    RUN(a_failure_without_an_error_slot_creates_no_error);
+    RUN(a_description_contains_message_code_and_details);
+    RUN(error_fields_that_do_not_apply_are_empty);
     return check_end();
 }

@@ -1,4 +1,4 @@
-/* Expressions: made without text, read back, evaluated over values of the host's own.
+/* Expressions: built without text, read back, evaluated over values of the host.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -36,7 +36,7 @@ static void expect_format(const char *expected, cst_predicate *predicate) {
     cst_buffer_dispose(&out);
 }
 
-static void self_above_zero(void) {
+static void a_comparison_with_self_filters_values(void) {
     cst_expression *self = NULL, *zero = constant(value_int(0));
     OK(cst_expression_new_self(&self, E));
     cst_predicate *positive = compare(self, CST_OPERATOR_GREATER_THAN, zero);
@@ -53,7 +53,7 @@ static void self_above_zero(void) {
     cst_release(self), cst_release(zero), cst_release(positive);
 }
 
-static void every_kind_is_made_and_read_back(void) {
+static void every_kind_of_expression_is_built_and_read_back(void) {
     cst_expression *made[12] = {NULL}, *pair[2] = {key("a"), constant(value_int(2))};
     const cst_expression *const *list = (const cst_expression *const *)pair;
     cst_predicate *condition = compare(pair[0], CST_OPERATOR_EQUAL, pair[1]);
@@ -111,7 +111,7 @@ static void every_kind_is_made_and_read_back(void) {
     cst_release(pair[0]), cst_release(pair[1]), cst_release(condition);
 }
 
-static void predicates_are_read_back(void) {
+static void a_parsed_predicate_is_read_back(void) {
     const cst_value arguments[] = {value_text("A")};
     cst_predicate *whole = NULL, *part = NULL;
     OK(cst_predicate_parse(text("ANY tags BEGINSWITH[cd] %@ OR a == 1"), 1, arguments, &whole, E));
@@ -142,7 +142,7 @@ static void predicates_are_read_back(void) {
     cst_release(left), cst_release(right), cst_release(part), cst_release(whole);
 }
 
-static void hosts_objects_are_asked_by_key(void) {
+static void host_objects_are_evaluated_by_key(void) {
     struct person ada = {"Ada", 36, 0}, bob = {"Bob", 5, 0}, other_ada = {"Ada", 1, 0};
     cst_predicate *predicate = NULL;
     OK(cst_predicate_parse(text("age > 10 AND name BEGINSWITH 'A'"), 0, NULL, &predicate, E));
@@ -169,7 +169,7 @@ static void hosts_objects_are_asked_by_key(void) {
     CHECK_TEXT("reading the key \"fail\" of Person failed: no luck", cst_error_message(check_error()));
     CHECK_INT(7, cst_error_code(cst_error_detail_at(check_error(), 0)));
 
-    /* Kept as a constant, found again as a result. */
+    /* Stored as a constant and returned as a result. */
     cst_expression *kept = constant(people[0]);
     CHECK_INT(1, ada.kept);
     OK(cst_expression_value(kept, &people[1], NULL, &out, E));
@@ -210,7 +210,7 @@ static void note_destroy(void *userdata) {
     destroyed++;
 }
 
-static void blocks_are_asked(void) {
+static void blocks_are_called_and_destroyed_once(void) {
     size_t most = 3;
     destroyed = 0;
     cst_predicate *block = NULL;
@@ -237,7 +237,7 @@ static void blocks_are_asked(void) {
     CHECK_INT(3, destroyed);
 }
 
-static void expressions_stand_for_arguments_and_variables(void) {
+static void expressions_replace_arguments_and_variables(void) {
     cst_expression *left = key("salary"), *right = NULL;
     OK(cst_expression_parse(text("bonus * 2"), 0, NULL, &right, E));
     const cst_value both[] = {{CST_EXPRESSION, 0, {.expression = left}}, {CST_EXPRESSION, 0, {.expression = right}}};
@@ -253,11 +253,11 @@ static void expressions_stand_for_arguments_and_variables(void) {
     cst_release(predicate), cst_release(bound), cst_release(left), cst_release(right);
 }
 
-static void collections_that_hold_themselves_are_refused(void) {
+static void collections_that_contain_themselves_are_refused(void) {
     cst_value loop[2] = {value_int(1), value_int(2)}, out = {0, 0, {0}};
     loop[1] = value_list(CST_ARRAY, loop, 2);
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_value_copy_at_key_path(&loop[1], text("@count"), &out, E));
-    loop[0] = loop[1]; /* twice at each level: memory would end before the depth does */
+    loop[0] = loop[1]; /* twice at each level: memory would be exhausted before the depth limit */
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_value_copy_at_key_path(&loop[1], text("@count"), &out, E));
     cst_expression *deep = key("a");
     for (int i = 0; i < 2000; i++) {
@@ -275,7 +275,7 @@ static void collections_that_hold_themselves_are_refused(void) {
     cst_release(deep);
 }
 
-static void set_operations_have_types_of_their_own(void) {
+static void each_set_operation_has_its_own_type(void) {
     cst_expression *left = key("a"), *right = key("b"), *made = NULL, *operand = NULL;
     const struct {
         uint32_t type;
@@ -305,7 +305,7 @@ static void set_operations_have_types_of_their_own(void) {
     cst_release(left), cst_release(right);
 }
 
-static void what_is_read_has_the_type_of_core_data(void) {
+static void parsed_expressions_have_the_types_of_core_data(void) {
     static const struct {
         const char *format;
         uint32_t type;
@@ -354,7 +354,7 @@ static void a_list_of_constants_is_a_constant(void) {
     cst_release(parts[0]), cst_release(parts[1]), cst_release(list), cst_release(empty);
 }
 
-static void names_of_variables_are_words(void) {
+static void invalid_variable_names_are_refused(void) {
     cst_expression *made = NULL, *collection = key("a");
     cst_predicate *condition = compare(collection, CST_OPERATOR_EQUAL, collection);
     OK(cst_expression_new_variable(text("$x"), &made, E));
@@ -393,7 +393,7 @@ static void expressions_built_alike_are_equal(void) {
     cst_release(one), cst_release(same), cst_release(other);
 }
 
-static void operands_come_in_the_order_in_which_they_are_written(void) {
+static void operands_are_returned_in_written_order(void) {
     cst_expression *a = key("a"), *b = key("b"), *c = key("c");
     const cst_expression *const rest[] = {b, c};
     cst_predicate *condition = compare(a, CST_OPERATOR_LESS_THAN, b);
@@ -442,7 +442,7 @@ static cst_status difference(void *userdata, const cst_value *value, size_t coun
     return CST_OK;
 }
 
-static void a_block_gets_value_arguments_and_variables(void) {
+static void a_block_receives_value_arguments_and_variables(void) {
     cst_expression *x = NULL, *two = constant(value_int(2)), *block = NULL, *fails = NULL, *operand = NULL;
     OK(cst_expression_new_variable(text("x"), &x, E));
     const cst_expression *const arguments[] = {x, two};
@@ -465,7 +465,7 @@ static void a_block_gets_value_arguments_and_variables(void) {
     cst_release(operand), cst_release(fails), cst_release(block), cst_release(x), cst_release(two);
 }
 
-static void variables_are_a_dictionary_of_names(void) {
+static void variables_must_be_a_dictionary_of_names(void) {
     cst_expression *sum = NULL;
     OK(cst_expression_parse(text("$x + $y"), 0, NULL, &sum, E));
     cst_value cells[] = {value_text("x"), value_int(40), value_text("y"), value_int(2)};
@@ -481,7 +481,7 @@ static void variables_are_a_dictionary_of_names(void) {
     variables.type = CST_ARRAY;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_expression_value(sum, &self, &variables, &out, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_expression_value(sum, NULL, NULL, &out, E));
-    /* Null is none, as NULL is. */
+    /* A null value means no variables, like a NULL pointer. */
     cst_expression *three = NULL;
     OK(cst_expression_parse(text("1 + 2"), 0, NULL, &three, E));
     variables = (cst_value){CST_NULL, 0, {0}};
@@ -491,7 +491,7 @@ static void variables_are_a_dictionary_of_names(void) {
 }
 
 /* The value itself, 62 lists around it and one more. */
-static void collections_lie_up_to_64_deep(void) {
+static void collections_nest_up_to_64_levels(void) {
     static cst_value levels[66];
     cst_expression *made = NULL;
     levels[0] = value_int(1);
@@ -521,7 +521,7 @@ static cst_status list_element(void *object, size_t index, cst_value *out_value,
     return CST_OK;
 }
 
-static void a_hosts_list_has_its_elements(void) {
+static void a_host_list_is_read_element_by_element(void) {
     const cst_host_callbacks callbacks = {
         .struct_size = sizeof callbacks, .count = list_count, .element = list_element, .value_for_key = person_value};
     struct person three = {"three", 3, 0}, none = {"none", 0, 0}, no_list = {"no list", -1, 0}, eight = {"", 8, 0};
@@ -533,7 +533,7 @@ static void a_hosts_list_has_its_elements(void) {
     list.as.host.object = &none;
     OK(cst_value_copy_at_key_path(&list, text("@count"), &out, E));
     CHECK_INT(0, out.as.integer);
-    /* An object that is no list is asked by key. */
+    /* The value of an object that is not a list is read by key. */
     list.as.host.object = &no_list;
     OK(cst_value_copy_at_key_path(&list, text("name"), &out, E));
     CHECK_TEXT("no list", out.as.string);
@@ -541,7 +541,7 @@ static void a_hosts_list_has_its_elements(void) {
     list.as.host.object = &eight;
     CHECK_STATUS(CST_E_CALLBACK, cst_value_copy_at_key_path(&list, text("@count"), &out, E));
     CHECK_TEXT("reading element 7 of a host object failed: no seventh", cst_error_message(check_error()));
-    /* Without elements a count says nothing, and an object without keys has no name. */
+    /* Without element callbacks the count is ignored, and an object without key callbacks has no name. */
     list.as.host = (cst_host){&half, &three};
     CHECK_STATUS(CST_E_PREDICATE, cst_value_copy_at_key_path(&list, text("name"), &out, E));
     CHECK_CONTAINS("a host object is not key value coding-compliant for the key \"name\"",
@@ -567,8 +567,8 @@ static bool holds(const char *format, cst_value left, cst_value right) {
     return result;
 }
 
-/* Without is_equal an object equals itself alone; objects with other callbacks are nothing to each other. */
-static void hosts_objects_are_equal_as_their_callbacks_say(void) {
+/* Without is_equal an object equals only itself; objects with other callbacks are never equal. */
+static void host_objects_are_compared_by_their_callbacks(void) {
     const cst_host_callbacks plain = {.struct_size = sizeof plain, .compare = no_order};
     struct person ada = {"Ada", 1, 0}, twin = {"Ada", 2, 0}, bob = {"Bob", 3, 0};
     cst_value one = {CST_HOST, 0, {.host = {&plain, &ada}}}, two = {CST_HOST, 0, {.host = {&plain, &twin}}};
@@ -585,23 +585,23 @@ static void hosts_objects_are_equal_as_their_callbacks_say(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(self_above_zero);
-    RUN(every_kind_is_made_and_read_back);
-    RUN(predicates_are_read_back);
-    RUN(hosts_objects_are_asked_by_key);
-    RUN(blocks_are_asked);
-    RUN(expressions_stand_for_arguments_and_variables);
-    RUN(collections_that_hold_themselves_are_refused);
-    RUN(set_operations_have_types_of_their_own);
-    RUN(what_is_read_has_the_type_of_core_data);
+    RUN(a_comparison_with_self_filters_values);
+    RUN(every_kind_of_expression_is_built_and_read_back);
+    RUN(a_parsed_predicate_is_read_back);
+    RUN(host_objects_are_evaluated_by_key);
+    RUN(blocks_are_called_and_destroyed_once);
+    RUN(expressions_replace_arguments_and_variables);
+    RUN(collections_that_contain_themselves_are_refused);
+    RUN(each_set_operation_has_its_own_type);
+    RUN(parsed_expressions_have_the_types_of_core_data);
     RUN(a_list_of_constants_is_a_constant);
-    RUN(names_of_variables_are_words);
+    RUN(invalid_variable_names_are_refused);
     RUN(expressions_built_alike_are_equal);
-    RUN(operands_come_in_the_order_in_which_they_are_written);
-    RUN(a_block_gets_value_arguments_and_variables);
-    RUN(variables_are_a_dictionary_of_names);
-    RUN(collections_lie_up_to_64_deep);
-    RUN(a_hosts_list_has_its_elements);
-    RUN(hosts_objects_are_equal_as_their_callbacks_say);
+    RUN(operands_are_returned_in_written_order);
+    RUN(a_block_receives_value_arguments_and_variables);
+    RUN(variables_must_be_a_dictionary_of_names);
+    RUN(collections_nest_up_to_64_levels);
+    RUN(a_host_list_is_read_element_by_element);
+    RUN(host_objects_are_compared_by_their_callbacks);
     return check_end();
 }

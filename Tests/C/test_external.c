@@ -1,5 +1,5 @@
-/* Large binary values, which lie in files beside the store: when they are read, how long views of them hold, and in which
- * order a save brings files and rows to the disk.
+/* Large binary values in backing files: when they are read, how long views of them are valid, and in which order a save
+ * writes files and rows to disk.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,7 +16,7 @@
 
 enum { SIZE = 200000 };
 
-/* ---- what the library and SQLite do with files: these definitions stand before those of libc ---- */
+/* ---- calls that the library and SQLite make on files: these definitions replace those of libc ---- */
 
 static struct {
     char what[64]; /* "sync" or "remove", then the end of the path */
@@ -24,7 +24,7 @@ static struct {
 static size_t event_count;
 static bool is_noting;
 
-/* Of a path the part that tells: "-wal", "-journal", "store", "folder", "value". */
+/* The kind of a path: "-wal", "-journal", "store", "folder", "value". */
 static const char *kind_of(const char *path) {
     const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     if (strstr(path, "_EXTERNAL_DATA/")) return "value";
@@ -56,7 +56,7 @@ int unlink(const char *path) {
     return (int)syscall(SYS_unlink, path);
 }
 
-/* Saves, and notes what happens meanwhile. */
+/* Saves, and records the events of the save. */
 static void save_noting(cst_context *context) {
     event_count = 0;
     is_noting = true;
@@ -65,7 +65,7 @@ static void save_noting(cst_context *context) {
     CHECK_INT(CST_OK, status);
 }
 
-/* The place of an event at or behind `from`; event_count when there is none. */
+/* The index of an event at or after `from`; event_count if there is none. */
 static size_t find(const char *what, size_t from) {
     while (from < event_count && strcmp(events[from].what, what) != 0)
         from++;
@@ -135,7 +135,7 @@ static bool consists_of(const uint8_t *data, size_t size, uint8_t byte) {
 
 /* ---- reading ---- */
 
-static void views_hold_until_a_refresh(void) {
+static void views_of_external_values_are_valid_until_a_refresh(void) {
     struct album a = album_open(check_path("album.sqlite"), CST_STORE_NORMAL_SYNC);
     cst_object *first = insert_photo(&a, 1), *second = insert_photo(&a, 2);
     OK(cst_context_save(a.context, E));
@@ -159,7 +159,7 @@ static void views_hold_until_a_refresh(void) {
     album_close(&a);
 }
 
-static void copies_are_the_callers(void) {
+static void copied_bytes_belong_to_the_caller(void) {
     struct album a = album_open(check_path("album.sqlite"), CST_STORE_NORMAL_SYNC);
     cst_object *photo = insert_photo(&a, 1);
     cst_buffer bytes = {0};
@@ -200,7 +200,8 @@ static void replace_file(uint32_t flags) {
     album_close(&a);
 }
 
-/* A value is complete before the row names it; the former file goes when the row no longer names it, on the disk. */
+/* A value is complete before the row refers to it; the former file is removed when the row on disk no longer refers
+ * to it. */
 static void check_order(const char *commit) {
     size_t new_value = find("sync value", 0), new_name = find("sync values", new_value);
     size_t committed = find(commit, new_name), removed = find("remove value", 0);
@@ -213,19 +214,19 @@ static void check_order(const char *commit) {
             fprintf(stderr, "  %s\n", events[i].what);
 }
 
-static void normal_sync_keeps_files_until_the_log_is_on_disk(void) {
+static void normal_sync_keeps_backing_files_until_the_log_is_on_disk(void) {
     replace_file(CST_STORE_NORMAL_SYNC);
     check_order("sync log");
     CHECK_INT(1, times("sync log"));
 }
 
-static void full_sync_needs_no_more_than_its_own(void) {
+static void full_sync_adds_no_sync_for_backing_files(void) {
     replace_file(0);
     check_order("sync log");
     CHECK_INT(1, times("sync log"));
 }
 
-static void a_rollback_journal_is_gone_for_good_before_the_files(void) {
+static void the_journal_is_removed_on_disk_before_backing_files(void) {
     for (uint32_t flags = 0; flags <= CST_STORE_NORMAL_SYNC; flags += CST_STORE_NORMAL_SYNC) {
         replace_file(CST_STORE_ROLLBACK_JOURNAL | flags);
         check_order("sync folder");
@@ -235,8 +236,8 @@ static void a_rollback_journal_is_gone_for_good_before_the_files(void) {
     }
 }
 
-/* A save that leaves no file behind brings nothing more to the disk than without files. */
-static void saves_without_former_files_pay_nothing(void) {
+/* A save that removes no backing file makes no additional sync. */
+static void saves_without_former_backing_files_sync_nothing(void) {
     struct album a = album_open(check_path("album.sqlite"), CST_STORE_NORMAL_SYNC);
     cst_object *photo = insert_photo(&a, 1);
     OK(cst_context_save(a.context, E));
@@ -248,9 +249,9 @@ static void saves_without_former_files_pay_nothing(void) {
     album_close(&a);
 }
 
-/* ---- files that nothing refers to ---- */
+/* ---- orphaned backing files ---- */
 
-static void leftovers_are_reported_and_removed(void) {
+static void orphaned_backing_files_are_reported_and_removed(void) {
     const char *path = check_path("album.sqlite");
     struct album a = album_open(path, CST_STORE_NORMAL_SYNC);
     OK(cst_release(insert_photo(&a, 1)));
@@ -279,12 +280,12 @@ static void leftovers_are_reported_and_removed(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(views_hold_until_a_refresh);
-    RUN(copies_are_the_callers);
-    RUN(normal_sync_keeps_files_until_the_log_is_on_disk);
-    RUN(full_sync_needs_no_more_than_its_own);
-    RUN(a_rollback_journal_is_gone_for_good_before_the_files);
-    RUN(saves_without_former_files_pay_nothing);
-    RUN(leftovers_are_reported_and_removed);
+    RUN(views_of_external_values_are_valid_until_a_refresh);
+    RUN(copied_bytes_belong_to_the_caller);
+    RUN(normal_sync_keeps_backing_files_until_the_log_is_on_disk);
+    RUN(full_sync_adds_no_sync_for_backing_files);
+    RUN(the_journal_is_removed_on_disk_before_backing_files);
+    RUN(saves_without_former_backing_files_sync_nothing);
+    RUN(orphaned_backing_files_are_reported_and_removed);
     return check_end();
 }

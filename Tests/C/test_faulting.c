@@ -1,4 +1,4 @@
-/* Faulting: policies and numbers of single faults, rows that are not there, age of rows, what a context keeps.
+/* Faulting: policies and counts of single faults, missing rows, stale rows, and the objects that a context retains.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -23,7 +23,7 @@ static void set_option(const struct company *c, uint32_t which, int64_t value) {
     OK(cst_context_set_option(c->context, which, value, E));
 }
 
-/* Three employees, each in a department of its own, in a store that was opened anew: nothing of it was read. */
+/* Three employees, each in its own department, in a reopened store of which no row was read yet. */
 static struct company begin(void) {
     struct company c = company_open(check_path("s.sqlite"));
     for (int i = 0; i < 3; i++) {
@@ -40,7 +40,7 @@ static struct company begin(void) {
     return company_open(check_path("s.sqlite"));
 }
 
-static void options_have_bounds(void) {
+static void context_options_out_of_range_are_refused(void) {
     struct company c = begin();
     static const int64_t first[] = {CST_FAULT_BATCH, 256, 0, -1, 0, 1, 1};
     for (uint32_t which = CST_OPTION_FAULT_POLICY; which <= CST_OPTION_DELETES_AT_END_OF_EVENT; which++) {
@@ -78,7 +78,7 @@ static void report_is(const struct company *c, uint32_t form, const char *expect
     cst_buffer_dispose(&report);
 }
 
-static void single_faults_are_reported_with_their_place(void) {
+static void single_faults_are_reported_with_their_call_site(void) {
     struct company c = begin();
     cst_results *employees = company_fetch(c.context, c.employee, NULL, NULL);
     set_option(&c, CST_OPTION_COUNTS_SINGLE_FAULTS, 1);
@@ -110,8 +110,9 @@ static uint32_t here_and_refreshes(void *userdata, cst_buffer *out_file) {
     return 1;
 }
 
-/* A fault may fire in the middle of a change. Here a refresh of ada undoes her friendship, and grace's list of friends is read again. */
-static void a_call_site_finder_may_not_use_the_context(void) {
+/* A fault can fire during a change. Here a refresh of ada undoes her friendship, and grace's list of friends is read
+ * again. */
+static void a_call_site_finder_cannot_change_the_context(void) {
     struct company c = begin();
     set_option(&c, CST_OPTION_COUNTS_SINGLE_FAULTS, 1);
     cst_results *employees = company_fetch(c.context, c.employee, NULL, "number");
@@ -147,7 +148,7 @@ static cst_status fires_in_a_queue(void *userdata, cst_context *context, cst_err
 }
 
 /* The coordinator would wait for the queue that its caller is in. */
-static void a_call_site_finder_may_not_close_the_coordinator(void) {
+static void a_call_site_finder_cannot_close_the_coordinator(void) {
     struct company c = begin();
     cst_context *other = company_context(&c, CST_QUEUE_PRIVATE);
     OK(cst_context_perform_and_wait(other, fires_in_a_queue, &c, E));
@@ -156,7 +157,7 @@ static void a_call_site_finder_may_not_close_the_coordinator(void) {
     company_close(&c);
 }
 
-static void the_host_is_asked_where_it_is(void) {
+static void a_call_site_finder_determines_the_reported_place(void) {
     struct company c = begin();
     cst_results *employees = company_fetch(c.context, c.employee, NULL, NULL);
     set_option(&c, CST_OPTION_COUNTS_SINGLE_FAULTS, 1);
@@ -175,8 +176,8 @@ static void the_host_is_asked_where_it_is(void) {
     company_close(&c);
 }
 
-/* What was said last holds, for all that comes, until something else is said. */
-static void a_report_has_each_place_and_each_field(void) {
+/* The last call site applies until it is changed. */
+static void a_fault_report_lists_every_call_site_and_relationship(void) {
     struct company c = begin();
     cst_results *employees = company_fetch(c.context, c.employee, NULL, "number");
     cst_object *departments[3];
@@ -190,7 +191,7 @@ static void a_report_has_each_place_and_each_field(void) {
     CHECK_TEXT("Research", get_text(departments[1], c.department_name));
     OK(cst_context_set_call_site(c.context, (cst_string){NULL, 0}, 9, E));
     CHECK_TEXT("Research", get_text(departments[2], c.department_name));
-    /* A finder that knows nothing leaves it at what was said. */
+    /* A finder that returns no place keeps the last call site. */
     OK(cst_context_set_call_site(c.context, text("a.c"), 8, E));
     OK(cst_context_set_call_site_finder(c.context, here, NULL, NULL, E));
     for (int i = 0; i < 3; i++)
@@ -205,7 +206,7 @@ static void a_report_has_each_place_and_each_field(void) {
               "\"relationship\": \"department\"}, {\"count\": 1, \"entity\": \"Employee\", \"file\": null, \"line\": "
               "null, \"relationship\": \"department\"}]");
 
-    /* Counting again begins from zero; what is asked for by its ID has no relationship. */
+    /* Counting restarts from zero; an object fetched by its ID has no relationship. */
     cst_release(employees);
     OK(cst_context_reset(c.context, E));
     company_close(&c);
@@ -229,7 +230,7 @@ static void a_report_has_each_place_and_each_field(void) {
     company_close(&c);
 }
 
-static void a_policy_forbids_what_a_prefetch_avoids(void) {
+static void the_error_policy_refuses_single_faults_unless_prefetched(void) {
     struct company c = begin();
     set_option(&c, CST_OPTION_FAULT_POLICY, CST_FAULT_ERROR);
     cst_results *employees = company_fetch(c.context, c.employee, NULL, NULL);
@@ -250,7 +251,7 @@ static void a_policy_forbids_what_a_prefetch_avoids(void) {
     company_close(&c);
 }
 
-/* The fault of an employee whose row is gone. */
+/* The fault of an employee whose row was deleted. */
 static cst_object *lost(const struct company *c) {
     cst_results *found = company_fetch(c->context, c->employee, NULL, NULL);
     cst_object_id *id = NULL;
@@ -269,7 +270,7 @@ static cst_object *lost(const struct company *c) {
     return fault;
 }
 
-static void an_inaccessible_object_counts_as_deleted(void) {
+static void an_inaccessible_fault_is_deleted_when_the_option_is_set(void) {
     struct company c = begin();
     cst_object *fault = lost(&c);
     set_option(&c, CST_OPTION_DELETES_INACCESSIBLE_FAULTS, 0);
@@ -315,7 +316,7 @@ static cst_status decide(void *userdata, cst_object *fault, cst_object_id *id, c
         CHECK_INT(CST_OK, cst_context_save(asked->company->context, NULL));
         CHECK_INT(CST_OK, cst_context_reset(asked->company->context, NULL));
     }
-    /* Without E: that is the place of the getter which asks. */
+    /* Without E, because the getter that fires the fault uses it. */
     CHECK_INT(CST_E_OBJECT_GONE, cst_object_get(fault, asked->company->name, &value, NULL));
     if (asked->answer == FAIL) {
         cst_error_new_custom(text("App"), 7, text("no idea"), NULL, NULL, error);
@@ -329,7 +330,7 @@ static cst_status decide(void *userdata, cst_object *fault, cst_object_id *id, c
 static void end_of_asked(void *userdata) { ((struct asked *)userdata)->ends++; }
 
 /* The only handle of an object is released by the handler, while the getter works with the object. */
-static void a_handler_gives_the_fault_up(void) {
+static void an_inaccessible_fault_handler_can_release_the_fault(void) {
     struct company c = begin();
     cst_object *fault = lost(&c);
     struct asked asked = {0, 0, GIVE_UP, &c};
@@ -341,7 +342,7 @@ static void a_handler_gives_the_fault_up(void) {
     company_close(&c);
 }
 
-static void a_handler_decides(void) {
+static void an_inaccessible_fault_handler_determines_the_result(void) {
     struct company c = begin();
     cst_object *fault = lost(&c);
     struct asked asked = {0, 0, REFUSE, &c};
@@ -370,7 +371,7 @@ static void a_handler_decides(void) {
     CHECK_INT(3, asked.ends);
 }
 
-static void what_a_context_keeps_for_the_host(void) {
+static void a_context_keeps_its_user_info_name_and_author(void) {
     struct company c = begin();
     int first = 1, second = 10;
     CHECK(cst_context_user_info(c.context) == NULL);
@@ -397,7 +398,7 @@ static void what_a_context_keeps_for_the_host(void) {
     CHECK_INT(11, destroyed);
 }
 
-static void delete_rules_can_wait_for_the_save(void) {
+static void delete_rules_can_be_deferred_until_the_save(void) {
     struct company c = begin();
     set_option(&c, CST_OPTION_DELETES_AT_END_OF_EVENT, 0);
     cst_object *project = company_insert(&c, c.context, c.project, c.title, "P");
@@ -414,7 +415,7 @@ static void delete_rules_can_wait_for_the_save(void) {
     company_close(&c);
 }
 
-static void a_destroyed_store_begins_anew(void) {
+static void a_destroyed_store_is_empty_when_reopened(void) {
     struct company c = begin();
     cst_string path = text(check_path("s.sqlite")), type = text("SQLite");
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_destroy_store(c.coordinator, text("XML?"), path, NULL, E));
@@ -429,18 +430,18 @@ static void a_destroyed_store_begins_anew(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(options_have_bounds);
-    RUN(single_faults_are_reported_with_their_place);
-    RUN(the_host_is_asked_where_it_is);
-    RUN(a_call_site_finder_may_not_use_the_context);
-    RUN(a_call_site_finder_may_not_close_the_coordinator);
-    RUN(a_report_has_each_place_and_each_field);
-    RUN(a_policy_forbids_what_a_prefetch_avoids);
-    RUN(an_inaccessible_object_counts_as_deleted);
-    RUN(a_handler_gives_the_fault_up);
-    RUN(a_handler_decides);
-    RUN(what_a_context_keeps_for_the_host);
-    RUN(delete_rules_can_wait_for_the_save);
-    RUN(a_destroyed_store_begins_anew);
+    RUN(context_options_out_of_range_are_refused);
+    RUN(single_faults_are_reported_with_their_call_site);
+    RUN(a_call_site_finder_determines_the_reported_place);
+    RUN(a_call_site_finder_cannot_change_the_context);
+    RUN(a_call_site_finder_cannot_close_the_coordinator);
+    RUN(a_fault_report_lists_every_call_site_and_relationship);
+    RUN(the_error_policy_refuses_single_faults_unless_prefetched);
+    RUN(an_inaccessible_fault_is_deleted_when_the_option_is_set);
+    RUN(an_inaccessible_fault_handler_can_release_the_fault);
+    RUN(an_inaccessible_fault_handler_determines_the_result);
+    RUN(a_context_keeps_its_user_info_name_and_author);
+    RUN(delete_rules_can_be_deferred_until_the_save);
+    RUN(a_destroyed_store_is_empty_when_reopened);
     return check_end();
 }

@@ -27,7 +27,7 @@ static cst_fetch_request *request(const cst_entity *entity) {
     return result;
 }
 
-/* The initials of what a request finds. */
+/* The initials of the objects that a request returns. */
 static void expect(const struct company *c, const cst_fetch_request *fetch, const char *initials) {
     cst_results *results = NULL;
     char found[64] = "";
@@ -52,7 +52,7 @@ static void filter(cst_fetch_request *fetch, const char *format) {
     OK(cst_release(predicate));
 }
 
-static void sorting_and_limits(void) {
+static void sort_descriptors_limits_and_offsets_are_applied(void) {
     struct company c = six_people(check_path("a.sqlite"));
     cst_fetch_request *fetch = request(c.employee);
     sorted(fetch, "number", CST_SORT_DESCENDING);
@@ -82,7 +82,7 @@ static void sorting_and_limits(void) {
     company_close(&c);
 }
 
-static void predicates_select_the_same_rows_saved_or_not(void) {
+static void predicates_select_the_same_objects_before_and_after_a_save(void) {
     static const struct {
         const char *format, *initials;
     } cases[] = {
@@ -122,7 +122,7 @@ static void predicates_select_the_same_rows_saved_or_not(void) {
                 found[n] = get_text(object_at(results, n), c.name).data[0];
             }
             if (strcmp(found, cases[i].initials) != 0) {
-                check_fail(__FILE__, __LINE__, "%s: %s gives \"%s\", expected \"%s\"", saved ? "saved" : "pending",
+                check_fail(__FILE__, __LINE__, "%s: %s returned \"%s\", expected \"%s\"", saved ? "saved" : "pending",
                            cases[i].format, found, cases[i].initials);
             }
             OK(cst_release(results));
@@ -132,7 +132,7 @@ static void predicates_select_the_same_rows_saved_or_not(void) {
     }
 }
 
-static void pending_changes_count_unless_told_otherwise(void) {
+static void pending_changes_are_included_by_default(void) {
     struct company c = six_people(check_path("a.sqlite"));
     cst_results *results = company_fetch(c.context, c.employee, "name == 'Ada'", NULL);
     set(object_at(results, 0), c.number, value_int(100));
@@ -155,7 +155,7 @@ static void pending_changes_count_unless_told_otherwise(void) {
     company_close(&c);
 }
 
-static void subentities_are_included_unless_told_otherwise(void) {
+static void subentities_are_included_by_default(void) {
     struct company c = six_people(check_path("a.sqlite"));
     cst_fetch_request *fetch = request(c.person);
     sorted(fetch, "name", 0);
@@ -166,7 +166,7 @@ static void subentities_are_included_unless_told_otherwise(void) {
     company_close(&c);
 }
 
-static void faults_and_prefetching(void) {
+static void a_fetch_returns_faults_unless_full_objects_are_requested(void) {
     struct company c = six_people(check_path("a.sqlite"));
     cst_object *dept = company_insert(&c, c.context, c.department, c.department_name, "R&D");
     cst_results *all = company_fetch(c.context, c.employee, NULL, "number");
@@ -198,7 +198,7 @@ static void faults_and_prefetching(void) {
     company_close(&c);
 }
 
-static void ids_only(void) {
+static void fetching_ids_registers_no_objects(void) {
     struct company c = six_people(check_path("a.sqlite"));
     OK(cst_context_reset(c.context, E));
     cst_fetch_request *fetch = request(c.employee);
@@ -224,7 +224,7 @@ static void ids_only(void) {
     company_close(&c);
 }
 
-static void any_over_to_many(void) {
+static void any_matches_members_before_and_after_a_save(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *rnd = company_insert(&c, c.context, c.department, c.department_name, "R&D");
     cst_object *ops = company_insert(&c, c.context, c.department, c.department_name, "Ops");
@@ -248,7 +248,7 @@ static void any_over_to_many(void) {
     company_close(&c);
 }
 
-static void objects_as_arguments(void) {
+static void objects_can_be_predicate_arguments(void) {
     struct company c = six_people(check_path("a.sqlite"));
     cst_object *rnd = company_insert(&c, c.context, c.department, c.department_name, "R&D");
     cst_results *all = company_fetch(c.context, c.employee, "number < 3", NULL);
@@ -275,7 +275,7 @@ static void objects_as_arguments(void) {
     company_close(&c);
 }
 
-static void unknown_keys_are_named(void) {
+static void errors_name_unknown_keys(void) {
     struct company c = six_people(check_path("a.sqlite"));
     cst_fetch_request *fetch = request(c.employee);
     cst_results *results = NULL;
@@ -304,8 +304,8 @@ static void unknown_keys_are_named(void) {
     company_close(&c);
 }
 
-/* Memory filters what SQL cannot say, within order and window; a request can refuse that. */
-static void what_sql_cannot_say(void) {
+/* A predicate without SQL is evaluated in memory, within order and window; a request can refuse that. */
+static void predicates_without_sql_are_evaluated_in_memory(void) {
     struct company c = six_people(check_path("a.sqlite"));
     cst_fetch_request *fetch = request(c.employee);
     sorted(fetch, "number", CST_SORT_DESCENDING);
@@ -330,7 +330,7 @@ static void what_sql_cannot_say(void) {
 }
 
 /* Without a department, a comparison with its name is false here, and neither true nor false in a database. */
-static void two_meanings_of_nil(void) {
+static void nil_comparisons_follow_the_nulls_option(void) {
     struct company c = six_people(check_path("a.sqlite"));
     cst_object *person = company_employee(&c, c.context, "Fay", 7);
     set(person, c.notes, value_text("x"));
@@ -370,7 +370,7 @@ static void staff(struct company *c, int count) {
     OK(cst_context_reset(c->context, E));
 }
 
-static void every_result_type(void) {
+static void execute_returns_every_result_type(void) {
     struct company c = company_open(check_path("a.sqlite"));
     staff(&c, 3);
     cst_fetch_request *request = by_name("Employee", "name"), *copy = NULL;
@@ -400,7 +400,7 @@ static void every_result_type(void) {
     company_close(&c);
 }
 
-static void what_is_no_request(void) {
+static void invalid_requests_are_refused(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_request_result result;
     cst_error *error = NULL;
@@ -446,7 +446,7 @@ static void what_is_no_request(void) {
     company_close(&c);
 }
 
-static void affected_stores(void) {
+static void a_fetch_reads_only_the_affected_stores(void) {
     struct company c = company_open(check_path("a.sqlite"));
     staff(&c, 2);
     cst_store *second = NULL;
@@ -474,7 +474,7 @@ static void affected_stores(void) {
     company_close(&c);
 }
 
-static void lazy_results(void) {
+static void lazy_results_keep_only_a_window_of_objects(void) {
     enum { COUNT = 500, BATCH = 20 };
     struct company c = company_open(check_path("a.sqlite"));
     staff(&c, COUNT);
@@ -489,7 +489,7 @@ static void lazy_results(void) {
     for (size_t i = 0; i < COUNT; i++) {
         CHECK_INT(i, get_int(object_at(lazy, i), c.number));
         OK(cst_context_changed_count(c.context, CST_CHANGED_REGISTERED, &known, E));
-        if (known > 11 * BATCH) check_fail(__FILE__, __LINE__, "objects of old batches stay");
+        if (known > 11 * BATCH) check_fail(__FILE__, __LINE__, "objects of old batches stay registered");
     }
     cst_object *objects[COUNT], *one = NULL;
     size_t count = 0;
@@ -563,7 +563,7 @@ static cst_status begin(void *userdata, cst_context *context, cst_error **error)
     return status;
 }
 
-static void asynchronous_fetches(void) {
+static void asynchronous_fetches_deliver_their_result_once(void) {
     struct company c = company_open(check_path("a.sqlite"));
     staff(&c, 100);
     cst_context *private = company_context(&c, CST_QUEUE_PRIVATE);
@@ -601,11 +601,11 @@ static void asynchronous_fetches(void) {
     CHECK(refused.calls == 0 && refused.destroyed == 1 && !fetch);
     OK(cst_release(request));
     OK(cst_release(private));
-    OK(cst_release(job.fetch)); /* from another thread, and nobody calls its context any more */
+    OK(cst_release(job.fetch)); /* from another thread, when its context has no handle any more */
     company_close(&c);
 }
 
-static void fetches_within_predicates(void) {
+static void a_fetch_expression_is_evaluated_within_a_predicate(void) {
     struct company c = company_open(check_path("a.sqlite"));
     staff(&c, 20);
     cst_fetch_request *inner = by_name("Employee", "name"), *outer = by_name("Employee", "name");
@@ -634,7 +634,7 @@ static void fetches_within_predicates(void) {
     company_close(&c);
 }
 
-static void some_properties_alone(void) {
+static void a_partial_fetch_loads_only_the_listed_properties(void) {
     struct company c = company_open(check_path("a.sqlite"));
     staff(&c, 3);
     cst_fetch_request *request = by_name("Employee", "name");
@@ -673,8 +673,9 @@ static cst_status has_number_one(void *userdata, const cst_value *value, const c
     return status;
 }
 
-/* Where a predicate looks at other objects too, the store's state of unchanged ones decides, but the host gets objects. */
-static void a_host_is_asked_beside_a_key_path(void) {
+/* If a predicate also refers to other objects, the stored state of unchanged ones is used, but the host receives
+ * objects. */
+static void a_block_predicate_gets_objects_beside_a_key_path_predicate(void) {
     struct company c = six_people(check_path("a.sqlite"));
     cst_object *research = company_insert(&c, c.context, c.department, c.department_name, "Research");
     cst_results *people = company_fetch(c.context, c.employee, "name == 'Zoë'", NULL);
@@ -708,8 +709,8 @@ static int64_t option(const cst_fetch_request *fetch, uint32_t which) {
     return value;
 }
 
-/* Each number and flag has a default, keeps what it is set to, and leaves the others alone. */
-static void every_option_has_a_default_and_is_its_own(void) {
+/* Each number and flag has a default, keeps its value, and does not affect the others. */
+static void every_fetch_option_has_a_default_and_is_independent(void) {
     static const struct {
         int64_t first, other, refused;
         cst_status status;
@@ -760,8 +761,8 @@ static void every_option_has_a_default_and_is_its_own(void) {
     OK(cst_release(model));
 }
 
-/* The setters of their own set the same. */
-static void setters_set_the_options(void) {
+/* The dedicated setters change the same options. */
+static void setters_change_the_corresponding_options(void) {
     cst_model *model = company_model();
     cst_entity *employee = NULL;
     OK(cst_model_entity(model, text("Employee"), &employee, E));
@@ -810,7 +811,7 @@ static void expect_json(const cst_fetch_request *fetch, const char *expected) {
     cst_buffer_dispose(&json);
 }
 
-static void a_request_says_all_as_json(void) {
+static void the_json_of_a_request_describes_all_its_parts(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_fetch_request *fetch = NULL;
     OK(cst_fetch_request_new_named((cst_string){NULL, 0}, &fetch, E));
@@ -850,7 +851,7 @@ static void a_request_says_all_as_json(void) {
              "{\"ascending\": false, \"key\": \"level\", \"selector\": \"localizedCaseInsensitiveCompare:\"}]}",
              check_path("a.sqlite"));
     expect_json(fetch, expected);
-    /* A copy says the same, whatever becomes of the original. */
+    /* A copy is equal and independent of the original. */
     cst_fetch_request *copy = NULL;
     OK(cst_fetch_request_copy(fetch, &copy, E));
     OK(cst_fetch_request_set_predicate(fetch, NULL, E));
@@ -874,8 +875,8 @@ static void a_request_says_all_as_json(void) {
     company_close(&c);
 }
 
-/* Everything but the stores, the entity by name. */
-static void an_archived_request_asks_for_the_same(void) {
+/* All parts except the stores; the entity is archived by name. */
+static void an_archived_request_equals_the_original(void) {
     struct company c = six_people(check_path("a.sqlite"));
     cst_fetch_request *fetch = request(c.employee), *same = NULL;
     filter(fetch, "number > 1");
@@ -905,7 +906,7 @@ static void an_archived_request_asks_for_the_same(void) {
     company_close(&c);
 }
 
-static void what_cannot_be_a_column_is_named(void) {
+static void errors_name_invalid_columns(void) {
     cst_model *model = company_model();
     cst_entity *employee = NULL;
     OK(cst_model_entity(model, text("Employee"), &employee, E));
@@ -919,7 +920,7 @@ static void what_cannot_be_a_column_is_named(void) {
     CHECK_TEXT("number", cst_error_key(check_error()));
     CHECK_TEXT("Employee.number: 42 is not an attribute type; use a CST_ATTRIBUTE_ constant",
                cst_error_message(check_error()));
-    /* Nothing was set. */
+    /* No column was set. */
     expect_json(fetch, "{\"affectedStores\": null, \"entityName\": \"Employee\", \"havingPredicate\": null, "
                        "\"predicate\": null, \"propertiesToFetch\": null, \"propertiesToGroupBy\": null, "
                        "\"relationshipKeyPathsForPrefetching\": null, \"sortDescriptors\": null}");
@@ -927,7 +928,7 @@ static void what_cannot_be_a_column_is_named(void) {
     OK(cst_release(model));
 }
 
-static void explanations_come_in_two_forms(void) {
+static void explanations_are_text_or_json(void) {
     struct company c = six_people(check_path("a.sqlite"));
     cst_fetch_request *fetch = request(c.employee);
     filter(fetch, "number > 1");
@@ -946,8 +947,8 @@ static void explanations_come_in_two_forms(void) {
     company_close(&c);
 }
 
-/* Each function gives its own kind; of objects a request for another one is refused. */
-static void a_request_for_something_else_is_refused_where_objects_are_given(void) {
+/* Each function returns its own kind of result; fetching objects refuses a request for another kind. */
+static void fetching_objects_refuses_requests_of_another_result_type(void) {
     struct company c = company_open(check_path("a.sqlite"));
     staff(&c, 3);
     cst_fetch_request *request = by_name("Employee", "name");
@@ -978,8 +979,8 @@ static void a_request_for_something_else_is_refused_where_objects_are_given(void
     company_close(&c);
 }
 
-/* A request that was carried out asks for what it says now, in another order and of other objects. */
-static void a_request_is_used_again(void) {
+/* An executed request can be changed and executed again, with another order and other objects. */
+static void a_request_can_be_changed_and_executed_again(void) {
     struct company c = six_people(check_path("a.sqlite"));
     cst_fetch_request *fetch = request(c.employee);
     filter(fetch, "number > 2");
@@ -1000,7 +1001,7 @@ static void a_request_is_used_again(void) {
     company_close(&c);
 }
 
-/* Each single option comes back, and the others keep their initial values. */
+/* Each option is restored, and the others keep their defaults. */
 static void an_archive_keeps_every_option(void) {
     static const int64_t others[] = {3, 4, 5, 2, 0, 0, 0, 0, 1, 1, 1, 0, 1}; /* up to CST_FETCH_ROWS_IN_MEMORY */
     enum { COUNT = sizeof others / sizeof *others };
@@ -1024,33 +1025,33 @@ static void an_archive_keeps_every_option(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(asynchronous_fetches);
-    RUN(fetches_within_predicates);
-    RUN(some_properties_alone);
-    RUN(a_host_is_asked_beside_a_key_path);
-    RUN(every_result_type);
-    RUN(what_is_no_request);
-    RUN(affected_stores);
-    RUN(lazy_results);
-    RUN(sorting_and_limits);
-    RUN(predicates_select_the_same_rows_saved_or_not);
-    RUN(pending_changes_count_unless_told_otherwise);
-    RUN(subentities_are_included_unless_told_otherwise);
-    RUN(faults_and_prefetching);
-    RUN(ids_only);
-    RUN(any_over_to_many);
-    RUN(objects_as_arguments);
-    RUN(unknown_keys_are_named);
-    RUN(what_sql_cannot_say);
-    RUN(two_meanings_of_nil);
-    RUN(every_option_has_a_default_and_is_its_own);
-    RUN(setters_set_the_options);
-    RUN(a_request_says_all_as_json);
-    RUN(an_archived_request_asks_for_the_same);
-    RUN(what_cannot_be_a_column_is_named);
-    RUN(explanations_come_in_two_forms);
-    RUN(a_request_for_something_else_is_refused_where_objects_are_given);
-    RUN(a_request_is_used_again);
+    RUN(asynchronous_fetches_deliver_their_result_once);
+    RUN(a_fetch_expression_is_evaluated_within_a_predicate);
+    RUN(a_partial_fetch_loads_only_the_listed_properties);
+    RUN(a_block_predicate_gets_objects_beside_a_key_path_predicate);
+    RUN(execute_returns_every_result_type);
+    RUN(invalid_requests_are_refused);
+    RUN(a_fetch_reads_only_the_affected_stores);
+    RUN(lazy_results_keep_only_a_window_of_objects);
+    RUN(sort_descriptors_limits_and_offsets_are_applied);
+    RUN(predicates_select_the_same_objects_before_and_after_a_save);
+    RUN(pending_changes_are_included_by_default);
+    RUN(subentities_are_included_by_default);
+    RUN(a_fetch_returns_faults_unless_full_objects_are_requested);
+    RUN(fetching_ids_registers_no_objects);
+    RUN(any_matches_members_before_and_after_a_save);
+    RUN(objects_can_be_predicate_arguments);
+    RUN(errors_name_unknown_keys);
+    RUN(predicates_without_sql_are_evaluated_in_memory);
+    RUN(nil_comparisons_follow_the_nulls_option);
+    RUN(every_fetch_option_has_a_default_and_is_independent);
+    RUN(setters_change_the_corresponding_options);
+    RUN(the_json_of_a_request_describes_all_its_parts);
+    RUN(an_archived_request_equals_the_original);
+    RUN(errors_name_invalid_columns);
+    RUN(explanations_are_text_or_json);
+    RUN(fetching_objects_refuses_requests_of_another_result_type);
+    RUN(a_request_can_be_changed_and_executed_again);
     RUN(an_archive_keeps_every_option);
     return check_end();
 }

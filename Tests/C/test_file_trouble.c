@@ -1,5 +1,5 @@
-/* What becomes of an open store when somebody replaces, cuts off, locks up or removes its file, when the disk takes no more,
- * and when signals come meanwhile: a clear result, or a clear refusal that loses nothing.
+/* An open store whose file is replaced, truncated, made unreadable or removed, a full disk, and signals during calls:
+ * each call has a clear result, or fails with a clear error and loses nothing.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -61,7 +61,7 @@ static void copy_file(const char *from, const char *to) {
     REQUIRE(system(command) == 0);
 }
 
-/* What a call answered. A refusal has words, and names the file. */
+/* The result of a call. A failure has a message that names the file. */
 static cst_status answer(cst_status status, cst_error **error, const char *doing, const struct kind *kind) {
     if (status < 0) {
         cst_string message = cst_error_message(*error);
@@ -78,8 +78,8 @@ static cst_status answer(cst_status status, cst_error **error, const char *doing
 
 static bool is_sqlite(const struct kind *kind) { return strcmp(kind->type, "SQLite") == 0; }
 
-/* Everything that an open store is asked for: faults, a fetch, a backup, a save, whose status is the result. Whatever is answered,
- * the process goes on. */
+/* Uses an open store in every way: faults, a fetch, a backup, and a save, whose status is returned. No result ends
+ * the process. */
 static cst_status use(const struct company *c, const struct kind *kind, const char *doing) {
     cst_error *error = NULL;
     cst_context *fresh = company_context(c, CST_QUEUE_CALLER);
@@ -108,7 +108,7 @@ static cst_status use(const struct company *c, const struct kind *kind, const ch
     return answer(cst_context_save(c->context, &error), &error, doing, kind);
 }
 
-/* How many employees a file holds for who opens it now; -1 for one that cannot be opened. */
+/* The number of employees in a file that is opened now; -1 if it cannot be opened. */
 static int count_reopened(const struct kind *kind, const char *path) {
     struct company c;
     cst_store_options options = CST_STORE_OPTIONS_INIT;
@@ -131,7 +131,7 @@ static int count_reopened(const struct kind *kind, const char *path) {
     return found;
 }
 
-static void removed(void) {
+static void an_open_store_reports_that_its_file_was_removed(void) {
     for (int k = 0; k < KINDS; k++) {
         const char *path = path_of(&kinds[k], "removed");
         struct company c = open_kind(&kinds[k], path);
@@ -144,8 +144,8 @@ static void removed(void) {
     }
 }
 
-/* Another store in its place: that one keeps what it has, whatever becomes of ours. */
-static void replaced(void) {
+/* Another store replaces the file: it keeps its content, whatever the open store does. */
+static void an_open_store_does_not_write_to_a_replaced_file(void) {
     for (int k = 0; k < KINDS; k++) {
         const char *path = path_of(&kinds[k], "replaced"), *other = path_of(&kinds[k], "other");
         struct company c = open_kind(&kinds[k], other);
@@ -158,12 +158,12 @@ static void replaced(void) {
         CHECK_INT(0, rename(other, path));
         CHECK_INT(CST_E_STORE_IO, use(&c, &kinds[k], "replaced"));
         company_close(&c);
-        /* The log of the former store is beside the other one and does not belong to it. */
+        /* The log of the former store is beside the new one but does not belong to it. */
         if (kinds[k].flags != 0 || !is_sqlite(&kinds[k])) CHECK_INT(3, count_reopened(&kinds[k], path));
     }
 }
 
-static void cut_off(void) {
+static void a_truncated_file_is_reported_as_corrupt(void) {
     for (int k = 0; k < KINDS; k++) {
         static const off_t sizes[] = {0, 100, 4096};
         for (int s = 0; s < 3; s++) {
@@ -181,8 +181,8 @@ static void cut_off(void) {
     }
 }
 
-/* A file, or its folder, that may not be written any more. Root may all the same. */
-static void locked_up(void) {
+/* A file that the process may no longer open. Root still may. */
+static void an_open_store_recovers_when_its_file_is_accessible_again(void) {
     for (int k = 0; k < KINDS; k++) {
         const char *path = path_of(&kinds[k], "mode");
         struct company c = open_kind(&kinds[k], path);
@@ -198,8 +198,8 @@ static void locked_up(void) {
     }
 }
 
-/* A limit of file sizes: what does not fit is refused, the process lives, and the file holds what it held. */
-static void beyond_file_size(void) {
+/* A limit of the file size: a save beyond it is refused, the process survives, and the file keeps its content. */
+static void a_save_beyond_the_file_size_limit_fails_without_damage(void) {
     for (int k = 0; k < KINDS; k++) {
         const char *path = path_of(&kinds[k], "size");
         struct company c = open_kind(&kinds[k], path);
@@ -209,7 +209,7 @@ static void beyond_file_size(void) {
         CHECK_INT(0, stat(path, &facts));
         fflush(NULL);
         pid_t child = fork();
-        if (child == 0) { /* the library works in no child of a fork: a program anew */
+        if (child == 0) { /* the library does not work in a forked child, so the child executes the program again */
             char number[32];
             snprintf(number, sizeof number, "%ld", (long)facts.st_size + 20000);
             execl("/proc/self/exe", "test_file_trouble", "size", kinds[k].name, path, number, (char *)NULL);
@@ -224,7 +224,7 @@ static void beyond_file_size(void) {
     }
 }
 
-/* In a process of its own, which SIGXFSZ would end. */
+/* Runs in its own process, which SIGXFSZ would end. */
 static int save_beyond_file_size(const char *name, const char *path, long most) {
     const struct kind *kind = kinds;
     while (strcmp(kind->name, name) != 0)
@@ -250,19 +250,19 @@ static int save_beyond_file_size(const char *name, const char *path, long most) 
     if (refused >= 0) return 2;
     if (cst_error_message(error).size == 0) return 3;
     cst_release(error);
-    /* The host's own signal is its own again. */
+    /* The signal handler of the host is active again. */
     sigset_t mask;
     if (sigprocmask(SIG_BLOCK, NULL, &mask) != 0 || sigismember(&mask, SIGXFSZ)) return 4;
     setrlimit(RLIMIT_FSIZE, &former);
     bool has_changes = false;
     if (cst_context_has_changes(c.context, &has_changes, NULL) != CST_OK || !has_changes) return 5;
-    /* Without a save the changes go, and the file is what it was. */
+    /* The changes are discarded without a save, and the file is unchanged. */
     company_close(&c);
     return 0;
 }
 
-/* A process that ends in the midst of its commit: the header of the file names pages that were never written, and the journal
- * has what the file was. SQLite alone, since a save of ours is not ended so. */
+/* A process that is killed during its commit: the header of the file refers to pages that were never written, and
+ * the journal has the former pages. It uses SQLite directly, because the library does not end a save like this. */
 static int end_within_commit(const char *path, long most) {
     sqlite3 *database = NULL;
     if (sqlite3_open(path, &database) != SQLITE_OK) return 2;
@@ -275,7 +275,7 @@ static int end_within_commit(const char *path, long most) {
     return 3;
 }
 
-static void ended_within_a_commit(void) {
+static void a_store_recovers_after_a_process_is_killed_during_a_commit(void) {
     const struct kind *kind = &kinds[1];
     const char *path = path_of(kind, "ended");
     struct company c = open_kind(kind, path);
@@ -308,8 +308,8 @@ static void count_signal(int number) {
     signals++;
 }
 
-/* Signals whose handlers return: calls of the system that they interrupt are made again. */
-static void signals_meanwhile(void) {
+/* Signals whose handlers return: interrupted system calls are repeated. */
+static void signals_do_not_interrupt_calls(void) {
     struct sigaction action, former;
     memset(&action, 0, sizeof action);
     action.sa_handler = count_signal; /* no SA_RESTART */
@@ -336,8 +336,8 @@ static void signals_meanwhile(void) {
     CHECK(signals > 0);
 }
 
-/* A store that somebody else has brought back as it was: an older copy of itself, put over it while it is open. */
-static void put_back(void) {
+/* An open store whose file is replaced with an older copy of itself. */
+static void an_open_sqlite_store_reports_an_older_copy_of_its_file(void) {
     for (int k = 0; k < KINDS; k++) {
         const char *path = path_of(&kinds[k], "back"), *older = path_of(&kinds[k], "older");
         struct company c = open_kind(&kinds[k], path);
@@ -352,12 +352,12 @@ static void put_back(void) {
         cst_status status = use(&c, &kinds[k], "an older state of itself");
         company_close(&c);
         CHECK_INT(is_sqlite(&kinds[k]) ? CST_E_STORE_IO : CST_OK, status);
-        /* Files that are read and written as a whole are what they are when they are read: with the new row, if it was saved. */
+        /* Atomic stores have the content of their last read or save: with the new row, if it was saved. */
         if (k > 0) CHECK_INT(is_sqlite(&kinds[k]) ? 2 : 3, count_reopened(&kinds[k], path));
     }
 }
 
-/* In a process of its own: saves, renames the store, reports it, waits, puts the store back and closes it. */
+/* Runs in its own process: saves, renames the store, reports it, waits, renames the store back and closes it. */
 static int hold_renamed(const char *path, const char *moved, int ready, int done) {
     char byte = 0;
     struct company c = company_open(path);
@@ -395,8 +395,8 @@ static void refuse_to_create(const char *path, int process) {
     cst_release(model);
 }
 
-/* A store that is renamed while it is open leaves its log at the former path, where a new store would drop it. */
-static void created_beside_a_log_in_use(void) {
+/* A store that is renamed while it is open leaves its log at the former path, where a new store would delete it. */
+static void creating_a_store_beside_a_log_in_use_is_refused(void) {
     const char *path = check_path("moving.sqlite"), *moved = check_path("moved.sqlite");
     struct company c = company_open(path);
     fill(&c, ROWS);
@@ -408,7 +408,7 @@ static void created_beside_a_log_in_use(void) {
     company_close(&c);
     CHECK_INT(ROWS, count_reopened(kinds, path));
 
-    /* The log of a deleted store has no other use. */
+    /* The log of a deleted store is not needed any more. */
     c = company_open(path);
     fill(&c, 1);
     save(c.context);
@@ -443,9 +443,10 @@ static void created_beside_a_log_in_use(void) {
     CHECK_INT(2 * ROWS, count_reopened(kinds, path));
 }
 
-/* Another program empties the store and lets its keys begin again, as does one that puts a new file there: a new object then gets the
- * key of one that the context still knows. That one leaves, and the context ends with both. */
-static void keys_begin_again(void) {
+/* Another program empties the store and resets its primary keys, as if it had put a new file there. A new object
+ * then gets the primary key of an object that is registered in the context. That object is detached, and both are
+ * freed with the context. */
+static void an_object_is_detached_when_its_primary_key_is_reused(void) {
     size_t handles = cst_handle_count();
     struct company c = company_open(check_path("again.sqlite"));
     sqlite3 *database = NULL;
@@ -480,15 +481,15 @@ int main(int argc, char **argv) {
     if (argc == 4 && strcmp(argv[1], "end") == 0) return end_within_commit(argv[2], atol(argv[3]));
     if (argc == 6 && strcmp(argv[1], "hold") == 0) return hold_renamed(argv[2], argv[3], atoi(argv[4]), atoi(argv[5]));
     check_begin(argc, argv);
-    RUN(removed);
-    RUN(replaced);
-    RUN(cut_off);
-    RUN(locked_up);
-    RUN(beyond_file_size);
-    RUN(ended_within_a_commit);
-    RUN(signals_meanwhile);
-    RUN(put_back);
-    RUN(created_beside_a_log_in_use);
-    RUN(keys_begin_again);
+    RUN(an_open_store_reports_that_its_file_was_removed);
+    RUN(an_open_store_does_not_write_to_a_replaced_file);
+    RUN(a_truncated_file_is_reported_as_corrupt);
+    RUN(an_open_store_recovers_when_its_file_is_accessible_again);
+    RUN(a_save_beyond_the_file_size_limit_fails_without_damage);
+    RUN(a_store_recovers_after_a_process_is_killed_during_a_commit);
+    RUN(signals_do_not_interrupt_calls);
+    RUN(an_open_sqlite_store_reports_an_older_copy_of_its_file);
+    RUN(creating_a_store_beside_a_log_in_use_is_refused);
+    RUN(an_object_is_detached_when_its_primary_key_is_reused);
     return check_end();
 }

@@ -1,4 +1,4 @@
-/* After fork: every call in the child answers CST_E_FORKED, and the child can leave; the parent goes on.
+/* After fork: every call in the child returns CST_E_FORKED, and the child can exit; the parent continues.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,8 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Mutexes that the child locked. Another thread of the parent may have held any of them at the fork, and then the child
- * would wait indefinitely: calls in the child must not lock one, neither of the library nor of Swift's runtime. */
+/* Mutexes that the child locked. Another thread of the parent may have held any of them at the fork, and then the
+ * child would wait indefinitely: calls in the child must not lock a mutex, neither of the library nor of Swift's
+ * runtime. */
 static int locks;
 
 #ifndef __SANITIZE_ADDRESS__
@@ -24,7 +25,7 @@ int pthread_mutex_lock(pthread_mutex_t *mutex) {
 }
 #endif
 
-/* Names on standard error what the child got; the exit status is what the parent sees. */
+/* Prints unexpected results of the child to standard error; the exit status tells the parent. */
 static int call_everything(struct world *world) {
     union argument arguments[MAX_PARAMETERS];
     struct storage storage;
@@ -34,20 +35,20 @@ static int call_everything(struct world *world) {
         locks = 0;
         struct result result = calls[i].invoke(arguments);
         if (locks > 0) {
-            fprintf(stderr, "after fork %s locked %d mutexes\n", calls[i].name, locks);
+            fprintf(stderr, "after the fork %s locked %d mutexes\n", calls[i].name, locks);
             wrong++;
         }
-        /* Errors never change: what the child has of them can still be read. */
+        /* Errors are immutable: the child can still read those that it has. */
         bool reads_error = calls[i].parameters[0].type == TYPE_ERROR && calls[i].parameters[0].kind == KIND_HANDLE;
         bool ignores_null = strcmp(calls[i].name, "cst_release") == 0 && !arguments[0].pointer;
         bool as_expected =
             calls[i].returns != RETURNS_STATUS || reads_error || ignores_null || result.status == CST_E_FORKED;
         if (!as_expected) {
-            fprintf(stderr, "after fork %s gave %s\n", calls[i].name, check_status_name(result.status));
+            fprintf(stderr, "after the fork %s returned %s\n", calls[i].name, check_status_name(result.status));
             wrong++;
         }
         memset(arguments, 0, sizeof arguments);
-        result = calls[i].invoke(arguments); /* NULL everywhere: nothing may crash */
+        result = calls[i].invoke(arguments); /* NULL everywhere: must not crash */
     }
     return wrong;
 }
@@ -59,7 +60,7 @@ static int wait_for(pid_t child) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void every_call_in_the_child_is_refused(void) {
+static void every_call_is_refused_in_a_forked_child(void) {
     struct world world;
     world_open(&world, check_path("."));
     fflush(NULL);
@@ -73,8 +74,8 @@ static void every_call_in_the_child_is_refused(void) {
     world_close(&world);
 }
 
-/* Types of which Swift's runtime has made no metadata yet: their first use takes a lock. */
-static void a_child_of_a_fresh_process_is_refused(void) {
+/* Types whose metadata Swift's runtime has not created yet: their first use takes a lock. */
+static void every_call_is_refused_in_a_child_of_a_fresh_process(void) {
     static struct world nothing;
     nothing.keeps_store = true;
     cst_model *model;
@@ -90,7 +91,7 @@ static void a_child_of_a_fresh_process_is_refused(void) {
     OK(cst_release(model));
 }
 
-static void the_parent_goes_on(void) {
+static void the_parent_continues_after_a_fork(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     save(c.context);
@@ -148,7 +149,7 @@ static cst_status fork_and_go_on(void *userdata, cst_context *context, cst_error
     if (child == 0) {
         alarm(60);
         bool changes;
-        /* Goes on with the library's own code, on the only thread that the child has. */
+        /* Returns into the library's code, on the only thread of the child. */
         if (cst_context_has_changes(context, &changes, NULL) != CST_E_FORKED) _exit(1);
         return CST_OK;
     }
@@ -156,7 +157,7 @@ static cst_status fork_and_go_on(void *userdata, cst_context *context, cst_error
     return CST_OK;
 }
 
-static void a_child_of_a_worker_ends_with_its_function(void) {
+static void a_child_forked_on_a_worker_thread_ends_with_its_block(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *context = company_context(&c, CST_QUEUE_PRIVATE);
     pid_t child = 0;
@@ -171,7 +172,7 @@ static void a_child_of_a_worker_ends_with_its_function(void) {
     company_close(&c);
 }
 
-static void a_child_that_execs_starts_afresh(void) {
+static void a_forked_child_can_execute_another_program(void) {
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
@@ -184,11 +185,11 @@ static void a_child_that_execs_starts_afresh(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(every_call_in_the_child_is_refused);
-    RUN(a_child_of_a_fresh_process_is_refused);
-    RUN(the_parent_goes_on);
+    RUN(every_call_is_refused_in_a_forked_child);
+    RUN(every_call_is_refused_in_a_child_of_a_fresh_process);
+    RUN(the_parent_continues_after_a_fork);
     RUN(a_child_does_not_wait_for_the_parents_queues);
-    RUN(a_child_of_a_worker_ends_with_its_function);
-    RUN(a_child_that_execs_starts_afresh);
+    RUN(a_child_forked_on_a_worker_thread_ends_with_its_block);
+    RUN(a_forked_child_can_execute_another_program);
     return check_end();
 }

@@ -1,4 +1,4 @@
-/* Functions of the host's in predicates: through a callback, and plain C functions through libffi.
+/* Functions of the host in predicates: callbacks, and plain C functions through libffi.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -31,7 +31,7 @@ static void add(const char *name, const char *signature, plain function) {
     OK(cst_function_register_typed(text(name), text(signature), function, E));
 }
 
-static void plain_functions_are_called_with_types_of_c(void) {
+static void plain_functions_are_called_with_c_types(void) {
     cst_value out = {0, 0, {0}};
     add("hypotenuse", "double(double, double)", (plain)hypotenuse);
     add("small", "b(b)", (plain)small);
@@ -72,7 +72,7 @@ static void plain_functions_are_called_with_types_of_c(void) {
     CHECK_INT(CST_NOT_FOUND, cst_function_unregister(text("many"), E));
 }
 
-static void objects_go_through(void) {
+static void objects_are_passed_to_and_returned_by_functions(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 41);
     add("itself", "cst_object *(cst_object *)", (plain)itself);
@@ -91,7 +91,7 @@ static void objects_go_through(void) {
     company_close(&c);
 }
 
-static void bad_calls_name_function_argument_and_type(void) {
+static void call_errors_name_function_parameter_and_type(void) {
     cst_value out = {0, 0, {0}};
     add("hypotenuse", "d(dd)", (plain)hypotenuse);
     add("small", "b(b)", (plain)small);
@@ -142,7 +142,7 @@ static void note_destroy(void *userdata) {
     destroyed++;
 }
 
-static void callbacks_are_called_and_destroyed_once(void) {
+static void function_callbacks_are_destroyed_once(void) {
     cst_value out = {0, 0, {0}};
     destroyed = 0;
     OK(cst_function_register(text("join"), join, NULL, note_destroy, E));
@@ -178,8 +178,8 @@ IDENTITY(same_float, float)
 IDENTITY(same_double, double)
 static uint64_t beyond_int64(void) { return (uint64_t)INT64_MAX + 1; }
 
-/* Each type takes its least and its greatest number, as whole doubles too, and refuses the numbers next to them. */
-static void numbers_keep_to_the_bounds_of_their_type(void) {
+/* Each type accepts its least and greatest number, also as whole doubles, and refuses the numbers next to them. */
+static void numbers_outside_the_bounds_of_their_type_are_refused(void) {
     static const struct {
         const char *signature;
         plain function;
@@ -220,7 +220,7 @@ static void numbers_keep_to_the_bounds_of_their_type(void) {
     }
 }
 
-static void the_widest_numbers_keep_all_digits(void) {
+static void integers_of_64_bits_keep_all_digits(void) {
     cst_value out = {0, 0, {0}};
     add("same", "q(q)", (plain)same_int64);
     OK(evaluate("FUNCTION(SELF, 'same')", value_int(INT64_MIN), &out));
@@ -251,7 +251,7 @@ static void the_widest_numbers_keep_all_digits(void) {
     OK(cst_function_unregister(text("same"), E));
 }
 
-static void reals_and_truth_values_take_any_number(void) {
+static void floating_point_and_boolean_parameters_accept_any_number(void) {
     cst_value out = {0, 0, {0}};
     add("same", "f(f)", (plain)same_float);
     OK(evaluate("FUNCTION(SELF, 'same')", value_real(0.1), &out));
@@ -295,7 +295,7 @@ static int64_t count_asked(int64_t a, const char *word) {
     return word ? a : -a;
 }
 
-static void nil_is_null_where_c_has_one(void) {
+static void nil_is_passed_as_null_to_pointer_parameters(void) {
     cst_value out = {0, 0, {0}};
     add("same", "s(q)", (plain)no_text);
     OK(evaluate("FUNCTION(SELF, 'same')", value_int(0), &out));
@@ -319,7 +319,7 @@ static void nil_is_null_where_c_has_one(void) {
     OK(evaluate("FUNCTION(1, 'same', nil, 'x')", value_int(0), &out));
     CHECK_INT(CST_NULL, out.type);
     CHECK_INT(1, asked);
-    /* A NUL would end the text early. */
+    /* A NUL would truncate the text. */
     cst_value broken = value_text("");
     broken.as.string = text_of_size("a\0b", 3);
     CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(1, 'same', 5, SELF)", broken, &out));
@@ -327,8 +327,8 @@ static void nil_is_null_where_c_has_one(void) {
     OK(cst_function_unregister(text("same"), E));
 }
 
-/* What a parameter is called in messages tells which type a spelling stands for. */
-static void every_spelling_of_a_type_is_known(void) {
+/* The type name in messages shows which type a spelling denotes. */
+static void every_spelling_of_a_c_type_is_accepted(void) {
     static const struct {
         const char *spelling, *name;
     } cases[] = {
@@ -434,7 +434,7 @@ static cst_status fail_silently(void *userdata, const cst_value *receiver, size_
     return CST_E_NO_MEMORY;
 }
 
-static void a_callback_gets_arguments_in_order_and_may_fail_without_a_word(void) {
+static void a_callback_gets_ordered_arguments_and_can_fail_without_an_error(void) {
     cst_value out = {0, 0, {0}};
     size_t count = 99;
     OK(cst_function_register(text("tell"), tell_all, &count, NULL, E));
@@ -453,16 +453,16 @@ static void a_callback_gets_arguments_in_order_and_may_fail_without_a_word(void)
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(plain_functions_are_called_with_types_of_c);
-    RUN(objects_go_through);
-    RUN(bad_calls_name_function_argument_and_type);
-    RUN(callbacks_are_called_and_destroyed_once);
-    RUN(numbers_keep_to_the_bounds_of_their_type);
-    RUN(the_widest_numbers_keep_all_digits);
-    RUN(reals_and_truth_values_take_any_number);
-    RUN(nil_is_null_where_c_has_one);
-    RUN(every_spelling_of_a_type_is_known);
+    RUN(plain_functions_are_called_with_c_types);
+    RUN(objects_are_passed_to_and_returned_by_functions);
+    RUN(call_errors_name_function_parameter_and_type);
+    RUN(function_callbacks_are_destroyed_once);
+    RUN(numbers_outside_the_bounds_of_their_type_are_refused);
+    RUN(integers_of_64_bits_keep_all_digits);
+    RUN(floating_point_and_boolean_parameters_accept_any_number);
+    RUN(nil_is_passed_as_null_to_pointer_parameters);
+    RUN(every_spelling_of_a_c_type_is_accepted);
     RUN(signatures_have_up_to_32_parameters);
-    RUN(a_callback_gets_arguments_in_order_and_may_fail_without_a_word);
+    RUN(a_callback_gets_ordered_arguments_and_can_fail_without_an_error);
     return check_end();
 }

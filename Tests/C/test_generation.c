@@ -1,4 +1,4 @@
-/* Generations: contexts that read one state of their stores, whatever others save.
+/* Query generations: contexts that read one snapshot of their stores, whatever other contexts save.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,7 +13,7 @@ static cst_query_generation *current(void) {
     return generation;
 }
 
-/* Pins a context, by default to what is the newest state when it first reads. */
+/* Pins a context, by default to the newest snapshot at its first read. */
 static void pin(cst_context *context, cst_query_generation *generation) {
     cst_query_generation *own = generation ? NULL : current();
     OK(cst_context_set_query_generation(context, generation ? generation : own, E));
@@ -31,7 +31,7 @@ static void hire(const struct company *c, const char *name, int number) {
     save(c->context);
 }
 
-static void a_pinned_context_reads_one_state(void) {
+static void a_pinned_context_reads_one_snapshot(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *reader = company_context(&c, CST_QUEUE_CALLER);
     cst_query_generation *none = NULL;
@@ -63,23 +63,23 @@ static void a_pinned_context_reads_one_state(void) {
     company_close(&c);
 }
 
-struct told {
+struct recorded {
     const struct company *company;
     cst_query_generation *generation;
 };
 
-static void hear(void *userdata, cst_context *context, uint32_t notification, const cst_changes *changes) {
-    struct told *told = userdata;
+static void record_generation(void *userdata, cst_context *context, uint32_t notification, const cst_changes *changes) {
+    struct recorded *recorded = userdata;
     CHECK(context != NULL && notification == CST_NOTIFICATION_DID_SAVE);
-    told->generation = cst_retain(changes->query_generation);
+    recorded->generation = cst_retain(changes->query_generation);
 }
 
-static void its_own_save_moves_it_on(void) {
+static void a_save_advances_the_generation_of_a_pinned_context(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *reader = company_context(&c, CST_QUEUE_CALLER);
-    struct told told = {&c, NULL};
+    struct recorded recorded = {&c, NULL};
     cst_observation *saves = NULL;
-    OK(cst_context_observe(reader, CST_NOTIFICATION_DID_SAVE, hear, &told, NULL, &saves, E));
+    OK(cst_context_observe(reader, CST_NOTIFICATION_DID_SAVE, record_generation, &recorded, NULL, &saves, E));
     pin(reader, NULL);
     CHECK_INT(0, company_count(reader, c.employee, NULL));
     hire(&c, "Ada", 1);
@@ -88,20 +88,20 @@ static void its_own_save_moves_it_on(void) {
     save(reader);
     CHECK_INT(2, company_count(reader, c.employee, NULL));
     cst_query_generation *moved = generation_of(reader);
-    CHECK(cst_query_generation_equal(moved, told.generation));
-    OK(cst_release(told.generation));
-    /* A context that is not pinned has none to tell. */
+    CHECK(cst_query_generation_equal(moved, recorded.generation));
+    OK(cst_release(recorded.generation));
+    /* A context that is not pinned has no generation to report. */
     OK(cst_context_set_query_generation(reader, NULL, E));
     OK(cst_release(company_employee(&c, reader, "Eve", 3)));
     save(reader);
-    CHECK(told.generation == NULL);
+    CHECK(recorded.generation == NULL);
     OK(cst_release(moved));
     OK(cst_release(saves));
     OK(cst_release(reader));
     company_close(&c);
 }
 
-static void a_child_has_none(void) {
+static void a_child_context_cannot_be_pinned(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *child = NULL;
     OK(cst_context_new_child(c.context, CST_QUEUE_CALLER, &child, E));
@@ -117,7 +117,7 @@ static void a_child_has_none(void) {
     company_close(&c);
 }
 
-static void what_cannot_be_pinned(void) {
+static void unsupported_and_foreign_generations_are_refused(void) {
     cst_store_options options = CST_STORE_OPTIONS_INIT;
     options.flags = CST_STORE_NORMAL_SYNC | CST_STORE_ROLLBACK_JOURNAL;
     struct company rollback = company_open_with(check_path("r.sqlite"), &options);
@@ -143,7 +143,7 @@ static void *release_elsewhere(void *generation) {
     return NULL;
 }
 
-static void a_handle_may_end_on_any_thread(void) {
+static void a_generation_can_be_released_on_any_thread(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_query_generation *generation = NULL;
     pthread_t thread;
@@ -159,10 +159,10 @@ static void a_handle_may_end_on_any_thread(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(a_pinned_context_reads_one_state);
-    RUN(its_own_save_moves_it_on);
-    RUN(a_child_has_none);
-    RUN(what_cannot_be_pinned);
-    RUN(a_handle_may_end_on_any_thread);
+    RUN(a_pinned_context_reads_one_snapshot);
+    RUN(a_save_advances_the_generation_of_a_pinned_context);
+    RUN(a_child_context_cannot_be_pinned);
+    RUN(unsupported_and_foreign_generations_are_refused);
+    RUN(a_generation_can_be_released_on_any_thread);
     return check_end();
 }

@@ -18,7 +18,7 @@ static void version_is_that_of_the_header(void) {
     CHECK_TEXT("0.1.0", cst_version_string());
 }
 
-static void release_of_null_is_fine(void) {
+static void release_of_null_succeeds(void) {
     CHECK_STATUS(CST_OK, cst_release(NULL));
     CHECK(cst_retain(NULL) == NULL);
     cst_buffer_dispose(NULL);
@@ -33,7 +33,7 @@ static void double_release_is_refused(void) {
     CHECK_INT(0, cst_model_entity_count(model));
 }
 
-static void retain_makes_one_more_owner(void) {
+static void retain_adds_an_owner(void) {
     cst_model *model = NULL;
     size_t before = cst_handle_count();
     OK(cst_model_new(&model, E));
@@ -46,7 +46,7 @@ static void retain_makes_one_more_owner(void) {
     CHECK_INT(before, cst_handle_count());
 }
 
-static void stale_handles_stay_stale_when_slots_are_reused(void) {
+static void stale_handles_stay_invalid_when_their_slots_are_reused(void) {
     enum { COUNT = 1000 };
     static cst_predicate *old[COUNT], *fresh[COUNT];
     for (size_t i = 0; i < COUNT; i++)
@@ -65,7 +65,7 @@ static void stale_handles_stay_stale_when_slots_are_reused(void) {
     cst_buffer_dispose(&out);
 }
 
-static void children_keep_their_parents_alive(void) {
+static void an_object_keeps_its_context_and_coordinator_alive(void) {
     struct company company = company_open(check_path("a.sqlite"));
     cst_object *object = company_employee(&company, company.context, "Ada", 1);
     CHECK_STATUS(CST_OK, cst_release(company.model));
@@ -103,7 +103,7 @@ static void a_retained_part_keeps_its_model_alive(void) {
     CHECK_STATUS(CST_E_INVALID_HANDLE, cst_entity_set_abstract(entity, true, E));
 }
 
-static void what_was_made_from_an_entity_keeps_the_model_alive(void) {
+static void objects_and_requests_of_an_entity_keep_its_model_alive(void) {
     cst_model *model = company_model();
     struct company c;
     memset(&c, 0, sizeof c);
@@ -144,7 +144,7 @@ static void *release_there(void *handle) {
     return NULL;
 }
 
-static void release_is_legal_on_any_thread(void) {
+static void release_is_allowed_on_any_thread(void) {
     struct company company = company_open(check_path("a.sqlite"));
     cst_object *object = company_employee(&company, company.context, "Ada", 1);
     pthread_t thread;
@@ -171,8 +171,8 @@ static void buffers_are_reused_and_zeroed(void) {
     OK(cst_release(predicate));
 }
 
-/* Where a handle is missing, of another type or not alive, the message says what was wanted. */
-static void messages_name_the_type_that_was_wanted(void) {
+/* The message about a NULL handle, or a handle of another type, names the expected type. */
+static void handle_errors_name_the_expected_type(void) {
     cst_model *model = company_model();
     cst_buffer buffer = {0};
     void *out = NULL;
@@ -242,7 +242,7 @@ static void messages_name_the_type_that_was_wanted(void) {
     OK(cst_release(model));
 }
 
-static void a_buffer_takes_bytes_of_any_size(void) {
+static void a_buffer_can_be_filled_with_bytes_of_any_size(void) {
     cst_buffer buffer = {0};
     OK(cst_buffer_fill(&buffer, (cst_bytes){NULL, 0}, E));
     CHECK(buffer.size == 0 && buffer.data != NULL && buffer.data[0] == 0);
@@ -266,8 +266,8 @@ static void a_buffer_takes_bytes_of_any_size(void) {
     CHECK(buffer.data == NULL && buffer.size == 0 && buffer.capacity == 0);
 }
 
-/* What is not null, but is no valid text, is told with its place. */
-static void text_is_checked_byte_by_byte(void) {
+/* The error about invalid UTF-8 has the offset of the first invalid byte. */
+static void utf8_errors_contain_the_offset_of_the_invalid_byte(void) {
     cst_model *model = company_model();
     cst_entity *entity = NULL;
     const struct {
@@ -292,7 +292,7 @@ static void text_is_checked_byte_by_byte(void) {
     CHECK_TEXT("name has 2147483647 bytes, but the limit is 2147483646", cst_error_message(check_error()));
     OK(cst_model_entity(model, text_of_size("Tasks", 4), &entity, E));
     CHECK_TEXT("Task", cst_entity_name(entity));
-    /* A path cannot be empty or hold a NUL. */
+    /* A path must not be empty or contain a NUL. */
     cst_model *loaded = NULL;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_load(text(""), (cst_string){NULL, 0}, &loaded, E));
     CHECK_INT(CST_CODE_PERSISTENT_STORE_OPEN, cst_error_code(check_error()));
@@ -308,7 +308,7 @@ static void text_is_checked_byte_by_byte(void) {
     OK(cst_release(model));
 }
 
-static void counts_of_arrays_have_bounds(void) {
+static void array_counts_out_of_range_are_refused(void) {
     cst_model *model = company_model();
     cst_entity *employee = NULL;
     cst_predicate *predicate = NULL;
@@ -329,19 +329,19 @@ static void counts_of_arrays_have_bounds(void) {
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(version_is_that_of_the_header);
-    RUN(release_of_null_is_fine);
+    RUN(release_of_null_succeeds);
     RUN(double_release_is_refused);
-    RUN(retain_makes_one_more_owner);
-    RUN(stale_handles_stay_stale_when_slots_are_reused);
-    RUN(children_keep_their_parents_alive);
+    RUN(retain_adds_an_owner);
+    RUN(stale_handles_stay_invalid_when_their_slots_are_reused);
+    RUN(an_object_keeps_its_context_and_coordinator_alive);
     RUN(a_retained_part_keeps_its_model_alive);
-    RUN(what_was_made_from_an_entity_keeps_the_model_alive);
+    RUN(objects_and_requests_of_an_entity_keep_its_model_alive);
     RUN(equal_handles_mean_the_same_object);
-    RUN(release_is_legal_on_any_thread);
+    RUN(release_is_allowed_on_any_thread);
     RUN(buffers_are_reused_and_zeroed);
-    RUN(messages_name_the_type_that_was_wanted);
-    RUN(a_buffer_takes_bytes_of_any_size);
-    RUN(text_is_checked_byte_by_byte);
-    RUN(counts_of_arrays_have_bounds);
+    RUN(handle_errors_name_the_expected_type);
+    RUN(a_buffer_can_be_filled_with_bytes_of_any_size);
+    RUN(utf8_errors_contain_the_offset_of_the_invalid_byte);
+    RUN(array_counts_out_of_range_are_refused);
     return check_end();
 }

@@ -38,7 +38,7 @@ static void a_new_store_has_a_token_and_no_transactions(void) {
     company_close(&c);
 }
 
-static void a_token_is_kept_as_text(void) {
+static void a_token_survives_serialisation_as_json(void) {
     struct company c = open_history(check_path("a.sqlite"));
     hire(&c, "Ada", 1);
     hire(&c, "Bob", 2);
@@ -120,7 +120,7 @@ static void a_text_that_is_not_a_token_is_refused(void) {
     CHECK(token == NULL);
 }
 
-static void tokens_have_an_order(void) {
+static void tokens_are_ordered_by_their_transactions(void) {
 #define ONE "0F1A5A1C-0000-4000-8000-000000000001"
 #define TWO "0F1A5A1C-0000-4000-8000-000000000002"
     cst_history_token *one_1 = token_from("{\"" ONE "\": 1}"), *one_2 = token_from("{\"" ONE "\": 2}");
@@ -132,7 +132,7 @@ static void tokens_have_an_order(void) {
     CHECK_INT(1, order(one_2, one_1));
     CHECK_INT(0, order(one_1, one_1));
     CHECK_INT(2, order(one_1, two_1));
-    /* A store that one of them does not know counts as at its beginning. */
+    /* A store that is missing from one token counts as at its beginning. */
     CHECK_INT(-1, order(one_1, both_1));
     CHECK_INT(1, order(both_1, two_1));
     CHECK_INT(-1, order(both_1, both_2));
@@ -182,13 +182,13 @@ static void note_save(void *userdata, cst_context *context, uint32_t notificatio
     seen->calls++;
 }
 
-static void an_observer_of_a_save_has_its_token(void) {
+static void a_save_observer_can_read_the_token_of_the_save(void) {
     struct company c = open_history(check_path("a.sqlite"));
     cst_context *other = company_context(&c, CST_QUEUE_CALLER);
     struct seen_saves seen = {0, 0, c.store};
-    cst_observation *told = NULL;
+    cst_observation *observation = NULL;
     cst_history_token *token = NULL;
-    OK(cst_context_observe(c.context, CST_NOTIFICATION_DID_SAVE, note_save, &seen, NULL, &told, E));
+    OK(cst_context_observe(c.context, CST_NOTIFICATION_DID_SAVE, note_save, &seen, NULL, &observation, E));
     CHECK_STATUS(CST_NOT_FOUND, cst_context_copy_history_token(c.context, &token, E));
     CHECK(token == NULL);
     for (int i = 1; i <= 3; i++) {
@@ -198,19 +198,19 @@ static void an_observer_of_a_save_has_its_token(void) {
         OK(cst_release(company_employee(&c, other, "Bob", i)));
         save(other);
     }
-    /* It is the one of this context, also after saves by others. */
+    /* The token is that of this context, also after saves of other contexts. */
     OK(cst_context_copy_history_token(c.context, &token, E));
     CHECK_INT(5, number_in(token, c.store));
     OK(cst_release(token));
     OK(cst_context_copy_history_token(other, &token, E));
     CHECK_INT(6, number_in(token, c.store));
     OK(cst_release(token));
-    OK(cst_release(told));
+    OK(cst_release(observation));
     OK(cst_release(other));
     company_close(&c);
 }
 
-static void a_context_that_wrote_nothing_has_no_token(void) {
+static void a_context_has_no_token_until_it_writes(void) {
     struct company c = open_history(check_path("a.sqlite"));
     cst_history_token *token = NULL;
     cst_context *idle = company_context(&c, CST_QUEUE_CALLER), *child = NULL;
@@ -218,7 +218,7 @@ static void a_context_that_wrote_nothing_has_no_token(void) {
     CHECK_STATUS(CST_NOT_FOUND, cst_context_copy_history_token(idle, &token, E));
     save(idle);
     CHECK_STATUS(CST_NOT_FOUND, cst_context_copy_history_token(idle, &token, E));
-    /* Its parent writes what a child saves. */
+    /* The parent writes the changes that a child saved. */
     OK(cst_context_new_child(idle, CST_QUEUE_CALLER, &child, E));
     OK(cst_release(company_employee(&c, child, "Bob", 2)));
     save(child);
@@ -234,7 +234,7 @@ static void a_context_that_wrote_nothing_has_no_token(void) {
 }
 
 /* A batch request that finds no rows writes no transaction. */
-static void a_batch_request_of_nothing_has_no_token(void) {
+static void a_batch_request_without_rows_has_no_token(void) {
     struct company c = open_history(check_path("a.sqlite"));
     cst_context *idle = company_context(&c, CST_QUEUE_CALLER);
     hire(&c, "Ada", 1);
@@ -337,7 +337,7 @@ static void transactions_describe_saves(void) {
     CHECK_TEXT("ticket", deletion->tombstone_keys[1]);
     CHECK_INT(CST_UUID, deletion->tombstone_values[1].type);
     CHECK(memcmp(uuid, deletion->tombstone_values[1].as.uuid, 16) == 0);
-    /* The ID of an object that does not exist any more. */
+    /* The ID of a deleted object. */
     cst_object_id *bob_id = NULL;
     OK(cst_history_cursor_copy_object_id(cursor, 1, &bob_id, E));
     cst_object *gone = NULL;
@@ -352,7 +352,7 @@ static void transactions_describe_saves(void) {
     company_close(&c);
 }
 
-static void a_tombstone_leaves_out_what_was_nil(void) {
+static void a_tombstone_omits_nil_values(void) {
     struct company c = open_history(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
     cst_object *place = company_insert(&c, c.context, c.department, c.department_name, "Research");
@@ -417,7 +417,7 @@ static void delete_rules_are_recorded(void) {
     company_close(&c);
 }
 
-static void what_is_not_saved_is_not_recorded(void) {
+static void unsaved_changes_are_not_recorded(void) {
     struct company c = open_history(check_path("a.sqlite"));
     cst_object *brief = company_employee(&c, c.context, "Brief", 1);
     OK(cst_context_process_pending_changes(c.context, E));
@@ -432,7 +432,8 @@ static void what_is_not_saved_is_not_recorded(void) {
     company_close(&c);
 }
 
-/* An equal value is not a change: no mask names it, and without other changes neither row nor transaction is written. */
+/* An equal value is not a change: it is not in the mask of properties, and without other changes neither a row nor a
+ * transaction is written. */
 static void equal_values_are_not_recorded(void) {
     struct company c = open_history(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
@@ -519,7 +520,7 @@ static void batch_requests_are_recorded_row_by_row(void) {
 
 /* ---- cursors */
 
-static void a_cursor_goes_on_after_its_end(void) {
+static void a_cursor_continues_after_its_end_when_transactions_are_added(void) {
     struct company c = open_history(check_path("a.sqlite"));
     cst_history_cursor *cursor = read_with(&c, NULL);
     CHECK(at_end(cursor));
@@ -540,7 +541,7 @@ static void a_cursor_goes_on_after_its_end(void) {
     company_close(&c);
 }
 
-static void a_cursor_knows_where_to_go_on(void) {
+static void the_token_of_a_cursor_marks_its_position(void) {
     struct company c = open_history(check_path("a.sqlite"));
     fill(&c);
     cst_history_options options = all();
@@ -557,14 +558,14 @@ static void a_cursor_knows_where_to_go_on(void) {
     CHECK_INT(4, next(cursor)->number);
     CHECK(at_end(cursor));
     token = token_of(cursor);
-    CHECK_INT(6, number_in(token, c.store)); /* those that were left out are read */
+    CHECK_INT(6, number_in(token, c.store)); /* excluded transactions count as read */
     OK(cst_release(cursor));
     hire(&c, "Max", 9);
     options.predicate = NULL;
     options.after = token;
     CHECK_TEXT("7", numbers_of(&c, &options));
     OK(cst_release(token));
-    /* From a date on it begins before the first transaction of the part. */
+    /* With a date, reading begins before the first transaction that matches. */
     options.after = NULL;
     options.has_after_date = true;
     options.after_date = INFINITY;
@@ -595,7 +596,7 @@ static void a_transaction_is_valid_until_the_next_call(void) {
     OK(cst_release(other));
     CHECK_TEXT("first", t->context_name);
     OK(cst_release(cursor));
-    /* What it gave lives on. */
+    /* Its results remain valid. */
     CHECK_INT(1, number_in(token, c.store));
     cst_object *ada = NULL;
     OK(cst_context_existing_object(c.context, id, &ada, E));
@@ -642,7 +643,7 @@ static void *write_many(void *argument) {
     return NULL;
 }
 
-static void a_cursor_follows_a_thread_that_saves(void) {
+static void a_cursor_reads_transactions_while_other_threads_save(void) {
     struct company c = open_history(check_path("a.sqlite"));
     struct writer writers[2] = {{c, 150}, {c, 150}};
     pthread_t threads[2];
@@ -675,7 +676,7 @@ static void a_cursor_follows_a_thread_that_saves(void) {
 
 /* ---- IDs and merging */
 
-static void ids_come_once_each(void) {
+static void changed_ids_are_listed_once(void) {
     struct company c = open_history(check_path("a.sqlite"));
     fill(&c);
     cst_results *ids = NULL;
@@ -699,7 +700,7 @@ static void ids_come_once_each(void) {
     OK(cst_coordinator_fetch_history_ids(c.coordinator, &options, &ids, E));
     CHECK_INT(1, cst_results_count(ids));
     OK(cst_release(ids));
-    /* By a sort descriptor the latest come first. */
+    /* A sort descriptor puts the latest first. */
     cst_sort sort = {text("transactionNumber"), CST_SORT_DESCENDING, 0};
     options = all();
     options.sort = &sort;
@@ -718,7 +719,8 @@ static void ids_come_once_each(void) {
     company_close(&c);
 }
 
-/* A context follows one of another coordinator: by its own history, or by the other's. */
+/* A context follows a context of another coordinator, with a history cursor of its own coordinator or of the other
+ * one. */
 static void follow(bool own_cursor) {
     const char *path = check_path(own_cursor ? "own.sqlite" : "other.sqlite");
     struct company writer = open_history(path), reader = open_history(path);
@@ -795,7 +797,7 @@ static void *merge_elsewhere(void *argument) {
     return NULL;
 }
 
-static void merging_needs_the_queue(void) {
+static void merging_history_requires_the_queue_of_the_context(void) {
     struct company c = open_history(check_path("a.sqlite"));
     hire(&c, "Ada", 1);
     cst_history_cursor *cursor = read_with(&c, NULL);
@@ -861,7 +863,7 @@ static void a_database_in_memory_has_a_history(void) {
     company_close(&c);
 }
 
-static void a_history_goes_on_without_the_flag(void) {
+static void a_history_continues_without_the_history_flag(void) {
     const char *path = check_path("a.sqlite");
     struct company c = open_history(path);
     hire(&c, "Ada", 1);
@@ -875,7 +877,7 @@ static void a_history_goes_on_without_the_flag(void) {
     hire(&c, "Eve", 3);
     CHECK_TEXT("3", numbers_of(&c, NULL));
     company_close(&c);
-    /* In a store that has none, it begins with the flag. */
+    /* In a store without history, it begins with the flag. */
     path = check_path("b.sqlite");
     c = open_of_type("SQLite", path, 0, CST_STORE_HISTORY);
     hire(&c, "Ada", 1);
@@ -887,7 +889,7 @@ static void a_history_goes_on_without_the_flag(void) {
     company_close(&c);
 }
 
-static void a_read_only_store_is_read(void) {
+static void the_history_of_a_read_only_store_can_be_read(void) {
     const char *path = check_path("a.sqlite");
     struct company c = open_history(path);
     fill(&c);
@@ -909,7 +911,7 @@ static void a_read_only_store_is_read(void) {
     company_close(&c);
 }
 
-static void stores_are_merged_by_time(void) {
+static void transactions_of_several_stores_are_ordered_by_time(void) {
     struct company c = open_history(check_path("a.sqlite"));
     cst_store *second = NULL, *bare = NULL;
     cst_store_options with = with_history(0);
@@ -964,7 +966,7 @@ static void stores_are_merged_by_time(void) {
     CHECK_INT(3, number_in(token, second));
     int64_t number = 0;
     CHECK_STATUS(CST_NOT_FOUND, cst_history_token_transaction(token, cst_store_identifier(c.store), &number, E));
-    /* A store that the token does not know is read from its beginning. */
+    /* A store that is missing from the token is read from its beginning. */
     options = all();
     options.after = token;
     CHECK_TEXT("1 2 3 4", numbers_of(&c, &options));
@@ -1037,7 +1039,7 @@ static void a_removed_store_ends_its_cursor(void) {
     company_close(&c);
 }
 
-static void handles_and_outputs_are_checked(void) {
+static void invalid_handles_and_outputs_are_refused(void) {
     struct company c = open_history(check_path("a.sqlite"));
     hire(&c, "Ada", 1);
     cst_history_token *token = current(&c), *out = NULL, *gone = token_at(&c, 1);
@@ -1149,37 +1151,37 @@ static void handles_may_be_released_in_any_order(void) {
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(a_new_store_has_a_token_and_no_transactions);
-    RUN(a_token_is_kept_as_text);
+    RUN(a_token_survives_serialisation_as_json);
     RUN(a_text_that_is_not_a_token_is_refused);
-    RUN(tokens_have_an_order);
+    RUN(tokens_are_ordered_by_their_transactions);
     RUN(coordinators_of_one_file_have_equal_tokens);
-    RUN(an_observer_of_a_save_has_its_token);
-    RUN(a_context_that_wrote_nothing_has_no_token);
-    RUN(a_batch_request_of_nothing_has_no_token);
+    RUN(a_save_observer_can_read_the_token_of_the_save);
+    RUN(a_context_has_no_token_until_it_writes);
+    RUN(a_batch_request_without_rows_has_no_token);
     RUN(transactions_describe_saves);
-    RUN(a_tombstone_leaves_out_what_was_nil);
+    RUN(a_tombstone_omits_nil_values);
     RUN(delete_rules_are_recorded);
-    RUN(what_is_not_saved_is_not_recorded);
+    RUN(unsaved_changes_are_not_recorded);
     RUN(equal_values_are_not_recorded);
     RUN(batch_requests_are_recorded_row_by_row);
-    RUN(a_cursor_goes_on_after_its_end);
-    RUN(a_cursor_knows_where_to_go_on);
+    RUN(a_cursor_continues_after_its_end_when_transactions_are_added);
+    RUN(the_token_of_a_cursor_marks_its_position);
     RUN(a_transaction_is_valid_until_the_next_call);
     RUN(a_cursor_outlives_the_handles_of_its_stores);
-    RUN(a_cursor_follows_a_thread_that_saves);
-    RUN(ids_come_once_each);
+    RUN(a_cursor_reads_transactions_while_other_threads_save);
+    RUN(changed_ids_are_listed_once);
     RUN(a_context_merges_the_history_of_its_coordinator);
     RUN(a_context_merges_the_history_of_another_coordinator);
-    RUN(merging_needs_the_queue);
+    RUN(merging_history_requires_the_queue_of_the_context);
     RUN(a_store_without_history_has_no_transactions);
     RUN(stores_of_other_types_have_no_history);
     RUN(a_database_in_memory_has_a_history);
-    RUN(a_history_goes_on_without_the_flag);
-    RUN(a_read_only_store_is_read);
-    RUN(stores_are_merged_by_time);
+    RUN(a_history_continues_without_the_history_flag);
+    RUN(the_history_of_a_read_only_store_can_be_read);
+    RUN(transactions_of_several_stores_are_ordered_by_time);
     RUN(closed_coordinators_and_stores_are_refused);
     RUN(a_removed_store_ends_its_cursor);
-    RUN(handles_and_outputs_are_checked);
+    RUN(invalid_handles_and_outputs_are_refused);
     RUN(handles_may_be_released_in_any_order);
     return check_end();
 }

@@ -92,7 +92,7 @@ static void wait_for_a_save(bool own) {
 static void a_wait_ends_with_a_save_of_the_coordinator(void) { wait_for_a_save(true); }
 static void a_wait_ends_with_a_save_of_another_coordinator(void) { wait_for_a_save(false); }
 
-static void a_wait_has_a_limit(void) {
+static void a_wait_ends_at_its_timeout(void) {
     struct company c = open_history(check_path("a.sqlite"));
     hire(&c, "Ada", 1);
     cst_history_cursor *cursor = read_with(&c, NULL);
@@ -145,7 +145,7 @@ static bool is_readable(int descriptor, int milliseconds) {
     return poll(&entry, 1, milliseconds) == 1 && (entry.revents & POLLIN);
 }
 
-static void a_descriptor_is_readable_while_there_may_be_more(void) {
+static void a_descriptor_is_readable_while_transactions_may_be_unread(void) {
     const char *path = check_path("a.sqlite");
     struct company c = open_history(path), other = open_history(path);
     cst_history_cursor *cursor = read_with(&c, NULL);
@@ -184,7 +184,7 @@ static cst_value value_of(cst_history_cursor *cursor, size_t change, const char 
     return value;
 }
 
-static void changed_objects_have_their_present_values(void) {
+static void changed_objects_have_their_current_values(void) {
     struct company c = open_history(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
     set(bob, c.manager, value_object(ada));
@@ -312,7 +312,7 @@ static cst_observation *begin(const struct company *c, const cst_history_options
     return observation;
 }
 
-static void following_calls_with_all_transactions(void) {
+static void following_delivers_every_transaction(void) {
     const char *path = check_path("a.sqlite");
     struct company c = open_history(path), other = open_history(path);
     hire(&c, "Ada", 1);
@@ -350,7 +350,7 @@ static void following_calls_with_all_transactions(void) {
     company_close(&other);
 }
 
-static void a_failure_of_the_function_ends_following(void) {
+static void following_ends_when_the_callback_fails(void) {
     struct company c = open_history(check_path("a.sqlite"));
     fill(&c);
     struct followed followed = {.fails_at = 3};
@@ -367,7 +367,7 @@ static void a_failure_of_the_function_ends_following(void) {
     company_close(&c);
 }
 
-static void a_deletion_ends_a_follower_that_is_behind(void) {
+static void following_from_an_expired_token_is_refused(void) {
     struct company c = open_history(check_path("a.sqlite"));
     fill(&c);
     cst_history_token *fourth = token_at(&c, 4), *first = token_at(&c, 1);
@@ -387,7 +387,7 @@ static void a_deletion_ends_a_follower_that_is_behind(void) {
     company_close(&c);
 }
 
-static void a_follower_ends_with_its_coordinator(void) {
+static void following_is_destroyed_after_its_coordinator_is_closed(void) {
     struct company c = open_history(check_path("a.sqlite"));
     hire(&c, "Ada", 1);
     struct followed followed = {0};
@@ -400,7 +400,7 @@ static void a_follower_ends_with_its_coordinator(void) {
     CHECK(followed.ended <= 1);
 }
 
-static void mistakes_in_following_are_refused(void) {
+static void invalid_arguments_of_following_are_refused(void) {
     struct company c = open_history(check_path("a.sqlite"));
     fill(&c);
     struct followed followed = {0};
@@ -429,7 +429,7 @@ static void mistakes_in_following_are_refused(void) {
     CHECK_INT(destroyed + 1, followed.destroyed);
 #undef REFUSED
     CHECK_INT(0, followed.calls);
-    /* A sorted cursor has no end to wait at. */
+    /* A sorted cursor cannot wait at its end. */
     options = all();
     options.sort = &sort;
     options.sort_count = 1;
@@ -455,14 +455,14 @@ int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(a_wait_ends_with_a_save_of_the_coordinator);
     RUN(a_wait_ends_with_a_save_of_another_coordinator);
-    RUN(a_wait_has_a_limit);
+    RUN(a_wait_ends_at_its_timeout);
     RUN(a_wait_is_cancelled_by_another_thread);
-    RUN(a_descriptor_is_readable_while_there_may_be_more);
-    RUN(changed_objects_have_their_present_values);
-    RUN(following_calls_with_all_transactions);
-    RUN(a_failure_of_the_function_ends_following);
-    RUN(a_deletion_ends_a_follower_that_is_behind);
-    RUN(a_follower_ends_with_its_coordinator);
-    RUN(mistakes_in_following_are_refused);
+    RUN(a_descriptor_is_readable_while_transactions_may_be_unread);
+    RUN(changed_objects_have_their_current_values);
+    RUN(following_delivers_every_transaction);
+    RUN(following_ends_when_the_callback_fails);
+    RUN(following_from_an_expired_token_is_refused);
+    RUN(following_is_destroyed_after_its_coordinator_is_closed);
+    RUN(invalid_arguments_of_following_are_refused);
     return check_end();
 }

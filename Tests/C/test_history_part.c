@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* What a condition on transactions, or on changes, selects. */
+/* The transactions or changes that a condition selects. */
 static cst_string where(const struct company *c, uint32_t subject, const char *format, cst_value argument) {
     cst_history_options options = all();
     options.subject = subject;
@@ -62,7 +62,7 @@ static void reading_begins_after_a_token_or_a_date(void) {
         CHECK_INT(expected, count);
         OK(cst_release(later));
     }
-    /* A token goes before a date. */
+    /* A token takes precedence over a date. */
     cst_history_token *token = token_at(&c, 5);
     options.after = token;
     options.after_date = INFINITY;
@@ -73,7 +73,7 @@ static void reading_begins_after_a_token_or_a_date(void) {
     company_close(&c);
 }
 
-static void predicates_choose_transactions(void) {
+static void predicates_select_transactions(void) {
     struct company c = open_history(check_path("a.sqlite"));
     fill(&c);
     const cst_value none = value_null();
@@ -104,7 +104,7 @@ static void predicates_choose_transactions(void) {
     TRANSACTIONS("", "token == %@", value_token(unknown));
     TRANSACTIONS("1 2 3 4 5 6", "token != %@", value_token(unknown));
 
-    /* The place before the first transaction begins a request, but is not a condition. */
+    /* The position before the first transaction can begin a request, but is not a condition. */
     cst_history_options options = all();
     const cst_value before = value_token(initial);
     cst_predicate *predicate = parse("author == 'a' AND NOT token <= %@", 1, &before);
@@ -127,7 +127,7 @@ static void predicates_choose_transactions(void) {
     company_close(&c);
 }
 
-static void predicates_choose_changes(void) {
+static void predicates_select_changes(void) {
     struct company c = open_history(check_path("a.sqlite"));
     fill(&c);
     const cst_value none = value_null();
@@ -186,7 +186,7 @@ static void changed_objects_are_compared_by_their_uris(void) {
             OK(cst_release(predicate));
         }
     }
-    /* A list that holds many IDs. */
+    /* A list of many IDs. */
     cst_value many[40];
     for (size_t i = 0; i < 40; i++)
         many[i] = value_id(foreign);
@@ -211,7 +211,7 @@ static void changed_objects_are_compared_by_their_uris(void) {
     company_close(&other);
 }
 
-static void an_unknown_key_is_named_with_a_remedy(void) {
+static void an_unknown_key_error_contains_a_remedy(void) {
     struct company c = open_history(check_path("a.sqlite"));
     hire(&c, "Ada", 1);
     static const struct {
@@ -249,7 +249,7 @@ static void an_unknown_key_is_named_with_a_remedy(void) {
     company_close(&c);
 }
 
-static void an_excluded_author_keeps_those_without(void) {
+static void an_excluded_author_keeps_transactions_without_an_author(void) {
     struct company c = open_history(check_path("a.sqlite"));
     fill(&c);
     cst_history_options options = all();
@@ -273,7 +273,7 @@ static void an_excluded_author_keeps_those_without(void) {
     company_close(&c);
 }
 
-static void limits_and_batches(void) {
+static void limits_apply_with_every_batch_size(void) {
     struct company c = open_history(check_path("a.sqlite"));
     fill(&c);
     static const char *const first[] = {"1 2 3 4 5 6", "1", "1 2", "1 2 3", "1 2 3 4", "1 2 3 4 5", "1 2 3 4 5 6"};
@@ -307,7 +307,7 @@ static void limits_and_batches(void) {
     company_close(&c);
 }
 
-static void sort_descriptors_order_all(void) {
+static void sort_descriptors_order_transactions_and_changes(void) {
     struct company c = open_history(check_path("a.sqlite"));
     fill(&c);
     cst_history_options options = all();
@@ -321,7 +321,7 @@ static void sort_descriptors_order_all(void) {
     options.limit = 0;
     options.sort_count = 1; /* equal ones keep their order */
     CHECK_TEXT("2 5 1 4 3 6", numbers_of(&c, &options));
-    /* Changes come one for each transaction. */
+    /* Each change is in a transaction of its own. */
     for (int i = 0; i < 2; i++)
         OK(cst_release(company_employee(&c, c.context, "Max", 10 + i)));
     save(c.context);
@@ -355,7 +355,7 @@ static void sort_descriptors_order_all(void) {
     company_close(&c);
 }
 
-static void changes_can_be_left_out(void) {
+static void changes_can_be_omitted(void) {
     struct company c = open_history(check_path("a.sqlite"));
     fill(&c);
     cst_history_options options = all();
@@ -381,7 +381,7 @@ static void changes_can_be_left_out(void) {
     company_close(&c);
 }
 
-static void bad_options_are_refused(void) {
+static void invalid_history_options_are_refused(void) {
     struct company c = open_history(check_path("a.sqlite")), foreign = company_open(check_path("b.sqlite"));
     hire(&c, "Ada", 1);
     cst_history_cursor *cursor = NULL;
@@ -439,8 +439,8 @@ static void bad_options_are_refused(void) {
     company_close(&c);
 }
 
-/* A size that ends within a pointer leaves the whole member out. */
-static void sizes_may_end_within_a_member(void) {
+/* A struct size that ends within a pointer omits the whole member. */
+static void a_struct_size_within_a_member_omits_the_member(void) {
     struct company c = open_history(check_path("a.sqlite"));
     fill(&c);
     cst_store *stores[6] = {c.store, c.store, c.store, c.store, c.store, c.store};
@@ -459,15 +459,15 @@ static void sizes_may_end_within_a_member(void) {
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(reading_begins_after_a_token_or_a_date);
-    RUN(predicates_choose_transactions);
-    RUN(predicates_choose_changes);
+    RUN(predicates_select_transactions);
+    RUN(predicates_select_changes);
     RUN(changed_objects_are_compared_by_their_uris);
-    RUN(an_unknown_key_is_named_with_a_remedy);
-    RUN(an_excluded_author_keeps_those_without);
-    RUN(limits_and_batches);
-    RUN(sort_descriptors_order_all);
-    RUN(changes_can_be_left_out);
-    RUN(bad_options_are_refused);
-    RUN(sizes_may_end_within_a_member);
+    RUN(an_unknown_key_error_contains_a_remedy);
+    RUN(an_excluded_author_keeps_transactions_without_an_author);
+    RUN(limits_apply_with_every_batch_size);
+    RUN(sort_descriptors_order_transactions_and_changes);
+    RUN(changes_can_be_omitted);
+    RUN(invalid_history_options_are_refused);
+    RUN(a_struct_size_within_a_member_omits_the_member);
     return check_end();
 }

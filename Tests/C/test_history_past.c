@@ -52,7 +52,7 @@ static bool is_complete(cst_coordinator *coordinator) {
     return complete;
 }
 
-static void complete_histories_know_all_values(void) {
+static void a_complete_history_restores_all_past_values(void) {
     struct company c = open_complete(check_path("a.sqlite"));
     fill(&c);
     cst_coordinator *past = past_at(&c, 3);
@@ -85,7 +85,7 @@ static void complete_histories_know_all_values(void) {
     company_close(&c);
 }
 
-static void other_histories_know_what_stayed(void) {
+static void an_incomplete_history_restores_only_unchanged_values(void) {
     struct company c = open_history(check_path("a.sqlite"));
     fill(&c);
     cst_coordinator *past = past_at(&c, 3);
@@ -107,7 +107,7 @@ static void other_histories_know_what_stayed(void) {
     company_close(&c);
 }
 
-static void dates_are_places(void) {
+static void the_past_is_opened_at_a_date(void) {
     struct company c = open_complete(check_path("a.sqlite"));
     fill(&c);
     cst_coordinator *past = NULL;
@@ -129,7 +129,7 @@ static void dates_are_places(void) {
     company_close(&c);
 }
 
-static void a_past_outlives_its_present(void) {
+static void a_past_coordinator_outlives_its_source(void) {
     struct company c = open_complete(check_path("a.sqlite"));
     fill(&c);
     cst_coordinator *past = past_at(&c, 1);
@@ -166,7 +166,7 @@ static size_t place_of(const cst_revision *revision, const char *key) {
     return place;
 }
 
-static void changes_of_an_object(void) {
+static void the_history_of_an_object_lists_its_revisions(void) {
     struct company c = open_complete(check_path("a.sqlite"));
     fill(&c);
     cst_object *ada = employee_in(&c, c.context, 1);
@@ -218,7 +218,7 @@ static void changes_of_an_object(void) {
     company_close(&c);
 }
 
-static void differences_of_two_places(void) {
+static void a_diff_lists_the_changes_between_two_tokens(void) {
     struct company c = open_complete(check_path("a.sqlite"));
     fill(&c);
     cst_history_token *from = token_at(&c, 2), *to = token_at(&c, 5);
@@ -247,7 +247,7 @@ static void differences_of_two_places(void) {
     company_close(&c);
 }
 
-static void flags_that_exclude_each_other(void) {
+static void conflicting_history_flags_are_refused(void) {
     struct company c = open_complete(check_path("a.sqlite"));
     cst_store *store = NULL;
     cst_store_options options = with_history(CST_STORE_COMPLETE_HISTORY | CST_STORE_DROP_OLD_VALUES);
@@ -259,12 +259,12 @@ static void flags_that_exclude_each_other(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(complete_histories_know_all_values);
-    RUN(other_histories_know_what_stayed);
-    RUN(dates_are_places);
-    RUN(a_past_outlives_its_present);
-    RUN(changes_of_an_object);
-    RUN(differences_of_two_places);
-    RUN(flags_that_exclude_each_other);
+    RUN(a_complete_history_restores_all_past_values);
+    RUN(an_incomplete_history_restores_only_unchanged_values);
+    RUN(the_past_is_opened_at_a_date);
+    RUN(a_past_coordinator_outlives_its_source);
+    RUN(the_history_of_an_object_lists_its_revisions);
+    RUN(a_diff_lists_the_changes_between_two_tokens);
+    RUN(conflicting_history_flags_are_refused);
     return check_end();
 }

@@ -22,7 +22,7 @@ static bool note_progress(void *userdata, uint64_t transactions, uint64_t change
     progress->transactions = transactions;
     progress->changes = changes;
     progress->calls++;
-    /* Others may save between two steps. */
+    /* Another context can save between two steps. */
     if (progress->company) hire(progress->company, "Max", 9);
     return progress->calls != progress->until;
 }
@@ -90,7 +90,7 @@ static void deletion_stops_before_a_date(void) {
     company_close(&c);
 }
 
-static void deletion_goes_in_steps(void) {
+static void deletion_runs_in_steps_and_can_be_cancelled(void) {
     enum { MANY = 4500, STEP = 2000 };
     struct company c = open_history(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 0);
@@ -105,7 +105,7 @@ static void deletion_goes_in_steps(void) {
                                                                         &progress, &transactions, &changes, E));
     CHECK_CONTAINS(cst_store_path(c.store).data, cst_error_file(check_error()));
     CHECK_INT(1, progress.calls);
-    CHECK_INT(STEP, transactions); /* what was deleted stays deleted */
+    CHECK_INT(STEP, transactions); /* completed steps are not undone */
     CHECK_INT(STEP, changes);
     CHECK_INT(MANY - STEP, count_of(&c, NULL));
     progress = (struct progress){0, 0, 0, 0, &c};
@@ -119,7 +119,7 @@ static void deletion_goes_in_steps(void) {
     company_close(&c);
 }
 
-static void tokens_expire(void) {
+static void a_token_expires_when_transactions_after_it_are_deleted(void) {
     struct company c = open_history(check_path("a.sqlite"));
     fill(&c);
     cst_history_token *fourth = token_at(&c, 4), *late = token_at(&c, 7), *old = NULL;
@@ -198,7 +198,7 @@ static void a_token_of_other_stores_is_refused(void) {
     CHECK_TEXT("1", numbers_of(&c, &options));
     OK(cst_coordinator_delete_history(c.coordinator, none, NULL, NULL, NULL, NULL, E));
     CHECK_TEXT("1", numbers_of(&c, NULL));
-    /* Of a coordinator that has both, one is read from its token on, the other from its beginning. */
+    /* In a coordinator with both stores, one is read from its token and the other from its beginning. */
     cst_store *second = NULL;
     const cst_store_options with = with_history(0);
     OK(cst_coordinator_add_store(c.coordinator, text("SQLite"), text(check_path("c.sqlite")), &with, &second, E));
@@ -240,7 +240,7 @@ static void move_to(const struct company *c, const char *name, int64_t number) {
     OK(cst_release(token));
 }
 
-static void a_purge_keeps_what_a_consumer_has_not_read(void) {
+static void a_purge_keeps_transactions_that_a_consumer_has_not_read(void) {
     struct company c = open_history(check_path("a.sqlite"));
     fill(&c);
     cst_buffer json = {0};
@@ -301,7 +301,7 @@ static void consumers_outlive_their_coordinator(void) {
     CHECK_TEXT("2 3", numbers_of(&c, NULL));
     cst_buffer_dispose(&json);
     company_close(&c);
-    /* A read-only store lists them, and changes nothing. */
+    /* A read-only store lists consumers but does not change them. */
     c = open_of_type("SQLite", path, CST_STORE_READ_ONLY, CST_STORE_HISTORY);
     cst_history_token *now = current(&c);
     CHECK_CONTAINS("\"reader\"", consumers_of(&c, &json));
@@ -320,7 +320,7 @@ static void consumers_outlive_their_coordinator(void) {
     company_close(&c);
 }
 
-static void a_lease_runs_out(void) {
+static void a_consumer_with_an_expired_lease_does_not_block_a_purge(void) {
     struct company c = open_history(check_path("a.sqlite"));
     fill(&c);
     cst_buffer json = {0};
@@ -335,7 +335,8 @@ static void a_lease_runs_out(void) {
     CHECK_CONTAINS("\"expired\": [\"gone\"]", purge(&c, &keep, &json));
     CHECK_CONTAINS("\"heldBy\": null", text_of_size(json.data, json.size));
     CHECK_TEXT("3 4 5 6", numbers_of(&c, NULL));
-    /* What it has not read is gone: it learns of it, fetches its objects and goes on from now. */
+    /* The transactions that it did not read were deleted: it gets an error, fetches its objects again and continues
+     * from now. */
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_coordinator_register_history_consumer(c.coordinator, c.store, text("gone"), NULL, 3600, E));
     check_failed(CST_CODE_PERSISTENT_HISTORY_TOKEN_EXPIRED, "the transactions before 3 were deleted");
@@ -352,7 +353,7 @@ static void a_lease_runs_out(void) {
     company_close(&c);
 }
 
-static void a_purge_by_age_and_by_size(void) {
+static void a_purge_limits_age_and_size(void) {
     struct company c = open_history(check_path("a.sqlite"));
     fill(&c);
     cst_buffer json = {0};
@@ -406,7 +407,7 @@ static void a_purge_can_be_cancelled(void) {
     company_close(&c);
 }
 
-static void a_history_has_a_size(void) {
+static void history_size_reports_transactions_changes_and_dates(void) {
     struct company c = open_history(check_path("a.sqlite"));
     cst_buffer json = {0};
     OK(cst_coordinator_copy_history_size(c.coordinator, c.store, &json, E));
@@ -459,7 +460,7 @@ static void stores_without_history_have_no_consumers(void) {
     }
 }
 
-static void mistakes_with_consumers_are_refused(void) {
+static void invalid_consumers_and_retentions_are_refused(void) {
     struct company c = open_history(check_path("a.sqlite")), other = open_history(check_path("b.sqlite"));
     hire(&c, "Ada", 1);
     cst_history_token *own = current(&c), *foreign = current(&other);
@@ -526,16 +527,16 @@ int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(deletion_stops_before_a_token);
     RUN(deletion_stops_before_a_date);
-    RUN(deletion_goes_in_steps);
-    RUN(tokens_expire);
+    RUN(deletion_runs_in_steps_and_can_be_cancelled);
+    RUN(a_token_expires_when_transactions_after_it_are_deleted);
     RUN(a_token_of_other_stores_is_refused);
-    RUN(a_purge_keeps_what_a_consumer_has_not_read);
+    RUN(a_purge_keeps_transactions_that_a_consumer_has_not_read);
     RUN(consumers_outlive_their_coordinator);
-    RUN(a_lease_runs_out);
-    RUN(a_purge_by_age_and_by_size);
+    RUN(a_consumer_with_an_expired_lease_does_not_block_a_purge);
+    RUN(a_purge_limits_age_and_size);
     RUN(a_purge_can_be_cancelled);
-    RUN(a_history_has_a_size);
+    RUN(history_size_reports_transactions_changes_and_dates);
     RUN(stores_without_history_have_no_consumers);
-    RUN(mistakes_with_consumers_are_refused);
+    RUN(invalid_consumers_and_retentions_are_refused);
     return check_end();
 }

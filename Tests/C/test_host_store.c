@@ -1,4 +1,4 @@
-/* Stores of the host's own: an incremental and an atomic one (keeper.c), and all that they may do wrong.
+/* Stores of the host: an incremental and an atomic one (keeper.c), with every error that their callbacks can make.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,7 +12,7 @@ static struct keeper keeper;
 
 /* The company on a store of the keeper's. */
 static struct company begin(uint32_t kind, char form) {
-    /* Of a test that came to no end. */
+    /* From a test that did not finish. */
     cst_store_type_unregister(text("Keeper"), NULL);
     memset(&keeper, 0, sizeof keeper);
     keeper.form = form;
@@ -123,14 +123,14 @@ static void save_and_read(uint32_t kind, char form) {
     end(&c);
 }
 
-static void incremental_stores_keep_what_is_saved(void) {
+static void incremental_stores_keep_saved_objects(void) {
     save_and_read(CST_STORE_INCREMENTAL, 'i');
     save_and_read(CST_STORE_INCREMENTAL, 't');
     save_and_read(CST_STORE_INCREMENTAL, 'b');
     save_and_read(CST_STORE_INCREMENTAL, 0);
 }
 
-static void references_are_in_ids(void) {
+static void object_ids_contain_store_references(void) {
     struct company c = begin(CST_STORE_INCREMENTAL, 't');
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     cst_object_id *temporary = NULL, *id = NULL, *same = NULL, *other = NULL;
@@ -180,7 +180,7 @@ static void references_are_in_ids(void) {
     end(&c);
 }
 
-static void rows_are_asked_for_in_batches(void) {
+static void rows_are_requested_in_batches(void) {
     struct company c = begin(CST_STORE_INCREMENTAL, 'i');
     for (int i = 0; i < 50; i++)
         cst_release(company_employee(&c, c.context, "Somebody", i));
@@ -203,7 +203,7 @@ static void rows_are_asked_for_in_batches(void) {
     CHECK_INT(values, keeper.values);
     cst_release(found);
     cst_release(other);
-    /* With values nothing more is asked. */
+    /* If the values are pushed, no further request is made. */
     keeper.pushes_values = true;
     other = company_context(&c, CST_QUEUE_CALLER);
     values = keeper.values;
@@ -218,8 +218,9 @@ static void rows_are_asked_for_in_batches(void) {
     end(&c);
 }
 
-/* Objects that left while the store named their rows get no names: the context would find them by these when they have ended. */
-static void objects_leave_while_they_are_named(void) {
+/* Objects that are detached while the store creates references for them get no permanent IDs: the context would find
+ * freed objects by these IDs. */
+static void objects_detached_by_the_store_get_no_permanent_ids(void) {
     struct company c = begin(CST_STORE_INCREMENTAL, 'i');
     cst_object *object = company_employee(&c, c.context, "Ada", 1), *again = NULL;
     cst_object_id *id = NULL;
@@ -228,7 +229,7 @@ static void objects_leave_while_they_are_named(void) {
     CHECK_STATUS(CST_E_OBJECT_GONE, cst_context_obtain_permanent_ids(c.context, 1, &object, NULL));
     CHECK_STATUS(CST_OK, keeper.inner);
     cst_release(object);
-    /* The next one is given the same name by a store that does not note what it gave. */
+    /* The next object gets the same reference, because the store does not record the references that it returned. */
     keeper.mischief = KEEPER_GOOD;
     keeper.last = 0;
     object = company_employee(&c, c.context, "Grace", 2);
@@ -242,8 +243,9 @@ static void objects_leave_while_they_are_named(void) {
     end(&c);
 }
 
-/* Notices come once for all that come or go together, also when a context is reset or ends. */
-static void notices_come_in_batches(void) {
+/* One notice covers all objects that are registered or deregistered together, also when a context is reset or
+ * released. */
+static void registration_notices_are_sent_in_batches(void) {
     struct company c = begin(CST_STORE_INCREMENTAL, 'i');
     for (int i = 0; i < 50; i++)
         cst_release(company_employee(&c, c.context, "Somebody", i));
@@ -271,8 +273,8 @@ static void notices_come_in_batches(void) {
     end(&c);
 }
 
-/* Who counts wants no order, and is asked once. */
-static void counts_have_no_order(void) {
+/* A count is requested once, without an order. */
+static void counts_are_requested_once_without_an_order(void) {
     struct company c = begin(CST_STORE_INCREMENTAL, 'i');
     for (int i = 0; i < 5; i++)
         cst_release(company_employee(&c, c.context, "Somebody", i));
@@ -288,7 +290,7 @@ static void counts_have_no_order(void) {
 }
 
 /* An empty save, options, metadata, a store that is opened again. */
-static void what_stores_are_told_of_themselves(void) {
+static void stores_receive_their_metadata_and_options(void) {
     struct company c = begin(CST_STORE_INCREMENTAL, 't');
     CHECK(keeper.was_new);
     CHECK(!keeper.read_only);
@@ -341,7 +343,7 @@ static void what_stores_are_told_of_themselves(void) {
     cst_release(other);
     cst_release(store);
     cst_release(ada);
-    /* Which stores are there, and their end. */
+    /* The list of stores, and their removal. */
     OK(cst_coordinator_replace_store(c.coordinator, text("Keeper"), text("there"), text("shelf"), NULL, E));
     CHECK(strcmp("there", keeper.path) == 0);
     OK(cst_coordinator_destroy_store(c.coordinator, text("Keeper"), text(""), NULL, E));
@@ -355,7 +357,7 @@ static void what_stores_are_told_of_themselves(void) {
     end(&c);
 }
 
-static void types_are_checked(void) {
+static void invalid_store_types_are_refused(void) {
     cst_store_type_unregister(text("Keeper"), NULL);
     memset(&keeper, 0, sizeof keeper);
     keeper.form = 't';
@@ -393,7 +395,7 @@ static void types_are_checked(void) {
     CHECK_STATUS(CST_NOT_FOUND, cst_store_type_unregister(text("Nobody's"), E));
     OK(cst_store_type_unregister(text("Keeper"), E));
     CHECK_INT(destroyed + 2, keeper.destroyed);
-    /* What is not in the table cannot be done. */
+    /* Operations without a callback are unsupported. */
     good.copy_metadata = NULL;
     good.set_metadata = NULL;
     good.destroy_store = NULL;
@@ -414,13 +416,13 @@ static void types_are_checked(void) {
     bool read_only = false;
     OK(cst_store_is_read_only(c.store, &read_only, E));
     CHECK(read_only);
-    CHECK_CONTAINS("do not support saving", cst_store_read_only_reason(c.store));
+    CHECK_CONTAINS("does not support saving", cst_store_read_only_reason(c.store));
     company_close(&c);
     OK(cst_store_type_unregister(text("Keeper"), E));
     keeper_dispose(&keeper);
 }
 
-/* The error names the store and what was being done, and has the host's own as its detail. */
+/* The error names the store and the operation, and has the host's error as its detail. */
 static void check_failure(const char *what) {
     cst_error *error = check_error();
     REQUIRE(error != NULL);
@@ -434,7 +436,7 @@ static void check_failure(const char *what) {
     CHECK_TEXT("keeper", cst_error_domain(detail));
 }
 
-static void failures_come_back(void) {
+static void store_failures_are_returned_as_errors(void) {
     struct company c = begin(CST_STORE_INCREMENTAL, 't');
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *grace = company_employee(&c, c.context, "Grace", 2);
     cst_fetch_request *request = company_by_number(&c);
@@ -496,7 +498,7 @@ static void failures_come_back(void) {
     end(&c);
 }
 
-static void nonsense_is_refused(void) {
+static void invalid_results_of_a_store_are_refused(void) {
     struct company c = begin(CST_STORE_INCREMENTAL, 't');
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *grace = company_employee(&c, c.context, "Grace", 2);
     cst_object *lab = company_insert(&c, c.context, c.department, c.department_name, "Lab");
@@ -505,7 +507,7 @@ static void nonsense_is_refused(void) {
     const struct {
         enum keeper_mischief mischief;
         const char *words;
-    } references[] = {{KEEPER_FEW_REFERENCES, "returned no reference"},
+    } references[] = {{KEEPER_FEW_REFERENCES, "did not return a reference"},
                       {KEEPER_SAME_REFERENCES, "for two new objects"}};
     for (int i = 0; i < 2; i++) {
         keeper.mischief = references[i].mischief;
@@ -560,7 +562,7 @@ static void nonsense_is_refused(void) {
     end(&c);
 }
 
-static void conflicts_are_settled(uint32_t kind) {
+static void check_conflicts_are_resolved(uint32_t kind) {
     struct company c = begin(kind, 't');
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *there = NULL;
     OK(cst_context_save(c.context, E));
@@ -595,8 +597,8 @@ static void set_policy(cst_context *context, uint32_t type) {
     cst_release(policy);
 }
 
-/* A reference that another row has by now, and a row that is gone. */
-static void new_and_lost_rows_are_settled(uint32_t kind) {
+/* A reference that another row has now, and a deleted row. */
+static void check_new_and_lost_rows(uint32_t kind) {
     struct company c = begin(kind, 't');
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     OK(cst_context_save(c.context, E));
@@ -641,8 +643,9 @@ static void keep_line(void *userdata, cst_string line) {
     ++*(int *)userdata;
 }
 
-/* What a store goes on reporting, what no policy settles, what comes after a save, and after one that failed. */
-static void saves_end_as_they_did(uint32_t kind) {
+/* Conflicts that a store keeps reporting, conflicts that no policy resolves, and saves after a successful and a
+ * failed save. */
+static void check_saves_after_conflicts(uint32_t kind) {
     struct company c = begin(kind, 't');
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     keeper.mischief = KEEPER_FAILS;
@@ -690,7 +693,7 @@ static void saves_end_as_they_did(uint32_t kind) {
     end(&c);
 }
 
-static void a_row_that_is_pushed_twice_counts_once(void) {
+static void a_row_pushed_twice_is_counted_once(void) {
     struct company c = begin(CST_STORE_INCREMENTAL, 't');
     cst_object *all[] = {company_employee(&c, c.context, "Ada", 1), company_employee(&c, c.context, "Grace", 2)};
     cst_object_id *ids[2] = {NULL};
@@ -716,16 +719,16 @@ static void a_row_that_is_pushed_twice_counts_once(void) {
 }
 
 static void incremental_stores_report_conflicts(void) {
-    new_and_lost_rows_are_settled(CST_STORE_INCREMENTAL);
-    saves_end_as_they_did(CST_STORE_INCREMENTAL);
+    check_new_and_lost_rows(CST_STORE_INCREMENTAL);
+    check_saves_after_conflicts(CST_STORE_INCREMENTAL);
 }
 
 static void atomic_stores_report_conflicts(void) {
-    new_and_lost_rows_are_settled(CST_STORE_ATOMIC);
-    saves_end_as_they_did(CST_STORE_ATOMIC);
+    check_new_and_lost_rows(CST_STORE_ATOMIC);
+    check_saves_after_conflicts(CST_STORE_ATOMIC);
 }
 
-static void conflicts_of_incremental_stores(void) { conflicts_are_settled(CST_STORE_INCREMENTAL); }
+static void conflicts_of_incremental_stores_are_resolved(void) { check_conflicts_are_resolved(CST_STORE_INCREMENTAL); }
 
 static void fill(struct company *c) {
     cst_object *people[20];
@@ -795,22 +798,22 @@ static void incremental_stores_are_migrated(void) {
     migrate(CST_STORE_INCREMENTAL, 0);
 }
 
-static void atomic_stores_keep_what_is_saved(void) {
+static void atomic_stores_keep_saved_objects(void) {
     save_and_read(CST_STORE_ATOMIC, 'i');
     save_and_read(CST_STORE_ATOMIC, 't');
     save_and_read(CST_STORE_ATOMIC, 'b');
     save_and_read(CST_STORE_ATOMIC, 0);
 }
 
-static void conflicts_of_atomic_stores(void) { conflicts_are_settled(CST_STORE_ATOMIC); }
+static void conflicts_of_atomic_stores_are_resolved(void) { check_conflicts_are_resolved(CST_STORE_ATOMIC); }
 
 static void atomic_stores_are_migrated(void) {
     migrate(CST_STORE_ATOMIC, 't');
     migrate(CST_STORE_ATOMIC, 0);
 }
 
-/* What was kept is loaded when the store is opened again, and a save that the host does not keep is taken back. */
-static void atomic_stores_are_loaded(void) {
+/* Saved rows are loaded when the store is opened again, and a save that the host refuses is rolled back. */
+static void atomic_stores_are_loaded_when_reopened(void) {
     struct company c = begin(CST_STORE_ATOMIC, 't');
     CHECK_INT(0, keeper.loads);
     fill(&c);
@@ -846,7 +849,7 @@ static void atomic_stores_are_loaded(void) {
     end(&c);
 }
 
-/* What a store was told last, beside what the keeper notes. */
+/* The arguments that a store received last, in addition to those that the keeper records. */
 static struct {
     cst_store_callbacks inner;
     char type[32], path[64], configuration[32], options[64], sort[256], author[32], name[32], predicate[64], json[64];
@@ -966,7 +969,7 @@ static struct company begin_noting(const cst_store_options *options) {
     return company;
 }
 
-static void what_an_opening_tells(void) {
+static void an_opening_contains_path_options_and_configuration(void) {
     struct company c = begin_noting(NULL);
     CHECK_INT(sizeof(cst_store_opening), seen.struct_size);
     CHECK(strcmp(seen.type, "Keeper") == 0 && strcmp(seen.path, "shelf") == 0);
@@ -1001,7 +1004,7 @@ static void what_an_opening_tells(void) {
 }
 
 /* A model with unique values, derived attributes or neither, on a store that can do some of it. */
-static void what_a_store_cannot_do_is_refused(void) {
+static void models_that_need_missing_abilities_are_refused(void) {
     for (unsigned asked = 0; asked < 4; asked++) {
         cst_model *model = NULL;
         cst_entity *note = NULL;
@@ -1057,7 +1060,7 @@ static void fetch_noting(const struct company *c, const cst_fetch_request *reque
     cst_release(copy);
 }
 
-static void what_a_fetch_asks_for(void) {
+static void a_store_fetch_contains_the_parts_of_its_request(void) {
     struct company c = begin_noting(NULL);
     cst_fetch_request *request = NULL;
     OK(cst_fetch_request_new(c.employee, &request, E));
@@ -1096,7 +1099,7 @@ static void what_a_fetch_asks_for(void) {
     end(&c);
 }
 
-static void what_a_fetch_says_it_has_done_is_checked(void) {
+static void the_reported_work_of_a_store_fetch_is_checked(void) {
     struct company c = begin_noting(NULL);
     cst_fetch_request *request = NULL;
     uint64_t count = 9;
@@ -1109,7 +1112,8 @@ static void what_a_fetch_says_it_has_done_is_checked(void) {
     OK(cst_fetch_request_set_limit(request, 3, E));
     OK(cst_context_count(c.context, request, &count, E)); /* the library cuts the window */
     CHECK_INT(3, count);
-    /* What the store says that it did, of a count or of objects, with a predicate, an order and a window or without. */
+    /* The parts of a fetch that the store reports as done, for a count or objects, with or without predicate, order
+     * and window. */
     cst_predicate *predicate = NULL;
     OK(cst_predicate_parse(text("number > 3"), 0, NULL, &predicate, E));
     const cst_sort by_name = {text("name"), 0, 0};
@@ -1181,7 +1185,7 @@ static void what_a_fetch_says_it_has_done_is_checked(void) {
     end(&c);
 }
 
-static void what_a_save_tells_of_rows(void) {
+static void a_store_save_contains_values_versions_and_members(void) {
     struct company c = begin_noting(NULL);
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
     cst_object *project = company_insert(&c, c.context, c.project, c.title, "P");
@@ -1223,7 +1227,7 @@ static void what_a_save_tells_of_rows(void) {
     end(&c);
 }
 
-static void references_make_ids(void) {
+static void object_ids_are_created_from_references(void) {
     struct company c = begin_noting(NULL);
     cst_object_id *id = NULL, *same = NULL;
     cst_value given = value_text("a/b"), found;
@@ -1288,7 +1292,7 @@ static cst_status trying_save(void *store, const cst_save_changes *changes, cst_
     return seen.inner.save(store, changes, sink, error);
 }
 
-static void a_save_request_checks_what_it_is_asked(void) {
+static void save_request_functions_check_their_arguments(void) {
     cst_store_callbacks callbacks = noting(CST_STORE_INCREMENTAL);
     callbacks.save = trying_save;
     OK(cst_store_type_register(text("Keeper"), &callbacks, E));
@@ -1311,31 +1315,31 @@ static void a_save_request_checks_what_it_is_asked(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(incremental_stores_keep_what_is_saved);
-    RUN(references_are_in_ids);
-    RUN(rows_are_asked_for_in_batches);
-    RUN(objects_leave_while_they_are_named);
-    RUN(what_stores_are_told_of_themselves);
-    RUN(types_are_checked);
-    RUN(what_an_opening_tells);
-    RUN(what_a_store_cannot_do_is_refused);
-    RUN(what_a_fetch_asks_for);
-    RUN(what_a_fetch_says_it_has_done_is_checked);
-    RUN(what_a_save_tells_of_rows);
-    RUN(references_make_ids);
-    RUN(a_save_request_checks_what_it_is_asked);
-    RUN(failures_come_back);
-    RUN(nonsense_is_refused);
-    RUN(conflicts_of_incremental_stores);
+    RUN(incremental_stores_keep_saved_objects);
+    RUN(object_ids_contain_store_references);
+    RUN(rows_are_requested_in_batches);
+    RUN(objects_detached_by_the_store_get_no_permanent_ids);
+    RUN(stores_receive_their_metadata_and_options);
+    RUN(invalid_store_types_are_refused);
+    RUN(an_opening_contains_path_options_and_configuration);
+    RUN(models_that_need_missing_abilities_are_refused);
+    RUN(a_store_fetch_contains_the_parts_of_its_request);
+    RUN(the_reported_work_of_a_store_fetch_is_checked);
+    RUN(a_store_save_contains_values_versions_and_members);
+    RUN(object_ids_are_created_from_references);
+    RUN(save_request_functions_check_their_arguments);
+    RUN(store_failures_are_returned_as_errors);
+    RUN(invalid_results_of_a_store_are_refused);
+    RUN(conflicts_of_incremental_stores_are_resolved);
     RUN(incremental_stores_are_migrated);
-    RUN(notices_come_in_batches);
-    RUN(counts_have_no_order);
-    RUN(atomic_stores_keep_what_is_saved);
-    RUN(conflicts_of_atomic_stores);
-    RUN(a_row_that_is_pushed_twice_counts_once);
+    RUN(registration_notices_are_sent_in_batches);
+    RUN(counts_are_requested_once_without_an_order);
+    RUN(atomic_stores_keep_saved_objects);
+    RUN(conflicts_of_atomic_stores_are_resolved);
+    RUN(a_row_pushed_twice_is_counted_once);
     RUN(incremental_stores_report_conflicts);
     RUN(atomic_stores_report_conflicts);
     RUN(atomic_stores_are_migrated);
-    RUN(atomic_stores_are_loaded);
+    RUN(atomic_stores_are_loaded_when_reopened);
     return check_end();
 }

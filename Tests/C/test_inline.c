@@ -1,4 +1,4 @@
-/* CST_TEXT and the constructors of values: what they make is what the library takes, type by type; CST_TRY.
+/* CST_TEXT, the constructors of values for each type, and CST_TRY.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,7 +13,7 @@ static const uint8_t uuid[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 1
 static const uint8_t bytes[5] = {0, 255, 1, 0, 128};
 static const cst_string outside[] = {CST_TEXT_INIT("name"), CST_TEXT_INIT("")};
 
-static void text_of_literals(void) {
+static void string_macros_have_the_size_of_their_literals(void) {
     const cst_string string = CST_TEXT("Zo\xc3\xab");
     CHECK_INT(4, string.size);
     CHECK_TEXT("Zo\xc3\xab", string);
@@ -26,7 +26,7 @@ static void text_of_literals(void) {
     CHECK(cst_string_from(NULL).data == NULL && cst_string_from(NULL).size == 0);
 }
 
-static void values_of_every_type_reach_their_attributes(void) {
+static void value_constructors_suit_attributes_of_every_type(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *object = NULL;
     OK(cst_context_insert(c.context, c.employee, &object, E));
@@ -65,7 +65,7 @@ static void values_of_every_type_reach_their_attributes(void) {
     company_close(&c);
 }
 
-static void decimals_at_their_limits(void) {
+static void decimal_constructors_cover_the_limits_of_decimals(void) {
     cst_value value = cst_value_decimal(INT64_MIN, 127);
     CHECK(CST_DECIMAL_NEGATIVE(value.aux));
     CHECK(value.as.decimal.mantissa[0] == (uint64_t)1 << 63 && value.as.decimal.mantissa[1] == 0);
@@ -78,7 +78,7 @@ static void decimals_at_their_limits(void) {
     CHECK_REAL(0, cst_value_date_from_unix(978307200).as.date);
 }
 
-/* Whether a predicate with one argument holds for a value. */
+/* Whether a predicate with one argument is true for a value. */
 static bool holds(const char *format, cst_value argument, cst_value value) {
     cst_predicate *predicate = NULL;
     bool result = false;
@@ -88,7 +88,7 @@ static bool holds(const char *format, cst_value argument, cst_value value) {
     return result;
 }
 
-static void collections_and_expressions_in_predicates(void) {
+static void collections_and_expressions_can_be_predicate_arguments(void) {
     const cst_value numbers[] = {cst_value_int(1), cst_value_int(2)};
     CHECK(holds("SELF IN %@", cst_value_array(2, numbers), cst_value_int(2)));
     CHECK(!holds("SELF IN %@", cst_value_set(2, numbers), cst_value_int(3)));
@@ -107,14 +107,14 @@ static cst_status length_of(void *object, cst_string key, cst_value *out_value, 
     return CST_OK;
 }
 
-static void objects_of_the_host(void) {
+static void host_objects_can_be_predicate_arguments(void) {
     char word[] = "three";
     cst_host_callbacks callbacks = CST_HOST_CALLBACKS_INIT;
     callbacks.value_for_key = length_of;
     CHECK(holds("length == %d", cst_value_int(5), cst_value_host(&callbacks, word)));
 }
 
-static void objects_ids_and_defaults(void) {
+static void value_constructors_cover_objects_ids_and_defaults(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *object = NULL;
     cst_object_id *id = NULL;
@@ -142,7 +142,7 @@ failed:
     return result;
 }
 
-static void a_failed_try_prints_the_error_and_goes_on_at_the_label(void) {
+static void a_failed_try_prints_the_error_and_jumps_to_the_label(void) {
     const char *path = check_path("stderr");
     fflush(stderr);
     int saved = dup(2);
@@ -172,17 +172,17 @@ static cst_status or_returns(void) {
     return CST_OK;
 }
 
-static void what_succeeds_goes_on(void) { CHECK_INT(CST_OK, or_returns()); }
+static void a_successful_try_continues(void) { CHECK_INT(CST_OK, or_returns()); }
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(text_of_literals);
-    RUN(values_of_every_type_reach_their_attributes);
-    RUN(decimals_at_their_limits);
-    RUN(collections_and_expressions_in_predicates);
-    RUN(objects_of_the_host);
-    RUN(objects_ids_and_defaults);
-    RUN(a_failed_try_prints_the_error_and_goes_on_at_the_label);
-    RUN(what_succeeds_goes_on);
+    RUN(string_macros_have_the_size_of_their_literals);
+    RUN(value_constructors_suit_attributes_of_every_type);
+    RUN(decimal_constructors_cover_the_limits_of_decimals);
+    RUN(collections_and_expressions_can_be_predicate_arguments);
+    RUN(host_objects_can_be_predicate_arguments);
+    RUN(value_constructors_cover_objects_ids_and_defaults);
+    RUN(a_failed_try_prints_the_error_and_jumps_to_the_label);
+    RUN(a_successful_try_continues);
     return check_end();
 }

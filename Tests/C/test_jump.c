@@ -1,6 +1,6 @@
-/* A callback that is left by longjmp, against the rules: the calls that follow on the thread are refused with a reason, and
- * other threads go on. In a child of this program, since a thread that did this has no way back; the library is used in the
- * child alone, so that nothing is forked.
+/* A callback is left by longjmp, against the rules: later calls on the thread are refused with a reason, and other
+ * threads continue. The test runs in a child of this program, because the thread cannot recover. Only the child uses
+ * the library, so that no handles are forked.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,7 +20,7 @@ static cst_status leave(void *userdata, const cst_value *value, const cst_value 
     longjmp(before, 1);
 }
 
-/* A coordinator and a context of its own, from the beginning to the end. */
+/* Uses its own coordinator and context, from creation to release. */
 static void *work_elsewhere(void *path) {
     struct company other = company_open(path);
     cst_release(company_employee(&other, other.context, "Zoe", 1));
@@ -45,7 +45,7 @@ static int jump_and_go_on(const char *path, const char *other_path) {
     CHECK_STATUS(CST_E_CALLBACK, cst_context_count(c.context, request, &count, E));
     CHECK_CONTAINS("did not return, for example because of longjmp", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_CALLBACK, cst_context_save(c.context, E));
-    /* A handle can be given up; what it stands for stays. */
+    /* A handle can be released, but its object stays alive. */
     CHECK_INT(CST_OK, cst_release(predicate));
     CHECK_INT(CST_E_INVALID_HANDLE, cst_release(predicate));
 
@@ -55,7 +55,7 @@ static int jump_and_go_on(const char *path, const char *other_path) {
     return check_failures();
 }
 
-static void calls_after_a_jump_are_refused(void) {
+static void calls_are_refused_after_a_callback_is_left_by_longjmp(void) {
     char path[512], other_path[512];
     snprintf(path, sizeof path, "%s", check_path("jump.sqlite"));
     snprintf(other_path, sizeof other_path, "%s", check_path("other.sqlite"));
@@ -75,6 +75,6 @@ static void calls_after_a_jump_are_refused(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(calls_after_a_jump_are_refused);
+    RUN(calls_are_refused_after_a_callback_is_left_by_longjmp);
     return check_end();
 }

@@ -1,5 +1,5 @@
-/* What callbacks may do to what is just leaving, ending or being told of: values that the host frees while their object
- * leaves its context, fetches within a controller's own callbacks, and when that ends which a callback gives up.
+/* Calls within callbacks about an object or controller that is being released: values that the host frees while
+ * their object is detached, fetches within a controller's own callbacks, and handles that a callback releases.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- objects that leave their context ---- */
+/* ---- detached objects ---- */
 
 static struct {
     cst_object *object;
@@ -18,7 +18,7 @@ static struct {
     int freed, destroyed, refused;
 } leaving;
 
-/* Sets a property of the object that is leaving, or has left. */
+/* Sets a property of the object that is being detached or was detached. */
 static void touch(void) {
     const cst_value value = value_int(5);
     cst_status status = cst_object_set(leaving.object, leaving.number, &value, NULL);
@@ -55,7 +55,7 @@ static cst_status delete_and_save(cst_context *context, cst_error **error) {
     return status < 0 ? status : cst_context_save(context, error);
 }
 
-static void values_are_refused_while_an_object_leaves(void) {
+static void values_are_refused_while_an_object_is_detached(void) {
     cst_status (*const ways[])(cst_context *, cst_error **) = {cst_context_rollback, cst_context_reset,
                                                                delete_and_save};
     cst_transformer_callbacks callbacks = {sizeof callbacks, transform, reverse, free_value, NULL, NULL};
@@ -168,7 +168,8 @@ static cst_object *employee(struct company *c, const char *name, int64_t level) 
     return object;
 }
 
-/* Six rows in three sections go, one comes: every kind of change, while a callback does something of `what`. */
+/* Six rows in three sections are deleted and one is inserted: every kind of change, while a callback makes one of
+ * the calls of `what`. */
 static void change_while(int what, int where) {
     struct company c = company_open(check_path("controller.sqlite"));
     cst_object *objects[6];
@@ -185,7 +186,7 @@ static void change_while(int what, int where) {
     inner.context = c.context;
     inner.what = what;
     const cst_string none = {NULL, 0};
-    if (where == 6) /* steps between IDs are told of controllers without sections */
+    if (where == 6) /* did_change_ids needs a controller without sections */
         OK(cst_controller_new(c.context, request, none, none, &inner.controller, E));
     else
         OK(cst_controller_new_with_sections(c.context, request, section_name, where == 0 ? &is_section_name : NULL,
@@ -208,7 +209,7 @@ static void change_while(int what, int where) {
     CHECK_STATUS(CST_OK, cst_context_process_pending_changes(c.context, E));
     if (inner.status == CST_END) check_fail(__FILE__, __LINE__, "callback %d was not called", where);
     inner.armed = 0;
-    /* The controller is usable, and tells what is there. */
+    /* The controller is still usable, and its results match the store. */
     cst_controller *controller = inner.controller;
     if (controller) {
         cst_results *found = NULL;
@@ -232,14 +233,14 @@ static void change_while(int what, int where) {
     company_close(&c);
 }
 
-static void a_controller_survives_its_own_callbacks(void) {
+static void a_controller_stays_usable_after_calls_in_its_callbacks(void) {
     for (int what = 0; what < WHATS; what++) {
         for (int where = 0; where <= 6; where++)
             change_while(what, where);
     }
 }
 
-/* ---- when it ends ---- */
+/* ---- the time of release ---- */
 
 static struct {
     int destroyed, destroyed_inside;
@@ -256,8 +257,8 @@ static cst_status never(void *userdata, const cst_value *value, const cst_value 
     return CST_OK;
 }
 
-/* Makes something with a destroy function, and gives its last handle up. */
-static void make_and_give_up(void) {
+/* Creates an object with a destroy function and releases its last handle. */
+static void create_and_release(void) {
     cst_predicate *predicate = NULL;
     CHECK_STATUS(CST_OK, cst_predicate_new_block(never, NULL, count_destroyed, &predicate, NULL));
     CHECK(cst_predicate_hash(predicate) != 0);
@@ -266,10 +267,10 @@ static void make_and_give_up(void) {
     CHECK_STATUS(CST_E_INVALID_HANDLE, cst_release(predicate));
 }
 
-static cst_status gives_up(void *userdata, const cst_value *value, const cst_value *variables, bool *out_result,
-                           cst_error **error) {
+static cst_status release_in_block(void *userdata, const cst_value *value, const cst_value *variables, bool *out_result,
+                                   cst_error **error) {
     (void)userdata, (void)value, (void)variables, (void)error;
-    make_and_give_up();
+    create_and_release();
     given.destroyed_inside += given.destroyed;
     *out_result = true;
     return CST_OK;
@@ -279,14 +280,14 @@ static cst_status body(void *userdata, cst_context *context, cst_error **error) 
     (void)userdata, (void)context, (void)error;
     size_t handles = cst_handle_count();
     for (int i = 1; i <= 1000; i++) {
-        make_and_give_up();
+        create_and_release();
         CHECK_INT(i, given.destroyed);
     }
     CHECK_INT((int64_t)handles, (int64_t)cst_handle_count());
     return CST_OK;
 }
 
-static void what_a_callback_gives_up_ends_with_the_outermost_call(void) {
+static void handles_released_in_a_callback_are_freed_after_the_outermost_call(void) {
     struct company c = company_open(check_path("staff.sqlite"));
     for (int i = 0; i < 20; i++)
         OK(cst_release(company_employee(&c, c.context, "Ada", i)));
@@ -296,7 +297,7 @@ static void what_a_callback_gives_up_ends_with_the_outermost_call(void) {
     cst_fetch_request *request = NULL;
     uint64_t count = 0;
     OK(cst_fetch_request_new(c.employee, &request, E));
-    OK(cst_predicate_new_block(gives_up, NULL, NULL, &predicate, E));
+    OK(cst_predicate_new_block(release_in_block, NULL, NULL, &predicate, E));
     OK(cst_fetch_request_set_predicate(request, predicate, E));
     size_t handles = cst_handle_count();
     OK(cst_context_count(c.context, request, &count, E));
@@ -309,7 +310,7 @@ static void what_a_callback_gives_up_ends_with_the_outermost_call(void) {
     company_close(&c);
 }
 
-static void in_a_block_to_perform_it_ends_at_once(void) {
+static void handles_released_in_a_performed_block_are_freed_at_once(void) {
     struct company c = company_open(check_path("staff.sqlite"));
     memset(&given, 0, sizeof given);
     OK(cst_context_perform_and_wait(c.context, body, NULL, E));
@@ -322,7 +323,7 @@ static void in_a_block_to_perform_it_ends_at_once(void) {
     company_close(&c);
 }
 
-/* The host's only reference to an object, which alone keeps the context: a handle, or a value that a call gave. */
+/* The host's only reference to an object that alone retains the context: a handle, or a value that a call returned. */
 static struct {
     cst_object *handle;
     cst_value value;
@@ -330,8 +331,8 @@ static struct {
     int calls;
 } only;
 
-static cst_status gives_the_only_one_up(void *userdata, const cst_value *value, const cst_value *variables,
-                                        bool *out_result, cst_error **error) {
+static cst_status release_only_handle(void *userdata, const cst_value *value, const cst_value *variables,
+                                      bool *out_result, cst_error **error) {
     (void)userdata, (void)variables, (void)error;
     if (only.calls++ == 0) {
         if (only.handle) CHECK_STATUS(CST_OK, cst_release(only.handle));
@@ -344,13 +345,13 @@ static cst_status gives_the_only_one_up(void *userdata, const cst_value *value, 
     return CST_OK;
 }
 
-static void a_lent_object_stays_to_the_end_of_the_call(void) {
+static void a_passed_object_is_valid_until_the_call_returns(void) {
     for (int is_value = 0; is_value < 2; is_value++) {
         struct company c = company_open(check_path("staff.sqlite"));
         cst_predicate *block = NULL, *both = NULL;
         bool holds = false;
         size_t handles = cst_handle_count();
-        OK(cst_predicate_new_block(gives_the_only_one_up, NULL, NULL, &block, E));
+        OK(cst_predicate_new_block(release_only_handle, NULL, NULL, &block, E));
         const cst_predicate *const parts[] = {block, block};
         OK(cst_predicate_new_compound(CST_PREDICATE_AND, 2, parts, &both, E));
         cst_context *context = company_context(&c, CST_QUEUE_CALLER);
@@ -376,9 +377,9 @@ static void a_lent_object_stays_to_the_end_of_the_call(void) {
     }
 }
 
-/* ---- callbacks while a context ends ---- */
+/* ---- callbacks while a context is destroyed ---- */
 
-/* A context that ends on the thread of its queue, and an object of it that the library alone holds. */
+/* A context that is destroyed on the thread of its queue, and an object of it that only the library retains. */
 static struct {
     cst_context *context;
     cst_object *borrowed;
@@ -386,8 +387,8 @@ static struct {
     sem_t proceed, ended;
 } ending;
 
-/* Nothing keeps the context any more, and nothing that this does may do so. */
-static void keeps_what_ends(void *userdata) {
+/* The context is not retained any more, and these calls must not retain it. */
+static void retain_ending_objects(void *userdata) {
     (void)userdata;
     cst_context *child = NULL;
     cst_object *copy = NULL;
@@ -422,10 +423,10 @@ static cst_status fills(void *userdata, cst_context *context, cst_error **error)
     ending.borrowed = get(ada, c->to_department).as.object;
     OK(cst_release(ada));
     OK(cst_release(department));
-    return cst_context_set_interrupt(context, is_interrupted, NULL, keeps_what_ends, error);
+    return cst_context_set_interrupt(context, is_interrupted, NULL, retain_ending_objects, error);
 }
 
-static void nothing_keeps_a_context_that_ends(void) {
+static void callbacks_cannot_retain_a_context_that_is_being_destroyed(void) {
     struct company c = company_open(check_path("staff.sqlite"));
     ending.entity = c.department;
     CHECK_INT(0, sem_init(&ending.proceed, 0, 0));
@@ -442,11 +443,11 @@ static void nothing_keeps_a_context_that_ends(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(values_are_refused_while_an_object_leaves);
-    RUN(a_controller_survives_its_own_callbacks);
-    RUN(what_a_callback_gives_up_ends_with_the_outermost_call);
-    RUN(in_a_block_to_perform_it_ends_at_once);
-    RUN(a_lent_object_stays_to_the_end_of_the_call);
-    RUN(nothing_keeps_a_context_that_ends);
+    RUN(values_are_refused_while_an_object_is_detached);
+    RUN(a_controller_stays_usable_after_calls_in_its_callbacks);
+    RUN(handles_released_in_a_callback_are_freed_after_the_outermost_call);
+    RUN(handles_released_in_a_performed_block_are_freed_at_once);
+    RUN(a_passed_object_is_valid_until_the_call_returns);
+    RUN(callbacks_cannot_retain_a_context_that_is_being_destroyed);
     return check_end();
 }

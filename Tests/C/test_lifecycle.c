@@ -1,4 +1,4 @@
-/* Hooks: what a host does at turning points in the life of objects.
+/* Lifecycle hooks: callbacks at insertion, fetch, save and deletion of objects.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,7 +22,7 @@ static cst_status refuse(cst_error **error) {
     return CST_E_CALLBACK;
 }
 
-/* What would pull the ground from under the call that runs the hook; all of it is refused or harmless. */
+/* Calls that would invalidate the operation that runs the hook. Each of them fails or is harmless. */
 static void harm(cst_object *object) {
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_save(host.context, NULL));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_reset(host.context, NULL));
@@ -167,7 +167,7 @@ static cst_object *insert(struct company *c, const char *name) {
     return person;
 }
 
-static void hooks_are_called_in_their_turn(void) {
+static void hooks_are_called_in_lifecycle_order(void) {
     struct company c = begin();
     host.stamps = true;
     cst_object *ada = insert(&c, "ada");
@@ -201,7 +201,7 @@ static void hooks_are_called_in_their_turn(void) {
     CHECK_INT(1, host.destroyed);
 }
 
-static void failures_are_the_hosts_own(void) {
+static void hook_failures_return_the_error_of_the_host(void) {
     struct company c = begin();
     cst_object *ada = insert(&c, "Ada"), *none = NULL;
     save(c.context);
@@ -230,7 +230,7 @@ static void failures_are_the_hosts_own(void) {
     company_close(&c);
 }
 
-static void hooks_that_harm_are_refused(void) {
+static void harmful_calls_in_hooks_are_refused(void) {
     struct company c = begin();
     host.harms = true;
     cst_object *ada = insert(&c, "ada");
@@ -247,7 +247,7 @@ static void hooks_that_harm_are_refused(void) {
     company_close(&c);
 }
 
-static void hooks_may_release_the_object_of_the_call(void) {
+static void hooks_can_release_the_object_of_the_call(void) {
     struct company c = begin();
     cst_object *ada = insert(&c, "Ada");
     save(c.context);
@@ -264,7 +264,7 @@ static void hooks_may_release_the_object_of_the_call(void) {
     company_close(&c);
 }
 
-static void hooks_may_release_the_context(void) {
+static void hooks_can_release_the_context(void) {
     struct company c = begin();
     cst_object *ada = insert(&c, "Ada"), *eve = insert(&c, "Eve");
     save(c.context);
@@ -274,7 +274,7 @@ static void hooks_may_release_the_context(void) {
     cst_value value;
     OK(cst_object_get(ada, c.name, &value, E));
     CHECK_TEXT("Ada", value.as.string);
-    /* The other object keeps the context, which its next call makes let go of the rest. */
+    /* The other object retains the context. The next call of the context releases the rest. */
     bool changed = true;
     OK(cst_context_has_changes(c.context, &changed, E));
     CHECK(!changed);
@@ -284,7 +284,7 @@ static void hooks_may_release_the_context(void) {
     company_close(&c);
 }
 
-static void hooks_that_never_end_are_stopped(void) {
+static void a_save_fails_when_hooks_keep_changing_objects(void) {
     struct company c = begin();
     host.loops = true;
     cst_object *ada = insert(&c, "Ada");
@@ -297,7 +297,7 @@ static void hooks_that_never_end_are_stopped(void) {
     company_close(&c);
 }
 
-static void tracking_is_disabled_and_enabled(void) {
+static void changes_are_ignored_while_tracking_is_disabled(void) {
     struct company c = begin();
     cst_object *ada = insert(&c, "Ada");
     save(c.context);
@@ -315,7 +315,7 @@ static void tracking_is_disabled_and_enabled(void) {
     company_close(&c);
 }
 
-static void userdata_ends_once(void) {
+static void userdata_of_hooks_is_destroyed_once(void) {
     cst_model *model = company_model(), *copy = NULL;
     cst_entity *person = NULL;
     memset(&host, 0, sizeof host);
@@ -372,7 +372,7 @@ static struct company begin_with(const cst_lifecycle_hooks *found) {
     return c;
 }
 
-static void snapshot_events_say_why(void) {
+static void snapshot_events_state_their_cause(void) {
     cst_lifecycle_hooks found = CST_LIFECYCLE_HOOKS_INIT;
     found.awake_from_snapshot_events = note_events;
     struct company c = begin_with(&found);
@@ -415,7 +415,7 @@ static cst_status insert_another(void *userdata, cst_object *object, cst_error *
     return status;
 }
 
-static void hooks_nest_a_hundred_deep(void) {
+static void hooks_nest_up_to_100_levels(void) {
     cst_lifecycle_hooks found = CST_LIFECYCLE_HOOKS_INIT;
     found.awake_from_insert = insert_another;
     struct company c = begin_with(&found);
@@ -435,7 +435,7 @@ static void hooks_nest_a_hundred_deep(void) {
     company_close(&c);
 }
 
-static void tracking_is_enabled_as_often_as_disabled(void) {
+static void tracking_resumes_when_every_disable_call_is_balanced(void) {
     cst_lifecycle_hooks found = CST_LIFECYCLE_HOOKS_INIT;
     struct company c = begin_with(&found);
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *rnd = NULL;
@@ -476,7 +476,7 @@ static cst_status fail_silently(void *userdata, cst_object *object, cst_error **
 }
 
 /* A status below 0 fails the call, whether there is an error or not; entity and object are named. */
-static void a_hook_may_fail_without_saying_why(void) {
+static void a_hook_can_fail_without_an_error(void) {
     cst_lifecycle_hooks found = CST_LIFECYCLE_HOOKS_INIT;
     found.awake_from_insert = fail_silently;
     struct company c = begin_with(&found);
@@ -511,8 +511,9 @@ static cst_status keep_value(void *userdata, cst_object *object, cst_string prop
     return CST_OK;
 }
 
-/* Properties whose values a hook checks must be the entity's; a model with another is refused, and can be corrected. */
-static void validated_properties_are_the_entitys(void) {
+/* Properties with a validate hook must belong to the entity; a model with another property is refused, and can be
+ * corrected. */
+static void validated_properties_must_belong_to_the_entity(void) {
     cst_model *model = company_model();
     cst_entity *person = NULL;
     OK(cst_model_entity(model, text("Person"), &person, E));
@@ -541,7 +542,7 @@ static cst_status note_purpose(void *userdata, cst_object *object, uint32_t purp
     return snapshots.refuses ? refuse(error) : CST_OK;
 }
 
-static void the_hook_that_validates_is_told_the_purpose(void) {
+static void the_validate_hook_receives_the_purpose(void) {
     cst_lifecycle_hooks found = CST_LIFECYCLE_HOOKS_INIT;
     found.validate = note_purpose;
     struct company c = begin_with(&found);
@@ -576,19 +577,19 @@ static void the_hook_that_validates_is_told_the_purpose(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(hooks_are_called_in_their_turn);
-    RUN(failures_are_the_hosts_own);
-    RUN(hooks_that_harm_are_refused);
-    RUN(hooks_may_release_the_object_of_the_call);
-    RUN(hooks_may_release_the_context);
-    RUN(hooks_that_never_end_are_stopped);
-    RUN(tracking_is_disabled_and_enabled);
-    RUN(userdata_ends_once);
-    RUN(snapshot_events_say_why);
-    RUN(the_hook_that_validates_is_told_the_purpose);
-    RUN(hooks_nest_a_hundred_deep);
-    RUN(a_hook_may_fail_without_saying_why);
-    RUN(validated_properties_are_the_entitys);
-    RUN(tracking_is_enabled_as_often_as_disabled);
+    RUN(hooks_are_called_in_lifecycle_order);
+    RUN(hook_failures_return_the_error_of_the_host);
+    RUN(harmful_calls_in_hooks_are_refused);
+    RUN(hooks_can_release_the_object_of_the_call);
+    RUN(hooks_can_release_the_context);
+    RUN(a_save_fails_when_hooks_keep_changing_objects);
+    RUN(changes_are_ignored_while_tracking_is_disabled);
+    RUN(userdata_of_hooks_is_destroyed_once);
+    RUN(snapshot_events_state_their_cause);
+    RUN(the_validate_hook_receives_the_purpose);
+    RUN(hooks_nest_up_to_100_levels);
+    RUN(a_hook_can_fail_without_an_error);
+    RUN(validated_properties_must_belong_to_the_entity);
+    RUN(tracking_resumes_when_every_disable_call_is_balanced);
     return check_end();
 }

@@ -1,4 +1,4 @@
-/* What the library tells about its work: the log of SQL, launch arguments, statistics, explanations of fetches.
+/* Reports of the library: the SQL log, launch arguments, statistics, explanations of fetches.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,7 +14,7 @@ struct lines {
     int destroyed;
 };
 
-static void take(void *userdata, cst_string line) {
+static void record_line(void *userdata, cst_string line) {
     struct lines *lines = userdata;
     size_t used = strlen(lines->text);
     if (used + line.size + 2 < sizeof lines->text) {
@@ -61,10 +61,10 @@ static struct company people(int count) {
     return c;
 }
 
-static void details_add_to_each_other(void) {
+static void each_sql_detail_includes_the_lower_ones(void) {
     struct lines lines = {.count = 0};
     struct company c = people(10);
-    OK(cst_log_set_callback(take, &lines, destroyed, E));
+    OK(cst_log_set_callback(record_line, &lines, destroyed, E));
     run(&c);
     CHECK_INT(0, lines.count);
 
@@ -111,17 +111,17 @@ static void details_add_to_each_other(void) {
     company_close(&c);
 }
 
-static void a_new_callback_ends_the_former(void) {
+static void a_new_log_callback_destroys_the_former_one(void) {
     struct lines first = {.count = 0}, second = {.count = 0};
-    OK(cst_log_set_callback(take, &first, destroyed, E));
-    OK(cst_log_set_callback(take, &second, destroyed, E));
+    OK(cst_log_set_callback(record_line, &first, destroyed, E));
+    OK(cst_log_set_callback(record_line, &second, destroyed, E));
     CHECK_INT(1, first.destroyed);
     CHECK_INT(0, second.destroyed);
     silence();
     CHECK_INT(1, second.destroyed);
 }
 
-static void launch_arguments(void) {
+static void launch_arguments_of_core_data_are_accepted(void) {
     const char *const arguments[] = {
         "program", "-v", "-com.apple.CoreData.SQLDebug", "3", "file", "-com.apple.CoreData.ConcurrencyDebug", "1"};
     size_t taken = 9;
@@ -144,15 +144,15 @@ static void launch_arguments(void) {
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_log_set_sql_detail(5, E));
 }
 
-/* Read when the process first asks, so this is the first test. */
-static void environment(void) {
+/* The environment is read at the first call, so this is the first test. */
+static void the_environment_sets_the_sql_detail(void) {
     setenv("CORESTONE_SQL_DEBUG", "2", 1);
     CHECK_INT(2, cst_log_sql_detail());
     OK(cst_log_set_sql_detail(0, E));
     CHECK_INT(0, cst_log_sql_detail());
 }
 
-static void integrity_is_checked_when_asked(void) {
+static void integrity_is_checked_when_the_launch_argument_is_set(void) {
     const char *const on[] = {"-com.apple.CoreData.SQLiteIntegrityCheck", "1",
                               "-com.apple.CoreData.SQLiteDebugSynchronous", "0"};
     const char *const off[] = {"-com.apple.CoreData.SQLiteIntegrityCheck", "0",
@@ -161,7 +161,7 @@ static void integrity_is_checked_when_asked(void) {
     struct company c = people(1);
     company_close(&c);
     OK(cst_log_take_arguments(4, on, NULL, E));
-    OK(cst_log_set_callback(take, &lines, destroyed, E));
+    OK(cst_log_set_callback(record_line, &lines, destroyed, E));
     OK(cst_log_set_sql_detail(2, E));
     c = company_open(check_path("company.sqlite"));
     CHECK_CONTAINS("PRAGMA integrity_check", text(lines.text));
@@ -177,7 +177,7 @@ static cst_statistics statistics_of(const struct company *c) {
     return statistics;
 }
 
-static void statistics(void) {
+static void statistics_count_saves_and_fetches(void) {
     struct company c = people(10);
     cst_statistics counted = statistics_of(&c);
     CHECK_INT(1, counted.saves);
@@ -196,7 +196,7 @@ static void statistics(void) {
     CHECK_INT(0, counted.faults);
     CHECK(counted.fetch_nanoseconds > 0);
 
-    /* A host with a shorter struct gets what it knows. */
+    /* A host with a shorter struct gets the members that fit. */
     cst_statistics part = CST_STATISTICS_INIT;
     part.struct_size = offsetof(cst_statistics, fetched_rows);
     OK(cst_coordinator_statistics(c.coordinator, &part, E));
@@ -205,7 +205,7 @@ static void statistics(void) {
     company_close(&c);
 }
 
-static void explanations(void) {
+static void explanations_contain_sql_bindings_and_plan(void) {
     struct company c = people(3);
     cst_buffer buffer = {0};
     cst_fetch_request *request = older_than(&c, "number > %d", 4);
@@ -226,12 +226,12 @@ static void explanations(void) {
     company_close(&c);
 }
 
-/* A comparison that takes all values of a to-many relationship for one. */
-static void a_collection_compared_with_one_value_is_told_once(void) {
+/* A comparison of all values of a to-many relationship with one value. */
+static void comparing_a_collection_with_one_value_warns_once(void) {
     struct company c = company_open(check_path("company.sqlite"));
     static struct lines lines;
     memset(&lines, 0, sizeof lines);
-    OK(cst_log_set_callback(take, &lines, destroyed, E));
+    OK(cst_log_set_callback(record_line, &lines, destroyed, E));
     cst_predicate *predicate = NULL;
     OK(cst_predicate_parse(text("employees.name == 'nobody'"), 0, NULL, &predicate, E));
     for (int i = 0; i < 3; i++) {
@@ -255,7 +255,7 @@ static void a_collection_compared_with_one_value_is_told_once(void) {
 }
 
 /* Each number counts its own kind of work. */
-static void every_statistic_counts_its_own(void) {
+static void each_statistic_counts_one_kind_of_work(void) {
     struct company c = company_open(check_path("company.sqlite"));
     cst_object *place = company_insert(&c, c.context, c.department, c.department_name, "R&D");
     for (int i = 0; i < 4; i++) {
@@ -287,7 +287,7 @@ static void every_statistic_counts_its_own(void) {
     OK(cst_release(people));
     OK(cst_release(place));
 
-    /* In a context that knows nothing: one query for members, and the rows come from the cache. */
+    /* In an empty context: one query for members, and the rows are in the row cache. */
     cst_context *other = company_context(&c, CST_QUEUE_CALLER);
     cst_results *places = company_fetch(other, c.department, NULL, NULL);
     OK(cst_coordinator_reset_statistics(c.coordinator, E));
@@ -304,7 +304,7 @@ static void every_statistic_counts_its_own(void) {
     company_close(&c);
 }
 
-static void a_shorter_struct_is_filled_as_far_as_it_goes(void) {
+static void statistics_structs_of_other_sizes_are_filled_to_their_size(void) {
     struct company c = company_open(check_path("company.sqlite"));
     cst_statistics part;
     memset(&part, 0x5a, sizeof part);
@@ -321,7 +321,7 @@ static void a_shorter_struct_is_filled_as_far_as_it_goes(void) {
     longer.known.struct_size = sizeof longer - 8;
     OK(cst_coordinator_statistics(c.coordinator, &longer.known, E));
     for (size_t i = 0; i < sizeof longer.more; i++)
-        CHECK_INT(i < 8 ? 0 : 0x5a, longer.more[i]); /* of a newer host, what is not known here is zero */
+        CHECK_INT(i < 8 ? 0 : 0x5a, longer.more[i]); /* unknown fields of a newer host are set to zero */
     const size_t wrong[] = {0, 7, (1 << 16) + 1, SIZE_MAX};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         part.struct_size = wrong[i];
@@ -331,7 +331,7 @@ static void a_shorter_struct_is_filled_as_far_as_it_goes(void) {
     company_close(&c);
 }
 
-static void details_beyond_the_last_are_refused(void) {
+static void unknown_sql_details_are_refused(void) {
     const uint32_t before = cst_log_sql_detail();
     OK(cst_log_set_sql_detail(4, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_log_set_sql_detail(5, E));
@@ -350,16 +350,16 @@ static void details_beyond_the_last_are_refused(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(environment);
-    RUN(details_add_to_each_other);
-    RUN(a_new_callback_ends_the_former);
-    RUN(launch_arguments);
-    RUN(integrity_is_checked_when_asked);
-    RUN(statistics);
-    RUN(every_statistic_counts_its_own);
-    RUN(a_shorter_struct_is_filled_as_far_as_it_goes);
-    RUN(details_beyond_the_last_are_refused);
-    RUN(explanations);
-    RUN(a_collection_compared_with_one_value_is_told_once);
+    RUN(the_environment_sets_the_sql_detail);
+    RUN(each_sql_detail_includes_the_lower_ones);
+    RUN(a_new_log_callback_destroys_the_former_one);
+    RUN(launch_arguments_of_core_data_are_accepted);
+    RUN(integrity_is_checked_when_the_launch_argument_is_set);
+    RUN(statistics_count_saves_and_fetches);
+    RUN(each_statistic_counts_one_kind_of_work);
+    RUN(statistics_structs_of_other_sizes_are_filled_to_their_size);
+    RUN(unknown_sql_details_are_refused);
+    RUN(explanations_contain_sql_bindings_and_plan);
+    RUN(comparing_a_collection_with_one_value_warns_once);
     return check_end();
 }

@@ -19,7 +19,7 @@ static const char xml[] =
     "name='sourcekeypath'>$source.owner</attribute>"
     "</object></database>";
 
-static void a_mapping_model_says_all_as_json(void) {
+static void a_loaded_mapping_model_is_described_as_json(void) {
     cst_mapping_model *mapping = NULL;
     cst_model *model = NULL;
     cst_buffer json = {NULL, 0, 0};
@@ -38,7 +38,7 @@ static void a_mapping_model_says_all_as_json(void) {
     CHECK_STATUS(CST_E_INVALID_HANDLE, cst_mapping_model_copy_json(mapping, &json, E));
 }
 
-static void what_is_none_is_named(void) {
+static void invalid_mapping_model_files_are_refused(void) {
     cst_mapping_model *mapping = NULL;
     static const char *const bad[] = {"",
                                       "SQLite format 3",
@@ -69,7 +69,7 @@ static cst_mapping_model *from_json(const char *json, const cst_model *source, c
     return mapping;
 }
 
-static void mapping_model_from_json_is_written_and_found(void) {
+static void a_mapping_model_from_json_is_written_and_found(void) {
     cst_model *source = NULL, *destination = NULL;
     cst_mapping_model *read = NULL;
     cst_buffer json = {NULL, 0, 0}, again = {NULL, 0, 0};
@@ -114,7 +114,7 @@ static void mapping_model_from_json_is_written_and_found(void) {
     OK(cst_release(destination));
 }
 
-static void mistakes_in_a_mapping_model_are_named(void) {
+static void invalid_mappings_are_reported(void) {
     cst_model *source = NULL, *destination = NULL;
     cst_mapping_model *mapping = NULL;
     OK(cst_model_new_from_text(text(old_text), &source, E));
@@ -144,7 +144,7 @@ static void mistakes_in_a_mapping_model_are_named(void) {
     OK(cst_release(destination));
 }
 
-static void mapping_model_is_inferred(void) {
+static void a_mapping_model_is_inferred(void) {
     cst_model *source = NULL, *destination = NULL;
     cst_mapping_model *mapping = NULL;
     cst_buffer json = {NULL, 0, 0};
@@ -165,10 +165,10 @@ static void mapping_model_is_inferred(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(a_mapping_model_says_all_as_json);
-    RUN(what_is_none_is_named);
-    RUN(mapping_model_from_json_is_written_and_found);
-    RUN(mistakes_in_a_mapping_model_are_named);
-    RUN(mapping_model_is_inferred);
+    RUN(a_loaded_mapping_model_is_described_as_json);
+    RUN(invalid_mapping_model_files_are_refused);
+    RUN(a_mapping_model_from_json_is_written_and_found);
+    RUN(invalid_mappings_are_reported);
+    RUN(a_mapping_model_is_inferred);
     return check_end();
 }

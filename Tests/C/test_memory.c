@@ -1,7 +1,8 @@
-/* Memory: objects that are faulted in and released again and again leave nothing behind.
+/* Memory: objects that are faulted in and released repeatedly do not increase memory use.
  *
- * Live bytes are those of the C allocator (mallinfo2), which the records of rows are part of; the library's own count of these
- * is looked at as well. Under a sanitizer, whose allocator mallinfo2 does not know, that count is all there is.
+ * Live bytes are those of the C allocator (mallinfo2), which include the records of rows. The library's own count of
+ * the records is checked too. Under a sanitizer, whose allocator mallinfo2 does not measure, only that count is
+ * checked.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -88,7 +89,7 @@ static void stays_level(const struct company *c, bool by_id) {
     if (!SANITIZED && after.allocated > before.allocated + before.allocated / 20)
         check_fail(__FILE__, __LINE__, "%zu live bytes became %zu (rows: %zu, %zu)", before.allocated, after.allocated,
                    before.rows, after.rows);
-    /* The row cache keeps rows that nobody uses up to a limit, 64 MB or twice what is in use. */
+    /* The row cache keeps unused rows up to a limit: 64 MB, or twice the size of the rows in use. */
     if (after.rows > before.rows + before.rows / 20 && after.rows > ((size_t)64 << 20))
         check_fail(__FILE__, __LINE__, "%zu bytes of rows became %zu", before.rows, after.rows);
     printf("    %d objects, %d times, %s: %.1f MB live before, %.1f after; rows %.1f and %.1f\n", OBJECTS, ROUNDS,
@@ -96,7 +97,7 @@ static void stays_level(const struct company *c, bool by_id) {
            (double)before.rows / 1e6, (double)after.rows / 1e6);
 }
 
-static void faults_leave_nothing_behind(void) {
+static void repeated_faulting_does_not_increase_memory_use(void) {
     struct company c = company_open(check_path("s.sqlite"));
     fill(&c);
     OK(cst_context_reset(c.context, E));
@@ -107,6 +108,6 @@ static void faults_leave_nothing_behind(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(faults_leave_nothing_behind);
+    RUN(repeated_faulting_does_not_increase_memory_use);
     return check_end();
 }

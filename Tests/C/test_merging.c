@@ -45,7 +45,7 @@ static void set_policy(const struct company *c, int32_t type, cst_resolve_confli
     cst_release(policy);
 }
 
-static void types_settle_conflicts(void) {
+static void merge_policy_types_resolve_conflicts(void) {
     static const struct {
         int32_t type;
         int64_t number;
@@ -75,7 +75,7 @@ static void check_int_value(const cst_conflict *conflict, int32_t snapshot, int6
     CHECK_INT(expected, value.as.integer);
 }
 
-static void the_error_carries_the_conflict(void) {
+static void a_conflict_error_describes_the_conflict(void) {
     struct company c = company_open(check_path("m.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     cst_object *boss = company_employee(&c, c.context, "Boss", 9);
@@ -115,7 +115,7 @@ static void the_error_carries_the_conflict(void) {
     OK(cst_object_copy_id(boss, &id, E));
     CHECK(cst_object_id_equal(id, value.as.object_id));
     cst_release(id);
-    /* No save is asking any more. */
+    /* No save is in progress. */
     cst_conflict *kept = cst_retain((void *)(uintptr_t)conflict);
     cst_release(error);
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_conflict_resolve(kept, CST_MERGE_ROLLBACK, E));
@@ -127,7 +127,7 @@ static void the_error_carries_the_conflict(void) {
     cst_release(kept);
 }
 
-/* Adds what both sides added to the number. */
+/* Adds the increments of both sides to the number. */
 static cst_status add_up(void *userdata, cst_context *context, size_t count, cst_conflict *const *conflicts,
                          cst_error **error) {
     (void)userdata;
@@ -165,7 +165,7 @@ static cst_status throw_away(void *userdata, cst_context *context, size_t count,
     return CST_OK;
 }
 
-static void hosts_settle_conflicts(void) {
+static void a_merge_callback_resolves_conflicts(void) {
     struct company c = company_open(check_path("m.sqlite"));
     number_key = c.number;
     asked = destroyed = 0;
@@ -197,7 +197,7 @@ static void hosts_settle_conflicts(void) {
     company_close(&c);
 }
 
-static void policies_are_checked(void) {
+static void merge_policies_are_checked_and_replaced(void) {
     struct company c = company_open(check_path("m.sqlite"));
     static int one = 1;
     destroyed = 0;
@@ -221,7 +221,7 @@ static void policies_are_checked(void) {
     CHECK_INT(0, cst_conflict_kind(NULL));
 }
 
-static void locked_objects_are_checked(void) {
+static void objects_marked_for_conflict_detection_are_checked(void) {
     struct company c = company_open(check_path("m.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     save(c.context);
@@ -238,7 +238,7 @@ static void locked_objects_are_checked(void) {
     company_close(&c);
 }
 
-static void unique_values_are_taken(void) {
+static void unique_constraint_conflicts_are_resolved(void) {
     cst_model *model = NULL;
     cst_entity *tag = NULL;
     cst_attribute *name = NULL;
@@ -284,8 +284,8 @@ static void unique_values_are_taken(void) {
         cst_release(all[i]);
 }
 
-/* Two rows in conflict are two conflicts, each of its own object, with all that differs. */
-static void each_object_has_its_conflict(void) {
+/* Two rows in conflict are two conflicts, each of its own object, with all differing values. */
+static void each_object_has_its_own_conflict(void) {
     struct company c = company_open(check_path("m.sqlite"));
     cst_object *people[2];
     cst_object_id *ids[2];
@@ -340,7 +340,7 @@ static void each_object_has_its_conflict(void) {
 }
 
 /* Of a deleted row there is no newest state. */
-static void a_row_that_is_gone_has_no_version(void) {
+static void the_conflict_of_a_deleted_row_has_no_new_version(void) {
     struct company c = company_open(check_path("m.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *same = NULL;
     save(c.context);
@@ -367,7 +367,7 @@ static void a_row_that_is_gone_has_no_version(void) {
     company_close(&c);
 }
 
-static void types_of_policies_have_bounds(void) {
+static void unknown_merge_policy_types_are_refused(void) {
     cst_merge_policy *policy = NULL;
     for (int32_t type = CST_MERGE_ERROR; type <= CST_MERGE_ROLLBACK; type++) {
         OK(cst_merge_policy_new(type, NULL, NULL, NULL, &policy, E));
@@ -387,14 +387,14 @@ static void types_of_policies_have_bounds(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(types_settle_conflicts);
-    RUN(the_error_carries_the_conflict);
-    RUN(hosts_settle_conflicts);
-    RUN(policies_are_checked);
-    RUN(locked_objects_are_checked);
-    RUN(unique_values_are_taken);
-    RUN(each_object_has_its_conflict);
-    RUN(a_row_that_is_gone_has_no_version);
-    RUN(types_of_policies_have_bounds);
+    RUN(merge_policy_types_resolve_conflicts);
+    RUN(a_conflict_error_describes_the_conflict);
+    RUN(a_merge_callback_resolves_conflicts);
+    RUN(merge_policies_are_checked_and_replaced);
+    RUN(objects_marked_for_conflict_detection_are_checked);
+    RUN(unique_constraint_conflicts_are_resolved);
+    RUN(each_object_has_its_own_conflict);
+    RUN(the_conflict_of_a_deleted_row_has_no_new_version);
+    RUN(unknown_merge_policy_types_are_refused);
     return check_end();
 }

@@ -1,4 +1,4 @@
-/* Stores that follow a model from version to version: which calls migrate, what stays, what is refused and how.
+/* Migration between versions of a model: calls that migrate, preserved values, refused migrations and their errors.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -156,7 +156,7 @@ static void older_models_are_refused(void) {
     }
 }
 
-static void types_change_on_request(void) {
+static void attribute_types_change_only_on_request(void) {
     const char *path = check_path("notes.sqlite");
     write_first(NULL, path);
     struct notes notes = open_notes(2, NULL, path, migrate);
@@ -175,43 +175,43 @@ static void types_change_on_request(void) {
     OK(cst_release(model));
 }
 
-struct told {
+struct recorded {
     int calls;
     uint64_t last, total;
     bool cancels;
 };
 
-static bool tell(void *userdata, uint64_t done, uint64_t total) {
-    struct told *told = userdata;
-    told->calls++;
-    CHECK(done <= total && done >= told->last);
-    told->last = done;
-    told->total = total;
-    return !told->cancels;
+static bool record_progress(void *userdata, uint64_t done, uint64_t total) {
+    struct recorded *recorded = userdata;
+    recorded->calls++;
+    CHECK(done <= total && done >= recorded->last);
+    recorded->last = done;
+    recorded->total = total;
+    return !recorded->cancels;
 }
 
-static void progress_is_reported_and_cancels(void) {
+static void progress_callbacks_can_cancel_a_migration(void) {
     const char *path = check_path("notes.sqlite");
     write_first(NULL, path);
-    struct told told = {0, 0, 0, true};
+    struct recorded recorded = {0, 0, 0, true};
     cst_store_options options = CST_STORE_OPTIONS_INIT;
     options.flags = migrate;
-    options.migration_progress = tell;
-    options.migration_userdata = &told;
+    options.migration_progress = record_progress;
+    options.migration_userdata = &recorded;
     cst_model *model = version(2);
     cst_coordinator *coordinator = NULL;
     CHECK_STATUS(CST_E_CANCELLED, add_store(model, NULL, path, &options, &coordinator));
     CHECK_INT(CST_CODE_MIGRATION_CANCELLED, cst_error_code(check_error()));
-    CHECK_INT(1, told.calls);
-    told = (struct told){0, 0, 0, false};
+    CHECK_INT(1, recorded.calls);
+    recorded = (struct recorded){0, 0, 0, false};
     OK(cst_coordinator_add_store(coordinator, none, text(path), &options, NULL, E));
-    CHECK(told.calls > 1);
-    CHECK_INT(told.total, told.last);
+    CHECK(recorded.calls > 1);
+    CHECK_INT(recorded.total, recorded.last);
     OK(cst_release(coordinator));
     OK(cst_release(model));
 }
 
-static void the_source_model_is_found(void) {
+static void the_source_model_is_found_in_the_options(void) {
     const char *path = check_path("notes.sqlite");
     write_first(NULL, path);
     sqlite3 *file = NULL;
@@ -237,8 +237,8 @@ int main(int argc, char **argv) {
     RUN(a_store_is_migrated_on_request);
     RUN(a_mapping_is_inferred_only_on_request);
     RUN(older_models_are_refused);
-    RUN(types_change_on_request);
-    RUN(progress_is_reported_and_cancels);
-    RUN(the_source_model_is_found);
+    RUN(attribute_types_change_only_on_request);
+    RUN(progress_callbacks_can_cancel_a_migration);
+    RUN(the_source_model_is_found_in_the_options);
     return check_end();
 }

@@ -1,4 +1,4 @@
-/* Backups that a migration makes, its verification, and migrations that leave tasks for later.
+/* Backups of a migration, its verification, and migrations that defer tasks.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The new model without owners: a column goes. */
+/* The new model without owners: one column is removed. */
 static const char poor_text[] = "{\"Car\": {\"plate\": \"string?\"}, \"Person\": {\"name\": \"string?\"}}";
 
 static cst_store_options options_of(uint32_t flags, const cst_migration_backup *backup) {
@@ -34,7 +34,7 @@ static size_t count_backups(const char *path, cst_string folder, cst_buffer *pat
     return count;
 }
 
-static void a_backup_is_made_listed_and_restored(void) {
+static void a_backup_is_created_listed_and_restored(void) {
     const char *path = check_path("cars.sqlite");
     cst_migration_backup backup = CST_MIGRATION_BACKUP_INIT;
     cst_buffer paths = {NULL, 0, 0}, restored = {NULL, 0, 0};
@@ -51,7 +51,7 @@ static void a_backup_is_made_listed_and_restored(void) {
     CHECK_INT(1, count_backups(path, none, &paths));
     CHECK_CONTAINS("cars.sqlite.backup-", view_of(paths.data));
     expect_cars(path, new_text, "plate", "a=a,b=b,");
-    /* Nothing to migrate: no copy. */
+    /* Without a migration there is no backup. */
     migrate(path, new_text, 0, &backup);
     CHECK_INT(1, count_backups(path, none, &paths));
 
@@ -87,7 +87,7 @@ static void a_backup_is_made_listed_and_restored(void) {
     OK(cst_release(empty));
 }
 
-static void backups_lie_in_a_folder_and_few_stay(void) {
+static void backups_are_kept_in_a_folder_up_to_a_limit(void) {
     const char *path = check_path("cars.sqlite"), *folder = check_path("copies");
     cst_migration_backup backup = CST_MIGRATION_BACKUP_INIT;
     cst_store_options options = CST_STORE_OPTIONS_INIT;
@@ -128,7 +128,7 @@ struct report {
     uint64_t calls, total, last;
 };
 
-static bool hear_tasks(void *userdata, uint64_t done, uint64_t total) {
+static bool record_tasks(void *userdata, uint64_t done, uint64_t total) {
     struct report *report = userdata;
     report->calls++;
     report->total = report->last ? total : 0;
@@ -154,7 +154,7 @@ static void a_deferred_migration_leaves_tasks(void) {
     /* Cancelled before the first task. */
     struct report report = {0, 0, 0};
     CHECK_STATUS(CST_E_CANCELLED,
-                 cst_coordinator_finish_deferred_migration(coordinator, store, hear_tasks, &report, E));
+                 cst_coordinator_finish_deferred_migration(coordinator, store, record_tasks, &report, E));
     CHECK_INT(CST_CODE_MIGRATION_CANCELLED, cst_error_code(check_error()));
     CHECK_TEXT(path, cst_error_file(check_error()));
     CHECK_INT(1, report.calls);
@@ -189,7 +189,7 @@ static void a_deferred_migration_leaves_tasks(void) {
     OK(open_with(path, model, &options, &coordinator, &context));
     OK(cst_coordinator_store(coordinator, 0, &store, E));
     report = (struct report){0, 0, 9};
-    OK(cst_coordinator_finish_deferred_migration(coordinator, store, hear_tasks, &report, E));
+    OK(cst_coordinator_finish_deferred_migration(coordinator, store, record_tasks, &report, E));
     CHECK_INT(2, report.calls);
     CHECK_INT(1, report.total);
     OK(cst_release(store));
@@ -201,8 +201,8 @@ static void a_deferred_migration_leaves_tasks(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(a_backup_is_made_listed_and_restored);
-    RUN(backups_lie_in_a_folder_and_few_stay);
+    RUN(a_backup_is_created_listed_and_restored);
+    RUN(backups_are_kept_in_a_folder_up_to_a_limit);
     RUN(a_deferred_migration_leaves_tasks);
     return check_end();
 }

@@ -63,7 +63,7 @@ static void versions_of_a_bundle_are_checked(void) {
     OK(cst_migration_guard_check(text(bundle), text(bundle), &options, &json, E));
     CHECK(has(&json, "cloudkit-not-additive"));
 
-    /* Mistakes. */
+    /* Invalid arguments. */
     options.profile = CST_TEXT("icloud");
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_migration_guard_check(text(bundle), none, &options, &json, E));
     CHECK_TEXT("profile", cst_error_key(check_error()));
@@ -90,7 +90,7 @@ static void versions_of_a_bundle_are_checked(void) {
     cst_buffer_dispose(&json);
 }
 
-static bool hear_stores(void *userdata, uint64_t done, uint64_t total) {
+static bool record_stores(void *userdata, uint64_t done, uint64_t total) {
     (void)total;
     return done < *(uint64_t *)userdata;
 }
@@ -107,7 +107,7 @@ static void models_and_stores_are_checked(void) {
     uint64_t limit = 9;
     options.store_count = 2;
     options.stores = stores;
-    options.progress = hear_stores;
+    options.progress = record_stores;
     options.progress_userdata = &limit;
     OK(cst_migration_guard_check_models(CST_TEXT("2"), second, 1, &name, &first, &options, &json, E));
     CHECK(has(&json, "required-without-default"));
@@ -134,7 +134,7 @@ static void models_and_stores_are_checked(void) {
                  cst_migration_guard_check_models(CST_TEXT("2"), second, 1, &name, &first, &options, &json, E));
     options.store_count = 0;
 
-    /* Options of the other function. */
+    /* Options that belong to the other function. */
     options.version = CST_TEXT("2");
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_migration_guard_check_models(CST_TEXT("2"), second, 1, &name, &first, &options, &json, E));

@@ -16,7 +16,7 @@ struct notes {
     int created, freed, destroyed;
     const char *failing; /* the stage that fails, or NULL */
     bool sets_error;
-    /* What the host keeps against the rules. */
+    /* Handles that the host retains against the rules. */
     cst_migration_manager *manager;
     cst_context *source_context, *context;
     cst_object *source, *destination;
@@ -181,7 +181,7 @@ static cst_status migrate(const char *path, const char *policy, const char *labe
     return status;
 }
 
-static void stages_of_a_policy_run_in_their_order(void) {
+static void stages_of_a_policy_run_in_order(void) {
     struct notes notes = {.stages = ""};
     bool is_registered = false;
     const cst_migration_policy_callbacks callbacks = policy_of(&notes);
@@ -201,7 +201,7 @@ static void stages_of_a_policy_run_in_their_order(void) {
     expect_cars(path, new_text, "label", "a=label of a,b=label of b,");
     expect_cars(path, new_text, "owner.name", "a=Ada,b=Ada,");
 
-    /* What the host kept of the migration. */
+    /* The handles that the host retained. */
     cst_value value;
     cst_results *results = NULL;
     cst_context *context = NULL;
@@ -225,7 +225,7 @@ static void stages_of_a_policy_run_in_their_order(void) {
     OK(cst_release(notes.manager));
 }
 
-static void a_stage_without_a_function_does_the_default(void) {
+static void a_stage_without_a_callback_has_the_default_behaviour(void) {
     for (int batch_safe = 0; batch_safe < 2; batch_safe++) {
         const char *path = check_path(batch_safe ? "safe.sqlite" : "cars.sqlite");
         cst_migration_policy_callbacks callbacks = CST_MIGRATION_POLICY_CALLBACKS_INIT;
@@ -274,7 +274,7 @@ static void a_failing_stage_fails_the_migration(void) {
     }
 }
 
-static void a_policy_that_is_not_registered_is_named(void) {
+static void errors_name_an_unregistered_policy(void) {
     const char *path = check_path("cars.sqlite");
     fill_store(path);
     CHECK_STATUS(CST_E_MIGRATION, migrate(path, "CarPolicy", "$source.plate", false));
@@ -295,7 +295,7 @@ static void a_policy_that_is_not_registered_is_named(void) {
 
 /* -------- objects of the policy's own ------------------------------------------------------------------- */
 
-/* Creates the cars itself, and checks what is refused meanwhile. */
+/* Creates the cars itself, and checks calls that are refused during the migration. */
 static cst_status insert_car(void *userdata, cst_migration_manager *manager, cst_string mapping, cst_object *source,
                              cst_error **error) {
     cst_context *context = NULL;
@@ -480,7 +480,7 @@ static cst_status begin_elsewhere(void *instance, cst_migration_manager *manager
     return CST_OK;
 }
 
-static void another_thread_may_only_cancel(void) {
+static void another_thread_can_only_cancel_a_migration(void) {
     for (int cancels = 0; cancels < 2; cancels++) {
         struct elsewhere job = {NULL, cancels, CST_OK};
         const char *path = check_path(cancels ? "cancelled.sqlite" : "cars.sqlite");
@@ -512,13 +512,13 @@ static cst_status release_manager(void *instance, cst_migration_manager *manager
         CHECK_STATUS(CST_OK, cst_release(own_manager));
         own_manager = NULL;
     }
-    /* It is lent as long as the migration runs; there is no reference of the host's left. */
+    /* It stays valid while the migration runs, although the host has no reference any more. */
     CHECK_STATUS(CST_OK, cst_migration_manager_set_user_info(manager, CST_TEXT("five"), &five, E));
     CHECK_STATUS(CST_E_INVALID_HANDLE, cst_release(manager));
     return CST_OK;
 }
 
-static void a_manager_released_in_a_callback_goes_on(void) {
+static void a_manager_released_in_a_callback_completes_its_migration(void) {
     const char *path = check_path("cars.sqlite"), *result = check_path("result.sqlite");
     cst_model *old = model_of(old_text), *new = model_of(new_text);
     cst_mapping_model *mapping = mapping_of(old, new, "CarPolicy", "$source.plate");
@@ -548,7 +548,7 @@ static cst_status set_prefix(void *userdata, cst_migration_manager *manager, cst
     return cst_migration_manager_set_user_info(manager, CST_TEXT("prefix"), &prefix, error);
 }
 
-static void a_function_prepares_the_manager(void) {
+static void manager_will_start_prepares_the_manager(void) {
     cst_model *old = model_of(old_text), *new = model_of(new_text);
     cst_mapping_model *mapping = mapping_of(old, new, NULL, "$manager.userInfo.prefix");
     for (int round = 0; round < 2; round++) {
@@ -580,7 +580,7 @@ static void a_function_prepares_the_manager(void) {
 
 /* -------- misuse ------------------------------------------------------------------------------------------- */
 
-static void misused_policies_are_refused(void) {
+static void invalid_policies_are_refused(void) {
     int destroyed = 0;
     bool is_registered = true;
     cst_migration_policy_callbacks callbacks = CST_MIGRATION_POLICY_CALLBACKS_INIT;
@@ -597,7 +597,7 @@ static void misused_policies_are_refused(void) {
     OK(cst_migration_policy_is_registered(CST_TEXT("P"), &is_registered, E));
     CHECK(!is_registered);
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_migration_policy_is_registered(CST_TEXT("P"), NULL, E));
-    /* One of an older header, and one of a newer header that sets more than is known. */
+    /* A struct of an older header, and one of a newer header with unknown members set. */
     struct {
         cst_migration_policy_callbacks known;
         void *more;
@@ -672,16 +672,16 @@ static void stale_and_mistyped_handles_are_refused(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(stages_of_a_policy_run_in_their_order);
-    RUN(a_stage_without_a_function_does_the_default);
+    RUN(stages_of_a_policy_run_in_order);
+    RUN(a_stage_without_a_callback_has_the_default_behaviour);
     RUN(a_failing_stage_fails_the_migration);
-    RUN(a_policy_that_is_not_registered_is_named);
+    RUN(errors_name_an_unregistered_policy);
     RUN(a_policy_associates_its_own_objects);
     RUN(a_manager_migrates_into_another_file);
-    RUN(another_thread_may_only_cancel);
-    RUN(a_manager_released_in_a_callback_goes_on);
-    RUN(a_function_prepares_the_manager);
-    RUN(misused_policies_are_refused);
+    RUN(another_thread_can_only_cancel_a_migration);
+    RUN(a_manager_released_in_a_callback_completes_its_migration);
+    RUN(manager_will_start_prepares_the_manager);
+    RUN(invalid_policies_are_refused);
     RUN(stale_and_mistyped_handles_are_refused);
     return check_end();
 }

@@ -1,4 +1,4 @@
-/* Models: building, reading, freezing, mistakes that stick.
+/* Models: building, reading, freezing, errors that are repeated.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -39,7 +39,7 @@ static bool find(const cst_entity *entity, const char *name, cst_property_info *
     return false;
 }
 
-static void properties_tell_what_they_are(void) {
+static void property_info_describes_properties(void) {
     cst_model *model = company_model();
     OK(cst_model_freeze(model, E));
     struct company c;
@@ -76,7 +76,7 @@ static void properties_tell_what_they_are(void) {
     OK(cst_release(model));
 }
 
-static void keys_of_a_parent_work_on_its_children(void) {
+static void keys_of_a_superentity_are_valid_in_subentities(void) {
     cst_model *model = company_model();
     cst_entity *employee = NULL, *person = NULL;
     OK(cst_model_entity(model, text("Employee"), &employee, E));
@@ -110,7 +110,7 @@ static void a_frozen_model_cannot_change(void) {
     OK(cst_release(model));
 }
 
-static void the_first_mistake_sticks(void) {
+static void the_first_model_error_is_repeated(void) {
     cst_model *model = NULL;
     cst_entity *entity = NULL;
     OK(cst_model_new(&model, E));
@@ -127,7 +127,7 @@ static void the_first_mistake_sticks(void) {
     OK(cst_release(model));
 }
 
-/* Each mistake gets a fresh model with the entities A and B. */
+/* Each error starts with a new model with the entities A and B. */
 static cst_model *start(cst_entity **a, cst_entity **b) {
     cst_model *model = NULL;
     OK(cst_model_new(&model, E));
@@ -136,7 +136,7 @@ static cst_model *start(cst_entity **a, cst_entity **b) {
     return model;
 }
 
-static void mistakes_are_named(void) {
+static void invalid_models_are_refused(void) {
     cst_entity *a, *b, *c, *d, *extra = NULL;
     cst_relationship *one = NULL, *two = NULL;
     cst_attribute *attribute = NULL;
@@ -177,7 +177,7 @@ static void mistakes_are_named(void) {
     OK(cst_release(model));
     OK(cst_release(other));
 
-    /* The inverse leads somewhere else. */
+    /* The inverse has another destination. */
     model = start(&a, &b);
     OK(cst_entity_add_relationship(a, text("b"), b, 0, &one, E));
     OK(cst_entity_add_relationship(b, text("b"), b, 0, &two, E));
@@ -186,7 +186,7 @@ static void mistakes_are_named(void) {
     CHECK_INT(CST_E_MODEL, status);
     OK(cst_release(model));
 
-    /* A child repeats what it inherits. */
+    /* A subentity redefines an inherited property. */
     model = start(&a, &b);
     OK(cst_entity_set_parent(b, a, E));
     OK(cst_entity_add_attribute(a, text("x"), CST_ATTRIBUTE_STRING, 0, NULL, E));
@@ -226,7 +226,7 @@ static void mistakes_are_named(void) {
     OK(cst_release(model));
 }
 
-static void unknown_numbers_are_refused(void) {
+static void unknown_types_and_flags_are_refused(void) {
     cst_entity *a, *b;
     cst_relationship *relationship = NULL;
     cst_model *model = start(&a, &b);
@@ -247,7 +247,7 @@ static void unknown_numbers_are_refused(void) {
     OK(cst_release(model));
 }
 
-static void user_info_comes_back(void) {
+static void user_info_is_read_back(void) {
     cst_entity *a, *b;
     cst_attribute *attribute = NULL;
     cst_relationship *relationship = NULL;
@@ -274,7 +274,7 @@ static void hex(const uint8_t *bytes, size_t count, char *out) {
         sprintf(out + 2 * i, "%02x", bytes[i]);
 }
 
-static void version_hashes_are_those_of_apple(void) {
+static void version_hashes_equal_those_of_core_data(void) {
     /* The worked example of the hash's rule: entity FilePath with one required String "path". */
     cst_model *model = NULL;
     cst_entity *entity = NULL;
@@ -292,7 +292,7 @@ static void version_hashes_are_those_of_apple(void) {
     OK(cst_release(model));
 }
 
-static void a_modifier_changes_the_hash(void) {
+static void a_version_hash_modifier_changes_the_hash(void) {
     uint8_t hashes[2][32];
     for (int i = 0; i < 2; i++) {
         cst_entity *a, *b;
@@ -318,7 +318,7 @@ static void the_compiled_model_is_a_keyed_archive(void) {
     OK(cst_release(model));
 }
 
-static void short_structs_are_filled_as_far_as_they_go(void) {
+static void a_short_property_info_is_filled_to_its_size(void) {
     cst_model *model = company_model();
     OK(cst_model_freeze(model, E));
     cst_entity *employee = NULL;
@@ -352,8 +352,8 @@ static const char *bundle(void) {
 
 static const cst_string current = {NULL, 0};
 
-/* Saved while somebody was still at it: a destination is missing, and a type. */
-static void a_half_finished_model_can_be_looked_at(void) {
+/* A model that was saved before it was complete: a destination and an attribute type are missing. */
+static void an_incomplete_model_can_be_inspected(void) {
     const char *folder = check_path("Half.xcdatamodel");
     char contents[512];
     snprintf(contents, sizeof contents, "%s/contents", folder);
@@ -433,7 +433,7 @@ static void store_of(cst_model *model, const char *path) {
     OK(cst_release(model));
 }
 
-static void of_a_bundle_the_version_that_wrote_the_store_is_chosen(void) {
+static void the_bundle_version_that_wrote_the_store_is_loaded(void) {
     cst_string path = text(bundle()), store = text(check_path("map.sqlite"));
     cst_model *model = NULL;
     OK(cst_model_load(path, text("Map"), &model, E));
@@ -458,13 +458,13 @@ static void of_a_bundle_the_version_that_wrote_the_store_is_chosen(void) {
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_load_for_store(path, store, NULL, E));
     CHECK(model == NULL);
 
-    /* A store that is not there yet chooses the current version. */
+    /* A store that does not exist yet selects the current version. */
     OK(cst_model_load_for_store(path, text(check_path("later.sqlite")), &model, E));
     CHECK_TEXT("Map 2", cst_model_version_name(model));
     OK(cst_release(model));
 }
 
-static void a_model_says_all_as_json(void) {
+static void a_model_is_described_as_json(void) {
     cst_model *model = NULL;
     cst_buffer json = {NULL, 0, 0};
     OK(cst_model_load_bytes((cst_bytes){(const uint8_t *)place, sizeof place - 1}, &model, E));
@@ -478,7 +478,7 @@ static void a_model_says_all_as_json(void) {
     cst_buffer_dispose(&json);
 }
 
-static void a_model_is_drawn(void) {
+static void a_model_diagram_is_written_as_dot(void) {
     cst_model *model = NULL;
     cst_buffer dot = {NULL, 0, 0};
     OK(cst_model_load_bytes((cst_bytes){(const uint8_t *)place, sizeof place - 1}, &model, E));
@@ -492,8 +492,8 @@ static void a_model_is_drawn(void) {
     cst_buffer_dispose(&dot);
 }
 
-/* Down to an entry of a user info, which has a word more than models know. */
-static void what_means_nothing_here_is_kept(void) {
+/* Including an entry of a user info with an unknown attribute. */
+static void unknown_elements_of_a_model_file_are_kept(void) {
     static const char source[] = "<model lang='Swift'><entity name='A'><userInfo><entry key='k' value='v' kind='t'/>"
                                  "</userInfo><new>text</new></entity></model>";
     cst_model *model = NULL;
@@ -508,7 +508,7 @@ static void what_means_nothing_here_is_kept(void) {
     OK(cst_release(model));
 }
 
-static void versions_are_listed(void) {
+static void versions_of_a_bundle_are_listed(void) {
     cst_string path = text(bundle());
     cst_buffer names = {NULL, 0, 0};
     size_t count = 0, which = 0;
@@ -524,7 +524,7 @@ static void versions_are_listed(void) {
     cst_buffer_dispose(&names);
 }
 
-static void a_compiled_model_comes_back(void) {
+static void a_compiled_model_is_read_back(void) {
     cst_model *model = company_model(), *again = NULL;
     cst_buffer bytes = {NULL, 0, 0};
     OK(cst_model_copy_compiled(model, &bytes, E));
@@ -551,7 +551,7 @@ static void a_compiled_model_comes_back(void) {
     OK(cst_release(model));
 }
 
-static void what_is_no_model_is_named(void) {
+static void errors_name_files_that_are_not_models(void) {
     cst_model *model = NULL;
     check_write(check_path("a.sqlite"), "SQLite format 4, or nearly");
     CHECK_STATUS(CST_E_MODEL, cst_model_load(text(check_path("a.sqlite")), current, &model, E));
@@ -562,7 +562,7 @@ static void what_is_no_model_is_named(void) {
     CHECK(model == NULL);
 }
 
-static void a_copy_can_be_changed_and_merged(void) {
+static void a_copy_of_a_frozen_model_can_be_changed_and_merged(void) {
     cst_model *model = company_model(), *copy = NULL, *merged = NULL;
     OK(cst_model_freeze(model, E));
     OK(cst_model_copy(model, &copy, E));
@@ -594,7 +594,7 @@ static void a_copy_can_be_changed_and_merged(void) {
     OK(cst_release(model));
 }
 
-static void a_model_is_written(void) {
+static void a_written_model_is_read_back(void) {
     cst_model *model = company_model(), *again = NULL;
     cst_buffer source = {NULL, 0, 0}, same = {NULL, 0, 0};
     const uint32_t lossy = CST_MODEL_LOSSY;
@@ -630,7 +630,7 @@ static void a_model_is_written(void) {
     OK(cst_release(model));
 }
 
-static void versions_are_compared(void) {
+static void versions_are_compared_by_hash_and_checksum(void) {
     cst_model *model = company_model(), *merged = NULL;
     cst_entity *employee = NULL;
     uint8_t hash[32] = {0}, zero[32] = {0};
@@ -668,8 +668,8 @@ static void versions_are_compared(void) {
     OK(cst_release(model));
 }
 
-/* A model remembers its first mistake, and lives longer than the context whose object was part of it. */
-static void a_mistake_keeps_no_object(void) {
+/* A model stores its first error, and outlives the context of the object in that error. */
+static void a_model_error_does_not_retain_objects(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     cst_model *model = NULL;
@@ -687,7 +687,7 @@ static void a_mistake_keeps_no_object(void) {
     OK(cst_release(model));
 }
 
-static void a_model_is_looked_at_and_compared(void) {
+static void models_are_linted_and_compared(void) {
     cst_model *model = company_model(), *copy = NULL;
     cst_entity *employee = NULL;
     cst_buffer json = {0};
@@ -716,8 +716,9 @@ static void a_model_is_looked_at_and_compared(void) {
     OK(cst_release(model));
 }
 
-/* What is transient or fetched adds nothing to a hash; an inherited property adds what it adds to its parent's. */
-static void properties_have_hashes_of_their_own(void) {
+/* Transient and fetched properties do not contribute to a hash; an inherited property contributes the same as in its
+ * superentity. */
+static void each_property_has_its_own_version_hash(void) {
     cst_model *model = company_model();
     cst_entity *employee = NULL, *person = NULL;
     uint8_t own[33], inherited[32], other[32];
@@ -739,7 +740,7 @@ static void properties_have_hashes_of_their_own(void) {
     OK(cst_release(model));
 }
 
-static void what_people_call_the_parts_of_a_model(void) {
+static void localised_names_of_entities_and_properties_are_found(void) {
     cst_model *model = company_model();
     cst_entity *employee = NULL;
     cst_string found = text("x");
@@ -768,7 +769,7 @@ static void what_people_call_the_parts_of_a_model(void) {
     OK(cst_release(model));
 }
 
-static void entities_tell_their_children_and_parents_in_order(void) {
+static void subentities_are_listed_in_order(void) {
     cst_model *model = NULL;
     cst_entity *root = NULL, *children[3], *found = NULL;
     OK(cst_model_new(&model, E));
@@ -802,34 +803,34 @@ static void entities_tell_their_children_and_parents_in_order(void) {
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(entities_are_found_by_name_and_position);
-    RUN(properties_tell_what_they_are);
-    RUN(keys_of_a_parent_work_on_its_children);
+    RUN(property_info_describes_properties);
+    RUN(keys_of_a_superentity_are_valid_in_subentities);
     RUN(a_frozen_model_cannot_change);
-    RUN(the_first_mistake_sticks);
-    RUN(mistakes_are_named);
-    RUN(unknown_numbers_are_refused);
-    RUN(user_info_comes_back);
-    RUN(version_hashes_are_those_of_apple);
-    RUN(a_modifier_changes_the_hash);
+    RUN(the_first_model_error_is_repeated);
+    RUN(invalid_models_are_refused);
+    RUN(unknown_types_and_flags_are_refused);
+    RUN(user_info_is_read_back);
+    RUN(version_hashes_equal_those_of_core_data);
+    RUN(a_version_hash_modifier_changes_the_hash);
     RUN(the_compiled_model_is_a_keyed_archive);
-    RUN(a_half_finished_model_can_be_looked_at);
+    RUN(an_incomplete_model_can_be_inspected);
     RUN(an_r_tree_over_text_is_refused);
     RUN(models_are_read_from_bundles);
-    RUN(of_a_bundle_the_version_that_wrote_the_store_is_chosen);
-    RUN(a_model_says_all_as_json);
-    RUN(a_model_is_drawn);
-    RUN(what_means_nothing_here_is_kept);
-    RUN(versions_are_listed);
-    RUN(a_compiled_model_comes_back);
-    RUN(what_is_no_model_is_named);
-    RUN(short_structs_are_filled_as_far_as_they_go);
-    RUN(a_copy_can_be_changed_and_merged);
-    RUN(a_model_is_written);
-    RUN(versions_are_compared);
-    RUN(a_mistake_keeps_no_object);
-    RUN(a_model_is_looked_at_and_compared);
-    RUN(properties_have_hashes_of_their_own);
-    RUN(what_people_call_the_parts_of_a_model);
-    RUN(entities_tell_their_children_and_parents_in_order);
+    RUN(the_bundle_version_that_wrote_the_store_is_loaded);
+    RUN(a_model_is_described_as_json);
+    RUN(a_model_diagram_is_written_as_dot);
+    RUN(unknown_elements_of_a_model_file_are_kept);
+    RUN(versions_of_a_bundle_are_listed);
+    RUN(a_compiled_model_is_read_back);
+    RUN(errors_name_files_that_are_not_models);
+    RUN(a_short_property_info_is_filled_to_its_size);
+    RUN(a_copy_of_a_frozen_model_can_be_changed_and_merged);
+    RUN(a_written_model_is_read_back);
+    RUN(versions_are_compared_by_hash_and_checksum);
+    RUN(a_model_error_does_not_retain_objects);
+    RUN(models_are_linted_and_compared);
+    RUN(each_property_has_its_own_version_hash);
+    RUN(localised_names_of_entities_and_properties_are_found);
+    RUN(subentities_are_listed_in_order);
     return check_end();
 }

@@ -1,4 +1,4 @@
-/* Models from a text: what it makes, what it adds to a model, and mistakes in it.
+/* Models from text: the model that is created, additions to a model, and errors in the text.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -46,7 +46,7 @@ static void add_person(cst_model *model) {
     OK(cst_attribute_add_element(place, text("latitude"), CST_ATTRIBUTE_DOUBLE, CST_PROPERTY_OPTIONAL, NULL, E));
 }
 
-static void text_and_calls_make_the_same_model(void) {
+static void text_and_calls_create_equal_models(void) {
     cst_model *read = read_model(people), *built = NULL;
     OK(cst_model_new(&built, E));
     add_person(built);
@@ -64,7 +64,7 @@ static void text_and_calls_make_the_same_model(void) {
     OK(cst_release(built));
 }
 
-static void model_of_a_text_works_in_a_store(void) {
+static void a_model_from_text_can_open_a_store(void) {
     cst_model *model = read_model(people);
     bool frozen = true;
     OK(cst_model_is_frozen(model, &frozen, E));
@@ -114,7 +114,7 @@ struct mistake {
     const char *text, *entity, *key, *words;
 };
 
-static void mistakes_name_entity_key_and_word(void) {
+static void text_errors_name_entity_key_and_word(void) {
     static const struct mistake mistakes[] = {
         {"{\"A\": {\"x\": \"strin\"}}", "A", "x", "\"strin\" is not an attribute type; did you mean \"string\"?"},
         {"{\"A\": {\"x\": \"int indexd\"}}", "A", "x", "\"indexd\""},
@@ -149,7 +149,7 @@ static void mistakes_name_entity_key_and_word(void) {
     CHECK_TEXT("x", cst_error_key(check_error()));
 }
 
-static void text_adds_to_a_model(void) {
+static void text_can_be_added_to_a_model(void) {
     cst_model *model = read_model("{\"A\": {\"x\": \"int\"}}");
     OK(cst_model_add_text(model, text("{\"B\": {\"a\": \"to-one A? inverse bs\"}, \"A\": {\"bs\": \"to-many B\"}}"),
                           NULL, E));
@@ -167,7 +167,7 @@ static void text_adds_to_a_model(void) {
     OK(cst_release(model));
 }
 
-static void missing_ends_are_reported(void) {
+static void missing_destinations_and_inverses_are_reported(void) {
     cst_model *model = NULL;
     cst_buffer missing = {0};
     cst_entity *b;
@@ -190,8 +190,8 @@ static void missing_ends_are_reported(void) {
     OK(cst_release(model));
 }
 
-/* Every prefix of a text, and the text without each of its bytes, makes a model or an error. */
-static void cut_texts_are_read_or_refused(void) {
+/* Every prefix of a text, and the text without each of its bytes, is a model or an error. */
+static void truncated_texts_are_read_or_refused(void) {
     char cut[sizeof people];
     size_t size = sizeof people - 1, refused = 0;
     for (size_t i = 0; i < 2 * size; i++) {
@@ -209,12 +209,12 @@ static void cut_texts_are_read_or_refused(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(text_and_calls_make_the_same_model);
-    RUN(model_of_a_text_works_in_a_store);
+    RUN(text_and_calls_create_equal_models);
+    RUN(a_model_from_text_can_open_a_store);
     RUN(text_has_a_size_or_ends_with_nul);
-    RUN(mistakes_name_entity_key_and_word);
-    RUN(text_adds_to_a_model);
-    RUN(missing_ends_are_reported);
-    RUN(cut_texts_are_read_or_refused);
+    RUN(text_errors_name_entity_key_and_word);
+    RUN(text_can_be_added_to_a_model);
+    RUN(missing_destinations_and_inverses_are_reported);
+    RUN(truncated_texts_are_read_or_refused);
     return check_end();
 }

@@ -1,4 +1,4 @@
-/* Contexts on top of contexts, and merging what others saved.
+/* Nested contexts, and merging the saves of other contexts.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -74,7 +74,7 @@ static void a_child_saves_into_its_parent(void) {
     company_close(&c);
 }
 
-static void a_parent_lives_as_long_as_its_child(void) {
+static void a_child_context_retains_its_parent(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *parent = company_context(&c, CST_QUEUE_CALLER), *child = child_of(parent, CST_QUEUE_CALLER);
     cst_object *ada = company_employee(&c, parent, "Ada", 1);
@@ -85,7 +85,7 @@ static void a_parent_lives_as_long_as_its_child(void) {
     company_close(&c);
 }
 
-static void a_parent_that_lost_its_objects_is_an_error(void) {
+static void a_child_save_conflicts_when_the_parent_was_reset(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     cst_context *child = child_of(c.context, CST_QUEUE_CALLER), *wrong = NULL;
@@ -101,7 +101,7 @@ static void a_parent_that_lost_its_objects_is_an_error(void) {
     company_close(&c);
 }
 
-static void saved_changes_are_merged(void) {
+static void saves_are_merged_automatically_or_by_a_call(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
     OK(cst_context_save(c.context, E));
@@ -184,7 +184,7 @@ static void *count_elsewhere(void *argument) {
     return NULL;
 }
 
-static void queues_of_parents_are_respected(void) {
+static void a_child_context_respects_the_queue_of_its_parent(void) {
     struct company c = company_open(check_path("a.sqlite"));
     struct counted counted = {&c, 0};
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
@@ -199,8 +199,8 @@ static void queues_of_parents_are_respected(void) {
     company_close(&c);
 }
 
-/* Changes that come from somewhere else, told by URI: each of the three lists has its own effect. */
-static void remote_changes_are_told_by_uri(void) {
+/* Changes from outside, reported by URI: each of the three lists has its own effect. */
+static void remote_changes_are_merged_by_uri(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *people[2] = {company_employee(&c, c.context, "Ada", 1), company_employee(&c, c.context, "Bob", 2)};
     OK(cst_context_save(c.context, E));
@@ -253,7 +253,7 @@ static void remote_changes_are_told_by_uri(void) {
     company_close(&c);
 }
 
-static void merging_by_itself_can_be_switched_off_again(void) {
+static void automatic_merging_can_be_disabled_again(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     OK(cst_context_save(c.context, E));
@@ -274,7 +274,7 @@ static void merging_by_itself_can_be_switched_off_again(void) {
     merges = true;
     OK(cst_context_merges_remote_changes(follower, &merges, E));
     CHECK(!merges);
-    /* A child merges what its parent does. */
+    /* A child context merges the saves of its parent. */
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_set_merges_remote_changes(child, true, E));
     cst_coordinator *coordinator = NULL;
     OK(cst_context_coordinator(child, &coordinator, E));
@@ -289,11 +289,11 @@ static void merging_by_itself_can_be_switched_off_again(void) {
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(a_child_saves_into_its_parent);
-    RUN(a_parent_lives_as_long_as_its_child);
-    RUN(a_parent_that_lost_its_objects_is_an_error);
-    RUN(saved_changes_are_merged);
-    RUN(queues_of_parents_are_respected);
-    RUN(remote_changes_are_told_by_uri);
-    RUN(merging_by_itself_can_be_switched_off_again);
+    RUN(a_child_context_retains_its_parent);
+    RUN(a_child_save_conflicts_when_the_parent_was_reset);
+    RUN(saves_are_merged_automatically_or_by_a_call);
+    RUN(a_child_context_respects_the_queue_of_its_parent);
+    RUN(remote_changes_are_merged_by_uri);
+    RUN(automatic_merging_can_be_disabled_again);
     return check_end();
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void many_values_in_one_call(void) {
+static void several_values_are_read_and_set_in_one_call(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     const cst_key keys[] = {c.name, c.number, c.level};
@@ -27,7 +27,7 @@ static void many_values_in_one_call(void) {
     company_close(&c);
 }
 
-static void values_along_paths(void) {
+static void values_are_read_by_key_path(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 5);
     cst_object *dept = company_insert(&c, c.context, c.department, c.department_name, "R&D");
@@ -131,7 +131,7 @@ static void committed_values_are_those_of_the_store(void) {
     company_close(&c);
 }
 
-static void state_tells_without_firing(void) {
+static void reading_the_state_does_not_fire_a_fault(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     CHECK_INT(CST_OBJECT_INSERTED | CST_OBJECT_TEMPORARY_ID | CST_OBJECT_HAS_CHANGES, state(ada));
@@ -150,7 +150,7 @@ static void state_tells_without_firing(void) {
     company_close(&c);
 }
 
-static void views_are_copies_of_nothing_but_stay_until_the_object_changes(void) {
+static void values_are_copied_and_string_views_are_shared(void) {
     struct company c = company_open(check_path("a.sqlite"));
     char name[] = "Ada";
     cst_object *ada = company_employee(&c, c.context, name, 1);
@@ -163,7 +163,7 @@ static void views_are_copies_of_nothing_but_stay_until_the_object_changes(void) 
     company_close(&c);
 }
 
-static void refresh_keeps_own_changes_on_request(void) {
+static void refresh_keeps_unsaved_changes_on_request(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     save(c.context);
@@ -185,7 +185,7 @@ static void refresh_keeps_own_changes_on_request(void) {
     company_close(&c);
 }
 
-static void a_transient_attribute_lives_in_memory_only(void) {
+static void a_transient_attribute_is_not_saved(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     set(ada, c.scratch, value_text("anything"));
@@ -197,7 +197,7 @@ static void a_transient_attribute_lives_in_memory_only(void) {
     company_close(&c);
 }
 
-static void entity_of_an_object(void) {
+static void an_object_returns_its_entity(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     cst_entity *entity = NULL;
@@ -207,7 +207,7 @@ static void entity_of_an_object(void) {
     company_close(&c);
 }
 
-static void long_text_and_bytes(void) {
+static void long_text_and_bytes_survive_a_save(void) {
     struct company c = company_open(check_path("a.sqlite"));
     enum { SIZE = 3 * 1024 * 1024 };
     char *big = malloc(SIZE);
@@ -229,7 +229,7 @@ static void long_text_and_bytes(void) {
     company_close(&c);
 }
 
-static void an_object_outside_contexts_ends_though_it_gave_itself(void) {
+static void an_object_without_a_context_is_freed_after_returning_itself(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *loose = NULL;
     cst_value value;
@@ -240,7 +240,7 @@ static void an_object_outside_contexts_ends_though_it_gave_itself(void) {
     company_close(&c);
 }
 
-static void text_and_bytes_are_copied_and_nothing_else(void) {
+static void copy_bytes_copies_only_text_and_bytes(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     set(ada, c.site, value_uri("a:b"));
@@ -270,8 +270,8 @@ static void text_and_bytes_are_copied_and_nothing_else(void) {
     company_close(&c);
 }
 
-/* Of many values none is undefined after a failure, and none is set. */
-static void a_failure_among_many_leaves_the_rest_alone(void) {
+/* If one of several keys fails, every output value is defined, and no value is set. */
+static void a_failed_set_many_sets_no_value(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
     set(ada, c.manager, value_object(bob));
@@ -309,7 +309,7 @@ static void a_failure_among_many_leaves_the_rest_alone(void) {
     OK(cst_object_set_paths(ada, 2, paths, more, E));
     CHECK_TEXT("Eve", get_text(ada, c.name));
     CHECK_TEXT("Rob", get_text(bob, c.name));
-    /* A path with a list at its end has members, which a value cannot be. */
+    /* A path that ends in a to-many relationship has members, which cannot be returned as a value. */
     cst_value value = value_int(7);
     CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_get_path(bob, text("reports.name"), &value, E));
     CHECK_TEXT("reports.name", cst_error_key(check_error()));
@@ -319,7 +319,7 @@ static void a_failure_among_many_leaves_the_rest_alone(void) {
     company_close(&c);
 }
 
-/* Column `name` of the one row of an object's values; the type UINT32_MAX where there is none. Owned. */
+/* Column `name` of the only row of an object's values; the type is UINT32_MAX if there is no such column. Owned. */
 static cst_value value_of(const cst_object *object, uint32_t which, size_t count, const cst_key *keys, const char *name,
                           size_t *out_columns) {
     cst_rows *rows = NULL;
@@ -340,7 +340,7 @@ static cst_value value_of(const cst_object *object, uint32_t which, size_t count
     return found;
 }
 
-static void values_are_those_that_were_asked_for(void) {
+static void copy_values_returns_only_the_requested_values(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
     save(c.context);
@@ -349,7 +349,7 @@ static void values_are_those_that_were_asked_for(void) {
     set(ada, c.scratch, value_int(1));
     size_t columns = 0;
     cst_value value = value_of(ada, CST_VALUES_CHANGED, 0, NULL, "number", &columns);
-    CHECK_INT(2, columns); /* nothing transient */
+    CHECK_INT(2, columns); /* without transient values */
     CHECK_INT(5, value.as.integer);
     value = value_of(ada, CST_VALUES_CHANGED, 0, NULL, "manager", &columns);
     cst_object_id *id = NULL;
@@ -372,7 +372,7 @@ static void values_are_those_that_were_asked_for(void) {
     CHECK_INT(0, columns);
     value = value_of(ada, CST_VALUES_CHANGED, 0, NULL, "number", &columns);
     CHECK_INT(5, value.as.integer);
-    /* The members of the other side are an array of IDs, once somebody has loaded them. */
+    /* The members of the inverse relationship are null until they are loaded, then an array of IDs. */
     value = value_of(bob, CST_VALUES_CHANGED, 0, NULL, "reports", &columns);
     CHECK_INT(CST_NULL, value.type);
     CHECK_INT(1, columns);
@@ -393,7 +393,7 @@ static void values_are_those_that_were_asked_for(void) {
     company_close(&c);
 }
 
-static void primitive_values_fire_nothing(void) {
+static void primitive_access_does_not_fire_faults(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
     set(ada, c.manager, value_object(bob));
@@ -445,7 +445,7 @@ static void primitive_values_fire_nothing(void) {
     company_close(&c);
 }
 
-static void a_value_is_any_byte_that_is_true(void) {
+static void any_nonzero_byte_is_a_true_boolean(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     cst_value value = value_bool(false);
@@ -456,7 +456,7 @@ static void a_value_is_any_byte_that_is_true(void) {
     *(unsigned char *)&value.as = 0;
     set(ada, c.active, value);
     CHECK(get(ada, c.active).type == CST_BOOL && !get(ada, c.active).as.boolean);
-    /* Bytes without data are null, text of no size is not; a size without data is a mistake. */
+    /* Bytes without data are null, empty text is not; a size without data is refused. */
     set(ada, c.photo, value_bytes(NULL, 0));
     CHECK_INT(CST_NULL, get(ada, c.photo).type);
     set(ada, c.photo, value_bytes("", 0));
@@ -494,21 +494,21 @@ static void a_value_is_any_byte_that_is_true(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(many_values_in_one_call);
-    RUN(values_along_paths);
+    RUN(several_values_are_read_and_set_in_one_call);
+    RUN(values_are_read_by_key_path);
     RUN(keys_of_other_entities_are_refused);
     RUN(committed_values_are_those_of_the_store);
-    RUN(state_tells_without_firing);
-    RUN(views_are_copies_of_nothing_but_stay_until_the_object_changes);
-    RUN(refresh_keeps_own_changes_on_request);
-    RUN(a_transient_attribute_lives_in_memory_only);
-    RUN(entity_of_an_object);
-    RUN(long_text_and_bytes);
-    RUN(text_and_bytes_are_copied_and_nothing_else);
-    RUN(a_failure_among_many_leaves_the_rest_alone);
-    RUN(values_are_those_that_were_asked_for);
-    RUN(primitive_values_fire_nothing);
-    RUN(a_value_is_any_byte_that_is_true);
-    RUN(an_object_outside_contexts_ends_though_it_gave_itself);
+    RUN(reading_the_state_does_not_fire_a_fault);
+    RUN(values_are_copied_and_string_views_are_shared);
+    RUN(refresh_keeps_unsaved_changes_on_request);
+    RUN(a_transient_attribute_is_not_saved);
+    RUN(an_object_returns_its_entity);
+    RUN(long_text_and_bytes_survive_a_save);
+    RUN(copy_bytes_copies_only_text_and_bytes);
+    RUN(a_failed_set_many_sets_no_value);
+    RUN(copy_values_returns_only_the_requested_values);
+    RUN(primitive_access_does_not_fire_faults);
+    RUN(any_nonzero_byte_is_a_true_boolean);
+    RUN(an_object_without_a_context_is_freed_after_returning_itself);
     return check_end();
 }

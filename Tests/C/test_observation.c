@@ -8,14 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
-struct hearing {
+struct recording {
     char lines[1024];
     int calls, ended;
     cst_observation *token; /* released by the callback that finds it */
     cst_context *reset;
 };
 
-static void ended(void *userdata) { ((struct hearing *)userdata)->ended++; }
+static void ended(void *userdata) { ((struct recording *)userdata)->ended++; }
 
 static void write_value(char *to, size_t room, const cst_value *value) {
     if (value->type == CST_STRING)
@@ -26,77 +26,78 @@ static void write_value(char *to, size_t room, const cst_value *value) {
         snprintf(to, room, "%s", value->type == CST_OBJECT ? "object" : "-");
 }
 
-static void hear(void *userdata, cst_object *object, const cst_value_change *change) {
-    struct hearing *hearing = userdata;
+static void record_change(void *userdata, cst_object *object, const cst_value_change *change) {
+    struct recording *recording = userdata;
     char from[64], to[64];
-    size_t used = strlen(hearing->lines);
+    size_t used = strlen(recording->lines);
     CHECK(object != NULL);
-    hearing->calls++;
+    recording->calls++;
     write_value(from, sizeof from, &change->old_value);
     write_value(to, sizeof to, &change->new_value);
-    snprintf(hearing->lines + used, sizeof hearing->lines - used, "%s%u %s %s %s", change->is_prior ? "prior " : "",
+    snprintf(recording->lines + used, sizeof recording->lines - used, "%s%u %s %s %s", change->is_prior ? "prior " : "",
              (unsigned)change->kind, change->key_path.data, from, to);
     for (size_t i = 0; i < change->index_count; i++) {
-        used = strlen(hearing->lines);
-        snprintf(hearing->lines + used, sizeof hearing->lines - used, " [%zu]", change->indexes[i]);
+        used = strlen(recording->lines);
+        snprintf(recording->lines + used, sizeof recording->lines - used, " [%zu]", change->indexes[i]);
     }
-    strncat(hearing->lines, ";", sizeof hearing->lines - strlen(hearing->lines) - 1);
-    if (hearing->token) {
-        cst_release(hearing->token);
-        hearing->token = NULL;
+    strncat(recording->lines, ";", sizeof recording->lines - strlen(recording->lines) - 1);
+    if (recording->token) {
+        cst_release(recording->token);
+        recording->token = NULL;
     }
-    if (hearing->reset) cst_context_reset(hearing->reset, NULL);
+    if (recording->reset) cst_context_reset(recording->reset, NULL);
 }
 
-static void heard(struct hearing *hearing, const char *expected) {
-    CHECK_TEXT(expected, text_of_size(hearing->lines, strlen(hearing->lines)));
-    hearing->lines[0] = 0;
+static void expect_changes(struct recording *recording, const char *expected) {
+    CHECK_TEXT(expected, text_of_size(recording->lines, strlen(recording->lines)));
+    recording->lines[0] = 0;
 }
 
-static void values_members_and_paths(void) {
+static void observers_receive_changes_of_values_members_and_key_paths(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *dept = company_insert(&c, c.context, c.department, c.department_name, "R&D");
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
-    struct hearing h = {0};
+    struct recording h = {0};
     cst_observation *name = NULL, *path = NULL, *members = NULL;
-    OK(cst_object_observe(ada, text("name"), CST_OBSERVE_INITIAL | CST_OBSERVE_PRIOR, hear, &h, ended, &name, E));
-    heard(&h, "1 name - Ada;");
+    OK(cst_object_observe(ada, text("name"), CST_OBSERVE_INITIAL | CST_OBSERVE_PRIOR, record_change, &h, ended, &name,
+                          E));
+    expect_changes(&h, "1 name - Ada;");
     set(ada, c.name, value_text("Eve"));
-    heard(&h, "prior 1 name Ada -;1 name Ada Eve;");
+    expect_changes(&h, "prior 1 name Ada -;1 name Ada Eve;");
     OK(cst_observation_cancel(name, E));
     OK(cst_observation_cancel(name, E));
     set(ada, c.name, value_text("Zoe"));
-    heard(&h, "");
-    OK(cst_object_observe(ada, text("department.name"), 0, hear, &h, ended, &path, E));
-    OK(cst_object_observe(dept, text("employees"), 0, hear, &h, ended, &members, E));
+    expect_changes(&h, "");
+    OK(cst_object_observe(ada, text("department.name"), 0, record_change, &h, ended, &path, E));
+    OK(cst_object_observe(dept, text("employees"), 0, record_change, &h, ended, &members, E));
     set(ada, c.to_department, value_object(dept));
-    heard(&h, "1 department.name - R&D;2 employees - 1;");
+    expect_changes(&h, "1 department.name - R&D;2 employees - 1;");
     set(dept, c.department_name, value_text("Labs"));
-    heard(&h, "1 department.name R&D Labs;");
+    expect_changes(&h, "1 department.name R&D Labs;");
     OK(cst_release(name));
     OK(cst_release(path));
     OK(cst_release(members));
     set(ada, c.to_department, value_null());
-    heard(&h, "");
+    expect_changes(&h, "");
     CHECK_INT(3, h.ended);
     OK(cst_release(ada));
     OK(cst_release(dept));
     company_close(&c);
 }
 
-static void places_of_ordered_members(void) {
+static void observers_receive_the_indexes_of_ordered_members(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *project = company_insert(&c, c.context, c.project, c.title, "p");
     cst_object *one = company_insert(&c, c.context, c.task, c.task_title, "1");
     cst_object *two = company_insert(&c, c.context, c.task, c.task_title, "2");
-    struct hearing h = {0};
+    struct recording h = {0};
     cst_observation *token = NULL;
-    OK(cst_object_observe(project, text("tasks"), 0, hear, &h, ended, &token, E));
+    OK(cst_object_observe(project, text("tasks"), 0, record_change, &h, ended, &token, E));
     OK(cst_object_add_member(project, c.tasks, one, E));
     OK(cst_object_insert_member(project, c.tasks, 0, two, E));
     OK(cst_object_insert_member(project, c.tasks, 0, one, E));
     OK(cst_object_remove_member(project, c.tasks, one, E));
-    heard(&h, "2 tasks - 1 [0];2 tasks - 1 [0];4 tasks 2 2 [0] [1];3 tasks 1 - [0];");
+    expect_changes(&h, "2 tasks - 1 [0];2 tasks - 1 [0];4 tasks 2 2 [0] [1];3 tasks 1 - [0];");
     OK(cst_release(token));
     OK(cst_release(project));
     OK(cst_release(one));
@@ -104,17 +105,19 @@ static void places_of_ordered_members(void) {
     company_close(&c);
 }
 
-static void wrong_observers(void) {
+static void invalid_observers_are_refused(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *loose = NULL;
-    struct hearing h = {0};
+    struct recording h = {0};
     cst_observation *token = NULL;
-    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_observe(ada, text("nme"), 0, hear, &h, ended, &token, E));
-    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_observe(ada, text("reports.name"), 0, hear, &h, ended, &token, E));
-    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_observe(ada, text("name"), 1, hear, &h, ended, &token, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_observe(ada, text("nme"), 0, record_change, &h, ended, &token, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_object_observe(ada, text("reports.name"), 0, record_change, &h, ended, &token, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_observe(ada, text("name"), 1, record_change, &h, ended, &token, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_observe(ada, text("name"), 0, NULL, &h, ended, &token, E));
     OK(cst_object_new(c.employee, &loose, E));
-    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_observe(loose, text("name"), 0, hear, &h, ended, &token, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_object_observe(loose, text("name"), 0, record_change, &h, ended, &token, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_observe(c.context, 9, NULL, &h, ended, &token, E));
     CHECK_INT(6, h.ended);
     CHECK(token == NULL);
@@ -123,13 +126,13 @@ static void wrong_observers(void) {
     company_close(&c);
 }
 
-static void an_observer_may_end_everything(void) {
+static void an_observer_can_reset_the_context_and_release_its_token(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
-    struct hearing h = {.reset = c.context};
-    OK(cst_object_observe(ada, text("manager.name"), 0, hear, &h, ended, &h.token, E));
+    struct recording h = {.reset = c.context};
+    OK(cst_object_observe(ada, text("manager.name"), 0, record_change, &h, ended, &h.token, E));
     set(ada, c.manager, value_object(bob));
-    heard(&h, "1 manager.name - Bob;");
+    expect_changes(&h, "1 manager.name - Bob;");
     CHECK_INT(1, h.ended);
     CHECK_STATUS(CST_E_OBJECT_GONE, cst_object_will_access(ada, c.name, E));
     OK(cst_release(ada));
@@ -142,19 +145,19 @@ static void *release_there(void *token) {
     return NULL;
 }
 
-static void tokens_end_on_any_thread_and_outlive_their_context(void) {
+static void tokens_can_be_released_on_any_thread_and_outlive_their_context(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
-    struct hearing h = {0};
+    struct recording h = {0};
     cst_observation *token = NULL, *last = NULL;
-    OK(cst_object_observe(ada, text("name"), 0, hear, &h, ended, &token, E));
+    OK(cst_object_observe(ada, text("name"), 0, record_change, &h, ended, &token, E));
     pthread_t thread;
     REQUIRE(pthread_create(&thread, NULL, release_there, token) == 0);
     REQUIRE(pthread_join(thread, NULL) == 0);
     set(ada, c.name, value_text("Eve"));
-    heard(&h, "");
+    expect_changes(&h, "");
     CHECK_INT(1, h.ended);
-    OK(cst_object_observe(ada, text("name"), 0, hear, &h, ended, &last, E));
+    OK(cst_object_observe(ada, text("name"), 0, record_change, &h, ended, &last, E));
     OK(cst_release(ada));
     company_close(&c);
     OK(cst_observation_cancel(last, E));
@@ -164,28 +167,30 @@ static void tokens_end_on_any_thread_and_outlive_their_context(void) {
 
 enum end { CLOSED, RELEASED, RESET, DELETED, CANCELLED };
 
-static void hear_nothing(void *userdata, cst_context *context, uint32_t notification, const cst_changes *changes) {
+static void ignore_notification(void *userdata, cst_context *context, uint32_t notification,
+                                const cst_changes *changes) {
     (void)userdata, (void)context, (void)notification, (void)changes;
 }
 
-static void hear_fetch(void *userdata, cst_context *context, const cst_difference *difference) {
+static void ignore_difference(void *userdata, cst_context *context, const cst_difference *difference) {
     (void)userdata, (void)context, (void)difference;
 }
 
-/* What observes an object ends when that leaves its context, everything else with the context, though the host keeps the tokens. */
-static void userdata_is_freed_when_nothing_more_is_told(enum end how) {
+/* Observations of an object end when it is detached, all others when the context is closed or released, although the
+ * host retains the tokens. */
+static void check_userdata_is_freed(enum end how) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *own = company_context(&c, CST_QUEUE_CALLER);
     cst_object *ada = company_employee(&c, own, "Ada", 1);
     save(own);
-    struct hearing h[3] = {{.calls = 0}};
+    struct recording h[3] = {{.calls = 0}};
     cst_observation *tokens[3] = {0};
     cst_fetch_request *request = NULL;
     OK(cst_fetch_request_new(c.employee, &request, E));
-    OK(cst_object_observe(ada, text("name"), 0, hear, &h[0], ended, &tokens[0], E));
-    OK(cst_context_observe(own, CST_NOTIFICATION_DID_SAVE, hear_nothing, &h[1], ended, &tokens[1], E));
-    OK(cst_context_observe_fetch(own, request, (cst_string){NULL, 0}, 0, NULL, hear_fetch, &h[2], ended, &tokens[2],
-                                 E));
+    OK(cst_object_observe(ada, text("name"), 0, record_change, &h[0], ended, &tokens[0], E));
+    OK(cst_context_observe(own, CST_NOTIFICATION_DID_SAVE, ignore_notification, &h[1], ended, &tokens[1], E));
+    OK(cst_context_observe_fetch(own, request, (cst_string){NULL, 0}, 0, NULL, ignore_difference, &h[2], ended,
+                                 &tokens[2], E));
     OK(cst_release(request));
     if (how == CLOSED) OK(cst_context_close(own, CST_UNSAVED_REFUSE, E));
     if (how == RESET) OK(cst_context_reset(own, E));
@@ -209,11 +214,11 @@ static void userdata_is_freed_when_nothing_more_is_told(enum end how) {
     company_close(&c);
 }
 
-static void userdata_is_freed_when_the_context_is_closed(void) { userdata_is_freed_when_nothing_more_is_told(CLOSED); }
-static void userdata_is_freed_when_the_context_ends(void) { userdata_is_freed_when_nothing_more_is_told(RELEASED); }
-static void userdata_is_freed_after_a_reset(void) { userdata_is_freed_when_nothing_more_is_told(RESET); }
-static void userdata_is_freed_when_the_object_is_deleted(void) { userdata_is_freed_when_nothing_more_is_told(DELETED); }
-static void userdata_is_freed_when_it_is_cancelled(void) { userdata_is_freed_when_nothing_more_is_told(CANCELLED); }
+static void userdata_is_freed_when_the_context_is_closed(void) { check_userdata_is_freed(CLOSED); }
+static void userdata_is_freed_when_the_context_is_released(void) { check_userdata_is_freed(RELEASED); }
+static void userdata_is_freed_after_a_reset(void) { check_userdata_is_freed(RESET); }
+static void userdata_is_freed_when_the_object_is_deleted(void) { check_userdata_is_freed(DELETED); }
+static void userdata_is_freed_when_the_observation_is_cancelled(void) { check_userdata_is_freed(CANCELLED); }
 
 struct notes {
     char lines[512];
@@ -231,7 +236,7 @@ static void note(void *userdata, cst_context *context, uint32_t notification, co
         OK(cst_results_copy_id(changes->deleted, 0, &notes->deleted, E));
 }
 
-static void notifications_of_a_save(void) {
+static void a_save_posts_its_notifications_in_order(void) {
     struct company c = company_open(check_path("a.sqlite"));
     struct notes notes = {0};
     cst_observation *tokens[3] = {0};
@@ -283,7 +288,7 @@ static void expect_notes(struct notes *notes, const char *expected) {
     notes->lines[0] = 0;
 }
 
-static void every_notification_has_its_lists(void) {
+static void each_notification_lists_its_objects(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
     save(c.context);
@@ -320,32 +325,32 @@ static void every_notification_has_its_lists(void) {
     company_close(&c);
 }
 
-/* Whoever observes members is told the kind, the members that came and went, and the path as it was given. */
-static void members_that_come_and_go(void) {
+/* An observer of a to-many relationship receives the key path, the kind of change, and added and removed members. */
+static void observers_receive_added_and_removed_members(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *place = company_insert(&c, c.context, c.department, c.department_name, "R&D");
     cst_object *people[3];
     for (int i = 0; i < 3; i++)
         people[i] = company_employee(&c, c.context, "x", i);
-    struct hearing h = {0};
+    struct recording h = {0};
     cst_observation *token = NULL;
-    OK(cst_object_observe(place, text("employees"), CST_OBSERVE_INITIAL, hear, &h, ended, &token, E));
-    heard(&h, "1 employees - 0;");
+    OK(cst_object_observe(place, text("employees"), CST_OBSERVE_INITIAL, record_change, &h, ended, &token, E));
+    expect_changes(&h, "1 employees - 0;");
     OK(cst_object_add_member(place, c.employees, people[0], E));
-    heard(&h, "2 employees - 1;");
+    expect_changes(&h, "2 employees - 1;");
     OK(cst_object_add_members(place, c.employees, 2, people + 1, E));
-    heard(&h, "2 employees - 1;2 employees - 1;");
+    expect_changes(&h, "2 employees - 1;2 employees - 1;");
     OK(cst_object_remove_member(place, c.employees, people[0], E));
-    heard(&h, "3 employees 1 -;");
+    expect_changes(&h, "3 employees 1 -;");
     CHECK_STATUS(CST_UNCHANGED, cst_object_remove_member(place, c.employees, people[0], E));
-    heard(&h, "");
+    expect_changes(&h, "");
     OK(cst_object_set_members(place, c.employees, 1, people, E));
-    heard(&h, "1 employees 2 1;");
+    expect_changes(&h, "1 employees 2 1;");
     cst_observation *none = NULL;
     const uint32_t wrong[] = {1, 2, 16, CST_OBSERVE_INITIAL | 1};
     for (size_t i = 0; i < 4; i++) {
         CHECK_STATUS(CST_E_INVALID_ARGUMENT,
-                     cst_object_observe(place, text("employees"), wrong[i], hear, &h, NULL, &none, E));
+                     cst_object_observe(place, text("employees"), wrong[i], record_change, &h, NULL, &none, E));
     }
     OK(cst_release(token));
     for (int i = 0; i < 3; i++)
@@ -356,18 +361,18 @@ static void members_that_come_and_go(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(values_members_and_paths);
-    RUN(places_of_ordered_members);
-    RUN(wrong_observers);
-    RUN(an_observer_may_end_everything);
-    RUN(tokens_end_on_any_thread_and_outlive_their_context);
-    RUN(notifications_of_a_save);
-    RUN(every_notification_has_its_lists);
-    RUN(members_that_come_and_go);
+    RUN(observers_receive_changes_of_values_members_and_key_paths);
+    RUN(observers_receive_the_indexes_of_ordered_members);
+    RUN(invalid_observers_are_refused);
+    RUN(an_observer_can_reset_the_context_and_release_its_token);
+    RUN(tokens_can_be_released_on_any_thread_and_outlive_their_context);
+    RUN(a_save_posts_its_notifications_in_order);
+    RUN(each_notification_lists_its_objects);
+    RUN(observers_receive_added_and_removed_members);
     RUN(userdata_is_freed_when_the_context_is_closed);
-    RUN(userdata_is_freed_when_the_context_ends);
+    RUN(userdata_is_freed_when_the_context_is_released);
     RUN(userdata_is_freed_after_a_reset);
     RUN(userdata_is_freed_when_the_object_is_deleted);
-    RUN(userdata_is_freed_when_it_is_cancelled);
+    RUN(userdata_is_freed_when_the_observation_is_cancelled);
     return check_end();
 }

@@ -1,4 +1,4 @@
-/* Stores that are opened without their model: by the one that they carry, by a given one, by one inferred.
+/* Stores that are opened with their cached model, with a given model, or with an inferred model.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -44,7 +44,7 @@ static uint64_t count(const struct opened *opened, const char *name) {
     return count;
 }
 
-static void by_the_model_that_the_store_carries(void) {
+static void a_store_is_opened_with_its_cached_model(void) {
     const char *path = good_store("a.sqlite");
     uint64_t before = folder_state();
     struct opened opened = open_store(path, NULL, 0);
@@ -61,7 +61,7 @@ static void by_the_model_that_the_store_carries(void) {
     CHECK(folder_state() == before);
 }
 
-static void the_model_lives_as_long_as_somebody_holds_it(void) {
+static void a_retained_model_outlives_its_store(void) {
     struct opened opened = open_store(good_store("a.sqlite"), NULL, 0);
     cst_model *model = cst_retain(opened.model);
     cst_entity *entity = NULL;
@@ -72,7 +72,7 @@ static void the_model_lives_as_long_as_somebody_holds_it(void) {
     CHECK(cst_entity_name(entity).data == NULL);
 }
 
-static void by_a_given_model(void) {
+static void a_store_is_opened_with_a_given_model(void) {
     const char *path = good_store("a.sqlite");
     cst_model *model = company_model();
     struct opened opened = open_store(path, model, 0);
@@ -93,7 +93,7 @@ static void by_a_given_model(void) {
     OK(cst_release(model));
 }
 
-static void for_writing(void) {
+static void a_store_is_opened_for_writing_on_request(void) {
     const char *path = good_store("a.sqlite");
     struct opened opened = open_store(path, NULL, CST_STORE_WRITABLE);
     CHECK(cst_store_read_only_reason(opened.store).data == NULL);
@@ -115,7 +115,7 @@ static void for_writing(void) {
     close_store(opened);
 }
 
-static void by_an_inferred_model(void) {
+static void a_store_without_a_cached_model_is_opened_with_an_inferred_one(void) {
     const char *path = good_store("a.sqlite");
     run_sql(path, "DROP TABLE Z_MODELCACHE");
     struct opened opened = open_store(path, NULL, CST_STORE_WRITABLE);
@@ -125,7 +125,7 @@ static void by_an_inferred_model(void) {
     close_store(opened);
 }
 
-static void what_cannot_be_opened_is_not_made(void) {
+static void opening_a_missing_or_invalid_store_creates_no_file(void) {
     cst_coordinator *coordinator = NULL;
     cst_store *store = NULL;
     cst_model *model = company_model();
@@ -148,7 +148,7 @@ static void what_cannot_be_opened_is_not_made(void) {
     OK(cst_release(model));
 }
 
-static void metadata_needs_no_model(void) {
+static void metadata_is_read_without_a_model(void) {
     const char *path = good_store("a.sqlite");
     run_sql(path, "DROP TABLE ZPERSON; DROP TABLE Z_MODELCACHE");
     cst_buffer plist = {NULL, 0, 0};
@@ -161,7 +161,7 @@ static void metadata_needs_no_model(void) {
     CHECK(plist.data == NULL);
 }
 
-static void what_apple_would_say(void) {
+static void the_apple_check_reports_whether_core_data_accepts_a_store(void) {
     const char *path = good_store("a.sqlite");
     cst_buffer report = {NULL, 0, 0};
     bool accepted = false;
@@ -178,7 +178,7 @@ static void what_apple_would_say(void) {
     CHECK(!accepted && report.data == NULL);
 }
 
-static void a_check_names_what_is_wrong(void) {
+static void a_store_check_lists_the_problems(void) {
     const char *path = good_store("a.sqlite");
     cst_error *problems = NULL;
     OK(cst_store_check(text(path), NULL, &problems, E));
@@ -211,14 +211,14 @@ static void a_check_names_what_is_wrong(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(by_the_model_that_the_store_carries);
-    RUN(the_model_lives_as_long_as_somebody_holds_it);
-    RUN(by_a_given_model);
-    RUN(for_writing);
-    RUN(by_an_inferred_model);
-    RUN(what_cannot_be_opened_is_not_made);
-    RUN(metadata_needs_no_model);
-    RUN(what_apple_would_say);
-    RUN(a_check_names_what_is_wrong);
+    RUN(a_store_is_opened_with_its_cached_model);
+    RUN(a_retained_model_outlives_its_store);
+    RUN(a_store_is_opened_with_a_given_model);
+    RUN(a_store_is_opened_for_writing_on_request);
+    RUN(a_store_without_a_cached_model_is_opened_with_an_inferred_one);
+    RUN(opening_a_missing_or_invalid_store_creates_no_file);
+    RUN(metadata_is_read_without_a_model);
+    RUN(the_apple_check_reports_whether_core_data_accepts_a_store);
+    RUN(a_store_check_lists_the_problems);
     return check_end();
 }

@@ -1,5 +1,5 @@
-/* Performs: schedules and their outcomes, locks, who is named on the wrong thread, queues that would wait for each other, and a
- * process that exits while work waits.
+/* Performed blocks: schedules and their outcomes, locks, errors on the wrong thread, deadlocks between queues, and a
+ * process that exits with waiting blocks.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -34,7 +34,7 @@ static cst_status nothing(void *userdata, cst_context *context, cst_error **erro
     return CST_OK;
 }
 
-/* What was seen of a body. */
+/* What a block recorded. */
 struct run {
     struct company *company;
     atomic_int bodies, ends, destroyed;
@@ -75,7 +75,7 @@ static void wait_for(atomic_int *count, int wanted) {
     CHECK_INT(wanted, *count);
 }
 
-static void an_outcome_comes_back_once(void) {
+static void schedule_reports_its_outcome_once(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *worker = company_context(&c, CST_QUEUE_PRIVATE);
     for (int fails = 0; fails < 2; fails++) {
@@ -108,7 +108,7 @@ static cst_status schedule_within(void *userdata, cst_context *context, cst_erro
     return status;
 }
 
-static void immediate_runs_at_once_on_the_queue_alone(void) {
+static void immediate_blocks_run_at_once_only_on_their_queue(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *worker = company_context(&c, CST_QUEUE_PRIVATE);
     struct run runs[2] = {{.company = &c}, {.company = &c}}, own = {.company = &c};
@@ -124,7 +124,7 @@ static void immediate_runs_at_once_on_the_queue_alone(void) {
     company_close(&c);
 }
 
-/* ---- who is named */
+/* ---- wrong-thread errors */
 
 static void *use(void *argument) {
     CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_save(argument, E));
@@ -141,7 +141,7 @@ static void *use(void *argument) {
     return NULL;
 }
 
-static void both_threads_and_the_place_are_named(void) {
+static void wrong_thread_errors_name_both_threads_and_the_origin(void) {
     struct company c = company_open(check_path("a.sqlite"));
     OK(CST_MADE_HERE(c.context));
     OK(cst_context_set_name(c.context, text("import"), E));
@@ -172,7 +172,7 @@ static void *lock_a_while(void *argument) {
     return NULL;
 }
 
-static cst_status unlock_in_vain(void *userdata, cst_context *context, cst_error **error) {
+static cst_status unlock_without_success(void *userdata, cst_context *context, cst_error **error) {
     (void)userdata, (void)error;
     CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_unlock(context, E));
     CHECK_INT(CST_CODE_MANAGED_OBJECT_CONTEXT_LOCKING, cst_error_code(check_error()));
@@ -181,7 +181,7 @@ static cst_status unlock_in_vain(void *userdata, cst_context *context, cst_error
     return CST_OK;
 }
 
-static void a_lock_takes_the_queue_for_its_thread(void) {
+static void a_lock_reserves_the_queue_for_its_thread(void) {
     struct company c = company_open(check_path("a.sqlite"));
     struct locked own = {.context = company_context(&c, CST_QUEUE_PRIVATE)};
     sem_init(&own.locked, 0, 0);
@@ -196,7 +196,7 @@ static void a_lock_takes_the_queue_for_its_thread(void) {
     sem_post(&own.go_on);
     OK(cst_context_lock(own.context, E));
     OK(cst_context_has_changes(own.context, &changes, E));
-    OK(cst_context_perform_and_wait(own.context, unlock_in_vain, NULL, E));
+    OK(cst_context_perform_and_wait(own.context, unlock_without_success, NULL, E));
     OK(cst_context_unlock(own.context, E));
     CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_has_changes(own.context, &changes, E));
     REQUIRE(pthread_join(thread, NULL) == 0);
@@ -207,7 +207,7 @@ static void a_lock_takes_the_queue_for_its_thread(void) {
     company_close(&c);
 }
 
-/* Within a call that began under a lock: a balanced lock, one that is left, and no lock to end. */
+/* Within a call under a lock: a balanced lock, a lock that is not unlocked, and an unlock without a lock. */
 static cst_status lock_in_a_call(void *userdata, const cst_value *value, const cst_value *variables, bool *out_result,
                                  cst_error **error) {
     (void)value, (void)variables, (void)error;
@@ -227,7 +227,7 @@ static void *try_once(void *context) {
     return NULL;
 }
 
-static void a_lock_within_a_call_ends_with_it(void) {
+static void a_lock_taken_within_a_call_ends_with_the_call(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *worker = company_context(&c, CST_QUEUE_PRIVATE);
     OK(cst_context_lock(worker, E));
@@ -253,12 +253,12 @@ static void *lock_and_end(void *context) {
     return NULL;
 }
 
-static void a_thread_that_ends_gives_up_its_lock(void) {
+static void a_lock_is_released_when_its_thread_ends(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *worker = company_context(&c, CST_QUEUE_PRIVATE);
     on_thread(lock_and_end, worker);
     cst_status status = cst_context_try_lock(worker, E);
-    /* The system may know the thread for a moment longer. */
+    /* The system may report the thread for a moment longer. */
     for (int i = 0; i < 500 && status == CST_UNCHANGED; i++) {
         nap(10);
         status = cst_context_try_lock(worker, E);
@@ -278,7 +278,7 @@ static void *lock_elsewhere(void *context) {
 }
 
 /* Of a context that is bound to its thread a lock is a mere count. */
-static void locks_of_a_thread_are_counted_there_alone(void) {
+static void locks_of_confined_contexts_are_counted_on_their_thread(void) {
     struct company c = company_open(check_path("a.sqlite"));
     OK(cst_main_queue_bind(E));
     cst_context *contexts[] = {c.context, company_context(&c, CST_QUEUE_MAIN)};
@@ -291,7 +291,7 @@ static void locks_of_a_thread_are_counted_there_alone(void) {
         OK(cst_context_unlock(contexts[i], E));
         CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_unlock(contexts[i], E));
         CHECK_INT(CST_CODE_MANAGED_OBJECT_CONTEXT_LOCKING, cst_error_code(check_error()));
-        CHECK(!has_changes(contexts[i])); /* its thread may use it all the same */
+        CHECK(!has_changes(contexts[i])); /* its thread can still use it */
     }
     OK(cst_release(contexts[1]));
     company_close(&c);
@@ -301,8 +301,8 @@ static cst_status delete_project(void *userdata, cst_context *context, cst_error
     return cst_context_delete(context, userdata, error);
 }
 
-/* What ends last, a lock or a perform, has the delete rules run; nothing is saved by it. */
-static void pending_changes_are_processed_by_the_outermost_end(void) {
+/* The outermost unlock or perform runs the delete rules; it does not save. */
+static void pending_changes_are_processed_by_the_outermost_unlock(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *worker = company_context(&c, CST_QUEUE_PRIVATE);
     OK(cst_context_lock(worker, E));
@@ -357,8 +357,8 @@ static cst_status take_turn(void *userdata, cst_context *context, cst_error **er
     return CST_OK;
 }
 
-/* A wait stands in line behind what was enqueued before, and runs on its own thread. */
-static void what_waits_is_done_in_order_of_arrival(void) {
+/* A waiting call runs after all blocks that were enqueued before it, on its own thread. */
+static void waiting_blocks_run_in_order_of_arrival(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *worker = company_context(&c, CST_QUEUE_PRIVATE);
     struct order order = {.places = {-1, -1, -1, -1}};
@@ -387,7 +387,8 @@ struct notified {
     cst_status status;
 };
 
-static void unlock_when_told(void *userdata, cst_context *context, uint32_t notification, const cst_changes *changes) {
+static void unlock_when_notified(void *userdata, cst_context *context, uint32_t notification,
+                                 const cst_changes *changes) {
     struct notified *seen = userdata;
     (void)notification, (void)changes;
     seen->calls++;
@@ -396,12 +397,12 @@ static void unlock_when_told(void *userdata, cst_context *context, uint32_t noti
     check_slot();
 }
 
-static void a_callback_cannot_let_go_of_its_context(void) {
+static void a_callback_cannot_unlock_its_context(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *worker = company_context(&c, CST_QUEUE_PRIVATE);
     struct notified seen = {0, CST_OK};
     cst_observation *token = NULL;
-    OK(cst_context_observe(worker, CST_NOTIFICATION_WILL_SAVE, unlock_when_told, &seen, NULL, &token, E));
+    OK(cst_context_observe(worker, CST_NOTIFICATION_WILL_SAVE, unlock_when_notified, &seen, NULL, &token, E));
     OK(cst_context_lock(worker, E));
     OK(cst_release(company_employee(&c, worker, "Ada", 1)));
     OK(cst_context_save(worker, E));
@@ -432,7 +433,7 @@ static cst_status unlock_while_filling(void *userdata, size_t capacity, cst_valu
 }
 
 /* The request began under the lock, and would go on without the queue. */
-static void a_request_keeps_the_context_that_was_locked(void) {
+static void a_batch_handler_cannot_unlock_its_context(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *worker = company_context(&c, CST_QUEUE_PRIVATE);
     struct unlocking unlocking = {worker, {0, CST_OK}};
@@ -452,7 +453,7 @@ static void a_request_keeps_the_context_that_was_locked(void) {
     company_close(&c);
 }
 
-/* ---- waiting for each other */
+/* ---- deadlocks */
 
 struct pair {
     cst_context *first, *second;
@@ -480,7 +481,7 @@ static void *take_first(void *argument) {
     return NULL;
 }
 
-static void a_wait_without_end_is_refused(void) {
+static void a_deadlock_between_contexts_is_refused(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *a = company_context(&c, CST_QUEUE_PRIVATE), *b = company_context(&c, CST_QUEUE_PRIVATE);
     pthread_barrier_t both;
@@ -505,7 +506,7 @@ static cst_status count_in(void *userdata, cst_context *context, cst_error **err
 }
 
 static cst_status count_of_child(void *userdata, cst_context *context, cst_error **error) {
-    /* Within the parent: the thread has it already, so the child, which nobody uses, may ask it. */
+    /* This block runs on the parent's queue, so an unused child can call its parent without a wait. */
     struct company *c = userdata;
     cst_context *child = NULL;
     cst_status status = cst_context_new_child(context, CST_QUEUE_PRIVATE, &child, error);
@@ -541,7 +542,8 @@ static void *count_above(void *argument) {
     return NULL;
 }
 
-/* Counts in a child, whose parent is of the main queue: that may be refused, where the main thread waits for the child. */
+/* Counts in a child of a context on the main queue: this may be refused, because the main thread may wait for the
+ * child. */
 static cst_status try_to_count(void *userdata, cst_context *context, cst_error **error) {
     struct above *above = userdata;
     uint64_t count = 0;
@@ -553,7 +555,7 @@ static cst_status try_to_count(void *userdata, cst_context *context, cst_error *
     return status;
 }
 
-static void perform_or_be_told(struct above *above, cst_context_perform_fn what) {
+static void perform_or_be_refused(struct above *above, cst_context_perform_fn what) {
     cst_status status = cst_context_perform_and_wait(above->child, what, above, E);
     if (status == CST_E_CALLBACK)
         CHECK_INT(CST_CODE_MANAGED_OBJECT_CONTEXT_LOCKING, cst_error_code(cst_error_detail_at(check_error(), 0)));
@@ -562,15 +564,15 @@ static void perform_or_be_told(struct above *above, cst_context_perform_fn what)
     check_slot();
 }
 
-static void *count_or_be_told(void *argument) {
+static void *count_or_be_refused(void *argument) {
     struct above *above = argument;
     for (int i = 0; i < 500; i++)
-        perform_or_be_told(above, try_to_count);
+        perform_or_be_refused(above, try_to_count);
     above->ended = true;
     return NULL;
 }
 
-static void a_main_thread_that_waits_for_a_child_hangs_not(void) {
+static void a_main_thread_that_waits_for_a_child_does_not_deadlock(void) {
     struct company c = company_open(check_path("a.sqlite"));
     OK(cst_main_queue_bind(E));
     cst_context *shown = company_context(&c, CST_QUEUE_MAIN);
@@ -578,10 +580,10 @@ static void a_main_thread_that_waits_for_a_child_hangs_not(void) {
     struct above above = {.company = &c};
     OK(cst_context_new_child(shown, CST_QUEUE_PRIVATE, &above.child, E));
     pthread_t thread;
-    REQUIRE(pthread_create(&thread, NULL, count_or_be_told, &above) == 0);
+    REQUIRE(pthread_create(&thread, NULL, count_or_be_refused, &above) == 0);
     while (!above.ended) {
         CHECK(cst_main_queue_drain(1, NULL, E) >= 0);
-        perform_or_be_told(&above, nothing);
+        perform_or_be_refused(&above, nothing);
     }
     REQUIRE(pthread_join(thread, NULL) == 0);
     OK(cst_release(above.child));
@@ -589,7 +591,7 @@ static void a_main_thread_that_waits_for_a_child_hangs_not(void) {
     company_close(&c);
 }
 
-static void a_draining_main_thread_serves_children(void) {
+static void a_draining_main_thread_runs_blocks_of_child_contexts(void) {
     struct company c = company_open(check_path("a.sqlite"));
     OK(cst_main_queue_bind(E));
     cst_context *shown = company_context(&c, CST_QUEUE_MAIN);
@@ -616,7 +618,7 @@ static cst_status rest(void *userdata, cst_context *context, cst_error **error) 
     return CST_OK;
 }
 
-/* What a child process does: it exits while most of its work waits. */
+/* The work of the child process: it exits while most of its blocks wait. */
 static void leave_with_work(const char *path) {
     struct company c = company_open(path);
     for (int i = 0; i < 8; i++) {
@@ -630,7 +632,7 @@ static void leave_with_work(const char *path) {
     exit(0);
 }
 
-static void a_process_may_exit_with_work_waiting(void) {
+static void a_process_can_exit_with_waiting_blocks(void) {
     char place[1024];
     snprintf(place, sizeof place, "CORESTONE_LEAVE=%s", check_path("left.sqlite"));
     char *arguments[] = {"/proc/self/exe", NULL};
@@ -655,21 +657,21 @@ static void a_process_may_exit_with_work_waiting(void) {
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     if (getenv("CORESTONE_LEAVE")) leave_with_work(getenv("CORESTONE_LEAVE"));
-    RUN(an_outcome_comes_back_once);
-    RUN(immediate_runs_at_once_on_the_queue_alone);
-    RUN(both_threads_and_the_place_are_named);
-    RUN(a_lock_takes_the_queue_for_its_thread);
-    RUN(locks_of_a_thread_are_counted_there_alone);
-    RUN(pending_changes_are_processed_by_the_outermost_end);
-    RUN(what_waits_is_done_in_order_of_arrival);
-    RUN(a_lock_within_a_call_ends_with_it);
-    RUN(a_thread_that_ends_gives_up_its_lock);
-    RUN(a_callback_cannot_let_go_of_its_context);
-    RUN(a_request_keeps_the_context_that_was_locked);
-    RUN(a_wait_without_end_is_refused);
+    RUN(schedule_reports_its_outcome_once);
+    RUN(immediate_blocks_run_at_once_only_on_their_queue);
+    RUN(wrong_thread_errors_name_both_threads_and_the_origin);
+    RUN(a_lock_reserves_the_queue_for_its_thread);
+    RUN(locks_of_confined_contexts_are_counted_on_their_thread);
+    RUN(pending_changes_are_processed_by_the_outermost_unlock);
+    RUN(waiting_blocks_run_in_order_of_arrival);
+    RUN(a_lock_taken_within_a_call_ends_with_the_call);
+    RUN(a_lock_is_released_when_its_thread_ends);
+    RUN(a_callback_cannot_unlock_its_context);
+    RUN(a_batch_handler_cannot_unlock_its_context);
+    RUN(a_deadlock_between_contexts_is_refused);
     RUN(parents_and_children_perform_within_each_other);
-    RUN(a_draining_main_thread_serves_children);
-    RUN(a_main_thread_that_waits_for_a_child_hangs_not);
-    RUN(a_process_may_exit_with_work_waiting);
+    RUN(a_draining_main_thread_runs_blocks_of_child_contexts);
+    RUN(a_main_thread_that_waits_for_a_child_does_not_deadlock);
+    RUN(a_process_can_exit_with_waiting_blocks);
     return check_end();
 }

@@ -1,4 +1,4 @@
-/* Predicates: parsing with arguments, compounds, printing, evaluating, mistakes.
+/* Predicates: parsing with arguments, compounds, printing, evaluating, errors.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,7 +20,7 @@ static void expect_format(const char *expected, cst_predicate *predicate) {
     OK(cst_release(predicate));
 }
 
-static void formats_are_printed_in_core_datas_spelling(void) {
+static void formats_are_printed_as_core_data_prints_them(void) {
     expect_format("name == \"Ada\"", parse("name = 'Ada'", 0, NULL));
     expect_format("age > 40 AND name BEGINSWITH[cd] \"a\"", parse("age > 40 && name beginswith[cd] 'a'", 0, NULL));
     expect_format("NOT a == 1", parse("! a == 1", 0, NULL));
@@ -28,7 +28,7 @@ static void formats_are_printed_in_core_datas_spelling(void) {
     expect_format("age > 40 AND department.name == \"R&D\"", parse("age > %d AND %K == %@", 3, arguments));
 }
 
-static void arguments_must_fit_the_conversions(void) {
+static void arguments_must_suit_their_conversions(void) {
     cst_predicate *predicate = NULL;
     const cst_value one = value_int(1), words = value_text("x");
     CHECK(cst_predicate_parse(text("a == %d"), 0, NULL, &predicate, E) < 0);
@@ -38,7 +38,7 @@ static void arguments_must_fit_the_conversions(void) {
     CHECK(predicate == NULL);
 }
 
-static void compounds(void) {
+static void compound_predicates_are_built_from_predicates(void) {
     cst_predicate *both[] = {parse("a == 1", 0, NULL), parse("b == 2", 0, NULL)}, *compound = NULL;
     const cst_predicate *const *list = (const cst_predicate *const *)both;
     OK(cst_predicate_new_compound(CST_PREDICATE_AND, 2, list, &compound, E));
@@ -58,7 +58,7 @@ static void compounds(void) {
     OK(cst_release(both[0]));
 }
 
-static void objects_are_judged_in_memory(void) {
+static void objects_are_evaluated_in_memory(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 41), *bob = company_employee(&c, c.context, "Bob", 5);
     cst_object *dept = company_insert(&c, c.context, c.department, c.department_name, "R&D");
@@ -105,7 +105,7 @@ static void objects_are_judged_in_memory(void) {
     company_close(&c);
 }
 
-static void mistakes_tell_where(void) {
+static void syntax_errors_contain_their_offset(void) {
     const struct {
         const char *format;
         int64_t offset;
@@ -138,7 +138,7 @@ static void mistakes_tell_where(void) {
     }
 }
 
-static void deep_nesting_is_an_error_not_a_crash(void) {
+static void deep_nesting_is_refused(void) {
     enum { DEPTH = 100000 };
     static char format[DEPTH * 2 + 16];
     memset(format, '(', DEPTH);
@@ -154,7 +154,7 @@ static void deep_nesting_is_an_error_not_a_crash(void) {
     CHECK(predicate == NULL);
 }
 
-static void a_greedy_pattern_ends(void) {
+static void a_pattern_with_exponential_backtracking_terminates(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", 1);
     cst_predicate *predicate = parse("name MATCHES '(a+)+$'", 0, NULL);
@@ -254,7 +254,7 @@ static void modifiers_and_options_are_built_and_read_back(void) {
     cst_release(left), cst_release(right);
 }
 
-static void every_kind_of_predicate_tells_what_it_is(void) {
+static void every_kind_of_predicate_is_read_back(void) {
     static const struct {
         const char *format;
         uint32_t kind, compound;
@@ -294,7 +294,7 @@ static void every_kind_of_predicate_tells_what_it_is(void) {
     OK(cst_release(custom));
 }
 
-static void a_short_info_is_filled_as_far_as_it_goes(void) {
+static void a_short_predicate_info_is_filled_to_its_size(void) {
     cst_predicate *predicate = parse("a == 1 OR b == 2", 0, NULL);
     cst_predicate_info info;
     memset(&info, 0x5a, sizeof info);
@@ -320,7 +320,7 @@ static void predicates_built_alike_are_equal(void) {
     cst_release(one), cst_release(same), cst_release(other);
 }
 
-static void a_filter_asks_of_each_value(void) {
+static void a_filter_evaluates_each_value(void) {
     cst_predicate *predicate = parse("SELF > $least", 0, NULL);
     const cst_value pair[] = {value_text("least"), value_int(2)};
     const cst_value variables = {CST_DICTIONARY, 0, {.values = {pair, 2}}};
@@ -331,7 +331,7 @@ static void a_filter_asks_of_each_value(void) {
     OK(cst_predicate_filter(predicate, 0, NULL, NULL, NULL, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_predicate_filter(predicate, 1, values, &variables, NULL, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_predicate_filter(predicate, 1, values, &values[0], holds, E));
-    /* Without the variable the first question fails; nothing holds then. */
+    /* Without the variable the first evaluation fails, and all results are false. */
     for (int i = 0; i < 5; i++)
         holds[i] = true;
     CHECK_STATUS(CST_E_PREDICATE, cst_predicate_filter(predicate, 5, values, NULL, holds, E));
@@ -341,7 +341,7 @@ static void a_filter_asks_of_each_value(void) {
     CHECK_STATUS(CST_E_PREDICATE, cst_predicate_evaluate_value(predicate, values, NULL, &one, E));
     CHECK(!one);
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_predicate_evaluate_value(predicate, NULL, &variables, &one, E));
-    /* An expression stands in the place of the variable. */
+    /* An expression replaces the variable. */
     cst_expression *computed = expression("1 + 1");
     const cst_value other[] = {value_text("least"), {CST_EXPRESSION, 0, {.expression = computed}}};
     const cst_value given = {CST_DICTIONARY, 0, {.values = {other, 2}}};
@@ -359,7 +359,7 @@ static cst_status refuse(void *userdata, const cst_value *value, const cst_value
     return CST_E_CANCELLED;
 }
 
-static void a_block_that_fails_without_a_word_is_named(void) {
+static void the_status_of_a_block_that_fails_without_an_error_is_reported(void) {
     cst_predicate *block = NULL;
     bool holds = true;
     const cst_value one = value_int(1);
@@ -372,19 +372,19 @@ static void a_block_that_fails_without_a_word_is_named(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(formats_are_printed_in_core_datas_spelling);
-    RUN(arguments_must_fit_the_conversions);
-    RUN(compounds);
-    RUN(objects_are_judged_in_memory);
-    RUN(mistakes_tell_where);
-    RUN(deep_nesting_is_an_error_not_a_crash);
-    RUN(a_greedy_pattern_ends);
+    RUN(formats_are_printed_as_core_data_prints_them);
+    RUN(arguments_must_suit_their_conversions);
+    RUN(compound_predicates_are_built_from_predicates);
+    RUN(objects_are_evaluated_in_memory);
+    RUN(syntax_errors_contain_their_offset);
+    RUN(deep_nesting_is_refused);
+    RUN(a_pattern_with_exponential_backtracking_terminates);
     RUN(every_operator_is_built_and_read_back);
     RUN(modifiers_and_options_are_built_and_read_back);
-    RUN(every_kind_of_predicate_tells_what_it_is);
-    RUN(a_short_info_is_filled_as_far_as_it_goes);
+    RUN(every_kind_of_predicate_is_read_back);
+    RUN(a_short_predicate_info_is_filled_to_its_size);
     RUN(predicates_built_alike_are_equal);
-    RUN(a_filter_asks_of_each_value);
-    RUN(a_block_that_fails_without_a_word_is_named);
+    RUN(a_filter_evaluates_each_value);
+    RUN(the_status_of_a_block_that_fails_without_an_error_is_reported);
     return check_end();
 }

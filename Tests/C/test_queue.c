@@ -54,7 +54,7 @@ static void a_caller_confined_context_refuses_other_threads(void) {
     company_close(&c);
 }
 
-static void a_private_context_refuses_everybody_outside_perform(void) {
+static void a_private_context_refuses_calls_outside_perform(void) {
     struct company c = company_open(check_path("a.sqlite"));
     struct job job = {&c, company_context(&c, CST_QUEUE_PRIVATE), 0};
     touch(&job);
@@ -120,7 +120,7 @@ static cst_status nested(void *userdata, cst_context *context, cst_error **error
                    : cst_context_save(context, error);
 }
 
-static void perform_and_wait_may_nest(void) {
+static void perform_and_wait_can_nest(void) {
     struct company c = company_open(check_path("a.sqlite"));
     struct job job = {&c, company_context(&c, CST_QUEUE_PRIVATE), 0};
     ran = 0;
@@ -157,7 +157,7 @@ static cst_status succeed_with_error(void *userdata, cst_context *context, cst_e
     return CST_OK;
 }
 
-static void a_failing_body_comes_back_as_the_detail(void) {
+static void the_error_of_a_failing_block_becomes_the_detail(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *contexts[] = {company_context(&c, CST_QUEUE_PRIVATE), c.context};
     for (int i = 0; i < 2; i++) {
@@ -178,7 +178,7 @@ static void a_failing_body_comes_back_as_the_detail(void) {
         REQUIRE(cst_error_detail_count(check_error()) == 1);
         CHECK_INT(CST_E_PREDICATE_SYNTAX, cst_error_status(cst_error_detail_at(check_error(), 0)));
         CHECK_STATUS(CST_E_CALLBACK, cst_context_perform_and_wait(contexts[i], fail_with_error, &payload, NULL));
-        CHECK_INT(2, destroyed); /* nobody wanted it */
+        CHECK_INT(2, destroyed); /* the caller passed no error slot */
         OK(cst_context_perform_and_wait(contexts[i], succeed_with_error, &payload, E));
         CHECK_INT(3, destroyed); /* a success has no error */
         if (i == 0) {
@@ -191,7 +191,7 @@ static void a_failing_body_comes_back_as_the_detail(void) {
     company_close(&c);
 }
 
-static void a_failed_call_destroys_once(void) {
+static void a_failed_perform_destroys_its_userdata_once(void) {
     destroyed = 0;
     CHECK_STATUS(CST_E_INVALID_HANDLE, cst_context_perform(NULL, insert_one, NULL, count_destroy, E));
     CHECK_INT(1, destroyed);
@@ -224,7 +224,7 @@ static void *drain_elsewhere(void *argument) {
     return NULL;
 }
 
-static void the_main_queue_is_drained_by_its_thread(void) {
+static void the_main_queue_is_drained_only_by_its_thread(void) {
     struct company c = company_open(check_path("a.sqlite"));
     OK(cst_main_queue_bind(E));
     OK(cst_main_queue_bind(E));
@@ -264,7 +264,7 @@ static cst_status drain_within(void *userdata, cst_context *context, cst_error *
     return status < 0 ? status : CST_OK;
 }
 
-static void what_a_drain_runs_may_drain_again(void) {
+static void a_block_of_the_main_queue_can_drain_it_again(void) {
     struct company c = company_open(check_path("a.sqlite"));
     OK(cst_main_queue_bind(E));
     cst_context *context = company_context(&c, CST_QUEUE_MAIN);
@@ -283,7 +283,7 @@ static void what_a_drain_runs_may_drain_again(void) {
     company_close(&c);
 }
 
-static void nothing_is_enqueued_for_a_context_that_is_confined(void) {
+static void perform_is_refused_for_a_confined_context(void) {
     struct company c = company_open(check_path("a.sqlite"));
     struct job job = {&c, c.context, 0};
     destroyed = ran = 0;
@@ -307,7 +307,7 @@ static void *read_id(void *argument) {
     return NULL;
 }
 
-static void ids_cross_threads(void) {
+static void object_ids_can_be_used_on_other_threads(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     cst_object_id *id = NULL;
@@ -320,16 +320,16 @@ static void ids_cross_threads(void) {
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(a_caller_confined_context_refuses_other_threads);
-    RUN(a_private_context_refuses_everybody_outside_perform);
+    RUN(a_private_context_refuses_calls_outside_perform);
     RUN(perform_runs_in_order_and_destroys_once);
     RUN(perform_keeps_its_context_alive);
-    RUN(perform_and_wait_may_nest);
-    RUN(a_failing_body_comes_back_as_the_detail);
-    RUN(a_failed_call_destroys_once);
+    RUN(perform_and_wait_can_nest);
+    RUN(the_error_of_a_failing_block_becomes_the_detail);
+    RUN(a_failed_perform_destroys_its_userdata_once);
     RUN(an_unknown_queue_is_refused);
-    RUN(the_main_queue_is_drained_by_its_thread);
-    RUN(what_a_drain_runs_may_drain_again);
-    RUN(nothing_is_enqueued_for_a_context_that_is_confined);
-    RUN(ids_cross_threads);
+    RUN(the_main_queue_is_drained_only_by_its_thread);
+    RUN(a_block_of_the_main_queue_can_drain_it_again);
+    RUN(perform_is_refused_for_a_confined_context);
+    RUN(object_ids_can_be_used_on_other_threads);
     return check_end();
 }

@@ -1,6 +1,6 @@
-/* The last handle of a context is released inside each callback that a call on the context makes: the call goes on
- * with what it holds, the host has no more to release, and the context ends before the call returns, or with what
- * the call gave.
+/* The last handle of a context is released inside each callback of a call on the context: the call continues with
+ * its own references, the host has no more to release, and the context is destroyed before the call returns, or with
+ * the results of the call.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,23 +10,23 @@
 #include <string.h>
 
 static struct company company;
-static cst_context *victim; /* with one handle, which the callback gives up */
-static cst_context *former; /* its handle since then */
+static cst_context *victim; /* with one handle, which the callback releases */
+static cst_context *former; /* the released handle */
 static cst_fetch_request *request;
-static int given_up, ended, ended_inside;
+static int released_count, ended, ended_inside;
 
 static void on_end(void *userdata) {
     (void)userdata;
     ended++;
 }
 
-static void give_up(void) {
+static void release_victim(void) {
     if (!victim) return;
     former = victim;
     victim = NULL;
     CHECK_STATUS(CST_OK, cst_release(former));
     CHECK_STATUS(CST_E_INVALID_HANDLE, cst_release(former));
-    given_up++;
+    released_count++;
     ended_inside = ended;
 }
 
@@ -34,121 +34,121 @@ static void give_up(void) {
 
 static cst_status hook(void *userdata, cst_object *object, cst_error **error) {
     (void)userdata, (void)object, (void)error;
-    give_up();
+    release_victim();
     return CST_OK;
 }
 static cst_status validate(void *userdata, cst_object *object, uint32_t purpose, cst_value *value, cst_error **error) {
     (void)userdata, (void)object, (void)purpose, (void)value, (void)error;
-    give_up();
+    release_victim();
     return CST_OK;
 }
 static cst_status block(void *userdata, const cst_value *value, const cst_value *variables, bool *out_result,
                         cst_error **error) {
     (void)userdata, (void)value, (void)variables, (void)error;
-    give_up();
+    release_victim();
     *out_result = true;
     return CST_OK;
 }
 static cst_status function(void *userdata, const cst_value *receiver, size_t count, const cst_value *arguments,
                            cst_value *out_value, cst_error **error) {
     (void)userdata, (void)receiver, (void)count, (void)arguments, (void)error;
-    give_up();
+    release_victim();
     *out_value = value_int(99);
     return CST_OK;
 }
 static bool interrupt(void *userdata) {
     (void)userdata;
-    give_up();
+    release_victim();
     return false;
 }
 static cst_status compare(void *userdata, size_t sort, const cst_value *a, const cst_value *b, int32_t *out_order,
                           cst_error **error) {
     (void)userdata, (void)sort, (void)a, (void)b, (void)error;
-    give_up();
+    release_victim();
     *out_order = 0;
     return CST_OK;
 }
 static void note(void *userdata, cst_context *context, uint32_t notification, const cst_changes *changes) {
     (void)userdata, (void)context, (void)notification, (void)changes;
-    give_up();
+    release_victim();
 }
 static void object_note(void *userdata, cst_object *object, const cst_value_change *change) {
     (void)userdata, (void)object, (void)change;
-    give_up();
+    release_victim();
 }
 static void undo_note(void *userdata, cst_undo_manager *manager, uint32_t notification) {
     (void)userdata, (void)manager, (void)notification;
-    give_up();
+    release_victim();
 }
 static void fetch_note(void *userdata, cst_context *context, const cst_difference *difference) {
     (void)userdata, (void)context, (void)difference;
-    give_up();
+    release_victim();
 }
 static void will_change(void *userdata, cst_controller *controller) {
     (void)userdata, (void)controller;
-    give_up();
+    release_victim();
 }
 static cst_status section_name(void *userdata, cst_object *object, cst_value *out_name, cst_error **error) {
     (void)userdata, (void)object, (void)error;
-    give_up();
+    release_victim();
     *out_name = value_text("s");
     return CST_OK;
 }
 static cst_status body(void *userdata, cst_context *context, cst_error **error) {
     (void)userdata, (void)context, (void)error;
-    give_up();
+    release_victim();
     return CST_OK;
 }
 static void done(void *userdata, cst_context *context, cst_status status, const cst_error *error) {
     (void)userdata, (void)context, (void)error;
     CHECK_INT(CST_OK, status);
-    give_up();
+    release_victim();
 }
 static cst_status action(void *userdata, cst_error **error) {
     (void)userdata, (void)error;
-    give_up();
+    release_victim();
     return CST_OK;
 }
 static cst_status resolve(void *userdata, cst_context *context, size_t count, cst_conflict *const *conflicts,
                           cst_error **error) {
     (void)userdata, (void)context, (void)error;
-    give_up();
+    release_victim();
     for (size_t i = 0; i < count; i++)
         cst_conflict_resolve(conflicts[i], CST_MERGE_OBJECT_TRUMP, NULL);
     return CST_OK;
 }
 static uint32_t call_site(void *userdata, cst_buffer *out_file) {
     (void)userdata, (void)out_file;
-    give_up();
+    release_victim();
     return 1;
 }
 static cst_status fill_rows(void *userdata, size_t capacity, cst_value *values, size_t *out_rows, cst_error **error) {
     (void)capacity, (void)error;
-    give_up();
+    release_victim();
     *out_rows = (*(int *)userdata)++ < 2;
     values[0] = value_text("row");
     return CST_OK;
 }
 static cst_status fill_object(void *userdata, cst_object *object, bool *out_stop, cst_error **error) {
     const cst_value name = value_text("object");
-    give_up();
+    release_victim();
     *out_stop = (*(int *)userdata)++ > 2;
     return cst_object_set(object, company.name, &name, error);
 }
 static void log_line(void *userdata, cst_string line) {
     (void)userdata, (void)line;
-    give_up();
+    release_victim();
 }
 static void on_destroy(void *userdata) {
     (void)userdata;
-    give_up();
+    release_victim();
 }
 
 /* ---- a context with one handle, and rows to work with ---- */
 
 static void begin(const cst_lifecycle_hooks *hooks) {
     memset(&company, 0, sizeof company);
-    given_up = ended = ended_inside = 0;
+    released_count = ended = ended_inside = 0;
     victim = NULL;
     company.model = company_model();
     cst_entity *employee = NULL;
@@ -170,7 +170,7 @@ static void begin(const cst_lifecycle_hooks *hooks) {
     request = company_by_number(&company);
 }
 
-/* From now on the callbacks give the context up. */
+/* From now on the callbacks release the context. */
 static cst_context *arm(cst_context *context) {
     OK(cst_context_set_user_info(context, request, on_end, E));
     return victim = context;
@@ -178,15 +178,15 @@ static cst_context *arm(cst_context *context) {
 
 static cst_context *own(void) { return company_context(&company, CST_QUEUE_CALLER); }
 
-/* Where it is not certain that the callback is called. */
-static void give_up_at_last(void) {
+/* For callbacks that may not be called. */
+static void release_if_not_called(void) {
     if (!victim) return;
-    give_up();
+    release_victim();
     ended_inside = 0;
 }
 
 static void end(void) {
-    CHECK_INT(1, given_up);
+    CHECK_INT(1, released_count);
     CHECK_INT(0, ended_inside);
     CHECK_INT(1, ended);
     bool changes = false;
@@ -210,7 +210,7 @@ static cst_results *fetch(cst_context *context) {
 
 /* ---- reading ---- */
 
-static void in_a_predicate_block(void) {
+static void a_context_can_be_released_in_a_predicate_block(void) {
     cst_results *results = NULL;
     uint64_t count = 0;
     begin(NULL);
@@ -239,7 +239,7 @@ static void in_a_predicate_block(void) {
     end();
 }
 
-static void in_a_predicate_block_of_a_list_or_a_cursor(void) {
+static void a_context_can_be_released_in_a_block_of_results_or_a_cursor(void) {
     cst_predicate *predicate = NULL;
     cst_results *filtered = NULL, *batch = NULL;
     begin(NULL);
@@ -262,11 +262,11 @@ static void in_a_predicate_block_of_a_list_or_a_cursor(void) {
     CHECK_STATUS(CST_OK, cst_cursor_copy_next(cursor, &batch, E));
     OK(cst_release(batch));
     OK(cst_release(cursor));
-    give_up_at_last(); /* where the cursor asked the block before */
+    release_if_not_called(); /* if the cursor called the block before */
     end();
 }
 
-static void in_a_function_or_a_comparator(void) {
+static void a_context_can_be_released_in_a_function_or_comparator(void) {
     cst_predicate *predicate = NULL;
     cst_results *results = NULL, *sorted = NULL;
     begin(NULL);
@@ -289,15 +289,15 @@ static void in_a_function_or_a_comparator(void) {
     end();
 }
 
-/* The check is made every few milliseconds: a quick fetch may end without one. */
-static void in_an_interrupt_check_or_a_log_line(void) {
+/* The check is called every few milliseconds: a quick fetch may finish without it. */
+static void a_context_can_be_released_in_an_interrupt_check_or_log_callback(void) {
     cst_results *results = NULL;
     begin(NULL);
     cst_context *context = own();
     OK(cst_context_set_interrupt(context, interrupt, NULL, NULL, E));
     CHECK_STATUS(CST_OK, cst_context_fetch(arm(context), request, &results, E));
     OK(cst_release(results));
-    give_up_at_last();
+    release_if_not_called();
     end();
     begin(NULL);
     OK(cst_log_set_callback(log_line, NULL, NULL, E));
@@ -310,8 +310,9 @@ static void in_an_interrupt_check_or_a_log_line(void) {
     end();
 }
 
-/* Asked where a fault is fired alone; the departments come from the store, since nothing that was read counts. */
-static void in_a_call_site_finder(void) {
+/* The finder is called when a single fault fires; the departments are read from the store, because cached rows are
+ * stale. */
+static void a_context_can_be_released_in_a_call_site_finder(void) {
     begin(NULL);
     cst_results *results = fetch(company.context);
     for (size_t i = 0; i < 3; i++) {
@@ -338,7 +339,7 @@ static void in_a_call_site_finder(void) {
 
 /* ---- changing ---- */
 
-static void in_an_observer(void) {
+static void a_context_can_be_released_in_an_observer(void) {
     static const struct {
         uint32_t notification;
         cst_status (*call)(cst_context *context, cst_error **error);
@@ -357,7 +358,7 @@ static void in_an_observer(void) {
     }
 }
 
-static void in_an_observer_of_an_object_or_a_fetch(void) {
+static void a_context_can_be_released_in_an_observer_of_an_object_or_fetch(void) {
     cst_observation *observation = NULL;
     begin(NULL);
     cst_context *context = own();
@@ -377,7 +378,7 @@ static void in_an_observer_of_an_object_or_a_fetch(void) {
     end();
 }
 
-static void of_a_parent_in_a_child_s_save(void) {
+static void a_child_context_can_be_released_in_an_observer_of_its_parent(void) {
     cst_observation *observation = NULL;
     cst_context *child = NULL;
     begin(NULL);
@@ -391,7 +392,7 @@ static void of_a_parent_in_a_child_s_save(void) {
     end();
 }
 
-static void in_a_hook(void) {
+static void a_context_can_be_released_in_a_lifecycle_hook(void) {
     for (int which = 0; which < 8; which++) {
         cst_lifecycle_hooks hooks = CST_LIFECYCLE_HOOKS_INIT;
         cst_status (**const places[])(void *, cst_object *, cst_error **) = {
@@ -426,7 +427,7 @@ static void in_a_hook(void) {
     }
 }
 
-static void in_a_merge_policy(void) {
+static void a_context_can_be_released_in_a_merge_policy(void) {
     cst_merge_policy *policy = NULL;
     begin(NULL);
     cst_context *context = own();
@@ -444,7 +445,7 @@ static void in_a_merge_policy(void) {
     end();
 }
 
-static void in_a_batch(void) {
+static void a_context_can_be_released_in_a_batch_handler(void) {
     for (int form = 0; form < 2; form++) {
         cst_batch_request *batch = NULL;
         uint64_t count = 0;
@@ -462,7 +463,7 @@ static void in_a_batch(void) {
     }
 }
 
-static void in_undo(void) {
+static void a_context_can_be_released_in_an_undo_action_or_observer(void) {
     for (int form = 0; form < 2; form++) {
         cst_undo_manager *manager = NULL;
         cst_observation *observation = NULL;
@@ -483,9 +484,9 @@ static void in_undo(void) {
     }
 }
 
-/* ---- the rest ---- */
+/* ---- other callbacks ---- */
 
-static void in_a_controller(void) {
+static void a_context_can_be_released_in_a_controller_callback(void) {
     cst_controller *controller = NULL;
     const cst_string none = {NULL, 0};
     begin(NULL);
@@ -508,7 +509,7 @@ static void in_a_controller(void) {
     end();
 }
 
-static void in_a_block_to_perform(void) {
+static void a_context_can_be_released_in_a_performed_block(void) {
     begin(NULL);
     CHECK_STATUS(CST_OK, cst_context_perform_and_wait(arm(own()), body, NULL, E));
     end();
@@ -521,11 +522,11 @@ static void in_a_block_to_perform(void) {
     begin(NULL);
     arm(own());
     CHECK_STATUS(CST_OK, cst_coordinator_perform_and_wait(company.coordinator, action, NULL, E));
-    ended_inside = 0; /* nothing of the context's is in the middle of anything */
+    ended_inside = 0; /* no call of the context is in progress, so it can be destroyed inside the callback */
     end();
 }
 
-static void in_a_destroy_function(void) {
+static void a_context_can_be_released_in_a_destroy_function(void) {
     cst_observation *observation = NULL;
     begin(NULL);
     cst_context *context = own();
@@ -541,26 +542,26 @@ static void in_a_destroy_function(void) {
     CHECK_INT(1, ended);
     victim = context;
     CHECK_STATUS(CST_OK, cst_context_set_user_info(context, NULL, NULL, E));
-    ended_inside = 0; /* what would tell of the end was taken away before */
+    ended_inside = 0; /* on_end was called before, when the userdata was replaced */
     end();
 }
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(in_a_predicate_block);
-    RUN(in_a_predicate_block_of_a_list_or_a_cursor);
-    RUN(in_a_function_or_a_comparator);
-    RUN(in_an_interrupt_check_or_a_log_line);
-    RUN(in_a_call_site_finder);
-    RUN(in_an_observer);
-    RUN(in_an_observer_of_an_object_or_a_fetch);
-    RUN(of_a_parent_in_a_child_s_save);
-    RUN(in_a_hook);
-    RUN(in_a_merge_policy);
-    RUN(in_a_batch);
-    RUN(in_undo);
-    RUN(in_a_controller);
-    RUN(in_a_block_to_perform);
-    RUN(in_a_destroy_function);
+    RUN(a_context_can_be_released_in_a_predicate_block);
+    RUN(a_context_can_be_released_in_a_block_of_results_or_a_cursor);
+    RUN(a_context_can_be_released_in_a_function_or_comparator);
+    RUN(a_context_can_be_released_in_an_interrupt_check_or_log_callback);
+    RUN(a_context_can_be_released_in_a_call_site_finder);
+    RUN(a_context_can_be_released_in_an_observer);
+    RUN(a_context_can_be_released_in_an_observer_of_an_object_or_fetch);
+    RUN(a_child_context_can_be_released_in_an_observer_of_its_parent);
+    RUN(a_context_can_be_released_in_a_lifecycle_hook);
+    RUN(a_context_can_be_released_in_a_merge_policy);
+    RUN(a_context_can_be_released_in_a_batch_handler);
+    RUN(a_context_can_be_released_in_an_undo_action_or_observer);
+    RUN(a_context_can_be_released_in_a_controller_callback);
+    RUN(a_context_can_be_released_in_a_performed_block);
+    RUN(a_context_can_be_released_in_a_destroy_function);
     return check_end();
 }

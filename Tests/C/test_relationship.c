@@ -32,7 +32,7 @@ static void expect_order(const cst_object *object, cst_key key, cst_key name, co
     CHECK_TEXT(expected, text_of_size(joined, strlen(joined)));
 }
 
-static void inverses_follow(void) {
+static void inverse_relationships_are_updated(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
     cst_object *rnd = company_insert(&c, c.context, c.department, c.department_name, "R&D");
@@ -63,7 +63,7 @@ static void inverses_follow(void) {
     company_close(&c);
 }
 
-static void a_relationship_to_itself(void) {
+static void a_relationship_can_be_its_own_inverse(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
     OK(cst_object_add_member(ada, c.friends, bob, E));
@@ -102,7 +102,7 @@ static void relationships_are_found_by_their_destination(void) {
     company_close(&c);
 }
 
-static void order_is_kept(void) {
+static void the_order_of_members_is_saved(void) {
     const char *path = check_path("a.sqlite");
     struct company c = company_open(path);
     cst_object *project = company_insert(&c, c.context, c.project, c.title, "P"), *tasks[4];
@@ -134,7 +134,7 @@ static void order_is_kept(void) {
     company_close(&c);
 }
 
-static void ordered_many_to_many(void) {
+static void ordered_many_to_many_relationships_keep_their_order(void) {
     const char *path = check_path("a.sqlite");
     struct company c = company_open(path);
     cst_object *p = company_insert(&c, c.context, c.project, c.title, "P");
@@ -166,7 +166,7 @@ static void ordered_many_to_many(void) {
     company_close(&c);
 }
 
-static void wrong_members_are_refused(void) {
+static void unsuitable_members_are_refused(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
     cst_object *rnd = company_insert(&c, c.context, c.department, c.department_name, "R&D");
@@ -178,7 +178,7 @@ static void wrong_members_are_refused(void) {
     CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_set(ada, c.to_department, &value, E));
     value = value_object(rnd);
     CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_set(ada, c.name, &value, E));
-    /* To-many calls on to-one properties and attributes, order where there is none. */
+    /* To-many functions on to-one properties and attributes, and an index for an unordered relationship. */
     CHECK(cst_object_add_member(ada, c.manager, bob, E) < 0);
     CHECK(cst_object_add_member(ada, c.name, bob, E) < 0);
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_insert_member(ada, c.friends, 0, bob, E));
@@ -194,7 +194,7 @@ static void wrong_members_are_refused(void) {
     company_close(&c);
 }
 
-static void delete_rules(void) {
+static void delete_rules_deny_nullify_and_cascade(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
     cst_object *rnd = company_insert(&c, c.context, c.department, c.department_name, "R&D");
@@ -205,7 +205,7 @@ static void delete_rules(void) {
     set(task, c.to_project, value_object(project));
     save(c.context);
 
-    /* Deny: the save fails and says which relationship. */
+    /* Deny: the save fails, and the error names the relationship. */
     OK(cst_context_delete(c.context, rnd, E));
     CHECK_STATUS(CST_E_VALIDATION, cst_context_save(c.context, E));
     CHECK_INT(CST_CODE_VALIDATION_RELATIONSHIP_DENIED_DELETE, cst_error_code(check_error()));
@@ -219,7 +219,7 @@ static void delete_rules(void) {
     CHECK(target(bob, c.manager) == NULL);
     CHECK_INT(0, member_count(rnd, c.employees));
     save(c.context);
-    /* Now nobody is left and the department may go. */
+    /* The department has no employees left, so it can be deleted. */
     OK(cst_context_delete(c.context, rnd, E));
     save(c.context);
     CHECK_INT(0, company_count(c.context, c.department, NULL));
@@ -239,7 +239,7 @@ static void delete_rules(void) {
     company_close(&c);
 }
 
-static void members_are_a_snapshot(void) {
+static void copied_members_are_a_snapshot(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
     cst_results *members = NULL;
@@ -256,13 +256,13 @@ static void members_are_a_snapshot(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(inverses_follow);
-    RUN(a_relationship_to_itself);
-    RUN(order_is_kept);
-    RUN(ordered_many_to_many);
-    RUN(wrong_members_are_refused);
-    RUN(delete_rules);
-    RUN(members_are_a_snapshot);
+    RUN(inverse_relationships_are_updated);
+    RUN(a_relationship_can_be_its_own_inverse);
+    RUN(the_order_of_members_is_saved);
+    RUN(ordered_many_to_many_relationships_keep_their_order);
+    RUN(unsuitable_members_are_refused);
+    RUN(delete_rules_deny_nullify_and_cascade);
+    RUN(copied_members_are_a_snapshot);
     RUN(relationships_are_found_by_their_destination);
     return check_end();
 }

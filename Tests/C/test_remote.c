@@ -1,4 +1,5 @@
-/* What another process writes into a store. The other process is a child that was forked before this one used the library.
+/* Changes that another process writes. The other process is a child that was forked before this one used the
+ * library.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A process of its own that writes what it is told to: a line of the path, and the name that the first employee gets. */
+/* A writer process. Each line that it reads has the path of a store and the new name of the store's first employee. */
 static int to_writer = -1, from_writer = -1;
 static pid_t writer;
 
@@ -51,7 +52,7 @@ static void start_writer(void) {
     _exit(0);
 }
 
-static void have_written(const char *path, const char *name) {
+static void write_in_other_process(const char *path, const char *name) {
     char done;
     dprintf(to_writer, "%s %s\n", path, name);
     REQUIRE(read(from_writer, &done, 1) == 1);
@@ -59,26 +60,26 @@ static void have_written(const char *path, const char *name) {
 
 static void pause_a_little(void) { nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL); }
 
-struct heard {
+struct recorded {
     atomic_int all, own, gone, ended;
     atomic_long transaction;
 };
 
-static void hear(void *userdata, cst_coordinator *coordinator, uint32_t notification,
-                 const cst_store_changes *changes) {
-    struct heard *heard = userdata;
+static void record_change(void *userdata, cst_coordinator *coordinator, uint32_t notification,
+                          const cst_store_changes *changes) {
+    struct recorded *recorded = userdata;
     CHECK(coordinator != NULL && notification == CST_COORDINATOR_REMOTE_CHANGE && changes->remote != NULL);
     CHECK_INT(0, changes->added_count + changes->removed_count);
     const cst_remote_change *change = changes->remote;
     CHECK_TEXT(cst_store_identifier(change->store).data, change->store_identifier);
     CHECK_TEXT(cst_store_path(change->store).data, change->path);
-    if (change->has_history) heard->transaction = change->transaction;
-    heard->own += change->is_own;
-    heard->gone += change->file == CST_STORE_FILE_REMOVED;
-    heard->all++;
+    if (change->has_history) recorded->transaction = change->transaction;
+    recorded->own += change->is_own;
+    recorded->gone += change->file == CST_STORE_FILE_REMOVED;
+    recorded->all++;
 }
 
-static void ended(void *userdata) { ((struct heard *)userdata)->ended++; }
+static void ended(void *userdata) { ((struct recorded *)userdata)->ended++; }
 
 /* The milliseconds until a number is reached; fails after a minute. */
 static long wait_for(atomic_int *number, int wanted) {
@@ -95,51 +96,53 @@ static long wait_for(atomic_int *number, int wanted) {
     }
 }
 
-static void another_process_is_heard(void) {
+static void changes_by_another_process_are_reported(void) {
     const char *path = check_path("a.sqlite");
     cst_store_options options = CST_STORE_OPTIONS_INIT;
     options.flags = CST_STORE_HISTORY;
     struct company c = company_open_with(path, &options);
-    struct heard heard = {0};
-    cst_observation *told = NULL;
-    OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_REMOTE_CHANGE, hear, &heard, ended, &told, E));
+    struct recorded recorded = {0};
+    cst_observation *observation = NULL;
+    OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_REMOTE_CHANGE, record_change, &recorded, ended,
+                               &observation, E));
     int within_a_second = 0;
     for (int i = 1; i <= 3; i++) {
-        have_written(path, i % 2 ? "Ada" : "Grace");
-        if (wait_for(&heard.all, i) < 1000) within_a_second++;
-        CHECK_INT(i, heard.transaction);
+        write_in_other_process(path, i % 2 ? "Ada" : "Grace");
+        if (wait_for(&recorded.all, i) < 1000) within_a_second++;
+        CHECK_INT(i, recorded.transaction);
     }
     CHECK(within_a_second >= 2); /* one may fall into a moment in which the machine is busy */
     cst_release(company_employee(&c, c.context, "own", 2));
     OK(cst_context_save(c.context, E));
     CHECK(unlink(path) == 0);
-    wait_for(&heard.gone, 1);
-    CHECK_INT(4, heard.all);
-    CHECK_INT(0, heard.own);
-    OK(cst_observation_cancel(told, E));
-    cst_release(told);
-    wait_for(&heard.ended, 1);
+    wait_for(&recorded.gone, 1);
+    CHECK_INT(4, recorded.all);
+    CHECK_INT(0, recorded.own);
+    OK(cst_observation_cancel(observation, E));
+    cst_release(observation);
+    wait_for(&recorded.ended, 1);
     company_close(&c);
 }
 
-static void own_saves_are_heard_where_that_is_wanted(void) {
+static void own_saves_are_reported_when_the_option_is_set(void) {
     cst_store_options options = CST_STORE_OPTIONS_INIT;
     options.flags = CST_STORE_POSTS_OWN_CHANGES;
     options.watch_interval_ms = 100;
     struct company c = company_open_with(check_path("a.sqlite"), &options);
-    struct heard heard = {0};
-    cst_observation *told = NULL;
-    OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_REMOTE_CHANGE, hear, &heard, NULL, &told, E));
+    struct recorded recorded = {0};
+    cst_observation *observation = NULL;
+    OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_REMOTE_CHANGE, record_change, &recorded, NULL,
+                               &observation, E));
     cst_release(company_employee(&c, c.context, "own", 1));
     OK(cst_context_save(c.context, E));
-    CHECK_INT(1, heard.own);
-    CHECK_INT(1, heard.all);
-    CHECK_INT(0, heard.transaction);
-    cst_release(told);
+    CHECK_INT(1, recorded.own);
+    CHECK_INT(1, recorded.all);
+    CHECK_INT(0, recorded.transaction);
+    cst_release(observation);
     company_close(&c);
 }
 
-static void contexts_merge(void) {
+static void contexts_merge_remote_changes(void) {
     const char *path = check_path("a.sqlite");
     struct company c = company_open(path);
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
@@ -150,7 +153,7 @@ static void contexts_merge(void) {
     OK(cst_context_set_merges_remote_changes(c.context, true, E));
     OK(cst_context_merges_remote_changes(c.context, &merges, E));
     CHECK(merges);
-    have_written(path, "Augusta");
+    write_in_other_process(path, "Augusta");
     cst_value value = value_null();
     for (int i = 0; i < 5000 && (value.type != CST_STRING || strcmp(value.as.string.data, "Augusta")); i++) {
         pause_a_little();
@@ -159,7 +162,7 @@ static void contexts_merge(void) {
     }
     CHECK_TEXT("Augusta", value.as.string);
     OK(cst_context_set_merges_remote_changes(c.context, false, E));
-    have_written(path, "Byron");
+    write_in_other_process(path, "Byron");
     for (int i = 0; i < 100; i++)
         pause_a_little();
     OK(cst_context_process_pending_changes(c.context, E));
@@ -169,7 +172,7 @@ static void contexts_merge(void) {
     company_close(&c);
 }
 
-static void mistakes(void) {
+static void child_contexts_and_missing_files_cannot_merge_remote_changes(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *child = NULL;
     OK(cst_context_new_child(c.context, CST_QUEUE_CALLER, &child, E));
@@ -178,7 +181,7 @@ static void mistakes(void) {
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_merges_remote_changes(child, NULL, E));
     CHECK_STATUS(CST_E_INVALID_HANDLE, cst_context_set_merges_remote_changes(NULL, true, E));
     cst_release(child);
-    /* Without a file nothing can be watched. */
+    /* A missing file cannot be watched. */
     CHECK(unlink(check_path("a.sqlite")) == 0);
     CHECK_STATUS(CST_E_STORE_IO, cst_context_set_merges_remote_changes(c.context, true, E));
     bool merges = true;
@@ -187,37 +190,38 @@ static void mistakes(void) {
     company_close(&c);
 }
 
-/* The child of a fork leaves the watch of its parent alone. */
-static void a_fork_does_not_end_the_watch(void) {
+/* A forked child does not affect the watch of its parent. */
+static void a_forked_child_does_not_end_the_watch_of_its_parent(void) {
     const char *path = check_path("a.sqlite");
     struct company c = company_open(path);
-    struct heard heard = {0};
-    cst_observation *told = NULL;
-    OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_REMOTE_CHANGE, hear, &heard, NULL, &told, E));
+    struct recorded recorded = {0};
+    cst_observation *observation = NULL;
+    OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_REMOTE_CHANGE, record_change, &recorded, NULL,
+                               &observation, E));
     pid_t child = fork();
     if (child == 0) {
-        cst_observation_cancel(told, NULL);
-        cst_release(told);
+        cst_observation_cancel(observation, NULL);
+        cst_release(observation);
         cst_release(c.context);
         cst_release(c.coordinator);
         _exit(0);
     }
     int status = -1;
     CHECK(waitpid(child, &status, 0) == child && status == 0);
-    have_written(path, "Ada");
-    wait_for(&heard.all, 1);
-    cst_release(told);
+    write_in_other_process(path, "Ada");
+    wait_for(&recorded.all, 1);
+    cst_release(observation);
     company_close(&c);
 }
 
 int main(int argc, char **argv) {
     start_writer();
     check_begin(argc, argv);
-    RUN(another_process_is_heard);
-    RUN(own_saves_are_heard_where_that_is_wanted);
-    RUN(contexts_merge);
-    RUN(mistakes);
-    RUN(a_fork_does_not_end_the_watch);
+    RUN(changes_by_another_process_are_reported);
+    RUN(own_saves_are_reported_when_the_option_is_set);
+    RUN(contexts_merge_remote_changes);
+    RUN(child_contexts_and_missing_files_cannot_merge_remote_changes);
+    RUN(a_forked_child_does_not_end_the_watch_of_its_parent);
     close(to_writer);
     waitpid(writer, NULL, 0);
     return check_end();

@@ -26,7 +26,7 @@ static struct company people(const char *path, cst_results **results) {
     return c;
 }
 
-static void by_index(void) {
+static void objects_are_read_by_index(void) {
     cst_results *results = NULL;
     struct company c = people(check_path("a.sqlite"), &results);
     cst_object *object = NULL, *objects[COUNT + 3];
@@ -51,7 +51,7 @@ static void by_index(void) {
     company_close(&c);
 }
 
-static void columns(void) {
+static void columns_are_read_by_key_and_path(void) {
     cst_results *results = NULL;
     struct company c = people(check_path("a.sqlite"), &results);
     cst_value values[COUNT + 3];
@@ -93,7 +93,7 @@ static const char *read_padded(struct reader *r, size_t size) {
     return part;
 }
 
-static void packed_columns(void) {
+static void packed_columns_have_the_documented_layout(void) {
     cst_results *results = NULL;
     struct company c = people(check_path("a.sqlite"), &results);
     const cst_key keys[] = {c.number, c.rating, c.name, c.photo, c.badge, c.to_department, c.salary};
@@ -169,7 +169,7 @@ static void packed_columns(void) {
     company_close(&c);
 }
 
-static void results_keep_their_objects(void) {
+static void results_keep_their_objects_alive(void) {
     cst_results *results = NULL;
     struct company c = people(check_path("a.sqlite"), &results);
     cst_object *object = object_at(results, 1);
@@ -180,13 +180,13 @@ static void results_keep_their_objects(void) {
     results = company_fetch(c.context, c.employee, NULL, "number");
     const cst_key name = c.name;
     company_close(&c);
-    cst_object *same = object_at(results, 1); /* objects keep their context */
+    cst_object *same = object_at(results, 1); /* objects retain their context */
     CHECK_TEXT("b\xc3\xa9", get_text(same, name));
     OK(cst_release(results));
 }
 
-/* An object that was deleted since has no values in its row, and the others have theirs. */
-static void rows_of_deleted_objects(void) {
+/* A deleted object has null values in its row; the other rows are unchanged. */
+static void columns_of_deleted_objects_are_null(void) {
     cst_results *results = NULL, *some = NULL;
     struct company c = people(check_path("a.sqlite"), &results);
     OK(cst_context_delete(c.context, object_at(results, 1), E));
@@ -227,8 +227,8 @@ static void rows_of_deleted_objects(void) {
     company_close(&c);
 }
 
-/* A window past the end is CST_END, one without room is none, and IDs are read by their own function. */
-static void windows_have_bounds(void) {
+/* A window past the end returns CST_END, an empty window returns no rows, and IDs have their own function. */
+static void windows_beyond_the_results_return_end(void) {
     cst_results *results = NULL;
     struct company c = people(check_path("a.sqlite"), &results);
     cst_object *objects[COUNT] = {NULL};
@@ -293,7 +293,7 @@ static void windows_have_bounds(void) {
 }
 
 /* Truth values, dates, UUIDs, bytes and decimals of more than one row, and long text beyond ASCII. */
-static void packed_columns_of_every_form(void) {
+static void packed_columns_contain_every_form(void) {
     struct company c = company_open(check_path("a.sqlite"));
     static const char *const names[] = {"\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e 12345", "plain text of 26 letters..",
                                         "\xf0\x9f\x98\x80"};
@@ -374,7 +374,7 @@ static void packed_columns_of_every_form(void) {
     CHECK(r.at == r.end);
     CHECK_INT(0, out.data[out.size]);
 
-    /* Past the end there are no rows, and columns without any. */
+    /* Beyond the end there are no rows, and the columns are empty. */
     OK(cst_results_copy_columns(results, 3, 5, 1, keys, &out, E));
     r = (struct reader){out.data, out.data + out.size};
     CHECK_INT(0, read_word(&r));
@@ -394,8 +394,8 @@ static void packed_columns_of_every_form(void) {
     company_close(&c);
 }
 
-/* The key of a target that changed, of one that was never saved, and of none any more. */
-static void packed_keys_follow_unsaved_changes(void) {
+/* The key of a changed target, of an unsaved target, and of a removed target. */
+static void packed_keys_include_unsaved_changes(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *people[3], *places[2];
     for (int i = 0; i < 2; i++)
@@ -470,7 +470,7 @@ static uint64_t read_for(const struct company *c, const cst_results *lazy, size_
     return after.faulted_rows - before.faulted_rows + after.cache_hits - before.cache_hits;
 }
 
-static void the_four_batches_that_were_used_last_stay(void) {
+static void lazy_results_keep_the_four_most_recently_used_batches(void) {
     struct company c = ten_people(check_path("a.sqlite"));
     cst_context *context = company_context(&c, CST_QUEUE_CALLER);
     cst_results *lazy = in_batches(&c, context, 2);
@@ -494,8 +494,8 @@ static void the_four_batches_that_were_used_last_stay(void) {
     company_close(&c);
 }
 
-/* Also those of one call that are more than four batches hold. */
-static void an_object_that_is_held_or_changed_stays_what_it_is(void) {
+/* Also the objects of one call that exceed four batches. */
+static void retained_and_changed_objects_stay_registered(void) {
     struct company c = ten_people(check_path("a.sqlite"));
     cst_context *context = company_context(&c, CST_QUEUE_CALLER);
     cst_results *lazy = in_batches(&c, context, 2);
@@ -504,7 +504,7 @@ static void an_object_that_is_held_or_changed_stays_what_it_is(void) {
     set(object_at(lazy, 3), c.level, value_int(7));
     for (size_t i = 4; i < 10; i++)
         CHECK_INT(i % 2 ? 0 : 2, read_for(&c, lazy, i));
-    /* The other one of its batch alone is read again. */
+    /* Only the other object of its batch is read again. */
     CHECK_INT(1, read_for(&c, lazy, 1));
     CHECK_INT(1, read_for(&c, lazy, 2));
     CHECK(has_changes(context));
@@ -575,12 +575,12 @@ static void deleted_objects(int64_t size) {
     company_close(&c);
 }
 
-static void deleted_objects_of_results(void) { deleted_objects(0); }
-/* The same as long as their batches are held. */
-static void deleted_objects_of_lazy_results(void) { deleted_objects(4); }
+static void results_keep_deleted_objects(void) { deleted_objects(0); }
+/* The same while their batches are in memory. */
+static void lazy_results_keep_deleted_objects(void) { deleted_objects(4); }
 
-/* Of a batch that is read when the deletion is saved already, the row is gone: a fault without one, like any other. */
-static void deleted_objects_of_batches_that_are_not_held(void) {
+/* If a batch is read after the deletion was saved, the row does not exist: the object is a fault without a row. */
+static void deleted_objects_of_unloaded_batches_are_faults_without_a_row(void) {
     struct company c = ten_people(check_path("a.sqlite"));
     cst_results *lazy = in_batches(&c, c.context, 2), *chosen = NULL;
     cst_object *gone = object_at(lazy, 5);
@@ -616,7 +616,7 @@ struct elsewhere {
     cst_predicate *all;
 };
 
-/* The count, the size of batches and IDs are there on any thread; objects, values and lists of them on the queue alone. */
+/* The count, the batch size and IDs can be read on any thread; objects, values and lists only on the queue. */
 static void *look_elsewhere(void *argument) {
     const struct elsewhere *look = argument;
     const cst_sort order = {text("number"), 0, 0};
@@ -641,7 +641,7 @@ static void *look_elsewhere(void *argument) {
     return NULL;
 }
 
-static void what_any_thread_may_ask_of_a_list(void) {
+static void counts_and_ids_of_results_are_readable_on_any_thread(void) {
     struct company c = ten_people(check_path("a.sqlite"));
     cst_predicate *all = NULL;
     OK(cst_predicate_parse(text("TRUEPREDICATE"), 0, NULL, &all, E));
@@ -657,7 +657,7 @@ static void what_any_thread_may_ask_of_a_list(void) {
     company_close(&c);
 }
 
-static void a_key_of_another_entity_is_named(void) {
+static void errors_name_the_entity_of_an_unsuitable_key(void) {
     struct company c = ten_people(check_path("a.sqlite"));
     cst_results *results = in_batches(&c, c.context, 0);
     cst_value values[2];
@@ -704,21 +704,21 @@ static void a_to_many_relationship_has_no_column(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(by_index);
-    RUN(columns);
-    RUN(packed_columns);
-    RUN(results_keep_their_objects);
-    RUN(rows_of_deleted_objects);
-    RUN(windows_have_bounds);
-    RUN(packed_columns_of_every_form);
-    RUN(packed_keys_follow_unsaved_changes);
-    RUN(the_four_batches_that_were_used_last_stay);
-    RUN(an_object_that_is_held_or_changed_stays_what_it_is);
-    RUN(what_any_thread_may_ask_of_a_list);
-    RUN(a_key_of_another_entity_is_named);
+    RUN(objects_are_read_by_index);
+    RUN(columns_are_read_by_key_and_path);
+    RUN(packed_columns_have_the_documented_layout);
+    RUN(results_keep_their_objects_alive);
+    RUN(columns_of_deleted_objects_are_null);
+    RUN(windows_beyond_the_results_return_end);
+    RUN(packed_columns_contain_every_form);
+    RUN(packed_keys_include_unsaved_changes);
+    RUN(lazy_results_keep_the_four_most_recently_used_batches);
+    RUN(retained_and_changed_objects_stay_registered);
+    RUN(counts_and_ids_of_results_are_readable_on_any_thread);
+    RUN(errors_name_the_entity_of_an_unsuitable_key);
     RUN(a_to_many_relationship_has_no_column);
-    RUN(deleted_objects_of_results);
-    RUN(deleted_objects_of_lazy_results);
-    RUN(deleted_objects_of_batches_that_are_not_held);
+    RUN(results_keep_deleted_objects);
+    RUN(lazy_results_keep_deleted_objects);
+    RUN(deleted_objects_of_unloaded_batches_are_faults_without_a_row);
     return check_end();
 }

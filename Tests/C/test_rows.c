@@ -43,7 +43,7 @@ static cst_rows *rows_of(const struct company *c, const cst_fetch_request *reque
     return rows;
 }
 
-static void columns_and_their_names(void) {
+static void rows_have_named_property_and_expression_columns(void) {
     struct company c = six_people();
     cst_column columns[] = {property("name"), computed("twice", "number * 2", CST_ATTRIBUTE_INTEGER_64)};
     cst_fetch_request *request = request_of(&c, 2, columns);
@@ -70,7 +70,7 @@ static void columns_and_their_names(void) {
     company_close(&c);
 }
 
-static void groups(void) {
+static void rows_are_grouped_and_filtered_by_having(void) {
     struct company c = six_people();
     cst_column columns[] = {property("number"), computed("how many", "count:(name)", CST_ATTRIBUTE_UNDEFINED)};
     cst_fetch_request *request = request_of(&c, 2, columns);
@@ -103,7 +103,7 @@ static void groups(void) {
     company_close(&c);
 }
 
-static void each_row_once(void) {
+static void distinct_removes_duplicate_rows(void) {
     struct company c = six_people();
     cst_column number = property("number");
     cst_fetch_request *request = request_of(&c, 1, &number);
@@ -118,7 +118,7 @@ static void each_row_once(void) {
     company_close(&c);
 }
 
-static void objects_come_as_ids(void) {
+static void to_one_columns_contain_ids_or_null(void) {
     struct company c = six_people();
     cst_column manager = property("department");
     cst_fetch_request *request = request_of(&c, 1, &manager);
@@ -132,7 +132,7 @@ static void objects_come_as_ids(void) {
     company_close(&c);
 }
 
-static void what_cannot_be_a_column(void) {
+static void invalid_columns_are_refused(void) {
     struct company c = six_people();
     cst_rows *rows = NULL;
     cst_column columns[] = {property("name"), property("projects"), property("name")};
@@ -154,7 +154,7 @@ static void what_cannot_be_a_column(void) {
 }
 
 /* One value over all rows, or of each group, in a column that is called as it would be written. */
-static void aggregates(void) {
+static void aggregates_return_one_value_per_group(void) {
     struct company c = six_people();
     cst_fetch_request *request = request_of(&c, 0, NULL);
     cst_rows *rows = NULL;
@@ -188,8 +188,8 @@ static void aggregates(void) {
     company_close(&c);
 }
 
-/* Rows come from a statement of their own, unless they are to be computed from objects. */
-static void the_statement_of_rows(void) {
+/* Rows are read by their own statement, unless they are computed from objects. */
+static void rows_are_explained_with_their_own_statement(void) {
     struct company c = six_people();
     cst_column columns[] = {property("number"), computed("n", "count:(name)", CST_ATTRIBUTE_UNDEFINED)};
     cst_fetch_request *request = request_of(&c, 2, columns);
@@ -228,7 +228,7 @@ static void *read_first(void *argument) {
     return (void *)(intptr_t)status;
 }
 
-/* What another thread gets of rows with two columns. */
+/* The result of reading rows with two columns on another thread. */
 static cst_status read_elsewhere(cst_rows *rows) {
     pthread_t thread;
     void *status = NULL;
@@ -237,7 +237,7 @@ static cst_status read_elsewhere(cst_rows *rows) {
     return (cst_status)(intptr_t)status;
 }
 
-static void rows_come_a_batch_at_a_time(void) {
+static void rows_are_read_in_batches(void) {
     struct company c = six_people();
     cst_expression *self = NULL;
     OK(cst_expression_parse(text("SELF"), 0, NULL, &self, E));
@@ -273,7 +273,7 @@ static void rows_come_a_batch_at_a_time(void) {
 }
 
 /* As Core Data has it: a variable with the name of a column. */
-static void a_having_predicate_has_columns_as_variables(void) {
+static void a_having_predicate_can_use_columns_as_variables(void) {
     struct company c = six_people();
     cst_column columns[] = {property("number"), computed("people", "count:(name)", CST_ATTRIBUTE_INTEGER_64)};
     cst_fetch_request *request = request_of(&c, 2, columns);
@@ -303,7 +303,7 @@ static double number_of(const cst_value *value) {
     return value->type == CST_INT ? (double)value->as.integer : value->as.real;
 }
 
-static void every_aggregate_has_its_value(void) {
+static void every_aggregate_function_is_computed(void) {
     struct company c = company_open(check_path("company.sqlite"));
     static const int numbers[] = {1, 2, 4, 9};
     for (int i = 0; i < 4; i++)
@@ -349,7 +349,7 @@ static void every_aggregate_has_its_value(void) {
     company_close(&c);
 }
 
-static void windows_of_rows_have_bounds(void) {
+static void windows_beyond_the_rows_are_refused(void) {
     struct company c = six_people();
     cst_column columns[] = {property("name"), property("number")};
     cst_fetch_request *request = request_of(&c, 2, columns);
@@ -381,8 +381,8 @@ static void windows_of_rows_have_bounds(void) {
     company_close(&c);
 }
 
-/* A target is given as its ID, which outlives rows, context and store. */
-static void a_target_comes_as_its_id(void) {
+/* A target is returned as its ID, which outlives rows, context and store. */
+static void the_id_of_a_target_outlives_its_rows_and_context(void) {
     struct company c = company_open(check_path("company.sqlite"));
     cst_object *place = company_insert(&c, c.context, c.department, c.department_name, "R&D");
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
@@ -407,17 +407,17 @@ static void a_target_comes_as_its_id(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(columns_and_their_names);
-    RUN(groups);
-    RUN(each_row_once);
-    RUN(objects_come_as_ids);
-    RUN(what_cannot_be_a_column);
-    RUN(aggregates);
-    RUN(the_statement_of_rows);
-    RUN(rows_come_a_batch_at_a_time);
-    RUN(a_having_predicate_has_columns_as_variables);
-    RUN(every_aggregate_has_its_value);
-    RUN(windows_of_rows_have_bounds);
-    RUN(a_target_comes_as_its_id);
+    RUN(rows_have_named_property_and_expression_columns);
+    RUN(rows_are_grouped_and_filtered_by_having);
+    RUN(distinct_removes_duplicate_rows);
+    RUN(to_one_columns_contain_ids_or_null);
+    RUN(invalid_columns_are_refused);
+    RUN(aggregates_return_one_value_per_group);
+    RUN(rows_are_explained_with_their_own_statement);
+    RUN(rows_are_read_in_batches);
+    RUN(a_having_predicate_can_use_columns_as_variables);
+    RUN(every_aggregate_function_is_computed);
+    RUN(windows_beyond_the_rows_are_refused);
+    RUN(the_id_of_a_target_outlives_its_rows_and_context);
     return check_end();
 }

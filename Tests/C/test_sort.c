@@ -1,4 +1,4 @@
-/* Sort descriptors over values of the host's own and over results: selectors, comparators, stability, nil first.
+/* Sort descriptors over values of the host and over results: selectors, comparators, stability, nil first.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +11,7 @@ static void expect_order(const char *expected, const size_t *order, size_t count
     CHECK_TEXT(expected, text_of_size(found, count));
 }
 
-static void selectors(void) {
+static void sort_selectors_order_text(void) {
     const cst_value words[] = {
         value_text("b10"), value_text("B2"), value_text("a"), value_text("\xc3\xa9"), {CST_NULL, 0, {0}}};
     const struct {
@@ -41,7 +41,7 @@ static cst_status by_length(void *userdata, size_t sort, const cst_value *a, con
     return CST_OK;
 }
 
-static void comparators_and_further_keys(void) {
+static void a_comparator_is_followed_by_further_keys(void) {
     struct person people[] = {{"Chloe", 3, 0}, {"Ada", 2, 0}, {"Bob", 1, 0}, {"Eve", 2, 0}};
     cst_value values[4];
     for (int i = 0; i < 4; i++)
@@ -61,7 +61,7 @@ static void comparators_and_further_keys(void) {
     expect_order("2130", order, 4);
 }
 
-static void a_leading_minus_turns_the_order(void) {
+static void a_leading_minus_reverses_the_order(void) {
     struct person people[] = {{"Ada", 2, 0}, {"Bob", 3, 0}, {"Eve", 1, 0}};
     cst_value values[3];
     for (int i = 0; i < 3; i++)
@@ -109,7 +109,7 @@ static void results_are_filtered_and_sorted(void) {
     company_close(&c);
 }
 
-static void the_locale_is_the_hosts_choice(void) {
+static void the_locale_determines_the_localised_order(void) {
     cst_buffer name = {NULL, 0, 0};
     bool uses_icu = false;
     OK(cst_sort_set_locale(text("sv_SE"), E));
@@ -129,7 +129,7 @@ static void the_locale_is_the_hosts_choice(void) {
     cst_buffer_dispose(&name);
 }
 
-static void what_names_no_selector_is_refused(void) {
+static void invalid_sort_flags_are_refused(void) {
     const cst_value words[] = {value_text("b"), value_text("a")};
     size_t order[2] = {7, 7};
     const struct {
@@ -157,7 +157,7 @@ static void what_names_no_selector_is_refused(void) {
     expect_order("01", order, 2);
 }
 
-static void localized_selectors_ignore_case_or_not(void) {
+static void localised_selectors_ignore_case_on_request(void) {
     OK(cst_sort_set_locale(text(""), E)); /* the rules of no language */
     const cst_value words[] = {value_text("B"), value_text("a"), value_text("A"), value_text("b")};
     const struct {
@@ -199,8 +199,8 @@ static cst_status backwards(void *userdata, size_t sort, const cst_value *a, con
     return CST_OK;
 }
 
-/* The comparator is asked where the first key does not decide, with its descriptor's place, and never about nil. */
-static void a_comparator_may_be_the_second_key(void) {
+/* The comparator is called when the first key is equal, with the index of its descriptor, and never for nil. */
+static void a_comparator_can_be_the_second_key(void) {
     struct person people[] = {{"a", 1, 0}, {"b", 9, 0}, {"a", 3, 0}, {"a", 2, 0}};
     cst_value values[4];
     for (int i = 0; i < 4; i++)
@@ -227,13 +227,13 @@ static void a_comparator_may_be_the_second_key(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(selectors);
-    RUN(comparators_and_further_keys);
-    RUN(a_leading_minus_turns_the_order);
+    RUN(sort_selectors_order_text);
+    RUN(a_comparator_is_followed_by_further_keys);
+    RUN(a_leading_minus_reverses_the_order);
     RUN(results_are_filtered_and_sorted);
-    RUN(the_locale_is_the_hosts_choice);
-    RUN(what_names_no_selector_is_refused);
-    RUN(localized_selectors_ignore_case_or_not);
-    RUN(a_comparator_may_be_the_second_key);
+    RUN(the_locale_determines_the_localised_order);
+    RUN(invalid_sort_flags_are_refused);
+    RUN(localised_selectors_ignore_case_on_request);
+    RUN(a_comparator_can_be_the_second_key);
     return check_end();
 }

@@ -54,7 +54,7 @@ static cst_status did_migrate(void *userdata, cst_context *context, cst_error **
     return CST_OK;
 }
 
-static void stages_lead_from_version_to_version(void) {
+static void stages_migrate_through_every_version(void) {
     cst_model *models[] = {model_of(old_text), model_of(new_text), model_of(last_text)};
     cst_model_reference *references[] = {reference_to(models[0]), reference_to(models[1])};
     cst_migration_stages *stages = NULL;
@@ -96,7 +96,7 @@ static void stages_lead_from_version_to_version(void) {
     CHECK_CONTAINS("the stage \"labels\"", cst_error_message(check_error()));
     expect_cars(path, old_text, "owner.name", "a=Ada,b=Ada,");
 
-    /* Mistakes in stages. */
+    /* Invalid stages. */
     OK(cst_migration_stages_add_custom(stages, references[1], references[1], none, NULL, NULL, &destroyed, count, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_migration_stages_validate(stages, E));
     CHECK_CONTAINS("must differ", cst_error_message(check_error()));
@@ -162,8 +162,8 @@ static void a_transformation_fills_the_new_store(void) {
     }
 }
 
-/* A mapping model between two versions; the stages of a file, and what is wrong with other files. */
-static void a_mapping_model_is_a_stage(void) {
+/* A mapping model between two versions; stages from a file, and invalid files. */
+static void a_mapping_model_can_be_a_stage(void) {
     cst_model *models[] = {model_of(old_text), model_of(new_text)};
     cst_model_reference *references[] = {reference_to(models[0]), reference_to(models[1])};
     cst_mapping_model *mapping = mapping_of(models[0], models[1], NULL, "\\\"mapped\\\"");
@@ -249,7 +249,7 @@ static void stages_are_read_from_a_file(void) {
     OK(cst_release(coordinator));
     OK(cst_release(others));
 
-    /* Mistakes. */
+    /* Invalid arguments. */
     CHECK_STATUS(CST_E_STORE_IO, cst_migration_stages_load(missing, 0, NULL, 0, NULL, &stages, E));
     CHECK_TEXT(missing.data, cst_error_file(check_error()));
     CHECK_STATUS(CST_E_MIGRATION, cst_migration_stages_load(text(file), 1, models, 0, NULL, &stages, E));
@@ -273,7 +273,7 @@ static void stages_are_read_from_a_file(void) {
     }
 }
 
-static void references_are_resolved(void) {
+static void model_references_are_resolved(void) {
     const char *path = check_path("garage.xcdatamodel");
     cst_model *model = model_of(new_text), *found = NULL, *other = model_of(old_text);
     cst_model_reference *reference = NULL;
@@ -321,10 +321,10 @@ static void references_are_resolved(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(stages_lead_from_version_to_version);
+    RUN(stages_migrate_through_every_version);
     RUN(a_transformation_fills_the_new_store);
-    RUN(a_mapping_model_is_a_stage);
+    RUN(a_mapping_model_can_be_a_stage);
     RUN(stages_are_read_from_a_file);
-    RUN(references_are_resolved);
+    RUN(model_references_are_resolved);
     return check_end();
 }

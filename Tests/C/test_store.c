@@ -24,7 +24,7 @@ static bool note_rows(void *userdata, uint64_t done, uint64_t total) {
 
 static bool exists(const char *path) { return access(path, F_OK) == 0; }
 
-static void a_store_is_made_and_reopened(void) {
+static void a_store_is_created_and_reopened(void) {
     const char *path = check_path("a.sqlite");
     struct company c = company_open(path);
     CHECK(exists(path));
@@ -46,7 +46,7 @@ static void a_store_is_made_and_reopened(void) {
     company_close(&c);
 }
 
-static void the_type_may_be_null_but_must_be_known(void) {
+static void the_store_type_can_be_null_but_not_unknown(void) {
     cst_model *model = company_model();
     cst_coordinator *coordinator = NULL;
     cst_store *store = NULL;
@@ -62,7 +62,7 @@ static void the_type_may_be_null_but_must_be_known(void) {
     OK(cst_release(model));
 }
 
-static void a_missing_file_is_made_only_when_it_may_be(void) {
+static void a_missing_file_is_not_created_when_it_must_exist(void) {
     const char *path = check_path("missing.sqlite");
     cst_model *model = company_model();
     cst_coordinator *coordinator = NULL;
@@ -78,7 +78,7 @@ static void a_missing_file_is_made_only_when_it_may_be(void) {
     OK(cst_release(model));
 }
 
-static void a_read_only_store_refuses_a_save_and_leaves_the_folder_alone(void) {
+static void a_read_only_store_refuses_saves_and_creates_no_file(void) {
     const char *path = check_path("a.sqlite");
     struct company c = company_open(path);
     OK(cst_release(company_employee(&c, c.context, "Ada", 1)));
@@ -101,7 +101,7 @@ static void a_read_only_store_refuses_a_save_and_leaves_the_folder_alone(void) {
     company_close(&c);
 }
 
-static void a_rollback_journal_store_works_too(void) {
+static void a_store_can_use_a_rollback_journal(void) {
     const char *path = check_path("a.sqlite");
     cst_store_options options = CST_STORE_OPTIONS_INIT;
     options.flags = CST_STORE_ROLLBACK_JOURNAL;
@@ -126,7 +126,7 @@ static int count_in(const char *path, const char *query) {
     return count;
 }
 
-static void a_history_says_what_each_save_changed(void) {
+static void history_records_the_changes_of_each_save(void) {
     const char *path = check_path("a.sqlite");
     cst_store_options options = CST_STORE_OPTIONS_INIT;
     options.flags = CST_STORE_HISTORY;
@@ -153,7 +153,7 @@ static void a_history_says_what_each_save_changed(void) {
     CHECK_INT(3, count_in(path, "SELECT count(*) FROM ATRANSACTION"));
 }
 
-static void short_and_long_options(void) {
+static void store_options_of_other_sizes_are_read_or_refused(void) {
     cst_model *model = company_model();
     cst_coordinator *coordinator = NULL;
     OK(cst_coordinator_new(model, &coordinator, E));
@@ -207,8 +207,8 @@ static void *read_all(void *userdata) {
     return NULL;
 }
 
-/* However many connections a store may have, all threads find what is there. */
-static void threads_read_a_store(void) {
+/* All threads find all rows, whatever the store's limit of connections. */
+static void several_threads_read_a_store(void) {
     static const uint32_t most[] = {1, 2, 0};
     for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
         char name[32];
@@ -238,7 +238,7 @@ struct alone {
     int ran, ended;
 };
 
-static cst_status save_alone(void *userdata, cst_error **error) {
+static cst_status save_exclusively(void *userdata, cst_error **error) {
     struct alone *alone = userdata;
     alone->ran++;
     return cst_context_save(alone->company->context, error);
@@ -249,7 +249,7 @@ static cst_status nothing(void *userdata, cst_context *context, cst_error **erro
     return CST_OK;
 }
 
-static cst_status wait_for_a_queue(void *userdata, cst_error **error) {
+static cst_status wait_for_queue(void *userdata, cst_error **error) {
     struct alone *alone = userdata;
     cst_context *queued = NULL;
     OK(cst_context_new(alone->company->coordinator, CST_QUEUE_PRIVATE, &queued, E));
@@ -267,17 +267,17 @@ static cst_status note_alone(void *userdata, cst_error **error) {
 
 static void ended_alone(void *userdata) { __atomic_add_fetch(&((struct alone *)userdata)->ended, 1, __ATOMIC_SEQ_CST); }
 
-static void a_coordinator_performs(void) {
+static void a_coordinator_performs_blocks(void) {
     struct company c = company_open(check_path("a.sqlite"));
     struct alone alone = {&c, 0, 0};
     OK(cst_release(company_employee(&c, c.context, "Ada", 1)));
-    OK(cst_coordinator_perform_and_wait(c.coordinator, save_alone, &alone, E));
+    OK(cst_coordinator_perform_and_wait(c.coordinator, save_exclusively, &alone, E));
     CHECK_INT(1, alone.ran);
     bool has_changes = true;
     OK(cst_context_has_changes(c.context, &has_changes, E));
     CHECK(!has_changes);
     cst_error *error = NULL;
-    CHECK(cst_coordinator_perform_and_wait(c.coordinator, wait_for_a_queue, &alone, &error) == CST_E_CALLBACK);
+    CHECK(cst_coordinator_perform_and_wait(c.coordinator, wait_for_queue, &alone, &error) == CST_E_CALLBACK);
     CHECK(error != NULL && strstr(cst_error_message(error).data, "wait for the queue of a context") != NULL);
     OK(cst_release(error));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_perform_and_wait(c.coordinator, NULL, NULL, E));
@@ -311,7 +311,7 @@ static void note_invalidated(void *userdata, cst_context *context, uint32_t noti
     }
 }
 
-static void a_removed_store_is_gone(void) {
+static void objects_of_a_removed_store_are_invalidated(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *object = company_employee(&c, c.context, "Ada", 1), *new = NULL;
     save(c.context);
@@ -339,7 +339,7 @@ static void a_removed_store_is_gone(void) {
     company_close(&c);
 }
 
-static void uris_lead_back_to_objects(void) {
+static void object_uris_are_resolved_to_objects(void) {
     const char *path = check_path("a.sqlite");
     struct company c = company_open(path);
     cst_object *object = company_employee(&c, c.context, "Ada", 1), *same = NULL;
@@ -375,7 +375,7 @@ static void uris_lead_back_to_objects(void) {
     company_close(&c);
 }
 
-static void the_coordinator_knows_its_model(void) {
+static void a_coordinator_returns_its_model(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_model *model = NULL;
     cst_coordinator *coordinator = NULL;
@@ -386,7 +386,7 @@ static void the_coordinator_knows_its_model(void) {
     company_close(&c);
 }
 
-static void one_file_cannot_be_two_stores_of_a_coordinator(void) {
+static void a_file_cannot_be_added_twice_to_a_coordinator(void) {
     const char *path = check_path("a.sqlite");
     struct company c = company_open(path);
     cst_store *again = NULL;
@@ -404,7 +404,7 @@ static cst_store *store_for(cst_coordinator *coordinator, const char *path, cons
     return store;
 }
 
-static void configurations_say_which_store_an_object_lands_in(void) {
+static void configurations_determine_the_store_of_new_objects(void) {
     cst_model *model = NULL;
     cst_entity *note = NULL, *tag = NULL;
     cst_relationship *about = NULL;
@@ -463,46 +463,49 @@ static void configurations_say_which_store_an_object_lands_in(void) {
     OK(cst_release(model));
 }
 
-struct hearing {
+struct recording {
     char lines[512];
-    cst_coordinator *adds_to; /* another store whenever it hears of one */
+    cst_coordinator *adds_to; /* the callback adds another store to it at each notification */
     int added, ended;
 };
 
-static void hear(void *userdata, cst_coordinator *coordinator, uint32_t notification,
-                 const cst_store_changes *changes) {
-    struct hearing *hearing = userdata;
+static void record_notification(void *userdata, cst_coordinator *coordinator, uint32_t notification,
+                                const cst_store_changes *changes) {
+    struct recording *recording = userdata;
     CHECK(coordinator != NULL && changes->old_store == NULL && changes->migrated_ids == NULL);
     const char *what = notification == CST_COORDINATOR_WILL_REMOVE_STORE ? "will-" : "";
     for (size_t i = 0; i < changes->added_count + changes->removed_count; i++) {
         bool is_added = i < changes->added_count;
         const cst_store *store = is_added ? changes->added[i] : changes->removed[i - changes->added_count];
-        size_t used = strlen(hearing->lines);
-        snprintf(hearing->lines + used, sizeof hearing->lines - used, "%s%s %.1s;", what,
+        size_t used = strlen(recording->lines);
+        snprintf(recording->lines + used, sizeof recording->lines - used, "%s%s %.1s;", what,
                  is_added ? "added" : "removed", strrchr(cst_store_path(store).data, '/') + 1);
     }
-    if (hearing->adds_to) {
+    if (recording->adds_to) {
         char name[32];
-        snprintf(name, sizeof name, "%d.sqlite", ++hearing->added);
-        OK(cst_coordinator_add_store(hearing->adds_to, text("SQLite"), text(check_path(name)), NULL, NULL, E));
+        snprintf(name, sizeof name, "%d.sqlite", ++recording->added);
+        OK(cst_coordinator_add_store(recording->adds_to, text("SQLite"), text(check_path(name)), NULL, NULL, E));
     }
 }
 
-static void ended(void *userdata) { ((struct hearing *)userdata)->ended++; }
+static void ended(void *userdata) { ((struct recording *)userdata)->ended++; }
 
-static void a_coordinator_tells_of_its_stores(void) {
+static void observers_are_notified_of_added_and_removed_stores(void) {
     struct company c = company_open(check_path("a.sqlite"));
-    struct hearing h = {0};
+    struct recording h = {0};
     cst_observation *changes = NULL, *removals = NULL, *none = NULL;
-    OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_STORES_DID_CHANGE, hear, &h, ended, &changes, E));
-    OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_WILL_REMOVE_STORE, hear, &h, ended, &removals, E));
+    OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_STORES_DID_CHANGE, record_notification, &h, ended,
+                               &changes, E));
+    OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_WILL_REMOVE_STORE, record_notification, &h, ended,
+                               &removals, E));
     cst_store *other = NULL;
     OK(cst_coordinator_add_store(c.coordinator, text("SQLite"), text(check_path("b.sqlite")), NULL, &other, E));
     OK(cst_coordinator_remove_store(c.coordinator, other, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_remove_store(c.coordinator, other, E));
     OK(cst_coordinator_destroy_store(c.coordinator, text("SQLite"), text(check_path("a.sqlite")), NULL, E));
     CHECK_TEXT("added b;will-removed b;removed b;will-removed a;removed a;", text_of_size(h.lines, strlen(h.lines)));
-    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_observe(c.coordinator, 99, hear, &h, ended, &none, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_coordinator_observe(c.coordinator, 99, record_notification, &h, ended, &none, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_coordinator_observe(c.coordinator, CST_COORDINATOR_WILL_REMOVE_STORE, NULL, &h, ended, &none, E));
     CHECK_INT(2, h.ended);
@@ -514,11 +517,12 @@ static void a_coordinator_tells_of_its_stores(void) {
     company_close(&c);
 }
 
-static void a_listener_may_add_stores_but_not_without_end(void) {
+static void an_observer_can_add_stores_up_to_a_nesting_limit(void) {
     struct company c = company_open(check_path("a.sqlite"));
-    struct hearing h = {.adds_to = c.coordinator};
+    struct recording h = {.adds_to = c.coordinator};
     cst_observation *changes = NULL;
-    OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_STORES_DID_CHANGE, hear, &h, NULL, &changes, E));
+    OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_STORES_DID_CHANGE, record_notification, &h, NULL,
+                               &changes, E));
     OK(cst_coordinator_add_store(c.coordinator, text("SQLite"), text(check_path("b.sqlite")), NULL, NULL, E));
     CHECK_TEXT("added b;added 1;added 2;added 3;added 4;added 5;added 6;added 7;",
                text_of_size(h.lines, strlen(h.lines)));
@@ -532,8 +536,8 @@ struct moved {
     size_t ids;
 };
 
-static void hear_move(void *userdata, cst_coordinator *coordinator, uint32_t notification,
-                      const cst_store_changes *changes) {
+static void record_move(void *userdata, cst_coordinator *coordinator, uint32_t notification,
+                        const cst_store_changes *changes) {
     struct moved *moved = userdata;
     CHECK(coordinator != NULL && notification == CST_COORDINATOR_STORES_DID_CHANGE);
     strcat(moved->lines, changes->added_count ? "added;" : changes->removed_count ? "removed;" : "moved;");
@@ -553,7 +557,7 @@ static void hear_move(void *userdata, cst_coordinator *coordinator, uint32_t not
     }
 }
 
-static void a_store_moves_to_another_path(void) {
+static void a_store_is_migrated_to_another_path(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
     set(ada, c.manager, value_object(bob));
@@ -562,7 +566,8 @@ static void a_store_moves_to_another_path(void) {
     cst_observation *changes = NULL;
     cst_store *copy = NULL, *none = NULL;
     cst_string type = text("SQLite");
-    OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_STORES_DID_CHANGE, hear_move, &moved, NULL, &changes, E));
+    OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_STORES_DID_CHANGE, record_move, &moved, NULL, &changes,
+                               E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_coordinator_migrate_store(c.coordinator, c.store, type, text(check_path("a.sqlite")), NULL, NULL,
                                                NULL, &none, E));
@@ -590,7 +595,7 @@ static void a_store_moves_to_another_path(void) {
     company_close(&c);
 }
 
-static void a_store_may_lie_in_memory_alone(void) {
+static void a_store_can_be_in_memory(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_coordinator *coordinator = NULL;
     cst_store *memory = NULL, *file = NULL;
@@ -625,7 +630,7 @@ static void a_store_may_lie_in_memory_alone(void) {
     company_close(&c);
 }
 
-static void may_be_one_file(const char *type, const char *name) {
+static void check_one_file(const char *type, const char *name) {
     const char *path = check_path(name);
     struct company c = company_open(check_path("a.sqlite"));
     CHECK_TEXT("SQLite", cst_store_type(c.store));
@@ -665,10 +670,10 @@ static void may_be_one_file(const char *type, const char *name) {
     company_close(&c);
 }
 
-static void a_store_may_be_one_binary_file(void) { may_be_one_file("Binary", "a.binary"); }
-static void a_store_may_be_one_file_of_xml(void) { may_be_one_file("XML", "a.xml"); }
+static void a_store_can_be_a_binary_file(void) { check_one_file("Binary", "a.binary"); }
+static void a_store_can_be_an_xml_file(void) { check_one_file("XML", "a.xml"); }
 
-static void a_mistake_in_a_file_of_xml_is_named(void) {
+static void xml_errors_name_entity_key_and_line(void) {
     struct company c = company_open(check_path("a.sqlite"));
     const char *path = check_path("mistake.xml");
     check_write(
@@ -756,7 +761,7 @@ static void pragmas_are_set_or_refused(void) {
     OK(cst_release(model));
 }
 
-static void limits_are_options(void) {
+static void store_limits_out_of_range_are_refused(void) {
     cst_model *model = company_model();
     cst_coordinator *coordinator = NULL;
     cst_store *store = NULL;
@@ -785,7 +790,7 @@ static void limits_are_options(void) {
     OK(add(coordinator, check_path("a.sqlite"), &options, &store));
     OK(cst_coordinator_remove_store(coordinator, store, E));
     OK(cst_release(store));
-    /* A program that was built with an older header gives a shorter structure. */
+    /* A program that was built with an older header passes a shorter structure. */
     options.struct_size = offsetof(cst_store_options, value_limit);
     options.value_limit = 7;
     OK(add(coordinator, check_path("a.sqlite"), &options, NULL));
@@ -793,7 +798,7 @@ static void limits_are_options(void) {
     OK(cst_release(model));
 }
 
-static void foreign_options_are_warnings(void) {
+static void core_data_options_cause_warnings_or_are_refused(void) {
     cst_model *model = company_model();
     cst_coordinator *coordinator = NULL;
     cst_store *store = NULL;
@@ -829,30 +834,30 @@ static void dev_null_is_a_store_in_memory(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(a_store_is_made_and_reopened);
-    RUN(the_type_may_be_null_but_must_be_known);
-    RUN(a_missing_file_is_made_only_when_it_may_be);
-    RUN(a_read_only_store_refuses_a_save_and_leaves_the_folder_alone);
-    RUN(a_rollback_journal_store_works_too);
-    RUN(a_history_says_what_each_save_changed);
-    RUN(short_and_long_options);
-    RUN(threads_read_a_store);
-    RUN(a_coordinator_performs);
-    RUN(a_removed_store_is_gone);
-    RUN(uris_lead_back_to_objects);
-    RUN(the_coordinator_knows_its_model);
-    RUN(one_file_cannot_be_two_stores_of_a_coordinator);
-    RUN(configurations_say_which_store_an_object_lands_in);
-    RUN(a_coordinator_tells_of_its_stores);
-    RUN(a_store_moves_to_another_path);
-    RUN(a_store_may_lie_in_memory_alone);
-    RUN(a_store_may_be_one_binary_file);
-    RUN(a_store_may_be_one_file_of_xml);
-    RUN(a_mistake_in_a_file_of_xml_is_named);
-    RUN(a_listener_may_add_stores_but_not_without_end);
+    RUN(a_store_is_created_and_reopened);
+    RUN(the_store_type_can_be_null_but_not_unknown);
+    RUN(a_missing_file_is_not_created_when_it_must_exist);
+    RUN(a_read_only_store_refuses_saves_and_creates_no_file);
+    RUN(a_store_can_use_a_rollback_journal);
+    RUN(history_records_the_changes_of_each_save);
+    RUN(store_options_of_other_sizes_are_read_or_refused);
+    RUN(several_threads_read_a_store);
+    RUN(a_coordinator_performs_blocks);
+    RUN(objects_of_a_removed_store_are_invalidated);
+    RUN(object_uris_are_resolved_to_objects);
+    RUN(a_coordinator_returns_its_model);
+    RUN(a_file_cannot_be_added_twice_to_a_coordinator);
+    RUN(configurations_determine_the_store_of_new_objects);
+    RUN(observers_are_notified_of_added_and_removed_stores);
+    RUN(a_store_is_migrated_to_another_path);
+    RUN(a_store_can_be_in_memory);
+    RUN(a_store_can_be_a_binary_file);
+    RUN(a_store_can_be_an_xml_file);
+    RUN(xml_errors_name_entity_key_and_line);
+    RUN(an_observer_can_add_stores_up_to_a_nesting_limit);
     RUN(pragmas_are_set_or_refused);
-    RUN(limits_are_options);
-    RUN(foreign_options_are_warnings);
+    RUN(store_limits_out_of_range_are_refused);
+    RUN(core_data_options_cause_warnings_or_are_refused);
     RUN(dev_null_is_a_store_in_memory);
     return check_end();
 }

@@ -12,7 +12,7 @@ static cst_results *run(cst_context *context, const cst_fetch_request *request) 
     return results;
 }
 
-static void templates_are_bound(void) {
+static void templates_are_bound_to_variables(void) {
     struct company c = company_open(check_path("s.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
     set(ada, c.level, value_int(3));
@@ -50,7 +50,7 @@ static void templates_are_bound(void) {
     company_close(&c);
 }
 
-static void configurations_name_entities(void) {
+static void configurations_list_their_entities(void) {
     cst_model *model = company_model();
     const cst_string two[] = {text("Project"), text("Task")}, wrong[] = {text("Tsak")};
     cst_buffer list = {0};
@@ -79,7 +79,7 @@ static size_t namesakes(const cst_object *object) {
     return count;
 }
 
-static void fetched_properties_are_kept_until_refreshed(void) {
+static void fetched_properties_are_cached_until_a_refresh(void) {
     struct company c = company_open(check_path("s.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *other = company_employee(&c, c.context, "Ada", 2);
     save(c.context);
@@ -87,7 +87,7 @@ static void fetched_properties_are_kept_until_refreshed(void) {
     set(other, c.name, value_text("Eve"));
     CHECK_INT(1, namesakes(ada)); /* kept */
     OK(cst_object_refresh(ada, false, E));
-    CHECK_INT(0, namesakes(ada)); /* what is not saved counts */
+    CHECK_INT(0, namesakes(ada)); /* unsaved changes count */
     cst_results *found = NULL;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_copy_fetched(ada, text("namesaks"), &found, E));
     CHECK_CONTAINS("did you mean", cst_error_message(check_error()));
@@ -100,7 +100,7 @@ static void fetched_properties_are_kept_until_refreshed(void) {
     company_close(&c);
 }
 
-static void indexes_of_every_kind(void) {
+static void indexes_of_every_kind_are_described_as_json(void) {
     cst_model *model = company_model();
     cst_entity *employee = NULL;
     OK(cst_model_entity(model, text("Employee"), &employee, E));
@@ -152,7 +152,7 @@ static void refused_element(cst_index_element element, const char *words) {
     OK(cst_release(model));
 }
 
-static void elements_of_an_index_are_checked(void) {
+static void invalid_index_elements_are_refused(void) {
     refused_element((cst_index_element){.property = text("number"), .flags = 4},
                     "the index \"byX\" of Employee has flags 0x4; use CST_INDEX_ constants");
     refused_element((cst_index_element){.property = text("number"), .expression = text("level + 1")},
@@ -192,7 +192,7 @@ static void indexes_keep_order_and_kind_of_their_elements(void) {
     OK(cst_release(model));
 }
 
-static void configurations_are_replaced_and_the_default_is_all(void) {
+static void configurations_are_replaced_and_the_default_lists_all_entities(void) {
     cst_model *model = company_model();
     const cst_string two[] = {text("Task"), text("Project")}, one[] = {text("Department")};
     cst_buffer list = {0};
@@ -243,14 +243,14 @@ static void templates_are_replaced_and_removed(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(templates_are_bound);
-    RUN(configurations_name_entities);
-    RUN(fetched_properties_are_kept_until_refreshed);
-    RUN(indexes_of_every_kind);
+    RUN(templates_are_bound_to_variables);
+    RUN(configurations_list_their_entities);
+    RUN(fetched_properties_are_cached_until_a_refresh);
+    RUN(indexes_of_every_kind_are_described_as_json);
     RUN(mixed_indexes_are_refused);
-    RUN(elements_of_an_index_are_checked);
+    RUN(invalid_index_elements_are_refused);
     RUN(indexes_keep_order_and_kind_of_their_elements);
-    RUN(configurations_are_replaced_and_the_default_is_all);
+    RUN(configurations_are_replaced_and_the_default_lists_all_entities);
     RUN(templates_are_replaced_and_removed);
     return check_end();
 }

@@ -87,7 +87,7 @@ static struct colour *sky(void) {
     return colour;
 }
 
-static void a_value_is_kept_read_and_freed(void) {
+static void a_transformed_value_is_kept_read_and_freed(void) {
     struct paint p;
     paint_open(&p, check_path("paint.sqlite"));
     cst_object *wall = NULL;
@@ -124,8 +124,9 @@ static void a_value_is_kept_read_and_freed(void) {
     CHECK_STATUS(CST_NOT_FOUND, cst_transformer_unregister(text("Colour"), E));
 }
 
-/* A transformer ends when it was forgotten or replaced, and its last value freed; each value is freed by its own. */
-static void a_transformer_outlives_its_values(void) {
+/* A transformer is destroyed when it was deregistered or replaced and its last value was freed; each value is freed
+ * by its own transformer. */
+static void a_transformer_is_destroyed_after_its_last_value(void) {
     for (int replaces = 0; replaces < 2; replaces++) {
         struct paint p;
         struct counts other = {0};
@@ -164,7 +165,7 @@ static void a_transformer_outlives_its_values(void) {
     }
 }
 
-static void failures_name_entity_and_key(void) {
+static void transformer_failures_name_entity_and_key(void) {
     struct paint p;
     paint_open(&p, check_path("failures.sqlite"));
     cst_object *wall = NULL;
@@ -188,7 +189,7 @@ static void failures_name_entity_and_key(void) {
     void *value = NULL;
     CHECK_STATUS(CST_E_CALLBACK, cst_object_get_transformed(wall, p.colour, &value, E));
     CHECK(value == NULL);
-    /* Bytes of a transformer that nobody registered can be used, its values cannot. */
+    /* Without a registered transformer the bytes can be used, but not the values. */
     OK(cst_object_set(wall, p.strange, &bytes, E));
     CHECK_STATUS(CST_E_UNSUPPORTED, cst_object_get_transformed(wall, p.strange, &value, E));
     CHECK_CONTAINS("Nobody's", cst_error_message(check_error()));
@@ -196,7 +197,7 @@ static void failures_name_entity_and_key(void) {
     cst_value read;
     OK(cst_object_get(wall, p.strange, &read, E));
     CHECK(read.as.bytes.size == 1);
-    /* Archives have no host's values. */
+    /* Archives do not contain values of the host. */
     CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_set_transformed(wall, p.plain, &p, E));
     CHECK_CONTAINS("use its bytes", cst_error_message(check_error()));
     OK(cst_release(wall));
@@ -205,7 +206,7 @@ static void failures_name_entity_and_key(void) {
     CHECK(p.counts.destroyed == 1);
 }
 
-static void a_transformer_needs_its_functions(void) {
+static void a_transformer_requires_its_functions(void) {
     struct counts counts = {0};
     cst_transformer_callbacks callbacks = {sizeof callbacks, NULL, reverse, NULL, &counts, destroy};
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_transformer_register(text("Half"), &callbacks, E));
@@ -250,7 +251,7 @@ static cst_status from_fields(void *userdata, cst_string json, void **out_value,
 
 static const char paint_class[] = "MyColour";
 
-static void an_object_of_a_registered_class(void) {
+static void objects_of_a_registered_class_are_archived(void) {
     struct paint p;
     cst_model *model = NULL;
     cst_entity *wall = NULL;
@@ -281,7 +282,7 @@ static void an_object_of_a_registered_class(void) {
     REQUIRE(value != NULL);
     CHECK(counts.made == 1 && ((struct colour *)value)->blue == 0.75 && ((struct colour *)value)->red == 0.25);
 
-    /* The bytes are an archive that any reader understands, and an attribute without a class gives its object too. */
+    /* The bytes are an archive that any reader understands; an attribute without a class returns the object too. */
     cst_value bytes;
     cst_buffer json = {NULL, 0, 0};
     OK(cst_object_get(object, p.colour, &bytes, E));
@@ -294,7 +295,7 @@ static void an_object_of_a_registered_class(void) {
     CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_set_transformed(object, p.plain, set, E));
     CHECK_CONTAINS("cst_archive_register_class", cst_error_message(check_error()));
 
-    /* Failures are the host's own, with entity and key; the value stays the host's. */
+    /* Failures have the host's error, with entity and key; the host keeps the value. */
     counts.fails = true;
     CHECK_STATUS(CST_E_CALLBACK, cst_object_set_transformed(object, p.colour, set, E));
     CHECK_CONTAINS("no such colour", cst_error_message(check_error()));
@@ -307,7 +308,7 @@ static void an_object_of_a_registered_class(void) {
     CHECK_STATUS(CST_E_CALLBACK, cst_object_get_transformed(object, p.plain, &value, E));
     CHECK_TEXT("plain", cst_error_key(check_error()));
 
-    /* A class that is no longer known is none. */
+    /* Values of an unregistered class cannot be read. */
     OK(cst_archive_unregister_class(text(paint_class), E));
     CHECK_STATUS(CST_NOT_FOUND, cst_archive_unregister_class(text(paint_class), E));
     OK(cst_object_refresh(object, false, E));
@@ -321,7 +322,7 @@ static void an_object_of_a_registered_class(void) {
     CHECK(counts.freed == 1 + counts.made && counts.destroyed == 1);
 }
 
-static void a_class_needs_its_functions(void) {
+static void an_archive_class_requires_its_functions(void) {
     struct counts counts = {0};
     cst_archive_class_callbacks callbacks = {sizeof callbacks, to_fields, NULL, NULL, &counts, destroy};
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_archive_register_class(text("Half"), &callbacks, E));
@@ -334,7 +335,7 @@ static void a_class_needs_its_functions(void) {
     CHECK(counts.destroyed == 3);
 }
 
-static void what_is_registered_and_known_is_told(void) {
+static void registered_transformers_and_class_kinds_are_reported(void) {
     bool registered = true;
     struct counts counts = {0};
     cst_transformer_callbacks callbacks = {sizeof callbacks, transform, reverse, NULL, &counts, NULL};
@@ -371,7 +372,7 @@ static cst_status forwards(void *userdata, const cst_value *receiver, size_t cou
     return CST_OK;
 }
 
-static void registered_functions_transform(void) {
+static void registered_functions_can_be_a_transformer(void) {
     struct paint p;
     paint_open(&p, check_path("f.sqlite"));
     OK(cst_function_register_typed(text("backwards"), text("s(s)"), (cst_function)reversed, E));
@@ -404,8 +405,8 @@ static cst_status neither(void *userdata, const cst_value *receiver, size_t coun
     return CST_OK;
 }
 
-/* A function gives bytes or text, and nothing else. */
-static void a_transforming_function_gives_bytes_or_text(void) {
+/* A function must return bytes or text. */
+static void a_transforming_function_must_return_bytes_or_text(void) {
     struct paint p;
     bool gives_bytes = false;
     paint_open(&p, check_path("f.sqlite"));
@@ -443,14 +444,14 @@ static void a_transforming_function_gives_bytes_or_text(void) {
 
 int main(int count, char **arguments) {
     check_begin(count, arguments);
-    RUN(a_value_is_kept_read_and_freed);
-    RUN(a_transformer_outlives_its_values);
-    RUN(failures_name_entity_and_key);
-    RUN(a_transformer_needs_its_functions);
-    RUN(an_object_of_a_registered_class);
-    RUN(a_class_needs_its_functions);
-    RUN(what_is_registered_and_known_is_told);
-    RUN(registered_functions_transform);
-    RUN(a_transforming_function_gives_bytes_or_text);
+    RUN(a_transformed_value_is_kept_read_and_freed);
+    RUN(a_transformer_is_destroyed_after_its_last_value);
+    RUN(transformer_failures_name_entity_and_key);
+    RUN(a_transformer_requires_its_functions);
+    RUN(objects_of_a_registered_class_are_archived);
+    RUN(an_archive_class_requires_its_functions);
+    RUN(registered_transformers_and_class_kinds_are_reported);
+    RUN(registered_functions_can_be_a_transformer);
+    RUN(a_transforming_function_must_return_bytes_or_text);
     return check_end();
 }

@@ -1,4 +1,4 @@
-/* Undo: steps that contexts record, groups, and actions of the host's.
+/* Undo: steps that contexts record, groups, and actions of the host.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -43,7 +43,7 @@ static void changes_are_undone_and_redone(void) {
     cst_value value = {0};
     CHECK_STATUS(CST_E_OBJECT_GONE, cst_object_get(ada, c.name, &value, E));
     OK(cst_context_redo(c.context, E));
-    /* The handle stands for the same object as before. */
+    /* The handle refers to the same object as before. */
     CHECK_TEXT("Ada", get_text(ada, c.name));
     CHECK_STATUS(CST_UNCHANGED, cst_context_redo(c.context, E));
     save(c.context);
@@ -84,7 +84,7 @@ static cst_status refuse(void *userdata, cst_error **error) {
     return CST_E_CALLBACK;
 }
 
-static void actions_of_the_host_are_run(void) {
+static void registered_actions_are_undone_and_redone(void) {
     struct company c = begin();
     OK(set_number(&numbers[1], E));
     OK(cst_undo_manager_undo(manager, E));
@@ -110,7 +110,7 @@ static void actions_of_the_host_are_run(void) {
     CHECK_INT(before + 3, destroyed);
 }
 
-static void groups_have_names_and_levels(void) {
+static void undo_groups_have_names_and_levels(void) {
     struct company c = begin();
     cst_buffer title = {0};
     for (int i = 1; i <= 3; i++) {
@@ -147,28 +147,29 @@ static void groups_have_names_and_levels(void) {
     end(&c);
 }
 
-static uint32_t heard;
+static uint32_t last_notification;
 
-static void hear(void *userdata, cst_undo_manager *which, uint32_t notification) {
+static void record_notification(void *userdata, cst_undo_manager *which, uint32_t notification) {
     (void)userdata;
     CHECK(which == manager);
-    heard = notification;
+    last_notification = notification;
 }
 
-static void notifications_are_told(void) {
+static void undo_observers_are_notified(void) {
     struct company c = begin();
     cst_observation *observation = NULL;
-    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_undo_manager_observe(manager, 99, hear, NULL, NULL, &observation, E));
-    OK(cst_undo_manager_observe(manager, CST_UNDO_DID_UNDO, hear, NULL, count_end, &observation, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_undo_manager_observe(manager, 99, record_notification, NULL, NULL, &observation, E));
+    OK(cst_undo_manager_observe(manager, CST_UNDO_DID_UNDO, record_notification, NULL, count_end, &observation, E));
     cst_object *ada = company_employee(&c, c.context, "Ada", 36);
     OK(cst_context_undo(c.context, E));
-    CHECK_INT(CST_UNDO_DID_UNDO, heard);
-    heard = 0;
+    CHECK_INT(CST_UNDO_DID_UNDO, last_notification);
+    last_notification = 0;
     OK(cst_observation_cancel(observation, E));
     OK(cst_release(observation));
     CHECK_INT(1, destroyed);
     OK(cst_context_redo(c.context, E));
-    CHECK_INT(0, heard);
+    CHECK_INT(0, last_notification);
     OK(cst_release(ada));
     end(&c);
 }
@@ -180,7 +181,7 @@ static void expect_words(uint32_t which, const char *expected) {
     cst_buffer_dispose(&found);
 }
 
-static void texts_are_those_of_the_next_step(void) {
+static void titles_describe_the_next_undo_and_redo_steps(void) {
     struct company c = begin();
     expect_words(CST_UNDO_NAME, "");
     expect_words(CST_REDO_NAME, "");
@@ -217,7 +218,7 @@ static cst_status look(void *userdata, cst_error **error) {
     return cst_undo_manager_register(manager, NULL, look, NULL, count_end, error);
 }
 
-static void a_state_tells_all_that_a_manager_is(void) {
+static void undo_state_describes_the_manager(void) {
     struct company c = begin();
     cst_undo_state state = undo_state();
     CHECK_INT(sizeof state, state.struct_size);
@@ -226,7 +227,7 @@ static void a_state_tells_all_that_a_manager_is(void) {
     CHECK_INT(0, state.levels);
     CHECK_INT(0, state.grouping_level);
     OK(cst_undo_manager_register(manager, NULL, look, NULL, count_end, E));
-    CHECK_INT(1, undo_state().grouping_level); /* it has opened by itself */
+    CHECK_INT(1, undo_state().grouping_level); /* the group was opened automatically */
     OK(cst_undo_manager_undo(manager, E));
     CHECK(seen.is_undoing && !seen.is_redoing);
     CHECK(undo_state().can_redo && !undo_state().can_undo);
@@ -266,7 +267,7 @@ static void a_state_tells_all_that_a_manager_is(void) {
     end(&c);
 }
 
-static void actions_of_one_target_can_be_forgotten(void) {
+static void actions_of_one_target_can_be_removed(void) {
     struct company c = begin();
     int other = 0;
     OK(set_number(&numbers[1], E)); /* its target is `number` */
@@ -288,16 +289,16 @@ static void actions_of_one_target_can_be_forgotten(void) {
 
 static char order[64];
 
-static void hear_in_order(void *userdata, cst_undo_manager *which, uint32_t notification) {
+static void record_order(void *userdata, cst_undo_manager *which, uint32_t notification) {
     (void)userdata, (void)which;
     snprintf(order + strlen(order), sizeof order - strlen(order), "%u ", notification);
 }
 
-static void every_notification_is_posted_in_its_turn(void) {
+static void undo_notifications_are_posted_in_order(void) {
     struct company c = begin();
     cst_observation *observations[CST_UNDO_DID_REDO] = {NULL}, *none = NULL;
     for (uint32_t kind = CST_UNDO_DID_OPEN_GROUP; kind <= CST_UNDO_DID_REDO; kind++)
-        OK(cst_undo_manager_observe(manager, kind, hear_in_order, NULL, NULL, &observations[kind - 1], E));
+        OK(cst_undo_manager_observe(manager, kind, record_order, NULL, NULL, &observations[kind - 1], E));
     order[0] = 0;
     OK(cst_undo_manager_begin_group(manager, E));
     OK(set_number(&numbers[1], E));
@@ -311,8 +312,10 @@ static void every_notification_is_posted_in_its_turn(void) {
     OK(cst_undo_manager_redo(manager, E));
     CHECK(strstr(order + undone, "7 ") != NULL && strstr(order + undone, "8 ") > strstr(order + undone, "7 "));
     CHECK(strstr(order + undone, "5 ") == NULL);
-    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_undo_manager_observe(manager, 0, hear, NULL, NULL, &none, E));
-    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_undo_manager_observe(manager, 9, hear, NULL, NULL, &none, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_undo_manager_observe(manager, 0, record_notification, NULL, NULL, &none, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_undo_manager_observe(manager, 9, record_notification, NULL, NULL, &none, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_undo_manager_observe(manager, CST_UNDO_DID_UNDO, NULL, NULL, count_end, &none, E));
     CHECK_INT(1, destroyed - 2); /* the action that was undone and the one that was redone */
@@ -324,12 +327,12 @@ static void every_notification_is_posted_in_its_turn(void) {
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(changes_are_undone_and_redone);
-    RUN(actions_of_the_host_are_run);
-    RUN(groups_have_names_and_levels);
-    RUN(notifications_are_told);
-    RUN(texts_are_those_of_the_next_step);
-    RUN(a_state_tells_all_that_a_manager_is);
-    RUN(actions_of_one_target_can_be_forgotten);
-    RUN(every_notification_is_posted_in_its_turn);
+    RUN(registered_actions_are_undone_and_redone);
+    RUN(undo_groups_have_names_and_levels);
+    RUN(undo_observers_are_notified);
+    RUN(titles_describe_the_next_undo_and_redo_steps);
+    RUN(undo_state_describes_the_manager);
+    RUN(actions_of_one_target_can_be_removed);
+    RUN(undo_notifications_are_posted_in_order);
     return check_end();
 }

@@ -1,6 +1,8 @@
-/* dlclose: the library stays in memory, so that its threads, what they call at their end, and what fork calls stay there too.
+/* dlclose keeps the library in memory, so that the code of its threads, their destructors and its fork handlers
+ * remains valid.
  *
- * Loads the library by itself, unlike the other tests: a program that is linked with it never unloads it.
+ * Unlike the other tests, this program loads the library with dlopen: a program that is linked with it never
+ * unloads it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -25,7 +27,7 @@ static bool holds(bool condition, const char *expression, int line) {
     if (!holds((condition), #condition, __LINE__)) return false
 #define OK(call) REQUIRE((call) == CST_OK)
 
-/* What is called, found anew after each loading. */
+/* The functions that the tests call; `load` looks them up each time. */
 #define FUNCTIONS(X)                                                                                                   \
     X(cst_model_new)                                                                                                   \
     X(cst_model_add_entity)                                                                                            \
@@ -67,7 +69,7 @@ static void nap(void) {
     nanosleep(&pause, NULL);
 }
 
-static cst_status take_a_while(void *userdata, cst_context *context, cst_error **error) {
+static cst_status run_until_allowed(void *userdata, cst_context *context, cst_error **error) {
     (void)userdata, (void)context, (void)error;
     began++;
     for (int i = 0; i < 60 * 1000 && !may_end; i++)
@@ -104,7 +106,7 @@ static void close_world(struct world *world) {
     lib.cst_release(world->model);
 }
 
-static bool it_stays_without_workers(void) {
+static bool the_library_stays_loaded_without_workers(void) {
     void *handle = load();
     REQUIRE(handle != NULL);
     const size_t before = lib.cst_handle_count();
@@ -118,7 +120,7 @@ static bool it_stays_without_workers(void) {
     return true;
 }
 
-static bool it_stays_with_workers_and_goes_on_when_loaded_again(void) {
+static bool the_library_stays_loaded_with_workers_and_can_be_loaded_again(void) {
     void *handle = load();
     REQUIRE(handle != NULL);
     struct world world;
@@ -126,16 +128,16 @@ static bool it_stays_with_workers_and_goes_on_when_loaded_again(void) {
     began = ended = 0;
     may_end = false;
     for (int i = 0; i < 2; i++)
-        OK(lib.cst_context_perform(world.context, take_a_while, NULL, NULL, NULL));
+        OK(lib.cst_context_perform(world.context, run_until_allowed, NULL, NULL, NULL));
     while (began == 0)
         nap();
-    REQUIRE(dlclose(handle) == 0); /* in the midst of the first function */
+    REQUIRE(dlclose(handle) == 0); /* while the first function runs */
     may_end = true;
     for (int i = 0; i < 60 * 1000 && ended < 2; i++)
         nap();
-    REQUIRE(ended == 2); /* what was accepted is done */
+    REQUIRE(ended == 2); /* enqueued blocks are run */
     for (int i = 0; i < 1500; i++)
-        nap(); /* idle threads end, in code that has to be there */
+        nap(); /* idle threads end, in code of the library */
     handle = load();
     REQUIRE(handle != NULL);
     OK(lib.cst_context_perform_and_wait(world.context, nothing, NULL, NULL)); /* the same library: handles are good */
@@ -152,7 +154,7 @@ static void *open_and_close(void *argument) {
     return argument;
 }
 
-static bool threads_that_used_it_end_behind_it(void) {
+static bool threads_can_end_after_the_library_is_closed(void) {
     pthread_t threads[8];
     for (int i = 0; i < 8; i++)
         REQUIRE(pthread_create(&threads[i], NULL, open_and_close, NULL) == 0);
@@ -174,9 +176,10 @@ static void run(const char *name, bool (*test)(void)) {
 }
 
 int main(void) {
-    run("it_stays_without_workers", it_stays_without_workers);
-    run("it_stays_with_workers_and_goes_on_when_loaded_again", it_stays_with_workers_and_goes_on_when_loaded_again);
-    run("threads_that_used_it_end_behind_it", threads_that_used_it_end_behind_it);
+    run("the_library_stays_loaded_without_workers", the_library_stays_loaded_without_workers);
+    run("the_library_stays_loaded_with_workers_and_can_be_loaded_again",
+        the_library_stays_loaded_with_workers_and_can_be_loaded_again);
+    run("threads_can_end_after_the_library_is_closed", threads_can_end_after_the_library_is_closed);
     printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;
 }

@@ -1,4 +1,4 @@
-/* Changes that were not saved: closing refuses them, saves them or drops them, and the log tells what ends with them.
+/* Unsaved changes: closing refuses them, saves them or discards them, and the log reports lost changes.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,23 +13,23 @@ static const cst_string none = {NULL, 0};
 
 /* ---- the lines of the log ---- */
 
-static char told[1 << 14];
+static char logged[1 << 14];
 
-static void take(void *userdata, cst_string line) {
+static void record_line(void *userdata, cst_string line) {
     (void)userdata;
-    const size_t used = strlen(told);
-    snprintf(told + used, sizeof told - used, "%.*s\n", (int)line.size, line.data);
+    const size_t used = strlen(logged);
+    snprintf(logged + used, sizeof logged - used, "%.*s\n", (int)line.size, line.data);
 }
 
-static void listen_to_the_log(void) {
-    *told = 0;
-    OK(cst_log_set_callback(take, NULL, NULL, E));
+static void record_log(void) {
+    *logged = 0;
+    OK(cst_log_set_callback(record_line, NULL, NULL, E));
 }
 
 /* The lines since then, to standard error again. */
 static cst_string lines(void) {
     OK(cst_log_set_callback(NULL, NULL, NULL, E));
-    return text_of_size(told, strlen(told));
+    return text_of_size(logged, strlen(logged));
 }
 
 #define NOTHING_WAS_LOGGED() CHECK_TEXT("", lines())
@@ -53,7 +53,7 @@ static void edit(const struct company *c) {
 
 #define COUNTS "1 Department updated, 2 Employee inserted, 1 Employee updated, 1 Employee deleted"
 
-static void a_context_refuses_and_counts_by_entity(void) {
+static void closing_a_context_is_refused_with_counts_by_entity(void) {
     struct company c = company_open(check_path("a.sqlite"));
     OK(cst_context_set_name(c.context, text("editor"), E));
     OK(cst_context_set_origin(c.context, text("editor.c"), 12, E));
@@ -71,7 +71,7 @@ static void a_context_refuses_and_counts_by_entity(void) {
     company_close(&c);
 }
 
-static void one_entity_is_named_by_the_error(void) {
+static void the_error_names_the_only_entity_with_changes(void) {
     struct company c = company_open(check_path("a.sqlite"));
     OK(cst_release(company_employee(&c, c.context, "Ada", 1)));
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_context_close(c.context, CST_UNSAVED_REFUSE, E));
@@ -85,7 +85,7 @@ static cst_status nothing(void *userdata, cst_context *context, cst_error **erro
     return CST_OK;
 }
 
-static void a_closed_context_does_nothing_more(void) {
+static void a_closed_context_refuses_calls(void) {
     const cst_queue queues[] = {CST_QUEUE_CALLER, CST_QUEUE_PRIVATE};
     struct company c = company_open(check_path("a.sqlite"));
     for (size_t i = 0; i < 2; i++) {
@@ -115,7 +115,7 @@ static void a_closed_context_does_nothing_more(void) {
     company_close(&c);
 }
 
-static void a_context_within_its_lock_is_closed_when_that_ends(void) {
+static void a_locked_context_is_closed_when_the_lock_ends(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *context = company_context(&c, CST_QUEUE_PRIVATE);
     OK(cst_context_lock(context, E));
@@ -127,7 +127,7 @@ static void a_context_within_its_lock_is_closed_when_that_ends(void) {
     company_close(&c);
 }
 
-static void children_are_asked_too(void) {
+static void closing_a_context_checks_its_children(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *child = NULL;
     OK(cst_context_new_child(c.context, CST_QUEUE_CALLER, &child, E));
@@ -146,7 +146,7 @@ static void children_are_asked_too(void) {
     company_close(&c);
 }
 
-static void what_cannot_be_saved_keeps_a_context_open(void) {
+static void a_context_stays_open_when_its_save_fails(void) {
     struct company c = company_open(check_path("a.sqlite"));
     OK(cst_release(company_employee(&c, c.context, "Ada", 1)));
     cst_object *nameless = NULL;
@@ -168,14 +168,14 @@ static void *close_elsewhere(void *context) {
     return NULL;
 }
 
-static void another_thread_cannot_count(void) {
+static void another_thread_cannot_close_a_confined_context(void) {
     struct company c = company_open(check_path("a.sqlite"));
     pthread_t thread;
     OK(cst_release(company_employee(&c, c.context, "Ada", 1)));
     REQUIRE(pthread_create(&thread, NULL, close_elsewhere, c.context) == 0);
     pthread_join(thread, NULL);
     CHECK(has_changes(c.context));
-    listen_to_the_log();
+    record_log();
     company_close(&c);
     NOTHING_WAS_LOGGED(); /* it was to be discarded */
 }
@@ -223,7 +223,7 @@ static struct company company_with_hooks(const cst_lifecycle_hooks *hooks) {
     return c;
 }
 
-static void closing_within_a_hook_ends_and_hides_nothing(void) {
+static void closing_within_a_hook_discards_no_changes(void) {
     cst_lifecycle_hooks hooks = CST_LIFECYCLE_HOOKS_INIT;
     hooks.awake_from_insert = close_in_hook;
     struct company c = company_with_hooks(&hooks);
@@ -232,11 +232,11 @@ static void closing_within_a_hook_ends_and_hides_nothing(void) {
     OK(cst_release(company_employee(&c, child, "Ada", 1)));
     OK(cst_release(company_insert(&c, c.context, c.department, c.department_name, "R&D")));
     CHECK_INT(1, hooked.calls);
-    CHECK(has_changes(child)); /* children end first, and did not */
-    listen_to_the_log();
+    CHECK(has_changes(child)); /* children are closed first, and this one was not */
+    record_log();
     OK(cst_release(child));
-    CHECK_CONTAINS("1 Employee inserted", lines()); /* nothing was marked as given up */
-    listen_to_the_log();
+    CHECK_CONTAINS("1 Employee inserted", lines()); /* no change was marked as discarded */
+    record_log();
     company_close(&c);
     CHECK_CONTAINS("1 Department inserted", lines());
 }
@@ -255,7 +255,7 @@ static void a_coordinator_is_closed_by_one_call_at_a_time(void) {
     company_close(&c);
 }
 
-static void a_closed_coordinator_takes_no_store(void) {
+static void a_closed_coordinator_refuses_stores(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_store *store = NULL;
     OK(cst_coordinator_close(c.coordinator, CST_UNSAVED_REFUSE, E));
@@ -328,7 +328,7 @@ static struct work work_of(const struct company *company) {
     return work;
 }
 
-static void a_context_is_not_closed_before_its_own_work(void) {
+static void a_context_is_not_closed_before_its_enqueued_blocks(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *context = company_context(&c, CST_QUEUE_PRIVATE);
     struct work work = work_of(&c);
@@ -347,7 +347,7 @@ static void a_context_is_not_closed_before_its_own_work(void) {
     company_close(&c);
 }
 
-static void work_behind_a_close_is_told(void) {
+static void blocks_enqueued_after_a_close_fail(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *context = company_context(&c, CST_QUEUE_PRIVATE);
     struct work work = work_of(&c), fetch = work_of(&c);
@@ -371,7 +371,7 @@ static void work_behind_a_close_is_told(void) {
     company_close(&c);
 }
 
-static void a_coordinator_refuses_and_tells(void) {
+static void closing_a_coordinator_reports_unsaved_changes(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_buffer json = {0};
     OK(cst_context_set_name(c.context, text("editor"), E));
@@ -422,7 +422,7 @@ static void insert_department(cst_context *context) {
     OK(cst_release(object));
 }
 
-static void a_container_refuses_by_default(void) {
+static void closing_a_container_refuses_unsaved_changes_by_default(void) {
     cst_container *container = container_at(check_path("a.sqlite"));
     cst_context *view = NULL;
     OK(cst_container_view_context(container, &view, E));
@@ -433,12 +433,12 @@ static void a_container_refuses_by_default(void) {
         "save() or rollback() on the context, or close with CST_UNSAVED_DISCARD (.discard)",
         cst_error_message(check_error()));
     OK(cst_container_close(container, CST_UNSAVED_DISCARD, E));
-    listen_to_the_log();
+    record_log();
     OK(cst_release(container));
     NOTHING_WAS_LOGGED();
 }
 
-static void a_container_knows_that_its_coordinator_was_closed(void) {
+static void a_container_is_closed_with_its_coordinator(void) {
     cst_container *container = container_at(check_path("a.sqlite"));
     cst_context *view = NULL;
     cst_coordinator *coordinator = NULL;
@@ -454,7 +454,7 @@ static void a_container_knows_that_its_coordinator_was_closed(void) {
     OK(cst_release(container));
 }
 
-static void a_view_context_stays_open(void) {
+static void a_view_context_is_closed_only_with_its_container(void) {
     cst_container *container = container_at(check_path("a.sqlite"));
     cst_context *view = NULL;
     OK(cst_container_view_context(container, &view, E));
@@ -472,7 +472,7 @@ static void a_view_context_stays_open(void) {
     OK(cst_release(container));
 }
 
-static void a_document_refuses_by_default(void) {
+static void closing_a_document_refuses_unsaved_changes_by_default(void) {
     cst_model *model = company_model();
     cst_document *document = NULL;
     cst_context *context = NULL;
@@ -497,12 +497,12 @@ static void a_document_refuses_by_default(void) {
 
 /* ---- the last handle ---- */
 
-static void the_log_counts_what_ends_with_a_context(void) {
+static void releasing_a_context_logs_its_unsaved_changes(void) {
     struct company c = company_open(check_path("a.sqlite"));
     OK(cst_context_set_name(c.context, text("editor"), E));
     OK(cst_context_set_origin(c.context, text("editor.c"), 12, E));
     edit(&c);
-    listen_to_the_log();
+    record_log();
     company_close(&c);
     CHECK_TEXT(
         "CoreData: warning: context \"editor\" (created at editor.c:12) was released with unsaved changes, which are "
@@ -510,22 +510,22 @@ static void the_log_counts_what_ends_with_a_context(void) {
         lines());
 }
 
-static void an_object_keeps_its_context_and_its_changes(void) {
+static void an_object_retains_its_context_and_unsaved_changes(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *context = company_context(&c, CST_QUEUE_CALLER);
     cst_object *ada = company_employee(&c, context, "Ada", 1);
-    listen_to_the_log();
+    record_log();
     OK(cst_release(context));
-    CHECK_TEXT("", text_of_size(told, strlen(told)));
+    CHECK_TEXT("", text_of_size(logged, strlen(logged)));
     CHECK_TEXT("Ada", get_text(ada, c.name));
     OK(cst_release(ada));
     CHECK_CONTAINS("1 Employee inserted", lines());
     company_close(&c);
 }
 
-static void nothing_is_logged_of_what_the_host_dropped(void) {
+static void discarded_changes_are_not_logged(void) {
     struct company c = company_open(check_path("a.sqlite"));
-    listen_to_the_log();
+    record_log();
     for (int i = 0; i < 6; i++) {
         cst_context *context = company_context(&c, CST_QUEUE_CALLER);
         cst_object *ada = company_employee(&c, context, "Ada", i);
@@ -545,7 +545,7 @@ static void nothing_is_logged_of_what_the_host_dropped(void) {
     NOTHING_WAS_LOGGED();
 }
 
-static void transient_and_restored_values_are_no_loss(void) {
+static void transient_and_restored_values_are_not_logged(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     save(c.context);
@@ -554,7 +554,7 @@ static void transient_and_restored_values_are_no_loss(void) {
     set(ada, c.scratch, value_text("a note"));
     CHECK(has_changes(c.context)); /* the transient one, which no save would write */
     OK(cst_release(ada));
-    listen_to_the_log();
+    record_log();
     company_close(&c);
     NOTHING_WAS_LOGGED();
 }
@@ -564,7 +564,7 @@ static void *release_elsewhere(void *context) {
     return NULL;
 }
 
-static void any_thread_may_release_the_last_handle(void) {
+static void a_release_on_another_thread_logs_unsaved_changes(void) {
     const cst_queue queues[] = {CST_QUEUE_CALLER, CST_QUEUE_PRIVATE};
     struct company c = company_open(check_path("a.sqlite"));
     for (size_t i = 0; i < 2; i++) {
@@ -572,7 +572,7 @@ static void any_thread_may_release_the_last_handle(void) {
         if (queues[i] == CST_QUEUE_PRIVATE) OK(cst_context_lock(context, E));
         OK(cst_release(company_employee(&c, context, "Ada", 1)));
         if (queues[i] == CST_QUEUE_PRIVATE) OK(cst_context_unlock(context, E));
-        listen_to_the_log();
+        record_log();
         pthread_t thread;
         REQUIRE(pthread_create(&thread, NULL, release_elsewhere, context) == 0);
         pthread_join(thread, NULL);
@@ -587,13 +587,13 @@ static cst_status add(void *userdata, cst_context *context, cst_error **error) {
     return CST_OK;
 }
 
-static void work_that_does_not_save_is_logged(void) {
+static void unsaved_changes_of_enqueued_blocks_are_logged(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *context = company_context(&c, CST_QUEUE_PRIVATE);
-    listen_to_the_log();
+    record_log();
     OK(cst_context_perform(context, add, &c, NULL, E));
-    OK(cst_release(context)); /* which ends behind the work */
-    for (int i = 0; i < 1000 && !*told; i++)
+    OK(cst_release(context)); /* it is destroyed after the block */
+    for (int i = 0; i < 1000 && !*logged; i++)
         nanosleep(&(struct timespec){0, 5000000}, NULL);
     CHECK_CONTAINS("1 Employee inserted", lines());
     company_close(&c);
@@ -604,28 +604,28 @@ static cst_status release_within(void *userdata, cst_context *context, cst_error
     return cst_release(userdata);
 }
 
-static void a_callback_may_release_the_last_handle(void) {
+static void a_release_within_a_callback_logs_unsaved_changes(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *context = company_context(&c, CST_QUEUE_CALLER);
     OK(cst_release(company_employee(&c, context, "Ada", 1)));
-    listen_to_the_log();
+    record_log();
     OK(cst_context_perform_and_wait(c.context, release_within, context, E));
     CHECK_CONTAINS("1 Employee inserted", lines());
     company_close(&c);
 }
 
-static void a_container_that_is_released_is_told(void) {
+static void releasing_a_container_logs_unsaved_changes(void) {
     cst_container *container = container_at(check_path("a.sqlite"));
     cst_context *view = NULL;
     OK(cst_container_view_context(container, &view, E));
     insert_department(view);
-    listen_to_the_log();
+    record_log();
     OK(cst_release(container));
     CHECK_CONTAINS("context \"view\" was released with unsaved changes, which are lost: 1 Department inserted",
                    lines());
 }
 
-static void a_document_that_is_released_is_told(void) {
+static void releasing_a_document_logs_unsaved_changes(void) {
     for (int is_saved = 0; is_saved < 2; is_saved++) {
         cst_model *model = company_model();
         cst_document *document = NULL;
@@ -634,8 +634,8 @@ static void a_document_that_is_released_is_told(void) {
         OK(cst_release(model));
         OK(cst_document_context(document, &context, E));
         insert_department(context);
-        if (is_saved) save(context); /* into the folder that ends with the document */
-        listen_to_the_log();
+        if (is_saved) save(context); /* into the folder that is removed with the document */
+        record_log();
         OK(cst_release(document));
         CHECK_CONTAINS(is_saved ? "an untitled document was released, and its content is lost"
                                 : "context \"document\" was released with unsaved changes, which are lost: 1 "
@@ -644,9 +644,9 @@ static void a_document_that_is_released_is_told(void) {
     }
 }
 
-static void records_that_are_refused_are_no_loss(void) {
+static void refused_records_are_not_logged(void) {
     cst_container *container = container_at(check_path("a.sqlite"));
-    listen_to_the_log();
+    record_log();
     CHECK_STATUS(CST_E_VALIDATION,
                  cst_container_insert(container, text("Department"), text("{}"), NULL, NULL, NULL, E));
     NOTHING_WAS_LOGGED();
@@ -656,32 +656,32 @@ static void records_that_are_refused_are_no_loss(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(a_context_refuses_and_counts_by_entity);
-    RUN(one_entity_is_named_by_the_error);
-    RUN(a_closed_context_does_nothing_more);
-    RUN(a_context_within_its_lock_is_closed_when_that_ends);
-    RUN(children_are_asked_too);
-    RUN(what_cannot_be_saved_keeps_a_context_open);
-    RUN(another_thread_cannot_count);
-    RUN(closing_within_a_hook_ends_and_hides_nothing);
+    RUN(closing_a_context_is_refused_with_counts_by_entity);
+    RUN(the_error_names_the_only_entity_with_changes);
+    RUN(a_closed_context_refuses_calls);
+    RUN(a_locked_context_is_closed_when_the_lock_ends);
+    RUN(closing_a_context_checks_its_children);
+    RUN(a_context_stays_open_when_its_save_fails);
+    RUN(another_thread_cannot_close_a_confined_context);
+    RUN(closing_within_a_hook_discards_no_changes);
     RUN(a_coordinator_is_closed_by_one_call_at_a_time);
-    RUN(a_closed_coordinator_takes_no_store);
-    RUN(a_context_is_not_closed_before_its_own_work);
-    RUN(work_behind_a_close_is_told);
-    RUN(a_coordinator_refuses_and_tells);
-    RUN(a_container_refuses_by_default);
-    RUN(a_container_knows_that_its_coordinator_was_closed);
-    RUN(a_view_context_stays_open);
-    RUN(a_document_refuses_by_default);
-    RUN(the_log_counts_what_ends_with_a_context);
-    RUN(an_object_keeps_its_context_and_its_changes);
-    RUN(nothing_is_logged_of_what_the_host_dropped);
-    RUN(transient_and_restored_values_are_no_loss);
-    RUN(any_thread_may_release_the_last_handle);
-    RUN(work_that_does_not_save_is_logged);
-    RUN(a_callback_may_release_the_last_handle);
-    RUN(a_container_that_is_released_is_told);
-    RUN(a_document_that_is_released_is_told);
-    RUN(records_that_are_refused_are_no_loss);
+    RUN(a_closed_coordinator_refuses_stores);
+    RUN(a_context_is_not_closed_before_its_enqueued_blocks);
+    RUN(blocks_enqueued_after_a_close_fail);
+    RUN(closing_a_coordinator_reports_unsaved_changes);
+    RUN(closing_a_container_refuses_unsaved_changes_by_default);
+    RUN(a_container_is_closed_with_its_coordinator);
+    RUN(a_view_context_is_closed_only_with_its_container);
+    RUN(closing_a_document_refuses_unsaved_changes_by_default);
+    RUN(releasing_a_context_logs_its_unsaved_changes);
+    RUN(an_object_retains_its_context_and_unsaved_changes);
+    RUN(discarded_changes_are_not_logged);
+    RUN(transient_and_restored_values_are_not_logged);
+    RUN(a_release_on_another_thread_logs_unsaved_changes);
+    RUN(unsaved_changes_of_enqueued_blocks_are_logged);
+    RUN(a_release_within_a_callback_logs_unsaved_changes);
+    RUN(releasing_a_container_logs_unsaved_changes);
+    RUN(releasing_a_document_logs_unsaved_changes);
+    RUN(refused_records_are_not_logged);
     return check_end();
 }

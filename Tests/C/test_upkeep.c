@@ -1,4 +1,4 @@
-/* What is done with stores as a whole: moving, replacing, destroying, copying, their metadata, their logs.
+/* Operations on whole stores: moving, replacing, destroying, copying, metadata, logs.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -49,8 +49,8 @@ static void an_open_store_is_copied(void) {
     CHECK_INT(2, company_count(other.context, other.employee, NULL));
     company_close(&other);
 
-    struct company stranger = open_with(check_path("b.sqlite"), "Eve");
-    company_close(&stranger);
+    struct company unrelated = open_with(check_path("b.sqlite"), "Eve");
+    company_close(&unrelated);
     CHECK_STATUS(
         CST_E_INVALID_ARGUMENT,
         cst_coordinator_backup_store(c.coordinator, c.store, text(check_path("b.sqlite")), NULL, NULL, NULL, E));
@@ -87,7 +87,7 @@ static void a_store_is_replaced(void) {
     company_close(&c);
 }
 
-static void a_store_moves_while_it_is_open(void) {
+static void the_path_of_an_open_store_can_be_changed(void) {
     struct company c = open_with(check_path("a.sqlite"), "Ada");
     OK(cst_coordinator_backup_store(c.coordinator, c.store, text(check_path("b.sqlite")), NULL, NULL, NULL, E));
     OK(cst_coordinator_set_store_path(c.coordinator, c.store, text(check_path("b.sqlite")), E));
@@ -97,13 +97,13 @@ static void a_store_moves_while_it_is_open(void) {
     CHECK_INT(2, company_count(c.context, c.employee, NULL));
     CHECK_STATUS(CST_E_STORE_IO,
                  cst_coordinator_set_store_path(c.coordinator, c.store, text(check_path("none.sqlite")), E));
-    struct company stranger = open_with(check_path("c.sqlite"), "Eve");
+    struct company unrelated = open_with(check_path("c.sqlite"), "Eve");
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_coordinator_set_store_path(c.coordinator, c.store, text(check_path("c.sqlite")), E));
     CHECK_CONTAINS("is not a copy of", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
-                 cst_coordinator_set_store_path(c.coordinator, stranger.store, text(check_path("b.sqlite")), E));
-    company_close(&stranger);
+                 cst_coordinator_set_store_path(c.coordinator, unrelated.store, text(check_path("b.sqlite")), E));
+    company_close(&unrelated);
     CHECK_TEXT(check_path("b.sqlite"), cst_store_path(c.store));
     company_close(&c);
     c = company_open(check_path("a.sqlite"));
@@ -111,7 +111,7 @@ static void a_store_moves_while_it_is_open(void) {
     company_close(&c);
 }
 
-static void stores_are_found(void) {
+static void stores_are_found_by_path_and_index(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_store *store = NULL;
     OK(cst_coordinator_store_at(c.coordinator, text(check_path("./a.sqlite")), &store, E));
@@ -154,7 +154,7 @@ static void stores_are_compared(void) {
     company_close(&c);
 }
 
-static void views_have_the_names_of_the_model(void) {
+static void sql_views_have_the_names_of_the_model(void) {
     struct company c = open_with(check_path("a.sqlite"), "Ada");
     cst_buffer sql = {NULL, 0, 0};
     OK(cst_store_copy_views(cst_store_path(c.store), NULL, CST_DATES_TEXT, true, &sql, E));
@@ -199,7 +199,7 @@ static void metadata_is_written_by_the_next_save(void) {
     cst_buffer_dispose(&found);
 }
 
-static void the_log_is_brought_into_the_file(void) {
+static void a_checkpoint_copies_the_log_into_the_file(void) {
     struct company c = open_with(check_path("a.sqlite"), "Ada");
     uint64_t pages = 0, done = 0;
     OK(cst_coordinator_checkpoint_store(c.coordinator, c.store, CST_CHECKPOINT_FULL, &pages, &done, E));
@@ -222,7 +222,7 @@ static void the_log_is_brought_into_the_file(void) {
     company_close(&c);
 }
 
-static void a_locked_store_is_destroyed_by_force(void) {
+static void a_locked_store_is_destroyed_only_by_force(void) {
     const char *path = check_path("a.sqlite");
     struct company c = open_with(path, "Ada");
     company_close(&c);
@@ -244,8 +244,9 @@ static void a_locked_store_is_destroyed_by_force(void) {
     OK(cst_release(model));
 }
 
-/* Without a type a migration makes an SQLite store, whatever the old one is; the path of one in memory may be anything. */
-static void a_store_without_a_type_is_one_of_sqlite(void) {
+/* Without a type a migration creates an SQLite store, whatever the type of the old one; the path of an in-memory
+ * store is arbitrary. */
+static void a_store_migrated_without_a_type_is_an_sqlite_store(void) {
     struct company c = company_open(check_path("unused.sqlite"));
     const struct {
         const char *from, *to, *type;
@@ -288,8 +289,8 @@ static void a_store_without_a_type_is_one_of_sqlite(void) {
     company_close(&c);
 }
 
-/* What a store was not asked for says nothing of its own: null, and no error. */
-static void what_is_said_of_a_store_that_was_removed(void) {
+/* A removed store keeps its identifier, path and type; other calls fail. */
+static void calls_on_a_removed_store_are_refused(void) {
     struct company c = open_with(check_path("a.sqlite"), "Ada");
     char identifier[64];
     snprintf(identifier, sizeof identifier, "%s", cst_store_identifier(c.store).data);
@@ -319,7 +320,7 @@ static void what_is_said_of_a_store_that_was_removed(void) {
     company_close(&c);
 }
 
-static void stores_are_counted_in_order(void) {
+static void stores_are_listed_in_order(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_store *second = NULL, *found = NULL;
     OK(cst_coordinator_add_store(c.coordinator, text("SQLite"), text(check_path("b.sqlite")), NULL, &second, E));
@@ -387,16 +388,16 @@ int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(an_open_store_is_copied);
     RUN(a_store_is_replaced);
-    RUN(a_store_moves_while_it_is_open);
-    RUN(stores_are_found);
+    RUN(the_path_of_an_open_store_can_be_changed);
+    RUN(stores_are_found_by_path_and_index);
     RUN(stores_are_compared);
-    RUN(views_have_the_names_of_the_model);
+    RUN(sql_views_have_the_names_of_the_model);
     RUN(metadata_is_written_by_the_next_save);
-    RUN(the_log_is_brought_into_the_file);
-    RUN(a_locked_store_is_destroyed_by_force);
-    RUN(a_store_without_a_type_is_one_of_sqlite);
-    RUN(what_is_said_of_a_store_that_was_removed);
-    RUN(stores_are_counted_in_order);
+    RUN(a_checkpoint_copies_the_log_into_the_file);
+    RUN(a_locked_store_is_destroyed_only_by_force);
+    RUN(a_store_migrated_without_a_type_is_an_sqlite_store);
+    RUN(calls_on_a_removed_store_are_refused);
+    RUN(stores_are_listed_in_order);
     RUN(checkpoints_have_four_modes);
     return check_end();
 }

@@ -17,7 +17,7 @@ struct runs {
     cst_key date, process, note, site, parent, children;
 };
 
-static void say(cst_model *model, const char *key, const char *words) {
+static void localise(cst_model *model, const char *key, const char *words) {
     OK(cst_model_set_localization(model, text(key), text(words), E));
 }
 
@@ -93,7 +93,7 @@ static void check_failure(int64_t code, const char *key, const char *predicate, 
     if (message) CHECK_TEXT(message, cst_error_message(error));
 }
 
-static void a_save_speaks_the_words_of_the_model(void) {
+static void validation_errors_use_the_localised_texts_of_the_model(void) {
     static const struct {
         const char *date, *process, *warning, *warned, *missing;
     } languages[] = {
@@ -105,9 +105,9 @@ static void a_save_speaks_the_words_of_the_model(void) {
     for (size_t i = 0; i < sizeof languages / sizeof *languages; i++) {
         struct runs r;
         begin(&r);
-        say(r.model, "Property/date/Entity/Run", languages[i].date);
-        say(r.model, "Property/processID/Entity/Run", languages[i].process);
-        say(r.model, "ErrorString/Process ID < 1", languages[i].warning);
+        localise(r.model, "Property/date/Entity/Run", languages[i].date);
+        localise(r.model, "Property/processID/Entity/Run", languages[i].process);
+        localise(r.model, "ErrorString/Process ID < 1", languages[i].warning);
         open_store(&r);
         cst_string words;
         OK(cst_entity_localized_property_name(r.run, text("processID"), &words, E));
@@ -145,7 +145,7 @@ static void a_save_speaks_the_words_of_the_model(void) {
     }
 }
 
-static void bounds_and_patterns_have_codes(void) {
+static void bounds_and_patterns_have_error_codes(void) {
     struct runs r;
     begin(&r);
     open_store(&r);
@@ -178,7 +178,7 @@ static void bounds_and_patterns_have_codes(void) {
     end(&r);
 }
 
-static void relationships_have_conditions_too(void) {
+static void relationships_are_validated(void) {
     struct runs r;
     begin(&r);
     open_store(&r);
@@ -196,7 +196,7 @@ static void relationships_have_conditions_too(void) {
     end(&r);
 }
 
-static void a_value_is_checked_and_converted_without_setting_it(void) {
+static void validating_a_value_converts_it_without_setting_it(void) {
     struct runs r;
     begin(&r);
     open_store(&r);
@@ -233,7 +233,7 @@ static void a_value_is_checked_and_converted_without_setting_it(void) {
     end(&r);
 }
 
-static void a_model_refuses_conditions_that_make_no_sense(void) {
+static void contradictory_validation_conditions_are_refused(void) {
     struct runs r;
     cst_predicate *predicate = NULL;
     cst_value one = {CST_INT, 0, {.integer = 1}}, two = {CST_INT, 0, {.integer = 2}};
@@ -265,11 +265,11 @@ static void localisation_is_found_by_the_most_specific_key(void) {
     begin(&r);
     cst_string words;
     CHECK_TEXT("Run", cst_entity_localized_name(r.run));
-    say(r.model, "Entity/Run", "Lauf");
+    localise(r.model, "Entity/Run", "Lauf");
     CHECK_TEXT("Lauf", cst_entity_localized_name(r.run));
     CHECK_STATUS(CST_NOT_FOUND, cst_model_localization(r.model, text("Property/date"), &words, E));
     CHECK_TEXT(NULL, words);
-    say(r.model, "Property/date", "Tag");
+    localise(r.model, "Property/date", "Tag");
     OK(cst_model_localization(r.model, text("Property/date"), &words, E));
     CHECK_TEXT("Tag", words);
     OK(cst_model_set_localization(r.model, text("Entity/Run"), (cst_string){0}, E));
@@ -285,11 +285,11 @@ static void localisation_is_found_by_the_most_specific_key(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(a_save_speaks_the_words_of_the_model);
-    RUN(bounds_and_patterns_have_codes);
-    RUN(relationships_have_conditions_too);
-    RUN(a_value_is_checked_and_converted_without_setting_it);
-    RUN(a_model_refuses_conditions_that_make_no_sense);
+    RUN(validation_errors_use_the_localised_texts_of_the_model);
+    RUN(bounds_and_patterns_have_error_codes);
+    RUN(relationships_are_validated);
+    RUN(validating_a_value_converts_it_without_setting_it);
+    RUN(contradictory_validation_conditions_are_refused);
     RUN(localisation_is_found_by_the_most_specific_key);
     return check_end();
 }

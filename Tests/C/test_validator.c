@@ -1,4 +1,4 @@
-/* Validators: functions of the host's that check values and objects before they are saved.
+/* Validators: the host's functions that check values and objects before they are saved.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -52,7 +52,7 @@ static struct company begin(bool objects) {
     return c;
 }
 
-static void values_are_replaced_and_refused(void) {
+static void a_validator_replaces_and_refuses_values(void) {
     struct company c = begin(false);
     cst_object *ada = company_employee(&c, c.context, "ada", 1);
     save(c.context);
@@ -84,7 +84,7 @@ static void values_are_replaced_and_refused(void) {
     CHECK_INT(1, destroyed);
 }
 
-static void several_failures_are_details(void) {
+static void several_validator_failures_become_details(void) {
     struct company c = begin(false);
     cst_object *one_bad = company_employee(&c, c.context, "bad", 1),
                *two_bad = company_employee(&c, c.context, "bad", 2);
@@ -96,7 +96,7 @@ static void several_failures_are_details(void) {
     company_close(&c);
 }
 
-static void objects_are_checked_whole(void) {
+static void an_object_validator_checks_inserted_and_deleted_objects(void) {
     struct company c = begin(true);
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
     save(c.context);
@@ -110,7 +110,7 @@ static void objects_are_checked_whole(void) {
     CHECK_INT(2, destroyed);
 }
 
-static void userdata_ends_once(void) {
+static void userdata_of_validators_is_destroyed_once(void) {
     cst_model *model = company_model(), *copy = NULL;
     cst_entity *person = NULL;
     destroyed = 0;
@@ -144,7 +144,7 @@ static cst_status praise(void *userdata, const cst_value *receiver, size_t count
     return CST_OK;
 }
 
-static void registered_functions_check_values(void) {
+static void registered_functions_can_be_validators(void) {
     struct company c = {0};
     c.model = company_model();
     cst_entity *person = NULL;
@@ -177,15 +177,15 @@ static void registered_functions_check_values(void) {
 
 static int64_t zero_is_fine(const char *value) { return value[0] == 'a' ? 0 : 1; }
 
-static cst_status say_nothing(void *userdata, const cst_value *receiver, size_t count, const cst_value *arguments,
-                              cst_value *out_value, cst_error **error) {
+static cst_status return_nothing(void *userdata, const cst_value *receiver, size_t count, const cst_value *arguments,
+                                 cst_value *out_value, cst_error **error) {
     (void)userdata, (void)receiver, (void)count, (void)arguments, (void)out_value, (void)error;
     asked++;
     return CST_OK;
 }
 
-/* Zero and no answer refuse, any other number is fine; nobody is asked about null. */
-static void what_a_function_answers_of_a_value(void) {
+/* Zero or no result rejects the value, any other number accepts it. The function is not called for null. */
+static void zero_or_no_result_of_a_function_rejects_the_value(void) {
     struct company c = {0};
     c.model = company_model();
     cst_entity *employee = NULL;
@@ -193,7 +193,7 @@ static void what_a_function_answers_of_a_value(void) {
     OK(cst_function_register_typed(text("zero"), text("q(s)"), (cst_function)zero_is_fine, E));
     OK(cst_entity_add_validator_function(employee, text("notes"), text("zero"), E));
     OK(cst_entity_add_validator_function(employee, text("site"), text("nothing"), E));
-    OK(cst_function_register(text("nothing"), say_nothing, NULL, NULL, E));
+    OK(cst_function_register(text("nothing"), return_nothing, NULL, NULL, E));
     asked = 0;
     OK(cst_coordinator_new(c.model, &c.coordinator, E));
     OK(cst_coordinator_add_store(c.coordinator, text("InMemory"), (cst_string){NULL, 0}, NULL, &c.store, E));
@@ -232,7 +232,7 @@ static cst_status check_place(void *userdata, cst_object *object, uint32_t purpo
     return CST_E_CALLBACK;
 }
 
-static void a_composite_attribute_is_read_from_the_object(void) {
+static void a_validator_reads_a_composite_attribute_from_the_object(void) {
     cst_model *model = NULL;
     cst_entity *pin = NULL;
     cst_attribute *place = NULL;
@@ -266,12 +266,12 @@ static void a_composite_attribute_is_read_from_the_object(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(values_are_replaced_and_refused);
-    RUN(a_composite_attribute_is_read_from_the_object);
-    RUN(several_failures_are_details);
-    RUN(objects_are_checked_whole);
-    RUN(userdata_ends_once);
-    RUN(registered_functions_check_values);
-    RUN(what_a_function_answers_of_a_value);
+    RUN(a_validator_replaces_and_refuses_values);
+    RUN(a_validator_reads_a_composite_attribute_from_the_object);
+    RUN(several_validator_failures_become_details);
+    RUN(an_object_validator_checks_inserted_and_deleted_objects);
+    RUN(userdata_of_validators_is_destroyed_once);
+    RUN(registered_functions_can_be_validators);
+    RUN(zero_or_no_result_of_a_function_rejects_the_value);
     return check_end();
 }

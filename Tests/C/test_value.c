@@ -1,4 +1,4 @@
-/* Values: each attribute type, what is converted, what is refused; kept over save and reopen.
+/* Values: each attribute type, conversions, refused values, and values after save and reopen.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -89,7 +89,7 @@ static void every_type_survives_save_and_reopen(void) {
     company_close(&company);
 }
 
-static void every_type_takes_null_and_keeps_it(void) {
+static void every_type_keeps_null_after_a_save(void) {
     struct company c = company_open(check_path("a.sqlite"));
     const cst_key keys[] = {c.level, c.floor, c.number, c.salary, c.rating, c.factor,        c.notes,   c.active,
                             c.hired, c.photo, c.badge,  c.site,   c.blob,   c.to_department, c.manager, c.scratch};
@@ -125,7 +125,7 @@ static void a_string_without_data_is_null(void) {
     company_close(&c);
 }
 
-static void text_may_contain_nul(void) {
+static void text_can_contain_nul(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *object = company_employee(&c, c.context, "Ada", 1);
     cst_value value = value_text("x");
@@ -139,7 +139,7 @@ static void text_may_contain_nul(void) {
     company_close(&c);
 }
 
-static void integers_and_whole_doubles_suit_each_other(void) {
+static void integers_and_whole_doubles_are_converted(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *object = company_employee(&c, c.context, "Ada", 1);
     set(object, c.rating, value_int(7));
@@ -159,13 +159,13 @@ static void integers_and_whole_doubles_suit_each_other(void) {
     company_close(&c);
 }
 
-static void nothing_else_is_converted(void) {
+static void values_of_other_types_are_refused(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *object = company_employee(&c, c.context, "Ada", 1);
     const cst_key keys[] = {c.name, c.number, c.rating, c.active, c.hired, c.photo, c.badge};
     const cst_value values[] = {value_text("1"), value_int(5),       value_real(1.5), value_bool(true),
                                 value_date(0),   value_bytes("", 0), value_uuid(uuid)};
-    /* Rows: the type that the key takes; columns: what is offered. A fives suits a double, a boolean an integer. */
+    /* Rows: the type of the attribute; columns: the given type. An integer suits a double, a boolean an integer. */
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
         for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
             bool converted = k == v || (k == 2 && v == 1) || (k == 1 && v == 3);
@@ -187,7 +187,7 @@ static void nothing_else_is_converted(void) {
     company_close(&c);
 }
 
-static void numbers_out_of_range_are_refused_at_once(void) {
+static void numbers_out_of_range_are_refused_when_set(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *object = company_employee(&c, c.context, "Ada", 1);
     const struct {
@@ -241,7 +241,7 @@ static void dates_must_be_finite(void) {
     company_close(&c);
 }
 
-static void decimals_have_38_digits(void) {
+static void decimals_have_up_to_38_digits(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *object = company_employee(&c, c.context, "Ada", 1);
     /* 10^38 - 1 = 0x4B3B4CA85A86C47A_098A223FFFFFFFFF */
@@ -263,7 +263,7 @@ static void decimals_have_38_digits(void) {
     company_close(&c);
 }
 
-static void defaults_are_given_to_fresh_objects(void) {
+static void new_objects_have_the_default_values(void) {
     cst_model *model = NULL;
     cst_entity *entity = NULL;
     cst_attribute *number = NULL, *label = NULL;
@@ -288,8 +288,8 @@ static void defaults_are_given_to_fresh_objects(void) {
     OK(cst_release(model));
 }
 
-/* What the page says that suits, and the type of value that the attribute then holds. */
-static void each_type_of_value_suits_some_attributes(void) {
+/* The documented combinations, and the type of value that the attribute then has. */
+static void attributes_accept_the_documented_types_of_values(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *object = company_employee(&c, c.context, "Ada", 1), *other = company_employee(&c, c.context, "Bo", 2);
     cst_object_id *id = NULL;
@@ -333,7 +333,7 @@ static void each_type_of_value_suits_some_attributes(void) {
             set(object, keys[k], value_null());
             cst_status status = cst_object_set(object, keys[k], &rows[row].value, E);
             bool is_suited = rows[row].suits[k] == 'x';
-            /* Types that no property holds are invalid arguments. */
+            /* Types that no property can have are invalid arguments. */
             cst_status refusal = rows[row].value.type >= CST_ARRAY ? CST_E_INVALID_ARGUMENT : CST_E_TYPE_MISMATCH;
             if (status != (is_suited ? CST_OK : refusal)) {
                 check_fail(__FILE__, __LINE__, "row %zu, key %d: %s", row, k, check_status_name(status));
@@ -356,7 +356,7 @@ static void each_type_of_value_suits_some_attributes(void) {
 }
 
 /* The message names the expected type. */
-static void a_mismatch_names_the_type_that_is_wanted(void) {
+static void type_mismatch_errors_name_the_expected_type(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *object = company_employee(&c, c.context, "Ada", 1);
     const struct {
@@ -400,17 +400,17 @@ static void a_mismatch_names_the_type_that_is_wanted(void) {
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(every_type_survives_save_and_reopen);
-    RUN(every_type_takes_null_and_keeps_it);
+    RUN(every_type_keeps_null_after_a_save);
     RUN(a_string_without_data_is_null);
-    RUN(text_may_contain_nul);
-    RUN(integers_and_whole_doubles_suit_each_other);
-    RUN(nothing_else_is_converted);
-    RUN(numbers_out_of_range_are_refused_at_once);
+    RUN(text_can_contain_nul);
+    RUN(integers_and_whole_doubles_are_converted);
+    RUN(values_of_other_types_are_refused);
+    RUN(numbers_out_of_range_are_refused_when_set);
     RUN(nan_and_infinities_fail_validation);
     RUN(dates_must_be_finite);
-    RUN(decimals_have_38_digits);
-    RUN(defaults_are_given_to_fresh_objects);
-    RUN(each_type_of_value_suits_some_attributes);
-    RUN(a_mismatch_names_the_type_that_is_wanted);
+    RUN(decimals_have_up_to_38_digits);
+    RUN(new_objects_have_the_default_values);
+    RUN(attributes_accept_the_documented_types_of_values);
+    RUN(type_mismatch_errors_name_the_expected_type);
     return check_end();
 }

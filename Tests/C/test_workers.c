@@ -1,5 +1,5 @@
-/* The threads that do what queues were given: how many there are, functions that wait for each other, a system that gives none,
- * the end of the process.
+/* Worker threads: their number, blocks that wait for each other, a system that creates no threads, the end of the
+ * process.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,12 +22,12 @@
 
 enum { MOST = 16, LIMIT = 256, CONTEXTS = 64, CHAIN = 20, MANY = 300 };
 
-/* How many more threads the system gives; below 0 any number. */
+/* The number of threads that the system may still create; below 0 there is no limit. */
 static atomic_int threads_left = -1;
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HAS_OWN_THREADS 1 /* the sanitizer's runtime is part of the program, and must hear of each thread */
+#define HAS_OWN_THREADS 1 /* the sanitizer's runtime is part of the program, and must see each thread start */
 #endif
 #if __has_feature(thread_sanitizer)
 #define SANITIZER_THREADS 1 /* it begins with the first thread of the program */
@@ -35,7 +35,7 @@ static atomic_int threads_left = -1;
 #endif
 
 #ifndef HAS_OWN_THREADS
-/* The library calls this one instead of the system's. */
+/* The library calls this function instead of the one in the C library. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
     static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     if (!real) *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
@@ -45,7 +45,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 }
 #endif
 
-static atomic_int ran, told, refused, destroyed, most_threads;
+static atomic_int ran, reported, refused, destroyed, most_threads;
 static atomic_bool is_open;
 
 static void nap(long milliseconds) {
@@ -77,10 +77,10 @@ static void note_threads(void) {
     }
 }
 
-/* How many there are without the library's: a sanitizer may have one. */
+/* The number of threads without those of the library: a sanitizer may have one. */
 static int own_threads;
 
-/* Threads without work go away by themselves. */
+/* Waits until the number of threads is at most `wanted`: idle threads end after a while. */
 static bool threads_go_down_to(int wanted) {
     int count = thread_count();
     for (int i = 0; i < 60 * 100 && count > wanted; i++) {
@@ -91,7 +91,7 @@ static bool threads_go_down_to(int wanted) {
 }
 
 static void begin(void) {
-    ran = told = refused = destroyed = most_threads = 0;
+    ran = reported = refused = destroyed = most_threads = 0;
     is_open = false;
     threads_left = -1;
 }
@@ -101,14 +101,14 @@ static void count_destroy(void *userdata) {
     destroyed++;
 }
 
-static void tell(void *userdata, cst_context *context, cst_status status, const cst_error *error) {
+static void report_status(void *userdata, cst_context *context, cst_status status, const cst_error *error) {
     (void)userdata, (void)context;
     if (status != CST_OK) {
         CHECK_STATUS(CST_E_CALLBACK, status);
         CHECK(error != NULL);
         refused++;
     }
-    told++;
+    reported++;
 }
 
 static cst_status nothing(void *userdata, cst_context *context, cst_error **error) {
@@ -140,7 +140,7 @@ static cst_status nothing_alone(void *userdata, cst_error **error) {
     return CST_OK;
 }
 
-/* MARK: How many */
+/* MARK: Number of threads */
 
 static void many_contexts_share_few_threads(void) {
     begin();
@@ -150,12 +150,12 @@ static void many_contexts_share_few_threads(void) {
     cst_context *contexts[CONTEXTS];
     for (int i = 0; i < CONTEXTS; i++)
         contexts[i] = company_context(&c, CST_QUEUE_PRIVATE);
-    CHECK_INT(before, thread_count()); /* without work none has a thread */
+    CHECK_INT(before, thread_count()); /* without blocks no context has a thread */
     for (int round = 0; round < 10; round++) {
         for (int i = 0; i < CONTEXTS; i++)
-            OK(cst_context_schedule(contexts[i], CST_SCHEDULE_ENQUEUED, note_and_nap, tell, NULL, NULL, E));
+            OK(cst_context_schedule(contexts[i], CST_SCHEDULE_ENQUEUED, note_and_nap, report_status, NULL, NULL, E));
     }
-    CHECK(reaches(&told, 10 * CONTEXTS));
+    CHECK(reaches(&reported, 10 * CONTEXTS));
     CHECK(most_threads <= before + MOST);
     for (int i = 0; i < CONTEXTS; i++)
         OK(cst_release(contexts[i]));
@@ -185,19 +185,19 @@ static void many_stores_share_a_thread(void) {
     CHECK(threads_go_down_to(own_threads));
 }
 
-static void one_context_after_the_other(void) {
+static void successive_contexts_reuse_threads(void) {
     begin();
     CHECK(threads_go_down_to(own_threads));
     struct company c = company_open(check_path("a.sqlite"));
     const int before = thread_count();
     for (int i = 0; i < 2000; i++) {
         cst_context *context = company_context(&c, CST_QUEUE_PRIVATE);
-        OK(cst_context_schedule(context, CST_SCHEDULE_ENQUEUED, nothing, tell, NULL, NULL, E));
+        OK(cst_context_schedule(context, CST_SCHEDULE_ENQUEUED, nothing, report_status, NULL, NULL, E));
         OK(cst_release(context));
         if (i % 100 == 0) note_threads();
-        if (i % 8 == 0) CHECK(reaches(&told, i + 1));
+        if (i % 8 == 0) CHECK(reaches(&reported, i + 1));
     }
-    CHECK(reaches(&told, 2000));
+    CHECK(reaches(&reported, 2000));
     CHECK(most_threads <= before + MOST);
     company_close(&c);
 }
@@ -215,13 +215,13 @@ static cst_status insert_one(void *userdata, cst_context *context, cst_error **e
     return status == CST_OK ? cst_context_save(context, error) : status;
 }
 
-static void *make_and_drop(void *argument) {
+static void *create_and_release(void *argument) {
     const struct maker *maker = argument;
     for (int i = 0; i < 40; i++) {
         cst_context *context = NULL, *child = NULL;
         CHECK_STATUS(CST_OK, cst_context_new(maker->company->coordinator, CST_QUEUE_PRIVATE, &context, E));
         CHECK_STATUS(CST_OK, cst_context_new_child(context, CST_QUEUE_PRIVATE, &child, E));
-        CHECK_STATUS(CST_OK, cst_context_schedule(child, CST_SCHEDULE_ENQUEUED, nothing, tell, NULL, NULL, E));
+        CHECK_STATUS(CST_OK, cst_context_schedule(child, CST_SCHEDULE_ENQUEUED, nothing, report_status, NULL, NULL, E));
         if (i % 20 == 0) CHECK_STATUS(CST_OK, cst_context_perform_and_wait(context, insert_one, argument, E));
         if (i % 3 == 0) CHECK_STATUS(CST_OK, cst_context_perform(context, nothing, NULL, count_destroy, E));
         CHECK_STATUS(CST_OK, cst_release(context));
@@ -231,25 +231,25 @@ static void *make_and_drop(void *argument) {
     return NULL;
 }
 
-static void sixty_four_threads_make_and_drop_contexts(void) {
+static void many_threads_create_and_release_contexts(void) {
     begin();
     struct company c = company_open(check_path("a.sqlite"));
     pthread_t threads[CONTEXTS];
     struct maker makers[CONTEXTS];
     for (int i = 0; i < CONTEXTS; i++) {
         makers[i] = (struct maker){&c, i};
-        REQUIRE(pthread_create(&threads[i], NULL, make_and_drop, &makers[i]) == 0);
+        REQUIRE(pthread_create(&threads[i], NULL, create_and_release, &makers[i]) == 0);
     }
     for (int i = 0; i < CONTEXTS; i++)
         REQUIRE(pthread_join(threads[i], NULL) == 0);
-    CHECK(reaches(&told, CONTEXTS * 40));
+    CHECK(reaches(&reported, CONTEXTS * 40));
     CHECK(reaches(&destroyed, CONTEXTS * 14));
     CHECK_INT(CONTEXTS * 54, ran);
     CHECK_INT(CONTEXTS * 2, company_count(c.context, c.employee, NULL));
     company_close(&c);
 }
 
-/* MARK: Waiting for each other */
+/* MARK: Blocks that wait for each other */
 
 struct link {
     struct link *links; /* all of them */
@@ -294,17 +294,18 @@ static void drop_links(struct link *links) {
         OK(cst_release(links[i].context));
 }
 
-static void a_chain_of_contexts_finishes(void) {
+static void a_chain_of_waiting_contexts_finishes(void) {
     begin();
     struct company c = company_open(check_path("a.sqlite"));
     struct link links[CONTEXTS];
     make_links(&c, links, CONTEXTS, false);
     for (int round = 1; round <= 5; round++) {
         for (int i = 0; i < CONTEXTS; i++)
-            OK(cst_context_schedule(links[i].context, CST_SCHEDULE_ENQUEUED, follow, tell, &links[i], NULL, E));
+            OK(cst_context_schedule(links[i].context, CST_SCHEDULE_ENQUEUED, follow, report_status, &links[i], NULL,
+                                    E));
         /* The whole way on one thread, between those. */
         OK(cst_context_perform_and_wait(links[0].context, follow_down, &links[0], E));
-        CHECK(reaches(&told, round * CONTEXTS));
+        CHECK(reaches(&reported, round * CONTEXTS));
     }
     CHECK_INT(0, refused);
     CHECK_INT(5 * (CONTEXTS + CONTEXTS + CONTEXTS - 1), ran);
@@ -316,14 +317,15 @@ static void *run_graph(void *argument) {
     struct link *links = argument;
     for (int i = 0; i < links->count; i++) {
         struct link *link = &links[(i * 7) % links->count];
-        CHECK_STATUS(CST_OK, cst_context_schedule(link->context, CST_SCHEDULE_ENQUEUED, follow, tell, link, NULL, E));
+        CHECK_STATUS(CST_OK,
+                     cst_context_schedule(link->context, CST_SCHEDULE_ENQUEUED, follow, report_status, link, NULL, E));
     }
     CHECK_STATUS(CST_OK, cst_context_perform_and_wait(links[0].context, follow_down, links, E));
     check_slot();
     return NULL;
 }
 
-static void graphs_and_chains_at_once_finish(void) {
+static void concurrent_graphs_of_waiting_contexts_finish(void) {
     begin();
     struct company c = company_open(check_path("a.sqlite"));
     struct link links[CONTEXTS];
@@ -333,7 +335,7 @@ static void graphs_and_chains_at_once_finish(void) {
         REQUIRE(pthread_create(&threads[i], NULL, run_graph, links) == 0);
     for (int i = 0; i < 8; i++)
         REQUIRE(pthread_join(threads[i], NULL) == 0);
-    CHECK(reaches(&told, 8 * CONTEXTS));
+    CHECK(reaches(&reported, 8 * CONTEXTS));
     CHECK_INT(0, refused);
     drop_links(links);
     company_close(&c);
@@ -348,31 +350,31 @@ static cst_status meet(void *userdata, cst_context *context, cst_error **error) 
     return CST_OK;
 }
 
-static void functions_that_wait_in_their_own_ways_finish(void) {
+static void blocks_that_wait_on_a_barrier_finish(void) {
     begin();
     struct company c = company_open(check_path("a.sqlite"));
     struct link links[CONTEXTS];
     make_links(&c, links, CONTEXTS, false);
     REQUIRE(pthread_barrier_init(&together, NULL, CONTEXTS) == 0);
     for (int i = 0; i < CONTEXTS; i++)
-        OK(cst_context_schedule(links[i].context, CST_SCHEDULE_ENQUEUED, meet, tell, NULL, NULL, E));
-    CHECK(reaches(&told, CONTEXTS));
+        OK(cst_context_schedule(links[i].context, CST_SCHEDULE_ENQUEUED, meet, report_status, NULL, NULL, E));
+    CHECK(reaches(&reported, CONTEXTS));
     pthread_barrier_destroy(&together);
     drop_links(links);
     company_close(&c);
 }
 
-static void some_that_sleep_do_not_keep_others_waiting(void) {
+static void sleeping_blocks_do_not_delay_other_contexts(void) {
     begin();
     struct company c = company_open(check_path("a.sqlite"));
     struct link links[CONTEXTS];
     make_links(&c, links, CONTEXTS, false);
     for (int i = 0; i < CONTEXTS; i++)
-        OK(cst_context_schedule(links[i].context, CST_SCHEDULE_ENQUEUED, i < MOST ? wait_for_opening : nothing, tell,
-                                NULL, NULL, E));
-    CHECK(reaches(&told, CONTEXTS - MOST));
+        OK(cst_context_schedule(links[i].context, CST_SCHEDULE_ENQUEUED, i < MOST ? wait_for_opening : nothing,
+                                report_status, NULL, NULL, E));
+    CHECK(reaches(&reported, CONTEXTS - MOST));
     is_open = true;
-    CHECK(reaches(&told, CONTEXTS));
+    CHECK(reaches(&reported, CONTEXTS));
     drop_links(links);
     company_close(&c);
 }
@@ -381,17 +383,17 @@ static cst_string seen_message(const cst_error *error) {
     return cst_error_message(cst_error_detail_count(error) > 0 ? cst_error_detail_at(error, 0) : error);
 }
 
-static void tell_end_of_chain(void *userdata, cst_context *context, cst_status status, const cst_error *error) {
+static void report_end_of_chain(void *userdata, cst_context *context, cst_status status, const cst_error *error) {
     (void)userdata, (void)context;
     if (status != CST_OK) {
         CHECK_STATUS(CST_E_CALLBACK, status);
         CHECK_CONTAINS("(at most 256)", seen_message(error));
         CHECK_CONTAINS("waits for the queue of context \"hub\", held by thread ", seen_message(error));
-        /* A wait that is refused once the chain ends sees what is left of it. */
+        /* A wait that is refused after the chain has ended reports the rest of the chain. */
         if (!is_open) CHECK_CONTAINS("and so on, 21 waits in all", seen_message(error));
         refused++;
     }
-    told++;
+    reported++;
 }
 
 static void name_context(cst_context *context, const char *name) {
@@ -409,7 +411,7 @@ static cst_status wait_for_hub(void *userdata, cst_context *context, cst_error *
     return cst_context_perform_and_wait(link->links[0].context, nothing, NULL, error);
 }
 
-static void saves_that_wait_for_another_process_do_not_keep_others_waiting(void) {
+static void saves_on_a_busy_store_do_not_delay_other_stores(void) {
     begin();
     cst_store_options options = CST_STORE_OPTIONS_INIT;
     options.busy_timeout_ms = 120 * 1000;
@@ -423,15 +425,17 @@ static void saves_that_wait_for_another_process_do_not_keep_others_waiting(void)
     make_links(&other, others, MOST + 4, false);
     struct maker to_busy = {&busy, 1}, to_other = {&other, 1};
     for (int i = 0; i < MOST + 4; i++)
-        OK(cst_context_schedule(waiting[i].context, CST_SCHEDULE_ENQUEUED, insert_one, tell, &to_busy, NULL, E));
+        OK(cst_context_schedule(waiting[i].context, CST_SCHEDULE_ENQUEUED, insert_one, report_status, &to_busy, NULL,
+                                E));
     for (int i = 0; i < MOST + 4; i++)
-        OK(cst_context_schedule(others[i].context, CST_SCHEDULE_ENQUEUED, insert_one, tell, &to_other, NULL, E));
-    CHECK(reaches(&told, MOST + 4));
+        OK(cst_context_schedule(others[i].context, CST_SCHEDULE_ENQUEUED, insert_one, report_status, &to_other, NULL,
+                                E));
+    CHECK(reaches(&reported, MOST + 4));
     CHECK_INT(MOST + 4, company_count(other.context, other.employee, NULL));
     CHECK_INT(0, company_count(busy.context, busy.employee, NULL));
     REQUIRE(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL) == SQLITE_OK);
     sqlite3_close(db);
-    CHECK(reaches(&told, 2 * (MOST + 4)));
+    CHECK(reaches(&reported, 2 * (MOST + 4)));
     CHECK_INT(0, refused);
     CHECK_INT(MOST + 4, company_count(busy.context, busy.employee, NULL));
     drop_links(waiting);
@@ -440,9 +444,9 @@ static void saves_that_wait_for_another_process_do_not_keep_others_waiting(void)
     company_close(&other);
 }
 
-/* The first ones are a chain, each of which has its own queue and waits for the next one's; the last of them waits for the
- * test's. The others wait for the first. */
-static void too_many_waits_name_the_chain(void) {
+/* The first blocks are a chain: each runs on its own queue and waits for the next queue, and the last waits for the
+ * queue that the test locks. All other blocks wait for the first queue. */
+static void errors_of_too_many_waits_name_the_chain_of_contexts(void) {
     begin();
     begun = 0;
     struct company c = company_open(check_path("a.sqlite"));
@@ -452,49 +456,49 @@ static void too_many_waits_name_the_chain(void) {
     cst_context *last = links[CHAIN].context;
     OK(cst_context_lock(last, E));
     for (int i = CHAIN - 1; i >= 0; i--) {
-        OK(cst_context_schedule(links[i].context, CST_SCHEDULE_ENQUEUED, wait_for_hub, tell, &links[i], count_destroy,
-                                E));
+        OK(cst_context_schedule(links[i].context, CST_SCHEDULE_ENQUEUED, wait_for_hub, report_status, &links[i],
+                                count_destroy, E));
         CHECK(reaches(&begun, CHAIN - i));
     }
     for (int i = CHAIN + 1; i < MANY; i++)
-        OK(cst_context_schedule(links[i].context, CST_SCHEDULE_ENQUEUED, wait_for_hub, tell_end_of_chain, &links[i],
+        OK(cst_context_schedule(links[i].context, CST_SCHEDULE_ENQUEUED, wait_for_hub, report_end_of_chain, &links[i],
                                 count_destroy, E));
-    /* All threads but one wait; who would be the last is refused, and so is whoever has its place then. */
-    CHECK(reaches(&told, MANY - 1 - LIMIT));
+    /* All threads but one wait. The block that would wait on the last thread fails, and so does each block after it. */
+    CHECK(reaches(&reported, MANY - 1 - LIMIT));
     CHECK(thread_count() <= LIMIT + 2);
     is_open = true;
     OK(cst_context_unlock(last, E));
-    CHECK(reaches(&told, MANY - 1));
+    CHECK(reaches(&reported, MANY - 1));
     CHECK(reaches(&destroyed, MANY - 1));
     CHECK(refused >= MANY - 1 - LIMIT);
-    CHECK(refused <= MANY - 1 - LIMIT + 4); /* one keeps watch */
+    CHECK(refused <= MANY - 1 - LIMIT + 4); /* one is the watchdog */
     drop_links(links);
     company_close(&c);
 }
 
-/* MARK: A system that gives no thread */
+/* MARK: A system that creates no thread */
 
-static void tell_chain(void *userdata, cst_context *context, cst_status status, const cst_error *error) {
+static void report_chain(void *userdata, cst_context *context, cst_status status, const cst_error *error) {
     (void)userdata, (void)context;
     if (status != CST_OK) {
         CHECK_CONTAINS("waits for the queue of context \"second\"", seen_message(error));
         CHECK_CONTAINS("The chain of waits: ", seen_message(error));
         refused++;
     }
-    told++;
+    reported++;
 }
 
 static cst_status wait_behind_work(void *userdata, cst_context *context, cst_error **error) {
     (void)context;
     cst_context *other = userdata;
-    cst_status status = cst_context_schedule(other, CST_SCHEDULE_ENQUEUED, nothing, tell, NULL, NULL, error);
+    cst_status status = cst_context_schedule(other, CST_SCHEDULE_ENQUEUED, nothing, report_status, NULL, NULL, error);
     return status == CST_OK ? cst_context_perform_and_wait(other, nothing, NULL, error) : status;
 }
 
-static void without_a_thread_work_is_refused_and_nothing_lost(void) {
+static void blocks_are_refused_when_no_thread_can_be_created(void) {
     begin();
 #ifdef HAS_OWN_THREADS
-    check_skip("a sanitizer gives the threads");
+    check_skip("a sanitizer creates the threads");
 #endif
     CHECK(threads_go_down_to(own_threads));
     struct company c = company_open(check_path("a.sqlite"));
@@ -509,25 +513,25 @@ static void without_a_thread_work_is_refused_and_nothing_lost(void) {
     CHECK_INT(3, destroyed);
     CHECK_INT(0, ran);
     struct maker maker = {&c, 1};
-    OK(cst_context_perform_and_wait(context, insert_one, &maker, E)); /* needs none */
+    OK(cst_context_perform_and_wait(context, insert_one, &maker, E)); /* does not need a thread */
 
-    /* With one thread all is done, one after the other. */
+    /* With one thread all blocks run one after the other. */
     threads_left = 1;
     for (int i = 0; i < 20; i++)
-        OK(cst_context_schedule(i % 2 ? context : other, CST_SCHEDULE_ENQUEUED, nothing, tell, NULL, NULL, E));
-    CHECK(reaches(&told, 20));
+        OK(cst_context_schedule(i % 2 ? context : other, CST_SCHEDULE_ENQUEUED, nothing, report_status, NULL, NULL, E));
+    CHECK(reaches(&reported, 20));
 
-    /* That one may not wait for what only it could do. */
-    told = 0;
-    OK(cst_context_schedule(context, CST_SCHEDULE_ENQUEUED, wait_behind_work, tell_chain, other, NULL, E));
-    CHECK(reaches(&told, 2));
+    /* This thread must not wait for a block that only it could run. */
+    reported = 0;
+    OK(cst_context_schedule(context, CST_SCHEDULE_ENQUEUED, wait_behind_work, report_chain, other, NULL, E));
+    CHECK(reaches(&reported, 2));
     CHECK_INT(1, refused);
-    CHECK_INT(21, ran); /* what it had enqueued was done */
+    CHECK_INT(21, ran); /* its enqueued blocks ran */
 
     threads_left = -1;
-    told = 0;
-    OK(cst_context_schedule(context, CST_SCHEDULE_ENQUEUED, wait_behind_work, tell, other, NULL, E));
-    CHECK(reaches(&told, 2));
+    reported = 0;
+    OK(cst_context_schedule(context, CST_SCHEDULE_ENQUEUED, wait_behind_work, report_status, other, NULL, E));
+    CHECK(reaches(&reported, 2));
     CHECK_INT(1, refused);
     CHECK_INT(1, company_count(c.context, c.employee, NULL));
     OK(cst_release(context));
@@ -541,7 +545,7 @@ static void see(void *userdata, cst_coordinator *coordinator, uint32_t notificat
 
 static void fetched(void *userdata, cst_asynchronous_fetch *fetch) {
     (void)userdata, (void)fetch;
-    told++;
+    reported++;
 }
 
 static cst_status fetch_later(void *userdata, cst_context *context, cst_error **error) {
@@ -555,12 +559,12 @@ static cst_status fetch_later(void *userdata, cst_context *context, cst_error **
     return status;
 }
 
-/* What else the library begins threads for. */
-static void without_a_thread_stores_are_read_and_written(void) {
+/* Other uses of threads in the library. */
+static void stores_are_usable_when_no_thread_can_be_created(void) {
     begin();
     CHECK(threads_go_down_to(own_threads));
 #ifdef HAS_OWN_THREADS
-    check_skip("a sanitizer gives the threads");
+    check_skip("a sanitizer creates the threads");
 #endif
     threads_left = 0;
     struct company c = company_open(check_path("a.sqlite"));
@@ -586,10 +590,10 @@ static void without_a_thread_stores_are_read_and_written(void) {
     CHECK_STATUS(CST_E_CALLBACK, cst_context_perform_and_wait(context, fetch_later, &c, E));
     CHECK_CONTAINS("cannot create a thread for the queue of a context", cst_error_message(check_error()));
     CHECK_INT(3, destroyed);
-    CHECK_INT(0, told);
+    CHECK_INT(0, reported);
     threads_left = -1;
     OK(cst_context_perform_and_wait(context, fetch_later, &c, E));
-    CHECK(reaches(&told, 1));
+    CHECK(reaches(&reported, 1));
     CHECK(reaches(&destroyed, 4));
     OK(cst_release(context));
     company_close(&c);
@@ -649,8 +653,8 @@ static cst_status end_the_thread(void *userdata, cst_context *context, cst_error
     pthread_exit(NULL);
 }
 
-/* Against the rules, as Python does it to threads that come too late: in a child, whose contexts never end. */
-static void threads_that_a_function_ends_are_survived(void) {
+/* Against the rules, as Python ends threads after its shutdown: in a child, whose contexts are never destroyed. */
+static void queues_continue_when_a_block_ends_its_thread(void) {
     char path[512];
     snprintf(path, sizeof path, "%s", check_path("ended.sqlite"));
     fflush(NULL);
@@ -673,7 +677,7 @@ static cst_status sleep_a_while(void *done, cst_context *context, cst_error **er
     return CST_OK;
 }
 
-/* What the child does: the watch looks at all threads while many wait, also at those that have ended. */
+/* The work of the child: the watchdog inspects all threads while many wait, also those that have ended. */
 static int end_some_threads(const char *path) {
     enum { ENDED = 20, SLOW = 40 };
     struct company c = company_open(path);
@@ -683,7 +687,7 @@ static int end_some_threads(const char *path) {
     for (int i = 1; i < ENDED; i++)
         OK(cst_context_perform(company_context(&c, CST_QUEUE_PRIVATE), end_the_thread, NULL, NULL, E));
     usleep(500000);
-    /* More have ended than there are places: each gave its own back, and its queue goes on. */
+    /* More threads have ended than the limit: each released its slot, and its queue continues. */
     OK(cst_context_perform(first, sleep_a_while, &done, NULL, E));
     for (int i = 0; i < 600 && atomic_load(&done) < 1; i++)
         usleep(100000);
@@ -697,7 +701,7 @@ static int end_some_threads(const char *path) {
     return check_failures();
 }
 
-static void two_coordinators_that_wait_for_each_other_are_told(void) {
+static void a_deadlock_between_coordinators_is_refused(void) {
     begin();
     struct company a = company_open(check_path("a.sqlite")), b = company_open(check_path("b.sqlite"));
     pthread_barrier_t barrier;
@@ -707,7 +711,7 @@ static void two_coordinators_that_wait_for_each_other_are_told(void) {
     both(pairs, in_coordinator);
     CHECK_INT(0, ran);
     both(pairs, in_context);
-    CHECK_INT(1, refused); /* the other one goes on */
+    CHECK_INT(1, refused); /* the other one continues */
     CHECK_INT(1, ran);
     pthread_barrier_destroy(&barrier);
     OK(cst_release(ours));
@@ -716,9 +720,9 @@ static void two_coordinators_that_wait_for_each_other_are_told(void) {
     company_close(&b);
 }
 
-/* MARK: The end */
+/* MARK: The end of the process */
 
-static void *enqueue_for_ever(void *argument) {
+static void *enqueue_forever(void *argument) {
     struct company *c = argument;
     struct maker *maker = malloc(sizeof *maker); /* may be used until the process has ended */
     if (!maker) return NULL;
@@ -732,23 +736,23 @@ static void *enqueue_for_ever(void *argument) {
     }
 }
 
-/* A process of its own that ends in the midst of it all. */
-static int leave_in_the_midst(const char *path) {
+/* Runs in another process, which exits while threads enqueue and run blocks. */
+static int exit_with_queued_blocks(const char *path) {
     static struct company c;
     c = company_open(path);
     for (int i = 0; i < 8; i++) {
         pthread_t thread;
-        if (pthread_create(&thread, NULL, enqueue_for_ever, &c) != 0) return 1;
+        if (pthread_create(&thread, NULL, enqueue_forever, &c) != 0) return 1;
     }
     reaches(&ran, 50);
-    return 0; /* main returns: what atexit and destructors do, runs beside the threads */
+    return 0; /* main returns: atexit handlers and destructors run beside the threads */
 }
 
-static void a_process_ends_at_once(void) {
+static void a_process_exits_without_waiting_for_blocks(void) {
     begin();
     char *path = strdup(check_path("a.sqlite"));
     char *arguments[] = {"test_workers", "--leave", path, NULL};
-    /* What is under way then is no leak. */
+    /* The blocks that are queued or running at exit are not leaks. */
     REQUIRE(setenv("LSAN_OPTIONS", "detect_leaks=0", 1) == 0);
     enum { RUNS = 5, STEPS_OF_A_SECOND = 100 };
     struct timespec begun, over;
@@ -780,7 +784,7 @@ static void a_process_ends_at_once(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc == 3 && strcmp(argv[1], "--leave") == 0) return leave_in_the_midst(argv[2]);
+    if (argc == 3 && strcmp(argv[1], "--leave") == 0) return exit_with_queued_blocks(argv[2]);
     if (argc == 3 && strcmp(argv[1], "--ended-threads") == 0) return end_some_threads(argv[2]);
     check_begin(argc, argv);
     own_threads = thread_count();
@@ -789,18 +793,18 @@ int main(int argc, char **argv) {
 #endif
     RUN(many_contexts_share_few_threads);
     RUN(many_stores_share_a_thread);
-    RUN(one_context_after_the_other);
-    RUN(sixty_four_threads_make_and_drop_contexts);
-    RUN(a_chain_of_contexts_finishes);
-    RUN(graphs_and_chains_at_once_finish);
-    RUN(functions_that_wait_in_their_own_ways_finish);
-    RUN(some_that_sleep_do_not_keep_others_waiting);
-    RUN(saves_that_wait_for_another_process_do_not_keep_others_waiting);
-    RUN(too_many_waits_name_the_chain);
-    RUN(without_a_thread_work_is_refused_and_nothing_lost);
-    RUN(without_a_thread_stores_are_read_and_written);
-    RUN(threads_that_a_function_ends_are_survived);
-    RUN(two_coordinators_that_wait_for_each_other_are_told);
-    RUN(a_process_ends_at_once);
+    RUN(successive_contexts_reuse_threads);
+    RUN(many_threads_create_and_release_contexts);
+    RUN(a_chain_of_waiting_contexts_finishes);
+    RUN(concurrent_graphs_of_waiting_contexts_finish);
+    RUN(blocks_that_wait_on_a_barrier_finish);
+    RUN(sleeping_blocks_do_not_delay_other_contexts);
+    RUN(saves_on_a_busy_store_do_not_delay_other_stores);
+    RUN(errors_of_too_many_waits_name_the_chain_of_contexts);
+    RUN(blocks_are_refused_when_no_thread_can_be_created);
+    RUN(stores_are_usable_when_no_thread_can_be_created);
+    RUN(queues_continue_when_a_block_ends_its_thread);
+    RUN(a_deadlock_between_coordinators_is_refused);
+    RUN(a_process_exits_without_waiting_for_blocks);
     return check_end();
 }

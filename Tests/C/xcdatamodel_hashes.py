@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Computes entity version hashes from a model in Xcode's format and compares them with those that a store carries.
+"""Computes entity version hashes from a model in Xcode's format and compares them with those in a store.
 
 usage: xcdatamodel_hashes.py CONTENTS STORE
 
@@ -39,7 +39,7 @@ def property_digest(element: ElementTree.Element) -> bytes:
 
 
 def main() -> int:
-    """Compares; the exit status says whether all are equal."""
+    """Compares the hashes; exits with 0 if all are equal."""
     computed = {}
     for entity in ElementTree.parse(sys.argv[1]).getroot().findall("entity"):
         properties = [p for p in entity if p.tag in ("attribute", "relationship") and p.get("transient") != "YES"]

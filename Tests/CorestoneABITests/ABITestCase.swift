@@ -73,7 +73,7 @@ class ABITestCase: XCTestCase {
     }
 
     /// Runs `body` on another thread and waits for it.
-    func elsewhere(_ body: @escaping @Sendable () -> Void) {
+    func onOtherThread(_ body: @escaping @Sendable () -> Void) {
         let done = DispatchSemaphore(value: 0)
         Thread.detachNewThread {
             body()
@@ -83,7 +83,7 @@ class ABITestCase: XCTestCase {
     }
 }
 
-/// Text that lives for ever, as a string for C.
+/// A static string as a C string of unlimited lifetime.
 func text(_ string: StaticString) -> cst_string {
     cst_string(
         data: UnsafeRawPointer(string.utf8Start).assumingMemoryBound(to: CChar.self), size: string.utf8CodeUnitCount)

@@ -1,7 +1,7 @@
 import CCorestone
 import XCTest
 
-/// What the callbacks of these tests count and use.
+/// The state that the callbacks of these tests count and use.
 private final class Probe: @unchecked Sendable {
     var person, error: OpaquePointer?
     var (ran, destroyed, depth) = (0, 0, 0)
@@ -58,7 +58,7 @@ final class CallbackTests: CompanyTestCase {
         XCTAssert(condition())
     }
 
-    func testPerform() {
+    func testQueueKeepsItsContextUntilPerformedBlocksHaveRun() {
         var queue: OpaquePointer?
         ok { cst_context_new(coordinator, cst_queue(CST_QUEUE_PRIVATE), &queue, $0) }
         for _ in 0..<20 { ok { cst_context_perform(queue, insertOne, probe.pointer, destroy, $0) } }
@@ -72,7 +72,7 @@ final class CallbackTests: CompanyTestCase {
         XCTAssertEqual(probe.ran, 22, "the queue keeps its context until its work is done")
     }
 
-    func testDestroyRunsOnceOnFailure() {
+    func testDestroyRunsOnceWhenPerformFails() {
         fails(CST_E_INVALID_HANDLE, { cst_context_perform(nil, insertOne, self.probe.pointer, destroy, $0) })
         XCTAssertEqual(probe.destroyed, 1)
         fails(CST_E_INVALID_ARGUMENT, { cst_context_perform(self.context, nil, self.probe.pointer, destroy, $0) })
@@ -83,7 +83,7 @@ final class CallbackTests: CompanyTestCase {
         XCTAssertEqual(probe.ran, 0)
     }
 
-    func testAFailingBody() {
+    func testPerformAndWaitReportsTheErrorOfTheBlock() {
         fails(CST_E_CALLBACK, { cst_context_perform_and_wait(self.context, failWithError, self.probe.pointer, $0) }) {
             error in
             XCTAssertEqual(cst_error_detail_count(error), 1)
@@ -101,7 +101,7 @@ final class CallbackTests: CompanyTestCase {
         XCTAssertEqual(probe.destroyed, 2)
     }
 
-    func testNesting() {
+    func testNestedPerformAndWaitChainsTheErrorDetails() {
         let queue = newContext(CST_QUEUE_PRIVATE)
         fails(CST_E_CALLBACK, { cst_context_perform_and_wait(queue, nest, self.probe.pointer, $0) }) { error in
             let innermost = cst_error_detail_at(cst_error_detail_at(cst_error_detail_at(error, 0), 0), 0)
@@ -111,7 +111,7 @@ final class CallbackTests: CompanyTestCase {
         XCTAssertEqual(probe.destroyed, 1)
     }
 
-    func testAnInterruptStopsAFetch() {
+    func testInterruptCallbackIsDestroyedWhenReplacedAndWithItsContext() {
         _ = insert("Ada")
         save()
         ok { cst_context_set_interrupt(context, { _ in true }, probe.pointer, destroy, $0) }
@@ -129,10 +129,10 @@ final class CallbackTests: CompanyTestCase {
         ok { cst_context_new(coordinator, cst_queue(CST_QUEUE_CALLER), &other, $0) }
         ok { cst_context_set_interrupt(other, { _ in false }, probe.pointer, destroy, $0) }
         release(other)
-        XCTAssertEqual(probe.destroyed, 2, "with its context")
+        XCTAssertEqual(probe.destroyed, 2, "the context destroys its interrupt callback")
     }
 
-    func testTheMainQueue() {
+    func testMainQueueRunsBlocksOnlyWhenDrained() {
         // XCTest runs every test on one thread, which may well be the main one for all of them.
         ok { cst_main_queue_bind($0) }
         ok { cst_main_queue_bind($0) }
@@ -151,6 +151,6 @@ final class CallbackTests: CompanyTestCase {
         XCTAssertEqual(probe.ran, 1)
         XCTAssertEqual(probe.destroyed, 1)
         XCTAssertEqual(poll(&waiting, 1, 0), 0)
-        elsewhere { XCTAssertEqual(Int(cst_main_queue_drain(0, nil, nil)), CST_E_WRONG_THREAD) }
+        onOtherThread { XCTAssertEqual(Int(cst_main_queue_drain(0, nil, nil)), CST_E_WRONG_THREAD) }
     }
 }

@@ -1,9 +1,9 @@
 import CCorestone
 import XCTest
 
-/// Constants that hosts write down as numbers. EveryStructTests has the layout of the structs.
+/// Constants that bindings copy as numbers. `EveryStructTests` checks the layout of the structs.
 final class ConstantTests: XCTestCase {
-    func testCodesThatHostsWriteDown() {
+    func testCodesInTheInterfaceKeepTheirNumbers() {
         XCTAssertEqual([CST_OK, CST_NOT_FOUND, CST_END, CST_UNCHANGED], [0, 1, 2, 3])
         XCTAssertEqual([CST_NULL, CST_BOOL, CST_INT, CST_DOUBLE, CST_DECIMAL, CST_STRING], [0, 1, 2, 3, 4, 5])
         XCTAssertEqual([CST_BYTES, CST_DATE, CST_UUID, CST_OBJECT, CST_OBJECT_ID, CST_URI], [6, 7, 8, 9, 10, 11])

@@ -2,7 +2,7 @@ import CCorestone
 import XCTest
 
 final class ContextTests: CompanyTestCase {
-    func testInsertSaveFetch() {
+    func testSavedObjectIsFetchedByAnotherContext() {
         let ada = insert("Ada", age: 36)
         XCTAssertEqual(state(ada), CST_OBJECT_INSERTED | CST_OBJECT_TEMPORARY_ID | CST_OBJECT_HAS_CHANGES)
         var hasChanges = false
@@ -29,7 +29,7 @@ final class ContextTests: CompanyTestCase {
         release(request)
     }
 
-    func testInsertManyIsAllOrNothing() {
+    func testFailedInsertManyInsertsNoObjects() {
         let keys = [nameKey, age]
         var values: [cst_value] = [.text("Ada"), .int(1), .text("Bob"), .int(2)]
         var objects = [OpaquePointer?](repeating: nil, count: 2)
@@ -58,7 +58,7 @@ final class ContextTests: CompanyTestCase {
         ok { cst_context_insert_many(context, person, 0, 0, nil, nil, nil, $0) }
     }
 
-    func testAFailedInsertManyReachesNoOtherObject() {
+    func testFailedInsertManyLeavesRelatedObjectsUnchanged() {
         let labs = insert(entity: department)
         save()
         let keys = [toDepartment, age]
@@ -68,13 +68,13 @@ final class ContextTests: CompanyTestCase {
         XCTAssertEqual(memberCount(labs, employees), 0)
     }
 
-    func testResetMakesHandlesTellSo() {
+    func testCallsOnObjectsFailWithObjectGoneAfterReset() {
         let ada = insert("Ada")
         let results = fetch()
         ok { cst_context_reset(context, $0) }
         var value = cst_value.int(1)
         fails(CST_E_OBJECT_GONE, { cst_object_get(ada, self.nameKey, &value, $0) })
-        XCTAssertEqual(Int(value.type), CST_NULL, "a failed get leaves a null")
+        XCTAssertEqual(Int(value.type), CST_NULL, "a failed get sets the value to null")
         fails(CST_E_OBJECT_GONE, { cst_object_set(ada, self.nameKey, &value, $0) })
         var flags: UInt32 = 0
         ok { cst_object_state(ada, &flags, $0) }
@@ -84,7 +84,7 @@ final class ContextTests: CompanyTestCase {
         XCTAssertEqual(Int(ok { cst_object_context(ada, &owner, $0) }), CST_NOT_FOUND)
     }
 
-    func testUnattachedObjects() {
+    func testInsertingAnUnattachedObjectInsertsItsRelatedObjects() {
         var ada: OpaquePointer?
         ok { cst_object_new(person, &ada, $0) }
         set(ada, nameKey, .text("Ada"))
@@ -97,14 +97,14 @@ final class ContextTests: CompanyTestCase {
         XCTAssertEqual(Int(ok { cst_context_insert_object(context, ada, $0) }), CST_UNCHANGED)
         var owner: OpaquePointer?
         ok { cst_object_context(bob, &owner, $0) }
-        XCTAssertEqual(owner, context, "what an object leads to comes along")
+        XCTAssertEqual(owner, context, "related objects are inserted too")
         save()
         XCTAssertEqual(cst_results_count(fetch()), 2)
         release(ada)
         release(bob)
     }
 
-    func testUnattachedObjectsListTheirMembers() {
+    func testUnattachedObjectListsItsMembers() {
         var ada, bob, members: OpaquePointer?
         ok { cst_object_new(person, &ada, $0) }
         ok { cst_object_new(person, &bob, $0) }
@@ -112,19 +112,19 @@ final class ContextTests: CompanyTestCase {
         ok { cst_object_copy_members(ada, friends, &members, $0) }
         XCTAssertEqual(object(members, 0), bob)
         nonisolated(unsafe) let (list, friend) = (members, bob)
-        elsewhere {
+        onOtherThread {
             var object: OpaquePointer?
             XCTAssertEqual(Int(cst_results_get_object(list, 0, &object, nil)), CST_E_WRONG_THREAD)
             XCTAssertEqual(Int(cst_object_state(friend, nil, nil)), CST_E_INVALID_ARGUMENT)
             var flags: UInt32 = 0
             XCTAssertEqual(Int(cst_object_state(friend, &flags, nil)), CST_E_WRONG_THREAD)
         }
-        // A cycle of objects without a context would have nobody to break it.
+        // Without a context, a cycle of objects would never be broken.
         ok { cst_object_remove_member(ada, friends, bob, $0) }
         for handle in [members, ada, bob] { XCTAssertEqual(Int(release(handle)), CST_OK) }
     }
 
-    func testChangedObjects() {
+    func testCopyChangedReturnsInsertedUpdatedDeletedAndRegisteredObjects() {
         let ada = insert("Ada")
         let bob = insert("Bob")
         save()
@@ -145,11 +145,11 @@ final class ContextTests: CompanyTestCase {
         XCTAssertEqual(state(bob) & CST_OBJECT_DELETED, 0)
     }
 
-    func testOtherThreadsAreRefused() {
+    func testCallsOnAConfinedContextFailOnOtherThreads() {
         nonisolated(unsafe) let ada = insert("Ada")
         nonisolated(unsafe) let (context, person, results) = (self.context, self.person, fetch())
         let nameKey = self.nameKey
-        elsewhere {
+        onOtherThread {
             var (value, object): (cst_value, OpaquePointer?) = (.null, nil)
             XCTAssertEqual(Int(cst_object_get(ada, nameKey, &value, nil)), CST_E_WRONG_THREAD)
             XCTAssertEqual(Int(cst_object_set(ada, nameKey, &value, nil)), CST_E_WRONG_THREAD)
@@ -159,7 +159,7 @@ final class ContextTests: CompanyTestCase {
             XCTAssertEqual(Int(cst_object_context(ada, &object, nil)), CST_OK)
         }
         save()
-        elsewhere {
+        onOtherThread {
             var id: OpaquePointer?
             XCTAssertEqual(Int(cst_results_copy_id(results, 0, &id, nil)), CST_OK)
             XCTAssertEqual(Int(cst_release(UnsafeMutableRawPointer(id))), CST_OK)

@@ -22,7 +22,7 @@ final class EntityTests: HeaderTestCase {
         return info
     }
 
-    func testInheritance() {
+    func testEntityReturnsItsParentAndRejectsCycles() {
         var parent: Handle?
         returns(CST_NOT_FOUND) { cst_entity_parent(dog, &parent, $0) }
         ok { cst_entity_set_parent(dog, animal, $0) }
@@ -30,13 +30,13 @@ final class EntityTests: HeaderTestCase {
         refuses(CST_E_MODEL) { cst_entity_set_parent(animal, dog, $0) }
     }
 
-    func testAParentOfAnotherModel() {
+    func testParentOfAnotherModelIsRejected() {
         let other = keep(made { cst_model_new($0, $1) })
         let cat = made { cst_model_add_entity(other, text("Cat"), $0, $1) }
         refuses(CST_E_MODEL) { cst_entity_set_parent(dog, cat, $0) }
     }
 
-    func testAbstractTakesAnyByteForTrue() {
+    func testSetAbstractMakesTheEntityAbstract() {
         ok { cst_entity_set_abstract(animal, true, $0) }
         var isAbstract = false
         ok { cst_entity_is_abstract(animal, &isAbstract, $0) }
@@ -44,7 +44,7 @@ final class EntityTests: HeaderTestCase {
         refuses(CST_E_INVALID_ARGUMENT) { cst_entity_is_abstract(animal, nil, $0) }
     }
 
-    func testUserInfo() {
+    func testUserInfoIsSetReadAndRemoved() {
         var found = cst_string()
         returns(CST_NOT_FOUND) { cst_entity_user_info(dog, text("k"), &found, $0) }
         XCTAssertNil(found.data)
@@ -55,7 +55,7 @@ final class EntityTests: HeaderTestCase {
         returns(CST_NOT_FOUND) { cst_entity_user_info(dog, text("k"), &found, $0) }
     }
 
-    func testPropertiesWithInheritedOnesFirst() {
+    func testInheritedPropertiesPrecedeOwnProperties() {
         ok { cst_entity_set_parent(dog, animal, $0) }
         ok { cst_entity_add_attribute(dog, text("tricks"), cst_attribute_type(CST_ATTRIBUTE_INTEGER_16), 0, nil, $0) }
         ok {
@@ -102,9 +102,9 @@ final class EntityTests: HeaderTestCase {
         returns(CST_END) { cst_entity_property_at(dog, -1, &beyond, $0) }
     }
 
-    func testShorterAndLongerInfoStructs() {
+    func testPropertyInfoRespectsTheStructSizeOfTheHost() {
         ok { cst_entity_add_attribute(dog, text("tricks"), cst_attribute_type(CST_ATTRIBUTE_INTEGER_16), 0, nil, $0) }
-        // An older host's struct: nothing behind its size is touched.
+        // The struct of an older host: bytes beyond its size stay unchanged.
         withUnsafeTemporaryAllocation(byteCount: 128, alignment: 8) { room in
             room.initializeMemory(as: UInt8.self, repeating: 0xAB)
             room.storeBytes(of: 32, as: Int.self)
@@ -113,7 +113,7 @@ final class EntityTests: HeaderTestCase {
             XCTAssertEqual(room.load(fromByteOffset: 8, as: cst_string.self).swift, "tricks")
             XCTAssertEqual(room.load(as: Int.self), 32)
             XCTAssertTrue(room[32...].allSatisfy { $0 == 0xAB })
-            // A newer host's: what we do not know is zero.
+            // The struct of a newer host: unknown fields are set to zero.
             room.storeBytes(of: 120, as: Int.self)
             ok { cst_entity_property_at(dog, 0, info, $0) }
             XCTAssertTrue(room[88..<120].allSatisfy { $0 == 0 })
@@ -126,7 +126,7 @@ final class EntityTests: HeaderTestCase {
         refuses(CST_E_INVALID_ARGUMENT) { cst_entity_property_at(dog, 0, nil, $0) }
     }
 
-    func testVersionHashes() {
+    func testVersionHashHas32Bytes() {
         var hash = [UInt8](repeating: 0, count: 40)
         ok { cst_entity_version_hash(dog, &hash, $0) }
         XCTAssertTrue(hash[..<32].contains { $0 != 0 })
@@ -134,7 +134,7 @@ final class EntityTests: HeaderTestCase {
         refuses(CST_E_INVALID_ARGUMENT) { cst_entity_version_hash(dog, nil, $0) }
     }
 
-    func testIndexesAndConstraints() {
+    func testModelWithIndexAndUniqueConstraintFreezes() {
         ok { cst_entity_add_attribute(dog, text("a"), cst_attribute_type(CST_ATTRIBUTE_STRING), 1, nil, $0) }
         let names = [text("a")]
         ok { cst_entity_add_index(dog, text("byA"), 1, names, $0) }
@@ -142,14 +142,14 @@ final class EntityTests: HeaderTestCase {
         ok { cst_model_freeze(model, $0) }
     }
 
-    func testAnIndexOverNothing() {
+    func testFreezeFailsWhenAnIndexNamesAMissingProperty() {
         let names = [text("nope")]
         ok { cst_entity_add_index(dog, text("x"), 1, names, $0) }
         refuses(CST_E_MODEL) { cst_model_freeze(model, $0) }
     }
 
-    /// A mistake sticks to its model, so each needs another one.
-    private func mistake(
+    /// A model keeps its first error, so each invalid call needs a new model.
+    private func failsInNewModel(
         _ status: Int, line: UInt = #line, _ call: (_ cat: Handle?, _ error: ErrorSlot) -> cst_status
     ) {
         let fresh = made { cst_model_new($0, $1) }
@@ -159,24 +159,24 @@ final class EntityTests: HeaderTestCase {
         release(fresh)
     }
 
-    func testMistakes() {
+    func testInvalidArgumentsOfEntityFunctionsFail() {
         let string = cst_attribute_type(CST_ATTRIBUTE_STRING)
         let names = [text("a")]
         var relationship: Handle?
-        mistake(CST_E_INVALID_ARGUMENT) { cst_entity_add_attribute($0, text("a"), string, 1 << 30, nil, $1) }
-        mistake(CST_E_INVALID_ARGUMENT) { cst_entity_add_attribute($0, text("a"), 12345, 0, nil, $1) }
-        mistake(CST_E_MODEL) { cst_entity_add_attribute($0, text("a b"), string, 0, nil, $1) }
-        mistake(CST_E_INVALID_ARGUMENT) {
+        failsInNewModel(CST_E_INVALID_ARGUMENT) { cst_entity_add_attribute($0, text("a"), string, 1 << 30, nil, $1) }
+        failsInNewModel(CST_E_INVALID_ARGUMENT) { cst_entity_add_attribute($0, text("a"), 12345, 0, nil, $1) }
+        failsInNewModel(CST_E_MODEL) { cst_entity_add_attribute($0, text("a b"), string, 0, nil, $1) }
+        failsInNewModel(CST_E_INVALID_ARGUMENT) {
             cst_entity_add_relationship($0, text("r"), $0, UInt32(CST_PROPERTY_INDEXED), &relationship, $1)
         }
-        mistake(CST_E_INVALID_ARGUMENT) { cst_entity_add_index($0, text("x"), 1, nil, $1) }
-        mistake(CST_E_INVALID_ARGUMENT) { cst_entity_add_index($0, text("x"), .max, names, $1) }
-        mistake(CST_E_INVALID_ARGUMENT) { cst_entity_add_unique_constraint($0, -1, names, $1) }
-        mistake(CST_E_INVALID_UTF8) { cst_entity_set_class_name($0, bytes([0xFF]), $1) }
+        failsInNewModel(CST_E_INVALID_ARGUMENT) { cst_entity_add_index($0, text("x"), 1, nil, $1) }
+        failsInNewModel(CST_E_INVALID_ARGUMENT) { cst_entity_add_index($0, text("x"), .max, names, $1) }
+        failsInNewModel(CST_E_INVALID_ARGUMENT) { cst_entity_add_unique_constraint($0, -1, names, $1) }
+        failsInNewModel(CST_E_INVALID_UTF8) { cst_entity_set_class_name($0, bytes([0xFF]), $1) }
         XCTAssertNil(relationship)
     }
 
-    func testInvalidHandles() {
+    func testEntityFunctionsRejectInvalidHandles() {
         XCTAssertNil(cst_entity_name(nil).data)
         XCTAssertEqual(cst_entity_property_count(model), 0)
         refuses(CST_E_INVALID_HANDLE) { cst_entity_set_class_name(nil, text("X"), $0) }

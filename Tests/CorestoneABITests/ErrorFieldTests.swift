@@ -8,7 +8,7 @@ final class ErrorFieldTests: HeaderTestCase {
         return keep(error)
     }
 
-    func testCustomErrors() {
+    func testCustomErrorHasOnlyItsOwnFields() {
         let problem = Problem(custom(text("Bank"), -77, "no funds"))
         XCTAssertEqual(problem.status, cst_status(CST_E_CALLBACK))
         XCTAssertEqual(problem.code, -77)
@@ -25,12 +25,12 @@ final class ErrorFieldTests: HeaderTestCase {
         XCTAssertEqual(problem.valueType, cst_type(CST_NULL))
     }
 
-    func testDefaultDomainAndEmptyMessage() {
+    func testCustomErrorHasTheDomainHostByDefault() {
         XCTAssertEqual(Problem(custom(.null, .max, "")).domain, "Host")
         XCTAssertEqual(Problem(custom(.null, .min, "")).code, .min)
     }
 
-    func testUserdataIsFreedOnce() {
+    func testUserdataOfACustomErrorIsDestroyedOnce() {
         let counter = UnsafeMutablePointer<Int>.allocate(capacity: 1)
         counter.initialize(to: 0)
         defer { counter.deallocate() }
@@ -43,7 +43,7 @@ final class ErrorFieldTests: HeaderTestCase {
         XCTAssertEqual(counter.pointee, 0)
         release(error)
         XCTAssertEqual(counter.pointee, 1)
-        // A failure frees at once: no place for the error, and a message that is no UTF-8.
+        // The userdata is freed at once if the call fails: without an error slot, or with a message that is not UTF-8.
         XCTAssertEqual(
             cst_error_new_custom(.null, 1, text("x"), counter, destroy, nil), cst_status(CST_E_INVALID_ARGUMENT))
         XCTAssertEqual(counter.pointee, 2)
@@ -62,7 +62,7 @@ final class ErrorFieldTests: HeaderTestCase {
         return keep(error)
     }
 
-    func testInvalidHandles() {
+    func testErrorFunctionsReturnDefaultsForInvalidHandles() {
         let other = keep(made { cst_model_new($0, $1) })
         for wrong in [nil, other] {
             XCTAssertEqual(cst_error_status(wrong), cst_status(CST_E_INVALID_HANDLE))
@@ -89,20 +89,20 @@ final class ErrorFieldTests: HeaderTestCase {
         XCTAssertEqual(cst_error_copy_description(fails(), nil), cst_status(CST_E_INVALID_ARGUMENT))
     }
 
-    func testNoSlotForTheError() {
+    func testFailureWithoutAnErrorSlotLeavesNoHandle() {
         let before = cst_handle_count()
         XCTAssertEqual(cst_model_freeze(nil, nil), cst_status(CST_E_INVALID_HANDLE))
         XCTAssertEqual(cst_handle_count(), before)
     }
 
-    func testSuccessLeavesTheSlotAlone() {
+    func testSuccessLeavesTheErrorSlotUnchanged() {
         let model = keep(made { cst_model_new($0, $1) })
         var slot = Handle(bitPattern: 0x77)
         XCTAssertEqual(cst_model_freeze(model, &slot), cst_status(CST_OK))
         XCTAssertEqual(slot, Handle(bitPattern: 0x77))
     }
 
-    func testErrorsMayBeReadByOtherThreads() {
+    func testErrorIsReadableOnAnotherThread() {
         let error = fails()
         onAnotherThread {
             XCTAssertEqual(cst_error_status(error), cst_status(CST_E_INVALID_HANDLE))
@@ -113,7 +113,7 @@ final class ErrorFieldTests: HeaderTestCase {
 
 /// Errors with details, values and objects.
 final class ErrorDetailTests: StaffTestCase {
-    func testValidationHasADetailPerProperty() {
+    func testValidationErrorHasADetailForEachInvalidProperty() {
         let (one, two) = (keep(insert()), keep(insert("Department")))
         var error: Handle?
         XCTAssertEqual(cst_context_save(context, &error), cst_status(CST_E_VALIDATION))
@@ -148,7 +148,7 @@ final class ErrorDetailTests: StaffTestCase {
         save()
     }
 
-    func testABorrowedDetailCannotBeReleasedAway() {
+    func testReleasingABorrowedDetailFails() {
         keep(insert())
         keep(insert())
         var error: Handle?
@@ -160,7 +160,7 @@ final class ErrorDetailTests: StaffTestCase {
         XCTAssertEqual(cst_error_status(detail), cst_status(CST_E_VALIDATION))
     }
 
-    func testRefusedValues() {
+    func testErrorHasTheRejectedValue() {
         let ada = employee("Ada")
         var number = cst_value.int(40_000)
         var problem = refuses(CST_E_VALIDATION) { cst_object_set(ada, key("level"), &number, $0) }
@@ -176,7 +176,7 @@ final class ErrorDetailTests: StaffTestCase {
         XCTAssertEqual(problem.valueText, "forty")
     }
 
-    func testAnObjectAsValueComesAsItsID() {
+    func testRejectedObjectIsReportedByItsID() {
         let (ada, project) = (employee("Ada"), named("Project", "Engine"))
         var wrong = cst_value.object(project)
         var error: Handle?
@@ -190,7 +190,7 @@ final class ErrorDetailTests: StaffTestCase {
         XCTAssertEqual(Problem(error).entity, "Employee")
     }
 
-    func testSyntaxErrorsTellTheOffset() {
+    func testPredicateSyntaxErrorHasItsOffset() {
         let problem = refuses(CST_E_PREDICATE_SYNTAX) { error in
             var predicate: Handle?
             return cst_predicate_parse(text("name == "), 0, nil, &predicate, error)
@@ -198,7 +198,7 @@ final class ErrorDetailTests: StaffTestCase {
         XCTAssertGreaterThanOrEqual(problem.offset, 7)
     }
 
-    func testFilesAreNamed() {
+    func testStoreErrorNamesTheFile() {
         let wrong = path("no such folder/store.sqlite")
         let problem = refuses(CST_E_STORE_IO) {
             cst_coordinator_add_store(coordinator, .null, text(wrong), nil, nil, $0)

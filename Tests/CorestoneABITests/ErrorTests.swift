@@ -13,7 +13,7 @@ final class ErrorTests: CompanyTestCase {
         destroyed.initialize(to: 0)
     }
 
-    func testCustomErrors() {
+    func testCustomErrorHasOnlyItsOwnFields() {
         var error: OpaquePointer?
         XCTAssertEqual(cst_error_new_custom(text("App"), -7, text("on fire"), destroyed, countDestruction, &error), 0)
         XCTAssertEqual(Int(cst_error_status(error)), CST_E_CALLBACK)
@@ -36,14 +36,14 @@ final class ErrorTests: CompanyTestCase {
         XCTAssertEqual(destroyed.pointee, 1)
     }
 
-    func testDestroyRunsOnceOnFailure() {
+    func testDestroyRunsOnceWhenCreatingACustomErrorFails() {
         XCTAssertEqual(
             Int(cst_error_new_custom(text("App"), 1, text("m"), destroyed, countDestruction, nil)),
             CST_E_INVALID_ARGUMENT)
         XCTAssertEqual(destroyed.pointee, 1)
     }
 
-    func testDetailsAreBorrowedFromTheirError() {
+    func testDetailsAreBorrowedFromTheirValidationError() {
         _ = insert(entity: person)
         _ = insert(entity: person)
         var detail: OpaquePointer?
@@ -64,7 +64,7 @@ final class ErrorTests: CompanyTestCase {
         XCTAssertEqual(Int(cst_error_status(detail)), CST_E_INVALID_HANDLE)
     }
 
-    func testARefusedObjectComesAsItsID() {
+    func testRejectedMemberIsReportedByItsID() {
         let ada = insert("Ada")
         let labs = insert(entity: department)
         fails(CST_E_TYPE_MISMATCH, { cst_object_add_member(ada, self.friends, labs, $0) }) { error in
@@ -77,7 +77,7 @@ final class ErrorTests: CompanyTestCase {
         }
     }
 
-    func testInvalidTextNamesTheByte() {
+    func testInvalidUTF8ErrorNamesTheByte() {
         let bytes: [CChar] = [0x61, 0x62, -1, 0]
         bytes.withUnsafeBufferPointer { bytes in
             let bad = cst_string(data: bytes.baseAddress, size: 3)
@@ -89,7 +89,7 @@ final class ErrorTests: CompanyTestCase {
         }
     }
 
-    func testMissingOutputsAreNamed() {
+    func testErrorNamesTheMissingOutputParameter() {
         fails(CST_E_INVALID_ARGUMENT, { cst_context_insert(self.context, self.person, nil, $0) }) { error in
             XCTAssert(self.string(cst_error_message(error))?.contains("out_object") == true)
         }

@@ -3,7 +3,7 @@
 import CCorestone
 import XCTest
 
-/// Swift sees every struct of the header with the size and the offsets that C gives it.
+/// Every struct of the headers has the same size and offsets in Swift as in C.
 final class EveryStructTests: XCTestCase {
     private var structs = 0
     private var members = 0
@@ -655,7 +655,7 @@ final class EveryStructTests: XCTestCase {
         member(\cst_controller_delegate.destroy, 80)
     }
 
-    func testLayouts() {
+    func testStructLayoutsMatchTheHeader() {
         checkString()
         checkBytes()
         checkBuffer()

@@ -2,7 +2,7 @@ import CCorestone
 import Foundation
 import XCTest
 
-/// The table of handles: tokens that tell a live handle from everything else.
+/// The handle table: its tokens distinguish live handles from all other numbers.
 final class HandleTableTests: HeaderTestCase {
     private func predicate() -> Handle? { made { cst_predicate_parse(text("TRUEPREDICATE"), 0, nil, $0, $1) } }
 
@@ -14,7 +14,7 @@ final class HandleTableTests: HeaderTestCase {
         return status == cst_status(CST_OK)
     }
 
-    func testEveryReferenceCounts() {
+    func testHandleStaysValidUntilItsLastRelease() {
         let before = cst_handle_count()
         let handle = predicate()
         XCTAssertEqual(cst_handle_count(), before + 1)
@@ -29,22 +29,22 @@ final class HandleTableTests: HeaderTestCase {
         XCTAssertEqual(cst_handle_count(), before)
     }
 
-    func testDoubleRelease() {
+    func testSecondReleaseFails() {
         let handle = predicate()
         XCTAssertEqual(release(handle), cst_status(CST_OK))
         XCTAssertEqual(release(handle), cst_status(CST_E_INVALID_HANDLE))
         XCTAssertNil(retain(handle))
     }
 
-    func testStaleTokensStayStale() {
+    func testReleasedTokensStayInvalidWhenTheirSlotsAreReused() {
         var old: [Handle?] = []
         for _ in 0..<100 {
             let handle = predicate()
-            XCTAssertFalse(old.contains(handle), "a token is never given twice")
+            XCTAssertFalse(old.contains(handle), "a token is never issued twice")
             old.append(handle)
             release(handle)
         }
-        // Places are used again; the old tokens of those places must not fit the new ones.
+        // Slots are reused; a token of a released handle must not match the new handle of its slot.
         let fresh = (0..<100).map { _ in predicate() }
         for handle in old {
             XCTAssertFalse(isPredicate(handle))
@@ -56,7 +56,7 @@ final class HandleTableTests: HeaderTestCase {
         }
     }
 
-    func testWrongTypesAreNamed() {
+    func testErrorNamesTheActualAndTheExpectedHandleType() {
         let handle = keep(predicate())
         let problem = refuses(CST_E_INVALID_HANDLE) { cst_model_freeze(handle, $0) }
         XCTAssertTrue(problem.message.contains("predicate"), problem.message)
@@ -64,7 +64,7 @@ final class HandleTableTests: HeaderTestCase {
         XCTAssertTrue(isPredicate(handle))
     }
 
-    func testNumbersThatAreNoHandles() {
+    func testArbitraryNumbersAreRejectedAsHandles() {
         var numbers: [UInt] = [1, 2, 3, 7, 8, 0xFFFF, 0xFFFF_FFFF, 1 << 32, 1 << 63, .max, .max - 1]
         for shift in 0..<64 { numbers.append(1 << UInt(shift) | 1) }
         let handle = keep(predicate())
@@ -82,13 +82,13 @@ final class HandleTableTests: HeaderTestCase {
         }
     }
 
-    func testManyHandles() {
+    func testFortyThousandHandlesAreDistinct() {
         let handles = (0..<40_000).map { _ in predicate() }
         XCTAssertEqual(Set(handles).count, handles.count)
         for handle in handles { XCTAssertEqual(release(handle), cst_status(CST_OK)) }
     }
 
-    func testEightThreadsRetainAndRelease() {
+    func testRetainAndReleaseAreThreadSafe() {
         let shared = Shared((0..<16).map { _ in predicate() })
         let failures = Counter()
         onThreads(8) { _ in
@@ -109,7 +109,7 @@ final class HandleTableTests: HeaderTestCase {
         }
     }
 
-    func testEightThreadsMakeAndEnd() {
+    func testCreationAndReleaseOfHandlesAreThreadSafe() {
         let failures = Counter()
         let format = text("TRUEPREDICATE")
         let shared = Shared(format)
@@ -131,7 +131,7 @@ final class HandleTableTests: HeaderTestCase {
         XCTAssertEqual(failures.count, 0)
     }
 
-    func testThreadsThatReleaseOneHandleEndItOnce() {
+    func testHandleEndsOnceWhenEightThreadsReleaseIt() {
         for _ in 0..<200 {
             let shared = Shared(predicate())
             for _ in 0..<7 { retain(shared.value) }

@@ -8,7 +8,7 @@ final class HandleTests: CompanyTestCase {
         return error
     }
 
-    func testNullAndGarbage() {
+    func testReleaseAcceptsNullAndRejectsGarbage() {
         XCTAssertEqual(Int(cst_release(nil)), CST_OK)
         XCTAssertNil(cst_retain(nil))
         var local = 0
@@ -24,7 +24,7 @@ final class HandleTests: CompanyTestCase {
         }
     }
 
-    func testStaleHandlesStayStaleWhenTheirPlaceIsUsedAgain() {
+    func testReleasedHandlesStayInvalidWhenTheirSlotsAreReused() {
         var old: [OpaquePointer?] = []
         for _ in 0..<100 {
             let error = custom()
@@ -44,14 +44,14 @@ final class HandleTests: CompanyTestCase {
         }
     }
 
-    func testWrongType() {
+    func testHandleOfTheWrongTypeIsRejected() {
         fails(CST_E_INVALID_HANDLE, { cst_context_save(self.model, $0) }) { error in
             XCTAssert(self.string(cst_error_message(error))?.contains("model") == true)
         }
         fails(CST_E_INVALID_HANDLE, { cst_model_freeze(self.context, $0) })
     }
 
-    func testCountsAndOwnership() {
+    func testHandleIsCountedOnceUntilItsLastRelease() {
         let before = cst_handle_count()
         let error = custom()
         XCTAssertEqual(cst_handle_count(), before + 1)
@@ -64,28 +64,28 @@ final class HandleTests: CompanyTestCase {
         XCTAssertEqual(cst_handle_count(), before)
     }
 
-    func testBorrowedHandlesAreNotTheHostsToRelease() {
+    func testReleasingBorrowedHandlesFails() {
         let ada = insert("Ada")
         let results = fetch()
-        XCTAssertEqual(object(results, 0), ada, "one handle for one object")
+        XCTAssertEqual(object(results, 0), ada, "one handle per object")
         XCTAssertEqual(Int(release(person)), CST_E_INVALID_HANDLE)
         XCTAssertEqual(getText(ada, nameKey), "Ada")
         var lent: OpaquePointer?
         ok { cst_coordinator_model(coordinator, &lent, $0) }
         XCTAssertEqual(lent, model)
         XCTAssertEqual(Int(release(model)), CST_OK)
-        XCTAssertEqual(Int(release(lent)), CST_E_INVALID_HANDLE, "the coordinator's own")
+        XCTAssertEqual(Int(release(lent)), CST_E_INVALID_HANDLE, "the coordinator owns its model")
         XCTAssertEqual(cst_model_entity_count(lent), 4)
         XCTAssertNotNil(retain(lent))
     }
 
-    func testAContextOutlivesItsHandleWhileObjectsLive() {
+    func testContextOutlivesItsHandleWhileItsObjectsAreRetained() {
         let other = newContext()
         var object: OpaquePointer?
         ok { cst_context_insert(other, person, &object, $0) }
         set(object, nameKey, .text("Ada"))
         XCTAssertEqual(Int(release(other)), CST_OK)
-        XCTAssertEqual(Int(release(other)), CST_E_INVALID_HANDLE, "given up already")
+        XCTAssertEqual(Int(release(other)), CST_E_INVALID_HANDLE, "released before")
         XCTAssertEqual(getText(object, nameKey), "Ada")
         var lent: OpaquePointer?
         ok { cst_object_context(object, &lent, $0) }
@@ -94,7 +94,7 @@ final class HandleTests: CompanyTestCase {
         fails(CST_E_INVALID_HANDLE, { cst_context_save(lent, $0) })
     }
 
-    func testARetainedEntityKeepsItsModel() {
+    func testRetainedEntityKeepsItsModel() {
         var model, entity: OpaquePointer?
         ok { cst_model_new(&model, $0) }
         ok { cst_model_add_entity(model, text("Thing"), &entity, $0) }
@@ -104,10 +104,10 @@ final class HandleTests: CompanyTestCase {
         var key: cst_key = 0
         XCTAssertEqual(Int(ok { cst_entity_key(entity, text("none"), &key, $0) }), CST_NOT_FOUND)
         XCTAssertEqual(Int(release(entity)), CST_OK)
-        XCTAssertNil(string(cst_entity_name(entity)), "the model is gone, and its parts with it")
+        XCTAssertNil(string(cst_entity_name(entity)), "the model is freed, and its entities with it")
     }
 
-    func testAToOneTargetIsKeptByItsSource() {
+    func testToOneTargetIsKeptByItsSourceAfterItsRelease() {
         let ada = insert("Ada")
         let labs = insert(entity: department, isKept: false)
         set(ada, toDepartment, .object(labs))
@@ -120,7 +120,7 @@ final class HandleTests: CompanyTestCase {
 
     private var value = cst_value.null
 
-    func testAContextEndsThoughItsObjectsHoldEachOther() {
+    func testContextIsFreedDespiteARetainCycleOfItsObjects() {
         let before = cst_handle_count()
         var context: OpaquePointer?
         ok { cst_context_new(coordinator, cst_queue(CST_QUEUE_CALLER), &context, $0) }
@@ -135,12 +135,12 @@ final class HandleTests: CompanyTestCase {
         XCTAssertEqual(cst_handle_count(), before)
     }
 
-    func testHandlesReleasedElsewhereEndAtTheNextCall() {
+    func testHandlesReleasedOnAnotherThreadAreFreedByTheNextCall() {
         let before = cst_handle_count()
         nonisolated(unsafe) let handles = (0..<100).map { _ in insert("Ada", isKept: false) }
         nonisolated(unsafe) let results = fetch(isKept: false)
         for index in 0..<100 { _ = object(results, index) }
-        elsewhere {
+        onOtherThread {
             for handle in handles { XCTAssertEqual(Int(cst_release(UnsafeMutableRawPointer(handle))), CST_OK) }
             XCTAssertEqual(Int(cst_release(UnsafeMutableRawPointer(results))), CST_OK)
             XCTAssertEqual(cst_results_count(results), 0, "invalid at once")
@@ -150,7 +150,7 @@ final class HandleTests: CompanyTestCase {
         XCTAssertEqual(cst_results_count(fetch()), 100, "the insertions are still there")
     }
 
-    func testThreadsRetainAndRelease() {
+    func testRetainAndReleaseAreThreadSafe() {
         nonisolated(unsafe) let shared = custom()
         let group = DispatchGroup()
         for _ in 0..<8 {

@@ -1,7 +1,7 @@
 import CCorestone
 import XCTest
 
-/// Adds an arena for texts, errors with all their fields, and a check that a test leaves no handle behind.
+/// Adds an arena for texts, errors with all their fields, and a check that a test releases all handles.
 class HeaderTestCase: ABITestCase {
     private var texts: [UnsafeMutablePointer<CChar>] = []
     private var handlesBefore = 0
@@ -12,7 +12,7 @@ class HeaderTestCase: ABITestCase {
         handlesBefore = cst_handle_count()
     }
 
-    /// Runs after `tearDown`, which releases what the test kept.
+    /// Runs after `tearDown`, which releases the handles that the test kept.
     override func tearDownWithError() throws {
         for text in texts { text.deallocate() }
         texts = []
@@ -20,7 +20,7 @@ class HeaderTestCase: ABITestCase {
 
     override func tearDown() {
         super.tearDown()
-        XCTAssertEqual(cst_handle_count(), handlesBefore, "the test left handles behind")
+        XCTAssertEqual(cst_handle_count(), handlesBefore, "the test did not release all handles")
     }
 
     // MARK: Texts
@@ -32,7 +32,7 @@ class HeaderTestCase: ABITestCase {
     func bytes(_ bytes: [UInt8]) -> cst_string {
         let copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count + 1)
         for (place, byte) in bytes.enumerated() { copy[place] = CChar(bitPattern: byte) }
-        // Not NUL: the size says where text ends.
+        // Not NUL: the size determines where the text ends.
         copy[bytes.count] = CChar(bitPattern: 0x7F)
         texts.append(copy)
         return cst_string(data: UnsafePointer(copy), size: bytes.count)
@@ -86,7 +86,7 @@ class HeaderTestCase: ABITestCase {
         release(error)
     }
 
-    /// A call that must fail with this status, and an error that says so.
+    /// Asserts that a call fails with a status, and that its error has the same status.
     @discardableResult
     func refuses(
         _ status: Int, file: StaticString = #filePath, line: UInt = #line, _ call: (ErrorSlot) -> cst_status
@@ -102,7 +102,7 @@ class HeaderTestCase: ABITestCase {
         return problem
     }
 
-    /// What a call writes into a buffer.
+    /// Returns the text that a call writes into a buffer.
     func buffered(
         file: StaticString = #filePath, line: UInt = #line,
         _ call: (UnsafeMutablePointer<cst_buffer>, ErrorSlot) -> cst_status

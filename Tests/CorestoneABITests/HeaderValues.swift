@@ -20,7 +20,7 @@ extension cst_value {
         cst_value(CST_UUID) { value in withUnsafeMutableBytes(of: &value.as) { $0.copyBytes(from: bytes.prefix(16)) } }
     }
 
-    /// A value of any type code, with 16 bytes of the same bits behind it.
+    /// A value of any type code, followed by 16 bytes of the same bits.
     static func raw(_ type: UInt32, filledWith byte: UInt8 = 0) -> cst_value {
         var value = cst_value()
         withUnsafeMutableBytes(of: &value) { for place in 8..<24 { $0[place] = byte } }
@@ -31,7 +31,7 @@ extension cst_value {
     var uuidBytes: [UInt8] { withUnsafeBytes(of: self) { Array($0[8..<24]) } }
     var isNull: Bool { type == cst_type(CST_NULL) }
     var isTrue: Bool { withUnsafeBytes(of: self) { $0[8] == 1 } }
-    /// The text or URI of the value; nil when it is none.
+    /// The text of a string or URI value; nil for values of other types.
     var text: String? {
         type == cst_type(CST_STRING) || type == cst_type(CST_URI) ? self.as.string.swift : nil
     }
@@ -47,7 +47,7 @@ extension cst_value {
 extension cst_string {
     static var null: cst_string { cst_string(data: nil, size: 0) }
 
-    /// nil for a null string. A view is NUL-terminated; a test relies on it being so.
+    /// The text; nil for a null string. Views are NUL-terminated, which tests rely on.
     var swift: String? {
         guard let data else { return nil }
         precondition(data[size] == 0, "a view of text must end with NUL")
@@ -62,7 +62,7 @@ extension cst_buffer {
     }
 }
 
-/// Everything that an error handle tells.
+/// All fields of an error handle.
 struct Problem {
     var status: cst_status = 0
     var code: Int64 = 0

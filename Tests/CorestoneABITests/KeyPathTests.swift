@@ -14,7 +14,7 @@ final class KeyPathTests: StaffTestCase {
         set(ada, "department", .object(lab))
     }
 
-    func testNamesAndPaths() {
+    func testGetPathReadsPropertiesAndKeyPaths() {
         XCTAssertEqual(path(ada, "name").text, "Ada")
         XCTAssertEqual(path(ada, "department").target, lab)
         XCTAssertEqual(path(ada, "department.name").text, "Lab")
@@ -23,7 +23,7 @@ final class KeyPathTests: StaffTestCase {
         XCTAssertEqual(path(ada, "objectID").type, cst_type(CST_OBJECT_ID))
     }
 
-    func testCollectionOperators() {
+    func testGetPathEvaluatesCollectionOperators() {
         XCTAssertEqual(path(lab, "employees.@count").integer, 4)
         XCTAssertEqual(path(lab, "employees.@sum.number").integer ?? -1, 10)
         XCTAssertEqual(path(lab, "employees.@max.number").integer, 4)
@@ -31,7 +31,7 @@ final class KeyPathTests: StaffTestCase {
         XCTAssertEqual(path(ada, "department.employees.@max.name").text, "Grace")
     }
 
-    func testComputedTextStaysValid() {
+    func testComputedTextStaysValidAcrossLaterCalls() {
         let first = path(lab, "employees.@min.name")
         let second = path(lab, "employees.@max.name")
         for _ in 0..<100 { _ = path(lab, "employees.@max.name") }
@@ -39,13 +39,13 @@ final class KeyPathTests: StaffTestCase {
         XCTAssertEqual(second.text, "Grace")
     }
 
-    func testAskingOftenKeepsLittle() {
+    func testRepeatedPathReadsDoNotAccumulateHandles() {
         let before = cst_handle_count()
         for _ in 0..<5_000 { _ = path(ada, "objectID") }
         XCTAssertLessThan(cst_handle_count() - before, 10)
     }
 
-    func testPathsThatLeadNowhere() {
+    func testInvalidPathsFailAndSetTheValueToNull() {
         for wrong in [
             "nope", "department.nope", "", ".", "name.", ".name", "department..name", "@count", "employees.@nope.x",
         ] {
@@ -63,7 +63,7 @@ final class KeyPathTests: StaffTestCase {
         refuses(CST_E_INVALID_ARGUMENT) { cst_object_get_path(ada, text("name"), nil, $0) }
     }
 
-    func testVeryLongPaths() {
+    func testPathOfTwentyThousandKeysIsRead() {
         let long = Array(repeating: "manager", count: 20_000).joined(separator: ".")
         XCTAssertTrue(path(ada, long).isNull)
         set(ada, "manager", .object(ada))
@@ -72,7 +72,7 @@ final class KeyPathTests: StaffTestCase {
         set(ada, "manager", .null)
     }
 
-    func testSettingThroughPaths() {
+    func testSetPathSetsPropertiesOfRelatedObjects() {
         var value = self.value("Research")
         ok { cst_object_set_path(ada, text("department.name"), &value, $0) }
         XCTAssertEqual(get(lab, "name", "Department").text, "Research")
@@ -84,7 +84,7 @@ final class KeyPathTests: StaffTestCase {
         refuses(CST_E_INVALID_ARGUMENT) { cst_object_set_path(ada, text("number"), nil, $0) }
     }
 
-    func testPathsThatCannotBeSetNameTheirObstacle() {
+    func testSetPathErrorNamesTheKeyThatBlocksThePath() {
         var value = self.value("Research")
         for (path, obstacle) in [
             ("notes.length", "\"notes\" does not have properties; end the path there"),
@@ -102,7 +102,7 @@ final class KeyPathTests: StaffTestCase {
         }
     }
 
-    func testSeveralPaths() {
+    func testGetPathsReadsSeveralPaths() {
         let paths = [text("name"), text("department.name"), text("department.employees.@count")]
         var values = [cst_value](repeating: .raw(0xFF, filledWith: 0xFF), count: 3)
         ok { cst_object_get_paths(ada, 3, paths, &values, $0) }
@@ -115,7 +115,7 @@ final class KeyPathTests: StaffTestCase {
         XCTAssertTrue(values[1].isNull)
     }
 
-    func testSettingSeveralPathsIsAllOrNothing() {
+    func testFailedSetPathsChangesNothing() {
         let paths = [text("name"), text("department.name")]
         ok { cst_object_set_paths(ada, 2, paths, [value("A"), value("L")], $0) }
         XCTAssertEqual(get(ada, "name").text, "A")

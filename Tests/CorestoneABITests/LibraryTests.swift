@@ -2,7 +2,7 @@ import CCorestone
 import XCTest
 
 final class LibraryTests: HeaderTestCase {
-    func testVersion() {
+    func testVersionMatchesTheHeader() {
         var (major, minor, patch): (Int32, Int32, Int32) = (-1, -1, -1)
         cst_version(&major, &minor, &patch)
         XCTAssertEqual([major, minor, patch], [CST_VERSION_MAJOR, CST_VERSION_MINOR, CST_VERSION_PATCH])
@@ -10,13 +10,13 @@ final class LibraryTests: HeaderTestCase {
         cst_version(nil, nil, nil)
     }
 
-    func testNullHandles() {
+    func testReleaseRetainAndDisposeAcceptNull() {
         XCTAssertEqual(cst_release(nil), cst_status(CST_OK))
         XCTAssertNil(cst_retain(nil))
         cst_buffer_dispose(nil)
     }
 
-    func testBuffersGrowAndAreUsedAgain() {
+    func testBufferGrowsAndIsReused() {
         var buffer = cst_buffer()
         for length in [0, 1, 15, 16, 17, 4096, 3] {
             var error: Handle?

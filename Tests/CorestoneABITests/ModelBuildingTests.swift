@@ -8,7 +8,7 @@ final class ModelBuildingTests: HeaderTestCase {
         made { cst_model_add_entity(model, text(name), $0, $1) }
     }
 
-    func testEntitiesInOrder() {
+    func testEntitiesKeepTheOrderOfTheirAddition() {
         let model = model()
         let names = ["Zebra", "Apple", "Mango"]
         let entities = names.map { entity(model, $0) }
@@ -29,7 +29,7 @@ final class ModelBuildingTests: HeaderTestCase {
         XCTAssertNil(none)
     }
 
-    func testFreezing() {
+    func testFreezeIsIdempotentAndMakesTheModelImmutable() {
         let model = model()
         let apple = entity(model, "Apple")
         var frozen = true
@@ -46,7 +46,7 @@ final class ModelBuildingTests: HeaderTestCase {
         XCTAssertNil(other)
     }
 
-    func testTheFirstMistakeSticks() {
+    func testFirstModelErrorIsRepeatedByLaterCalls() {
         let model = model()
         let apple = entity(model, "Apple")
         var other: Handle?
@@ -57,7 +57,7 @@ final class ModelBuildingTests: HeaderTestCase {
         XCTAssertNil(other)
     }
 
-    func testBadNames() {
+    func testInvalidEntityNamesAreRejected() {
         for name in ["", " ", "a b", "9", "a-b", "a\0b", String(repeating: "x", count: 256)] {
             let model = model()
             var made: Handle?
@@ -72,7 +72,7 @@ final class ModelBuildingTests: HeaderTestCase {
         XCTAssertEqual(cst_entity_name(made).swift, "Émile")
     }
 
-    func testCompiledModels() {
+    func testCopyCompiledReturnsABinaryPropertyList() {
         let model = model()
         entity(model, "Apple")
         let compiled = buffered { cst_model_copy_compiled(model, $0, $1) }
@@ -80,7 +80,7 @@ final class ModelBuildingTests: HeaderTestCase {
         refuses(CST_E_INVALID_ARGUMENT) { cst_model_copy_compiled(model, nil, $0) }
     }
 
-    func testEntitiesEndWithTheirModel() {
+    func testEntityHandlesBecomeInvalidWhenTheirModelIsReleased() {
         let model = made { cst_model_new($0, $1) }
         let apple = entity(model, "Apple")
         release(model)
@@ -88,7 +88,7 @@ final class ModelBuildingTests: HeaderTestCase {
         refuses(CST_E_INVALID_HANDLE) { cst_entity_set_abstract(apple, true, $0) }
     }
 
-    func testARetainedEntityKeepsItsModel() {
+    func testRetainedEntityKeepsItsModel() {
         let model = made { cst_model_new($0, $1) }
         let apple = entity(model, "Apple")
         retain(apple)
@@ -99,7 +99,7 @@ final class ModelBuildingTests: HeaderTestCase {
         XCTAssertNil(cst_entity_name(apple).data)
     }
 
-    func testBorrowedPartsCannotBeReleasedAway() {
+    func testReleasingABorrowedEntityFails() {
         let model = model()
         let apple = entity(model, "Apple")
         XCTAssertEqual(release(apple), cst_status(CST_E_INVALID_HANDLE))
@@ -110,7 +110,7 @@ final class ModelBuildingTests: HeaderTestCase {
         XCTAssertEqual(cst_entity_name(apple).swift, "Apple")
     }
 
-    func testAReleasedModelLivesForItsCoordinator() {
+    func testCoordinatorKeepsItsReleasedModel() {
         let model = made { cst_model_new($0, $1) }
         let apple = entity(model, "Apple")
         let coordinator = keep(made { cst_coordinator_new(model, $0, $1) })
@@ -122,7 +122,7 @@ final class ModelBuildingTests: HeaderTestCase {
         XCTAssertEqual(cst_model_entity_count(model), 1)
     }
 
-    func testFrozenModelsMayBeReadByManyThreads() {
+    func testFrozenModelIsReadableOnEightThreads() {
         let model = model()
         for name in ["A", "B", "C"] { entity(model, name) }
         ok { cst_model_freeze(model, $0) }

@@ -11,7 +11,7 @@ final class ModelTests: ABITestCase {
         ok { cst_model_add_entity(model, text("Thing"), &entity, $0) }
     }
 
-    func testPropertiesAreDescribed() {
+    func testPropertyInfoDescribesAttributesAndRelationships() {
         let flags = UInt32(CST_PROPERTY_OPTIONAL | CST_PROPERTY_INDEXED)
         ok {
             cst_entity_add_attribute(entity, text("size"), cst_attribute_type(CST_ATTRIBUTE_INTEGER_32), flags, nil, $0)
@@ -24,7 +24,7 @@ final class ModelTests: ABITestCase {
         XCTAssertEqual(string(info.name), "size")
         XCTAssertEqual(Int(info.kind), CST_PROPERTY_ATTRIBUTE)
         XCTAssertEqual(info.flags, flags)
-        XCTAssertEqual(info.key, UInt32.max, "no keys before the model is frozen")
+        XCTAssertEqual(info.key, UInt32.max, "keys are not assigned before the model is frozen")
         XCTAssertNil(string(info.inverse))
         ok { cst_entity_property_at(entity, 1, &info, $0) }
         XCTAssertEqual(Int(info.kind), CST_PROPERTY_RELATIONSHIP)
@@ -36,12 +36,12 @@ final class ModelTests: ABITestCase {
         info.kind = 77
         ok { cst_entity_property_at(entity, 0, &info, $0) }
         XCTAssertEqual(string(info.name), "size")
-        XCTAssertEqual(info.kind, 77, "beyond the host's struct nothing is written")
+        XCTAssertEqual(info.kind, 77, "bytes beyond the host's struct stay unchanged")
         info.struct_size = 0
         fails(CST_E_INVALID_ARGUMENT, { cst_entity_property_at(self.entity, 0, &info, $0) })
     }
 
-    func testUserInfo() {
+    func testUserInfoIsSetAndRead() {
         ok { cst_entity_set_user_info(entity, text("a"), text("b"), $0) }
         var value = cst_string()
         ok { cst_entity_user_info(entity, text("a"), &value, $0) }
@@ -50,7 +50,7 @@ final class ModelTests: ABITestCase {
         XCTAssertNil(value.data)
     }
 
-    func testMistakesStick() {
+    func testFirstModelErrorIsRepeatedByLaterCalls() {
         fails(CST_E_MODEL, { cst_model_add_entity(self.model, text("no identifier"), &self.entity, $0) })
         fails(CST_E_MODEL, { cst_model_add_entity(self.model, text("Fine"), &self.entity, $0) }) { error in
             XCTAssert(self.string(cst_error_message(error))?.contains("no identifier") == true)
@@ -60,7 +60,7 @@ final class ModelTests: ABITestCase {
         XCTAssertNil(coordinator)
     }
 
-    func testMistakesThatTheBoundaryFindsStickToo() {
+    func testInvalidArgumentErrorIsRepeatedByFreeze() {
         fails(
             CST_E_INVALID_ARGUMENT, { cst_entity_add_attribute(self.entity, text("x"), 12, 0, nil, $0) })
         fails(CST_E_INVALID_ARGUMENT, { cst_model_freeze(self.model, $0) }) { error in
@@ -68,7 +68,7 @@ final class ModelTests: ABITestCase {
         }
     }
 
-    func testAFrozenModelRefusesChanges() {
+    func testFrozenModelRejectsChanges() {
         ok { cst_model_freeze(model, $0) }
         var isFrozen = false
         ok { cst_model_is_frozen(model, &isFrozen, $0) }
@@ -76,7 +76,7 @@ final class ModelTests: ABITestCase {
         fails(CST_E_MODEL, { cst_entity_set_abstract(self.entity, true, $0) })
     }
 
-    func testTheModelAsBytes() {
+    func testCompiledModelAndVersionHashAreCopied() {
         ok { cst_entity_add_attribute(entity, text("size"), cst_attribute_type(CST_ATTRIBUTE_INTEGER_32), 0, nil, $0) }
         var bytes = cst_buffer()
         ok { cst_model_copy_compiled(model, &bytes, $0) }
@@ -87,7 +87,7 @@ final class ModelTests: ABITestCase {
         XCTAssertNotEqual(hash, [UInt8](repeating: 0, count: 32))
     }
 
-    func testDefaults() {
+    func testAttributeDefaultIsSetOnNewObjects() {
         var attribute: OpaquePointer?
         ok {
             cst_entity_add_attribute(

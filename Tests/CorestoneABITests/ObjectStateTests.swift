@@ -15,7 +15,7 @@ final class ObjectStateTests: StaffTestCase {
         return value
     }
 
-    func testStates() {
+    func testStateFollowsInsertUpdateAndDelete() {
         let ada = employee("Ada")
         XCTAssertEqual(state(ada), CST_OBJECT_INSERTED | CST_OBJECT_TEMPORARY_ID | CST_OBJECT_HAS_CHANGES)
         save()
@@ -31,9 +31,9 @@ final class ObjectStateTests: StaffTestCase {
         XCTAssertEqual(state(ada), 0)
     }
 
-    func testCommittedValues() {
+    func testCommittedValuesAreThoseOfTheLastSave() {
         let (ada, lab) = (employee("Ada", number: 1), named("Department", "Lab"))
-        XCTAssertTrue(committed(ada, "number").isNull, "nothing was saved yet")
+        XCTAssertTrue(committed(ada, "number").isNull, "the object was never saved")
         set(ada, "department", .object(lab))
         save()
         set(ada, "number", .int(2))
@@ -54,7 +54,7 @@ final class ObjectStateTests: StaffTestCase {
         XCTAssertTrue(committed(ada, "department").isNull)
     }
 
-    func testRefreshingWithChanges() {
+    func testRefreshKeepsOrDiscardsUnsavedChanges() {
         let ada = employee("Ada", number: 1)
         save()
         let other = secondContext()
@@ -71,7 +71,7 @@ final class ObjectStateTests: StaffTestCase {
         XCTAssertEqual(get(ada, "number").integer, 2)
     }
 
-    func testIDs() {
+    func testTemporaryIDBecomesPermanentAtSave() {
         let ada = employee("Ada")
         let temporary = keep(made { cst_object_copy_id(ada, $0, $1) })
         var isTemporary = false
@@ -89,7 +89,7 @@ final class ObjectStateTests: StaffTestCase {
         XCTAssertEqual(cst_object_id_hash(id), cst_object_id_hash(same))
         XCTAssertNotEqual(cst_object_id_hash(id), 0)
         XCTAssertEqual(made { cst_object_id_entity(id, $0, $1) }, entities["Employee"])
-        // The old ID still finds its object.
+        // The temporary ID still finds the object.
         XCTAssertEqual(keep(made { cst_context_registered_object(context, temporary, $0, $1) }), ada)
         XCTAssertFalse(cst_object_id_equal(nil, nil))
         XCTAssertEqual(cst_object_id_hash(ada), 0)
@@ -105,7 +105,7 @@ final class ObjectStateTests: StaffTestCase {
         }
     }
 
-    func testIDsMayBeReadByOtherThreads() {
+    func testObjectIDIsReadableOnAnotherThread() {
         let ada = employee("Ada")
         save()
         let id = keep(made { cst_object_copy_id(ada, $0, $1) })
@@ -115,7 +115,7 @@ final class ObjectStateTests: StaffTestCase {
         }
     }
 
-    func testObjectsKeepTheirContextInAnyOrderOfRelease() {
+    func testObjectsAndResultsKeepTheirContextInAnyOrderOfRelease() {
         let own = made { cst_context_new(coordinator, cst_queue(CST_QUEUE_CALLER), $0, $1) }
         let ada = insert(in: own)
         let results = made { cst_context_copy_changed(own, UInt32(CST_CHANGED_INSERTED), $0, $1) }
@@ -129,7 +129,7 @@ final class ObjectStateTests: StaffTestCase {
         refuses(CST_E_INVALID_HANDLE) { cst_context_save(own, $0) }
     }
 
-    func testUnattachedObjectsBelongToTheirThread() {
+    func testUnattachedObjectIsConfinedToItsThread() {
         let draft = keep(made { cst_object_new(entities["Employee"], $0, $1) })
         set(draft, "name", value("Draft"))
         XCTAssertEqual(get(draft, "name").text, "Draft")
@@ -146,14 +146,14 @@ final class ObjectStateTests: StaffTestCase {
         XCTAssertEqual(state(draft), 0)
     }
 
-    func testAnUnattachedObjectThatAnotherThreadReleases() {
+    func testUnattachedObjectEndsWhenAnotherThreadReleasesIt() {
         let draft = made { cst_object_new(entities["Employee"], $0, $1) }
         onAnotherThread { release(draft) }
         var value = cst_value()
         refuses(CST_E_INVALID_HANDLE) { cst_object_get(draft, key("name"), &value, $0) }
     }
 
-    func testObjectsThatLeftTheirContext() {
+    func testCallsOnObjectsFailWithObjectGoneAfterReset() {
         let ada = employee("Ada")
         save()
         ok { cst_context_reset(context, $0) }
@@ -170,7 +170,7 @@ final class ObjectStateTests: StaffTestCase {
         returns(CST_NOT_FOUND) { cst_object_context(ada, &out, $0) }
     }
 
-    func testReleasingElsewhereWhileTheContextHandsOutAnew() {
+    func testAnotherThreadReleasesHandlesWhileTheContextReturnsThemAgain() {
         for round in 0..<20 { set(employee("E\(round)"), "number", .int(Int64(round))) }
         save()
         let request = request()

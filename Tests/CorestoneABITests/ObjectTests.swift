@@ -2,7 +2,7 @@ import CCorestone
 import XCTest
 
 final class ObjectTests: CompanyTestCase {
-    func testValuesAreCheckedAndCopied() {
+    func testSetValidatesAndCopiesTheValue() {
         let ada = insert("Ada")
         set(ada, age, .real(7))
         XCTAssertEqual(get(ada, age).as.integer, 7)
@@ -29,7 +29,7 @@ final class ObjectTests: CompanyTestCase {
         XCTAssertEqual(getText(ada, nameKey), "Grace")
     }
 
-    func testABooleanMayBeAnyByte() {
+    func testAnyNonzeroByteIsTrue() {
         var value = cst_value(type: CST_BOOL)
         withUnsafeMutableBytes(of: &value) { $0[8] = 0xAA }
         let ada = insert("Ada")
@@ -37,7 +37,7 @@ final class ObjectTests: CompanyTestCase {
         XCTAssertEqual(get(ada, age).as.integer, 1)
     }
 
-    func testDecimals() {
+    func testDecimalKeepsItsMantissaAndExponent() {
         let ada = insert("Ada")
         set(ada, salary, .decimal(0x098A_223F_FFFF_FFFF, 0x4B3B_4CA8_5A86_C47A, exponent: -4, isNegative: true))
         let value = get(ada, salary)
@@ -55,7 +55,7 @@ final class ObjectTests: CompanyTestCase {
         fails(CST_E_INVALID_ARGUMENT, { cst_object_set(ada, self.salary, &tooLong, $0) })
     }
 
-    func testSetManyIsAllOrNothing() {
+    func testFailedSetManyChangesNothing() {
         let ada = insert("Ada", age: 1)
         let keys = [nameKey, age]
         fails(CST_E_VALIDATION, { cst_object_set_many(ada, 2, keys, [.text("Bob"), .int(99_999)], $0) })
@@ -69,7 +69,7 @@ final class ObjectTests: CompanyTestCase {
         fails(CST_E_INVALID_ARGUMENT, { cst_object_get_many(ada, 1 << 40, nil, &values, $0) })
     }
 
-    func testPaths() {
+    func testKeyPathsAreReadAndSet() {
         let ada = insert("Ada", age: 36)
         let bob = insert("Bob", age: 40)
         let labs = insert(entity: department)
@@ -82,7 +82,7 @@ final class ObjectTests: CompanyTestCase {
         XCTAssertEqual(path(ada, "department")?.as.object, labs)
         let (greatest, again) = (path(labs, "employees.@max.name"), path(labs, "employees.@max.name"))
         XCTAssertEqual(greatest.map(\.as.string).flatMap(string), "Bob")
-        XCTAssertEqual(greatest?.as.string.data, again?.as.string.data, "a view stays while the value does")
+        XCTAssertEqual(greatest?.as.string.data, again?.as.string.data, "a view stays valid with its value")
         var value = cst_value.null
         fails(CST_E_TYPE_MISMATCH, { cst_object_get_path(labs, text("employees"), &value, $0) })
         fails(CST_E_INVALID_ARGUMENT, { cst_object_get_path(ada, text("nme"), &value, $0) }) { error in
@@ -106,7 +106,7 @@ final class ObjectTests: CompanyTestCase {
         return value
     }
 
-    func testCommittedValues() {
+    func testCommittedValuesAreThoseOfTheLastSave() {
         let ada = insert("Ada")
         let labs = insert(entity: department)
         set(ada, toDepartment, .object(labs))
@@ -131,7 +131,7 @@ final class ObjectTests: CompanyTestCase {
         release(id)
     }
 
-    func testPredicatesInMemory() {
+    func testPredicatesAreEvaluatedOnObjects() {
         let ada = insert("Ada", age: 36)
         let labs = insert(entity: department)
         set(ada, toDepartment, .object(labs))

@@ -16,7 +16,7 @@ final class ObjectValueTests: StaffTestCase {
         check(get(other, name))
     }
 
-    func testIntegers() {
+    func testIntegersRoundTripAtTheirLimits() {
         for number in [0, -1, 32767, -32768] as [Int64] {
             roundTrip("level", .int(number)) { XCTAssertEqual($0.integer, number) }
         }
@@ -26,7 +26,7 @@ final class ObjectValueTests: StaffTestCase {
         for number in [Int64.max, .min] { roundTrip("number", .int(number)) { XCTAssertEqual($0.integer, number) } }
     }
 
-    func testIntegersOutOfRange() {
+    func testIntegersOutOfRangeFailValidation() {
         let ada = employee("Ada")
         for (name, number, code) in [
             ("level", 32768, CST_CODE_VALIDATION_NUMBER_TOO_LARGE),
@@ -38,18 +38,18 @@ final class ObjectValueTests: StaffTestCase {
             var value = cst_value.int(number)
             let problem = refuses(CST_E_VALIDATION) { cst_object_set(ada, key(name), &value, $0) }
             XCTAssertEqual(problem.code, Int64(code))
-            XCTAssertEqual(get(ada, name).integer, 5, "a refused value changes nothing")
+            XCTAssertEqual(get(ada, name).integer, 5, "a rejected value changes nothing")
         }
     }
 
-    func testDoubles() {
+    func testDoublesRoundTrip() {
         for number in [0, -0.5, 1e300, .leastNonzeroMagnitude, .greatestFiniteMagnitude] {
             roundTrip("rating", .double(number)) { XCTAssertEqual($0.real, number) }
         }
         roundTrip("factor", .double(0.1)) { XCTAssertEqual($0.real, Double(Float(0.1))) }
     }
 
-    func testNumbersThatSuitEachOther() {
+    func testCompatibleValuesAreConvertedToTheAttributeType() {
         let ada = employee("Ada")
         set(ada, "rating", .int(3))
         XCTAssertEqual(get(ada, "rating").real, 3)
@@ -65,7 +65,7 @@ final class ObjectValueTests: StaffTestCase {
         XCTAssertEqual(get(ada, "site").type, cst_type(CST_URI))
     }
 
-    func testInfinitiesFailValidation() {
+    func testSaveFailsWhenADoubleIsNotFinite() {
         let ada = employee("Ada")
         for number in [Double.nan, .infinity, -.infinity] {
             set(ada, "rating", .double(number))
@@ -74,10 +74,10 @@ final class ObjectValueTests: StaffTestCase {
         }
     }
 
-    func testBooleans() {
+    func testBooleansRoundTripFromAnyNonzeroByte() {
         roundTrip("active", .bool(true)) { XCTAssertTrue($0.isTrue) }
         roundTrip("active", .bool(false)) { XCTAssertFalse($0.isTrue) }
-        // Any byte but 0 is true, whatever a host's compiler left there.
+        // Any byte but 0 is true: compilers differ in the byte that they store.
         let ada = employee("Ada")
         set(ada, "active", .raw(UInt32(CST_BOOL), filledWith: 0x82))
         XCTAssertTrue(get(ada, "active").isTrue)
@@ -85,7 +85,7 @@ final class ObjectValueTests: StaffTestCase {
         XCTAssertEqual(get(ada, "active").uuidBytes, [UInt8](repeating: 0, count: 16))
     }
 
-    func testTexts() {
+    func testStringsRoundTrip() {
         for string in ["", "Ada", "Zürich \u{1F600}", String(repeating: "long ", count: 20_000)] {
             roundTrip("notes", value(string)) { XCTAssertEqual($0.text, string) }
         }
@@ -98,7 +98,7 @@ final class ObjectValueTests: StaffTestCase {
         XCTAssertTrue(get(ada, "notes").isNull)
     }
 
-    func testBadTexts() {
+    func testInvalidUTF8IsRejectedWithItsOffset() {
         let ada = employee("Ada")
         for bad in [[0xC3], [0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0x61, 0x80]]
             as [[UInt8]]
@@ -115,7 +115,7 @@ final class ObjectValueTests: StaffTestCase {
         XCTAssertTrue(get(ada, "notes").isNull)
     }
 
-    func testBinaryData() {
+    func testBinaryDataRoundTrips() {
         for data in [[], [0], [1, 0, 2, 0], [UInt8](repeating: 0xFE, count: 100_000)] as [[UInt8]] {
             roundTrip("photo", value(data: data)) { XCTAssertEqual($0.data, data) }
         }
@@ -128,7 +128,7 @@ final class ObjectValueTests: StaffTestCase {
         XCTAssertTrue(get(ada, "photo").isNull)
     }
 
-    func testDatesAndUUIDs() {
+    func testDatesAndUUIDsRoundTrip() {
         for seconds in [0, -978_307_200, 1e9 + 0.125] {
             roundTrip("hired", .date(seconds)) {
                 XCTAssertEqual($0.type, cst_type(CST_DATE))
@@ -142,7 +142,7 @@ final class ObjectValueTests: StaffTestCase {
         }
     }
 
-    func testDecimals() {
+    func testDecimalsRoundTripUpTo38Digits() {
         func check(_ low: UInt64, _ high: UInt64, _ exponent: Int8, _ isNegative: Bool) {
             roundTrip("salary", .decimal(low, high, exponent: exponent, isNegative: isNegative)) { value in
                 XCTAssertEqual(value.type, cst_type(CST_DECIMAL))
@@ -158,7 +158,7 @@ final class ObjectValueTests: StaffTestCase {
         check(0x098A_223F_FFFF_FFFF, 0x4B3B_4CA8_5A86_C47A, -10, true)
     }
 
-    func testDecimalsThatAreNone() {
+    func testMalformedDecimalsAreRejected() {
         let ada = employee("Ada")
         // 10^38, and an aux that the macro does not make.
         var value = cst_value.decimal(0x098A_2240_0000_0000, 0x4B3B_4CA8_5A86_C47A)
@@ -170,7 +170,7 @@ final class ObjectValueTests: StaffTestCase {
         refuses(CST_E_INVALID_ARGUMENT) { cst_object_set(ada, key("salary"), &value, $0) }
     }
 
-    func testTypesThatAreNone() {
+    func testUnknownValueTypesAreRejected() {
         let ada = employee("Ada")
         for type in [12, 13, 14, 15, 255, 256, .max] as [UInt32] {
             for name in ["number", "notes", "department", "scratch"] {
@@ -180,7 +180,7 @@ final class ObjectValueTests: StaffTestCase {
         }
     }
 
-    func testValuesOfTheWrongType() {
+    func testValuesOfTheWrongTypeAreRejected() {
         let ada = employee("Ada")
         for (name, value) in [
             ("floor", value("5")), ("notes", .int(5)), ("active", .double(1)), ("hired", .double(1)),
@@ -196,7 +196,7 @@ final class ObjectValueTests: StaffTestCase {
         }
     }
 
-    func testTransientValuesOfAnyType() {
+    func testUntypedTransientAttributeAcceptsEveryType() {
         let ada = employee("Ada")
         for value in [.int(1), .double(0.5), value("x"), .bool(true), value(data: [1, 2])] as [cst_value] {
             set(ada, "scratch", value)
@@ -204,21 +204,21 @@ final class ObjectValueTests: StaffTestCase {
         }
     }
 
-    func testKeysThatAreNone() {
+    func testInvalidKeysAreRejected() {
         let ada = employee("Ada")
         var value = cst_value.int(1)
         for wrong in [0, .max, key("title", "Task"), key("number") + 1, key("number") ^ 0x1000, 0xFFF] as [cst_key]
         where wrong != key("salary") {
             value = .raw(0xFF, filledWith: 0xFF)
             refuses(CST_E_INVALID_ARGUMENT) { cst_object_get(ada, wrong, &value, $0) }
-            XCTAssertTrue(value.isNull, "a failure leaves a null value")
+            XCTAssertTrue(value.isNull, "a failure sets the value to null")
             refuses(CST_E_INVALID_ARGUMENT) { cst_object_set(ada, wrong, &value, $0) }
         }
         refuses(CST_E_TYPE_MISMATCH) { cst_object_get(ada, key("reports"), &value, $0) }
         refuses(CST_E_TYPE_MISMATCH) { cst_object_set(ada, key("reports"), &value, $0) }
     }
 
-    func testNullPlaces() {
+    func testNullPointersAreRejected() {
         let ada = employee("Ada")
         refuses(CST_E_INVALID_ARGUMENT) { cst_object_get(ada, key("name"), nil, $0) }
         refuses(CST_E_INVALID_ARGUMENT) { cst_object_set(ada, key("name"), nil, $0) }
@@ -227,7 +227,7 @@ final class ObjectValueTests: StaffTestCase {
         XCTAssertTrue(value.isNull)
     }
 
-    func testViewsStayUntilTheObjectChanges() {
+    func testViewsStayValidUntilTheObjectChanges() {
         let ada = employee("Ada")
         set(ada, "notes", value("first"))
         save()
@@ -241,7 +241,7 @@ final class ObjectValueTests: StaffTestCase {
 
 /// Several values with one call.
 final class ObjectManyTests: StaffTestCase {
-    func testGetMany() {
+    func testGetManyReturnsTheValuesInTheOrderOfTheKeys() {
         let ada = employee("Ada", number: 7)
         let keys = [key("name"), key("number"), key("department"), key("notes")]
         var values = [cst_value](repeating: .raw(0xFF, filledWith: 0xFF), count: 4)
@@ -257,7 +257,7 @@ final class ObjectManyTests: StaffTestCase {
         refuses(CST_E_INVALID_ARGUMENT) { cst_object_get_many(ada, -1, keys, &values, $0) }
     }
 
-    func testGetManyLeavesNothingUndefined() {
+    func testFailedGetManySetsTheRemainingValuesToNull() {
         let ada = employee("Ada")
         let keys = [key("name"), 77, key("number")]
         var values = [cst_value](repeating: .raw(0xFF, filledWith: 0xFF), count: 3)
@@ -266,7 +266,7 @@ final class ObjectManyTests: StaffTestCase {
         XCTAssertTrue(values[2].isNull)
     }
 
-    func testSetMany() {
+    func testSetManySetsAttributesAndRelationships() {
         let (ada, lab) = (employee("Ada"), named("Department", "Lab"))
         let keys = [key("name"), key("number"), key("department")]
         let values = [value("Ada L."), .int(9), .object(lab)]
@@ -279,7 +279,7 @@ final class ObjectManyTests: StaffTestCase {
         refuses(CST_E_INVALID_ARGUMENT) { cst_object_set_many(ada, 1, keys, nil, $0) }
     }
 
-    func testSetManyIsAllOrNothing() {
+    func testFailedSetManyChangesNothing() {
         let (ada, lab) = (employee("Ada", number: 1), named("Department", "Lab"))
         let stale = insert()
         release(stale)

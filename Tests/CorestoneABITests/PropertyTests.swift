@@ -1,7 +1,7 @@
 import CCorestone
 import XCTest
 
-/// Attributes and relationships of a model in the making.
+/// Attributes and relationships of a model that is not frozen.
 final class PropertyTests: HeaderTestCase {
     private var model: Handle?
     private var entity: Handle?
@@ -23,7 +23,7 @@ final class PropertyTests: HeaderTestCase {
         }
     }
 
-    func testDefaultsReachFreshObjects() {
+    func testNewObjectsHaveDefaultValues() {
         let number = attribute("number", CST_ATTRIBUTE_INTEGER_32)
         let name = attribute("name", CST_ATTRIBUTE_STRING)
         var value = cst_value.int(42)
@@ -40,21 +40,21 @@ final class PropertyTests: HeaderTestCase {
         XCTAssertEqual(value.text, "Ada")
     }
 
-    func testADefaultOfTheWrongType() {
+    func testDefaultOfTheWrongTypeIsRejected() {
         let number = attribute("number", CST_ATTRIBUTE_INTEGER_32)
         var value = self.value("nine")
         let problem = refuses(CST_E_TYPE_MISMATCH) { cst_attribute_set_default(number, &value, $0) }
         XCTAssertEqual(problem.key, "number")
     }
 
-    func testNoDefault() {
+    func testDefaultAcceptsANullValueButNotANullPointer() {
         let number = attribute("number", CST_ATTRIBUTE_INTEGER_32)
         var null = cst_value.null
         ok { cst_attribute_set_default(number, &null, $0) }
         refuses(CST_E_INVALID_ARGUMENT) { cst_attribute_set_default(number, nil, $0) }
     }
 
-    func testUserInfo() {
+    func testUserInfoOfAttributesAndRelationshipsIsSetAndRead() {
         let (number, friends) = (
             attribute("n", CST_ATTRIBUTE_INTEGER_32), relationship("friends", CST_PROPERTY_TO_MANY)
         )
@@ -73,27 +73,27 @@ final class PropertyTests: HeaderTestCase {
         refuses(CST_E_INVALID_ARGUMENT) { cst_attribute_user_info(number, .null, &found, $0) }
     }
 
-    func testDeleteRulesAndCounts() {
+    func testDeleteRulesAndCountsAreSetAndUnknownRulesFail() {
         let friends = relationship("friends", CST_PROPERTY_TO_MANY)
         for rule in 0...3 { ok { cst_relationship_set_delete_rule(friends, UInt32(rule), $0) } }
         ok { cst_relationship_set_counts(friends, 0, 0, $0) }
         refuses(CST_E_INVALID_ARGUMENT) { cst_relationship_set_delete_rule(friends, 4, $0) }
-        // The first mistake sticks.
+        // The model keeps its first error.
         refuses(CST_E_INVALID_ARGUMENT) { cst_relationship_set_delete_rule(friends, 1, $0) }
     }
 
-    func testCountsThatCannotBeMet() {
+    func testMinimumCountAboveTheMaximumIsRejected() {
         let friends = relationship("friends", CST_PROPERTY_TO_MANY)
         refuses(CST_E_MODEL) { cst_relationship_set_counts(friends, 5, 4, $0) }
     }
 
-    func testTransformerName() {
+    func testTransformerNameAcceptsTextAndNull() {
         let blob = attribute("blob", CST_ATTRIBUTE_TRANSFORMABLE)
         ok { cst_attribute_set_transformer_name(blob, text("T"), $0) }
         ok { cst_attribute_set_transformer_name(blob, .null, $0) }
     }
 
-    func testEveryTypeOfAttribute() {
+    func testEveryAttributeTypeIsAccepted() {
         for type in [100, 200, 300, 400, 500, 600, 700, 800, 900, 1000, 1100, 1200, 1800] {
             attribute("a\(type)", type)
         }
@@ -102,7 +102,7 @@ final class PropertyTests: HeaderTestCase {
         XCTAssertEqual(cst_entity_property_count(entity), 14)
     }
 
-    func testHandlesOfPartsAreTheSameEachTime() {
+    func testPropertyInfoReturnsTheSameDestinationHandleEachTime() {
         let other = relationship("other")
         let info = { () -> Handle? in
             var info = cst_property_info()

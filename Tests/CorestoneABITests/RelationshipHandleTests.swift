@@ -3,7 +3,7 @@ import XCTest
 
 /// To-one, to-many and ordered relationships of objects.
 final class RelationshipHandleTests: StaffTestCase {
-    func testToOneTargetsAndTheirInverse() {
+    func testSettingAToOneTargetUpdatesItsInverse() {
         let (ada, lab, office) = (employee("Ada"), named("Department", "Lab"), named("Department", "Office"))
         set(ada, "department", .object(lab))
         XCTAssertEqual(get(ada, "department").target, lab)
@@ -15,7 +15,7 @@ final class RelationshipHandleTests: StaffTestCase {
         XCTAssertEqual(members(office, "employees", "Department"), [])
     }
 
-    func testARelationshipThatIsItsOwnInverse() {
+    func testRelationshipThatIsItsOwnInverseStaysSymmetric() {
         let (ada, bob, carl) = (employee("Ada"), employee("Bob"), employee("Carl"))
         set(ada, "spouse", .object(bob))
         XCTAssertEqual(get(bob, "spouse").target, ada)
@@ -25,7 +25,7 @@ final class RelationshipHandleTests: StaffTestCase {
         XCTAssertEqual(get(ada, "spouse").target, ada)
     }
 
-    func testTargetsOfTheWrongKind() {
+    func testTargetsOfTheWrongTypeAreRejected() {
         let (ada, project) = (employee("Ada"), named("Project", "P"))
         for wrong in [.object(project), value("x"), .int(1)] as [cst_value] {
             var value = wrong
@@ -38,14 +38,14 @@ final class RelationshipHandleTests: StaffTestCase {
         refuses(CST_E_INVALID_HANDLE) { cst_object_set(ada, key("department"), &value, $0) }
     }
 
-    func testTargetsOfAnotherContext() {
+    func testTargetOfAnotherContextIsRejected() {
         let ada = employee("Ada")
         let foreign = keep(insert("Department", in: secondContext()))
         var value = cst_value.object(foreign)
         refuses(CST_E_INVALID_ARGUMENT) { cst_object_set(ada, key("department"), &value, $0) }
     }
 
-    func testMembers() {
+    func testMembersAreAddedRemovedCountedAndReplaced() {
         let (lab, ada, bob) = (named("Department", "Lab"), employee("Ada"), employee("Bob"))
         let employees = key("employees", "Department")
         ok { cst_object_add_member(lab, employees, ada, $0) }
@@ -68,7 +68,7 @@ final class RelationshipHandleTests: StaffTestCase {
         XCTAssertEqual(members(lab, "employees", "Department"), [])
     }
 
-    func testMembersOfTheWrongKindChangeNothing() {
+    func testRejectedMembersLeaveTheRelationshipUnchanged() {
         let (lab, ada, project) = (named("Department", "Lab"), employee("Ada"), named("Project", "P"))
         let employees = key("employees", "Department")
         refuses(CST_E_TYPE_MISMATCH) { cst_object_add_member(lab, employees, project, $0) }
@@ -83,7 +83,7 @@ final class RelationshipHandleTests: StaffTestCase {
         XCTAssertEqual(count, 0)
     }
 
-    func testOrderedMembers() {
+    func testOrderedMembersAreInsertedMovedAndReplaced() {
         let project = named("Project", "P")
         let tasks = key("tasks", "Project")
         let all = (0..<4).map { _ in keep(insert("Task")) }
@@ -117,7 +117,7 @@ final class RelationshipHandleTests: StaffTestCase {
         }
     }
 
-    func testMembersAreASnapshot() {
+    func testCopiedMembersAreASnapshot() {
         let (lab, ada) = (named("Department", "Lab"), employee("Ada"))
         set(ada, "department", .object(lab))
         let results = keep(made { cst_object_copy_members(lab, key("employees", "Department"), $0, $1) })
@@ -126,7 +126,7 @@ final class RelationshipHandleTests: StaffTestCase {
         XCTAssertEqual(object(results, 0), ada)
     }
 
-    func testABorrowedTargetStaysUntilTheRelationshipChanges() {
+    func testBorrowedTargetStaysValidUntilTheRelationshipChanges() {
         let ada = employee("Ada")
         let lab = insert("Department")
         set(lab, "name", value("Lab"), "Department")
@@ -146,7 +146,7 @@ final class RelationshipHandleTests: StaffTestCase {
         refuses(CST_E_INVALID_HANDLE) { cst_object_get(borrowed, key("name", "Department"), &value, $0) }
     }
 
-    func testALentTargetOutlivesTheSave() {
+    func testBorrowedTargetStaysValidAfterSave() {
         let (ada, lab) = (employee("Ada"), named("Department", "Lab"))
         set(ada, "department", .object(lab))
         save()
@@ -161,11 +161,11 @@ final class RelationshipHandleTests: StaffTestCase {
         XCTAssertEqual(get(ada, "department").target, lent)
     }
 
-    func testARetainedTargetOutlivesTheChange() {
+    func testRetainedTargetStaysValidAfterTheRelationshipChanges() {
         let (ada, lab) = (employee("Ada"), named("Department", "Lab"))
         set(ada, "department", .object(lab))
         let borrowed = get(ada, "department").target
-        XCTAssertEqual(borrowed, lab, "one live handle stands for one object")
+        XCTAssertEqual(borrowed, lab, "an object has one live handle")
         retain(borrowed)
         set(ada, "department", .null)
         XCTAssertEqual(get(borrowed, "name", "Department").text, "Lab")
@@ -173,7 +173,7 @@ final class RelationshipHandleTests: StaffTestCase {
         XCTAssertEqual(get(lab, "name", "Department").text, "Lab")
     }
 
-    func testABorrowedTargetCannotBeReleasedAway() {
+    func testReleasingABorrowedTargetFails() {
         let ada = employee("Ada")
         let lab = insert("Department")
         set(lab, "name", value("Lab"), "Department")
@@ -184,7 +184,7 @@ final class RelationshipHandleTests: StaffTestCase {
         XCTAssertEqual(get(borrowed, "name", "Department").text, "Lab")
     }
 
-    func testALentTargetFollowsEveryChange() {
+    func testToOneTargetFollowsSaveRollbackRefreshDeleteAndInverseChanges() {
         let (ada, lab, office) = (employee("Ada"), named("Department", "Lab"), named("Department", "Office"))
         set(ada, "department", .object(lab))
         save()
@@ -209,7 +209,7 @@ final class RelationshipHandleTests: StaffTestCase {
         XCTAssertTrue(get(ada, "department").isNull)
         ok { cst_context_rollback(context, $0) }
         XCTAssertEqual(get(ada, "department").target, office)
-        // Another context changes the relationship, and this one reads it anew.
+        // Another context changes the relationship, and this one reads it again.
         let (other, id) = (secondContext(), keep(made { cst_object_copy_id(ada, $0, $1) }))
         let twin = keep(made { cst_context_existing_object(other, id, $0, $1) })
         set(twin, "department", .null)

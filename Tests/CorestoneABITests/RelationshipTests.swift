@@ -2,7 +2,7 @@ import CCorestone
 import XCTest
 
 final class RelationshipTests: CompanyTestCase {
-    func testMembers() {
+    func testMembersAreAddedOnceToARelationshipThatIsItsOwnInverse() {
         let (ada, bob, eve) = (insert("Ada"), insert("Bob"), insert("Eve"))
         XCTAssertEqual(Int(ok { cst_object_add_member(ada, friends, bob, $0) }), CST_OK)
         XCTAssertEqual(Int(ok { cst_object_add_member(ada, friends, bob, $0) }), CST_UNCHANGED)
@@ -22,7 +22,7 @@ final class RelationshipTests: CompanyTestCase {
         fails(CST_E_INVALID_ARGUMENT, { cst_object_insert_member(ada, self.friends, 0, bob, $0) })
     }
 
-    func testOrderedMembers() {
+    func testOrderedMembersAreMoved() {
         let ada = insert("Ada")
         let all = ["a", "b", "c"].map { (title: StaticString) -> OpaquePointer? in
             let object = insert(entity: task)
@@ -41,7 +41,7 @@ final class RelationshipTests: CompanyTestCase {
         XCTAssertEqual((0..<3).map { getText(object(members, $0), title) }, ["c", "a", "b"])
     }
 
-    func testInversesAndDeleteRules() {
+    func testDeleteNullifiesAndCascades() {
         let (ada, labs) = (insert("Ada"), insert(entity: department))
         let job = insert(entity: task)
         ok { cst_object_add_member(ada, tasks, job, $0) }
@@ -57,7 +57,7 @@ final class RelationshipTests: CompanyTestCase {
         fails(CST_E_OBJECT_GONE, { cst_object_get(ada, self.nameKey, &value, $0) })
     }
 
-    func testObjectsOfAnotherContextAreRefused() {
+    func testObjectsOfAnotherContextAreRejected() {
         let ada = insert("Ada")
         let other = newContext()
         var bob: OpaquePointer?

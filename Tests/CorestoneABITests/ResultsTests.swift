@@ -10,7 +10,7 @@ final class ResultsTests: CompanyTestCase {
         return fetch(newContext())
     }
 
-    func testWindows() {
+    func testResultsReturnWindowsAndEndOutOfRange() {
         let results = people()
         XCTAssertEqual(cst_results_count(results), 3)
         var one: OpaquePointer?
@@ -25,7 +25,7 @@ final class ResultsTests: CompanyTestCase {
         XCTAssertEqual(count, 0)
     }
 
-    func testColumns() {
+    func testColumnsHaveTheValuesOfAllObjects() {
         let results = people()
         var values = [cst_value](repeating: .null, count: 3)
         var count = 0
@@ -39,7 +39,7 @@ final class ResultsTests: CompanyTestCase {
         XCTAssertEqual(values.map(\.as.integer), [0, 0, 0])
     }
 
-    func testPackedColumns() {
+    func testPackedColumnsHaveTheDocumentedLayout() {
         let results = people()
         let keys = [nameKey, age, toDepartment, salary]
         var buffer = cst_buffer()
@@ -66,7 +66,7 @@ final class ResultsTests: CompanyTestCase {
         cst_buffer_dispose(&buffer)
     }
 
-    func testPackedKeysOfTargets() {
+    func testPackedColumnOfARelationshipHasKeysOfTheTargets() {
         let (ada, bob) = (insert("Ada"), insert("Bob"))
         let labs = insert(entity: department)
         set(ada, toDepartment, .object(labs))
@@ -77,11 +77,11 @@ final class ResultsTests: CompanyTestCase {
         var reader = ColumnReader(buffer)
         XCTAssertEqual(reader.words(3), [2, 1, 6])
         XCTAssertEqual(reader.bytes(2), [0, 0])
-        XCTAssertEqual(reader.words(2), [1, 1], "of the row, and of the change")
+        XCTAssertEqual(reader.words(2), [1, 1], "the keys of the saved and of the changed target")
         cst_buffer_dispose(&buffer)
     }
 
-    func testAnEmptyListHasTheFormsOfItsEntity() {
+    func testPackedColumnsOfEmptyResultsHaveTheTypesOfTheEntity() {
         var buffer = cst_buffer()
         ok { cst_results_copy_columns(fetch(), 0, 10, 2, [nameKey, age], &buffer, $0) }
         var reader = ColumnReader(buffer)
@@ -91,7 +91,7 @@ final class ResultsTests: CompanyTestCase {
         cst_buffer_dispose(&buffer)
     }
 
-    func testIDsOnly() {
+    func testFetchIDsReturnsIDsThatFindTheirObjects() {
         _ = people()
         var request, ids, object, id: OpaquePointer?
         ok { cst_fetch_request_new(person, &request, $0) }
@@ -104,7 +104,7 @@ final class ResultsTests: CompanyTestCase {
     }
 }
 
-/// Reads what cst_results_copy_columns wrote.
+/// Reads a buffer that `cst_results_copy_columns` wrote.
 private struct ColumnReader {
     private let data: UnsafeRawPointer
     private(set) var place = 0

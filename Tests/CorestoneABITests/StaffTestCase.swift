@@ -1,7 +1,7 @@
 import CCorestone
 import XCTest
 
-/// A company in a store of its own: employees with every kind of attribute, departments, projects with ordered tasks.
+/// A company in its own store: employees with every kind of attribute, departments, projects with ordered tasks.
 class StaffTestCase: HeaderTestCase {
     var model: Handle?
     var coordinator: Handle?

@@ -8,7 +8,7 @@ final class StoreTests: CompanyTestCase {
         withText(path("other.sqlite")) { cst_coordinator_add_store(coordinator, nullText, $0, options, nil, error) }
     }
 
-    func testOptions() {
+    func testInvalidStoreOptionsAreRejected() {
         var options = cst_store_options()
         fails(CST_E_INVALID_ARGUMENT, { self.add(&options, $0) })
         options.struct_size = 3
@@ -20,7 +20,7 @@ final class StoreTests: CompanyTestCase {
         fails(CST_E_STORE_IO, { self.add(&options, $0) })
     }
 
-    func testLongerAndShorterOptions() {
+    func testStoreOptionsOfOtherSizesAreAccepted() {
         let size = MemoryLayout<cst_store_options>.size
         withUnsafeTemporaryAllocation(byteCount: size + 16, alignment: 8) { memory in
             memory.initializeMemory(as: UInt8.self, repeating: 0)
@@ -35,14 +35,14 @@ final class StoreTests: CompanyTestCase {
             memory.initializeMemory(as: UInt8.self, repeating: 0xFF)
             memory.storeBytes(of: 8, as: Int.self)
             let options = memory.baseAddress?.assumingMemoryBound(to: cst_store_options.self)
-            // Only the size is the host's: all else is default.
+            // The host sets only the size: all other options have their defaults.
             withText(path("third.sqlite")) { path in
                 _ = ok { cst_coordinator_add_store(coordinator, text("sqlite"), path, options, nil, $0) }
             }
         }
     }
 
-    func testTypesAndPaths() {
+    func testInvalidStoreTypesAndPathsAreRejected() {
         fails(
             CST_E_INVALID_ARGUMENT,
             {
@@ -59,7 +59,7 @@ final class StoreTests: CompanyTestCase {
         XCTAssertFalse(isReadOnly)
     }
 
-    func testARemovedStoreTakesItsRowsAlong() {
+    func testObjectsOfARemovedStoreFailWithObjectGone() {
         _ = insert("Ada")
         save()
         let other = newContext()
@@ -84,7 +84,7 @@ final class StoreTests: CompanyTestCase {
         cst_buffer_dispose(&uri)
     }
 
-    func testIDsAndURIs() {
+    func testObjectIDIsFoundByItsURI() {
         let ada = insert("Ada")
         var temporary: OpaquePointer?
         ok { cst_object_copy_id(ada, &temporary, $0) }

@@ -1,13 +1,13 @@
 import Foundation
 import Synchronization
 
-/// A value that threads of a test share; each knows what it may touch.
+/// A value that the threads of a test share without synchronisation.
 final class Shared<Value>: @unchecked Sendable {
     var value: Value
     init(_ value: Value) { self.value = value }
 }
 
-/// Counts what threads see.
+/// An atomic counter.
 final class Counter: Sendable {
     private let number = Atomic<Int>(0)
     var count: Int { number.load(ordering: .sequentiallyConsistent) }
@@ -39,7 +39,7 @@ func onAnotherThread(_ body: () -> Void) {
                     argument?.assumingMemoryBound(to: (() -> Void).self).pointee()
                     return nil
                 }, place)
-            // Joined rather than signalled: the thread must have let go of the closure.
+            // Joined rather than signalled: the thread must have released the closure.
             pthread_join(thread, nil)
         }
     }

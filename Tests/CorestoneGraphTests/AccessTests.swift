@@ -1,12 +1,12 @@
 import Corestone
 import XCTest
 
-/// Primitive values, what hosts say around them, and how an object differs from what was saved.
+/// Primitive values, manual change notifications, and differences from the committed values.
 final class AccessTests: GraphTestCase {
     // MARK: Primitive values
 
     /// Primitive writes bypass change tracking.
-    func testS087APrimitiveValueIsNotTracked() throws {
+    func testS087PrimitiveWritesAreNotTracked() throws {
         let ada = try employee("Ada")
         try context.save()
         try ada.setPrimitive("name", "sneaky")
@@ -16,7 +16,7 @@ final class AccessTests: GraphTestCase {
         XCTAssertEqual(try ada.get("name"), "sneaky")
     }
 
-    func testAPrimitiveValueFiresNoFault() throws {
+    func testPrimitiveReadFiresNoFault() throws {
         let ada = try employee("Ada", in: department("R&D"))
         try context.save()
         try context.refresh(ada, mergeChanges: false)
@@ -37,9 +37,9 @@ final class AccessTests: GraphTestCase {
         XCTAssertThrowsError(try ada.willAccessValue(forKey: "nme"))
     }
 
-    // MARK: Changes by hand
+    // MARK: Manual change notifications
 
-    func testWhatAHostSaysMakesTheObjectDirty() throws {
+    func testManualChangeNotificationMakesTheObjectDirty() throws {
         let ada = try employee("Ada")
         try context.save()
         try ada.willChangeValue(forKey: "name")
@@ -51,7 +51,7 @@ final class AccessTests: GraphTestCase {
         XCTAssertEqual(try other().object(with: ada.objectID).get("name"), "Ada Lovelace")
     }
 
-    func testInversesFollowAPrimitiveTarget() throws {
+    func testInverseFollowsAPrimitiveTargetAfterDidChange() throws {
         let (rAndD, sales) = (try department("R&D"), try department("Sales"))
         let ada = try employee("Ada", in: rAndD)
         try context.save()
@@ -65,7 +65,7 @@ final class AccessTests: GraphTestCase {
         XCTAssertEqual(try other().object(with: ada.objectID).get("department.name"), "Sales")
     }
 
-    func testInversesFollowPrimitiveMembers() throws {
+    func testInverseFollowsPrimitiveMembersAfterDidChange() throws {
         let rAndD = try department("R&D")
         let (ada, bob) = (try employee("Ada", in: rAndD), try employee("Bob"))
         try context.save()
@@ -82,7 +82,7 @@ final class AccessTests: GraphTestCase {
         XCTAssertEqual(try names(other().object(with: rAndD.objectID).members("employees")), ["Bob"])
     }
 
-    func testADidChangeWithoutAWillChangeIsRefused() throws {
+    func testDidChangeFailsWithoutWillChange() throws {
         let ada = try employee("Ada")
         XCTAssertThrowsError(try ada.didChangeValue(forKey: "name")) {
             XCTAssertEqual(($0 as? CoreError)?.key, "name")
@@ -93,7 +93,7 @@ final class AccessTests: GraphTestCase {
         XCTAssertThrowsError(try ada.didChangeValue(forKey: "name"))
     }
 
-    func testAnUnattachedObjectIsChangedByHandToo() throws {
+    func testManualChangeOfAnUnattachedObjectUpdatesTheInverse() throws {
         let rAndD = try ManagedObject(entity: model.requireEntity(named: "Department"))
         let ada = try ManagedObject(entity: model.requireEntity(named: "Employee"))
         try ada.willChangeValue(forKey: "department")
@@ -105,8 +105,8 @@ final class AccessTests: GraphTestCase {
 
     // MARK: Differences
 
-    /// Set and set back is no change; `hasChanges` is a mere mark.
-    func testDifferencesAreByValue() throws {
+    /// A value that was reset does not count as changed. `hasChanges` still reports that a setter was called.
+    func testChangedValuesOmitValuesThatWereSetBack() throws {
         let rAndD = try department("R&D"), ada = try employee("Ada", in: rAndD)
         try context.save()
         try ada.set("name", "Eve")
@@ -123,8 +123,8 @@ final class AccessTests: GraphTestCase {
         XCTAssertFalse(rAndD.hasPersistentChangedValues)
     }
 
-    /// A list that nobody loaded is not loaded to say that it changed.
-    func testChangedValuesLoadNoMembers() throws {
+    /// `changedValues` does not load the members of a relationship to report that it changed.
+    func testChangedValuesDoNotLoadMembers() throws {
         let rAndD = try department("R&D")
         _ = try employee("Ada", in: rAndD)
         let bob = try employee("Bob")
@@ -150,7 +150,7 @@ final class AccessTests: GraphTestCase {
         XCTAssertEqual(try ada.committedValues(forKeys: ["name"]), ["name": .string("Alicia")])
     }
 
-    func testAllCommittedValues() throws {
+    func testCommittedValuesOmitRelationshipsThatAreNotLoaded() throws {
         let rAndD = try department("R&D"), ada = try employee("Ada", in: rAndD)
         try ada.set("speed", 1.0)
         XCTAssertEqual(try ada.committedValues()["name"], .null, "nothing was saved yet")
@@ -159,7 +159,7 @@ final class AccessTests: GraphTestCase {
         try ada.set("department", nil)
         let values = try ada.committedValues()
         XCTAssertEqual(
-            values.keys.sorted(), ["age", "department", "name", "salary", "spouse"], "nobody asked for the members")
+            values.keys.sorted(), ["age", "department", "name", "salary", "spouse"], "friends are not loaded")
         XCTAssertEqual(values["age"], .null)
         XCTAssertEqual(values["department"], .object(ObjectIDReference(rAndD.objectID)))
         XCTAssertEqual(
@@ -171,7 +171,7 @@ final class AccessTests: GraphTestCase {
 
     // MARK: Faults of relationships
 
-    func testIDsOfARelationshipMakeNoObjects() throws {
+    func testReadingRelationshipIDsCreatesNoObjects() throws {
         let rAndD = try department("R&D")
         let (ada, bob) = (try employee("Ada", in: rAndD), try employee("Bob", in: rAndD))
         let eve = try employee("Eve")
@@ -193,10 +193,10 @@ final class AccessTests: GraphTestCase {
         XCTAssertThrowsError(try again.objectIDs(forRelationship: "name"))
     }
 
-    func testFaultsOfRelationships() throws {
+    func testRelationshipIsAFaultUntilItsTargetIsLoaded() throws {
         let ada = try employee("Ada", in: department("R&D"))
         XCTAssertFalse(try ada.hasFault(forRelationship: "department"))
-        XCTAssertFalse(try ada.hasFault(forRelationship: "friends"), "a new object has all that there is")
+        XCTAssertFalse(try ada.hasFault(forRelationship: "friends"), "relationships of a new object are not faults")
         try context.save()
         let second = other()
         let again = try second.object(with: ada.objectID)
@@ -204,14 +204,14 @@ final class AccessTests: GraphTestCase {
         _ = try again.get("name", as: String.self)
         XCTAssertEqual(again.faultingState, 0)
         XCTAssertTrue(try again.hasFault(forRelationship: "department"))
-        XCTAssertFalse(try again.hasFault(forRelationship: "spouse"), "there is none")
+        XCTAssertFalse(try again.hasFault(forRelationship: "spouse"), "a nil relationship is not a fault")
         XCTAssertEqual(try again.get("department.name"), "R&D")
         XCTAssertFalse(try again.hasFault(forRelationship: "department"))
     }
 
     // MARK: Conversions
 
-    /// What comes over a wire becomes what the attribute holds.
+    /// Values from text formats such as JSON are converted to the type of the attribute.
     func testS398ValuesOfOtherTypesAreConverted() throws {
         let model = Model()
         let entity = try model.addEntity(named: "Conv")
@@ -254,7 +254,7 @@ final class AccessTests: GraphTestCase {
 
     // MARK: Ignored changes, proxies
 
-    func testChangesOfATransientAttributeMayBeIgnored() throws {
+    func testIgnoredTransientChangeLeavesTheObjectClean() throws {
         let model = Model()
         let entity = try model.addEntity(named: "Car")
         try entity.addAttribute(named: "maker", type: .string)
@@ -279,7 +279,7 @@ final class AccessTests: GraphTestCase {
     }
 
     /// The proxy works on a to-many relationship that was a fault.
-    func testS395MutableMembersOfAFault() throws {
+    func testS395MutableMembersProxyChangesAFaultedRelationship() throws {
         let ada = try employee("Ada")
         let projects = try ["a", "b"].map { try context.insert("Project", ["title": $0]) }
         try ada.setMembers(projects, of: "projects")

@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// Fetches that run beside their contexts, and fetches within predicates.
+/// Asynchronous fetches, and fetches within predicates.
 final class AsynchronousFetchTests: CompanyFileTestCase {
     private let count = 3000
 
@@ -9,7 +9,7 @@ final class AsynchronousFetchTests: CompanyFileTestCase {
         try super.setUpWithError()
         for number in 0..<count { try employee("\(10_000 + number)").set("age", number) }
         try context.save()
-        try beginAnew()
+        try reopen()
     }
 
     private func request(_ predicate: String? = nil) throws -> FetchRequest {
@@ -19,7 +19,7 @@ final class AsynchronousFetchTests: CompanyFileTestCase {
         return request
     }
 
-    /// Carries a request out on a private queue and waits for its end.
+    /// Executes a request on a private queue and waits for its end.
     private func run(
         _ request: FetchRequest, in context: Context, estimate: Int = 0,
         meanwhile: (Context, AsynchronousFetchResult) throws -> Void = { _, _ in },
@@ -44,7 +44,7 @@ final class AsynchronousFetchTests: CompanyFileTestCase {
 
     private func background() -> Context { Context(coordinator: coordinator, queue: .privateQueue) }
 
-    func testObjectsComeOnTheQueueOfTheContext() throws {
+    func testAsynchronousFetchReturnsFaultsOnTheQueueOfTheContext() throws {
         let context = background()
         try run(try request("age >= 10"), in: context, estimate: 5000) { _, result in
             XCTAssertNil(result.finalResult)
@@ -60,8 +60,8 @@ final class AsynchronousFetchTests: CompanyFileTestCase {
         }
     }
 
-    /// The store was asked once, by the thread that reads ahead, whatever the result type.
-    func testEveryResultType() throws {
+    /// The store is read once, by the thread that reads ahead, for each result type.
+    func testAsynchronousFetchReadsTheStoreOnceForEachResultType() throws {
         for type in [FetchRequest.ResultType.objects, .objectIDs, .count, .dictionaries] {
             for batchSize in type == .objects ? [0, 50] : [0] {
                 let request = try request("age < 100")
@@ -76,8 +76,8 @@ final class AsynchronousFetchTests: CompanyFileTestCase {
         }
     }
 
-    /// What changed while the rows were read counts: the end is like a fetch at that time.
-    func testWhatIsChangedMeanwhileCounts() throws {
+    /// Changes made while the rows are read are included: the result is that of a fetch at the end.
+    func testAsynchronousFetchIncludesChangesMadeDuringTheRead() throws {
         let context = background()
         try run(try request("age < 10"), in: context) { context, _ in
             let all = try context.fetch(try self.request("age < 3"))
@@ -92,7 +92,7 @@ final class AsynchronousFetchTests: CompanyFileTestCase {
         }
     }
 
-    func testCancelling() throws {
+    func testCancelledFetchReportsCancellation() throws {
         try run(try request(), in: background()) { _, result in
             result.cancel()
         } check: { result in
@@ -102,8 +102,8 @@ final class AsynchronousFetchTests: CompanyFileTestCase {
         }
     }
 
-    /// A scan that would take for ever stops in the middle of a row.
-    func testCancellingALongScan() throws {
+    /// A scan that would run indefinitely stops in the middle of a row.
+    func testCancellationStopsALongScan() throws {
         // Every pair of employees, compared.
         let endless = try request(
             "SUBQUERY(department.employees, $a, SUBQUERY(department.employees, $b, $a.age * $b.age == -7).@count > 0)"
@@ -123,7 +123,7 @@ final class AsynchronousFetchTests: CompanyFileTestCase {
         XCTAssertLessThan(Date().timeIntervalSince(start), 20)
     }
 
-    func testAMistakeIsToldAtTheEndOrAtOnce() throws {
+    func testInvalidAsynchronousFetchReportsItsError() throws {
         try run(try request("age < 'x'"), in: background()) { result in
             XCTAssertEqual((result.operationError as? CoreError)?.status, .predicate)
         }
@@ -136,7 +136,7 @@ final class AsynchronousFetchTests: CompanyFileTestCase {
     }
 
     /// The queue is free while a fetch runs.
-    func testAChildAndAFetchOfItsParent() throws {
+    func testChildFetchesAsynchronouslyThroughItsParent() throws {
         let parent = background()
         let child = Context(parent: parent, queue: .privateQueue)
         try parent.performAndWait { try $0.insert("Employee", ["name": "20000", "age": -5]) }
@@ -145,7 +145,7 @@ final class AsynchronousFetchTests: CompanyFileTestCase {
         }
     }
 
-    func testAwaiting() async throws {
+    func testFetchCanBeAwaitedAndItsTaskCancelled() async throws {
         let context = background()
         let names = try await context.fetchAsynchronously(try request("age < 3")) { result -> [String] in
             guard case .objects(let people) = result else { return [] }
@@ -174,7 +174,7 @@ final class AsynchronousFetchTests: CompanyFileTestCase {
         return try context.fetch(request).map { try $0.get("name") ?? "" }
     }
 
-    func testFetchesWithinPredicates() throws {
+    func testPredicateMayContainAFetchRequest() throws {
         let old = try request("age >= 2998"), young = try request("age < 2")
         let isOld = Predicate.comparison(Comparison(.selfObject, .in, .fetch(old, in: nil)))
         XCTAssertEqual(try names(isOld), ["12998", "12999"])
@@ -200,7 +200,7 @@ final class AsynchronousFetchTests: CompanyFileTestCase {
         XCTAssertTrue(isOld.format.hasPrefix("SELF IN FETCH("), isOld.format)
     }
 
-    func testAMistakeWithinAFetchWithin() throws {
+    func testInvalidFetchInAPredicateIsRefused() throws {
         let wrong = Predicate.comparison(Comparison(.selfObject, .in, .fetch(try request("nme == 1"), in: nil)))
         XCTAssertThrowsError(try names(wrong)) { XCTAssertEqual(($0 as? CoreError)?.status, .predicate) }
         let text = try Predicate.parse("SELF IN FETCH('x', nil, NO)", arguments: [])

@@ -1,9 +1,9 @@
 import Corestone
 import XCTest
 
-/// A host's own atomic store in Swift: it keeps rows in dictionaries by path, as files would.
+/// An atomic store of the application, in Swift. It keeps rows in dictionaries by path, as files would.
 final class AtomicStoreTests: XCTestCase {
-    /// What lies at one path.
+    /// The rows of one path.
     private struct Shelf {
         struct Row {
             let entity: String
@@ -73,7 +73,7 @@ final class AtomicStoreTests: XCTestCase {
 
     private let typeName = "Shelf \(UUID().uuidString)"
     private var type = StoreType.sqlite
-    /// Those that were opened, in order.
+    /// The opened stores, in order.
     private var stores: [ShelfStore] { kept.withLock { $0 } }
     private let kept = Locked<[ShelfStore]>([])
 
@@ -148,7 +148,7 @@ final class AtomicStoreTests: XCTestCase {
         return CoreError(.internal, "")
     }
 
-    func testWhatIsSavedIsLoaded() throws {
+    func testAtomicStoreLoadsTheSavedRows() throws {
         let (context, store) = try opened()
         XCTAssertEqual(store.type, type)
         try fill(context)
@@ -179,8 +179,8 @@ final class AtomicStoreTests: XCTestCase {
         XCTAssertEqual(try other.fetch("Person").count, 2)
     }
 
-    /// All rows are told until the save is done, and not to who keeps the request.
-    func testARequestEndsWithItsSave() throws {
+    /// A request lists its rows during the save only. A store that keeps it gets an error afterwards.
+    func testSaveRequestListsItsRowsDuringTheSaveOnly() throws {
         let (context, _) = try opened()
         try fill(context)
         let request = try XCTUnwrap(stores[0].lastRequest)
@@ -188,7 +188,7 @@ final class AtomicStoreTests: XCTestCase {
         XCTAssertEqual(error.status, .invalidArgument)
     }
 
-    func testASaveThatTheStoreRefusesIsTakenBack() throws {
+    func testSaveIsRolledBackWhenTheStoreRefusesIt() throws {
         struct Full: Error {}
         let (context, _) = try opened()
         try fill(context)
@@ -211,7 +211,7 @@ final class AtomicStoreTests: XCTestCase {
         XCTAssertEqual(try Context(coordinator: context.coordinator).fetch("Person").count, 4)
     }
 
-    func testTheLibraryChecksWhatMustBeUnique() throws {
+    func testLibraryChecksUniqueConstraintsOfAtomicStores() throws {
         let (context, _) = try opened()
         try fill(context)
         try context.insert("Person", ["name": "Ada"])
@@ -220,7 +220,7 @@ final class AtomicStoreTests: XCTestCase {
         XCTAssertEqual(ShelfStore.shelves["shelf"]?.rows.count, 4)
     }
 
-    func testAConflictOfTheStoresIsSettledByThePolicy() throws {
+    func testConflictReportedByTheStoreFailsTheSave() throws {
         let (context, _) = try opened()
         try fill(context)
         stores[0].conflict = true
@@ -235,7 +235,7 @@ final class AtomicStoreTests: XCTestCase {
         XCTAssertEqual(try other.fetch("Person", "age == 50").count, 1)
     }
 
-    func testWhatCannotBeLoadedIsNamed() throws {
+    func testInvalidValueIsNamedWhenLoadingFails() throws {
         ShelfStore.shelves["shelf"] = Shelf(rows: [
             .text("a"): Shelf.Row(
                 entity: "Person", version: 1, values: ["name": .string("A"), "age": .string("old")], targets: [:],
@@ -246,7 +246,7 @@ final class AtomicStoreTests: XCTestCase {
         XCTAssertTrue(error.message.contains("shelf") && error.value == .string("old"), error.message)
     }
 
-    func testMigratingThereAndBack() throws {
+    func testMigrationToAnAtomicStoreAndBackKeepsTheObjects() throws {
         let folder = FileManager.default.temporaryDirectory.path + "/" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }

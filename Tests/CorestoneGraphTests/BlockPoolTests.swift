@@ -3,12 +3,12 @@ import XCTest
 @testable import CorestoneGraph
 
 final class BlockPoolTests: XCTestCase {
-    /// Blocks of all sizes, allocated and freed at random: none overlaps another, and what was written stays.
-    func testBlocksKeepWhatIsWritten() {
+    /// Blocks of all sizes, allocated and freed at random: they do not overlap, and keep the bytes written to them.
+    func testBlockPoolBlocksDoNotOverlap() {
         let pool = BlockPool()
         var blocks: [(place: UnsafeMutableRawPointer, size: Int, mark: UInt8)] = []
         for step in 0..<30_000 {
-            // Now and then everything goes, and the pool begins anew.
+            // From time to time all blocks are freed, so that the pool starts empty.
             if step % 7_000 == 6_999 { while let last = blocks.popLast() { end(last, pool) } }
             if blocks.count > 2_000 || (step % 3 == 0 && !blocks.isEmpty) {
                 end(blocks.remove(at: Int.random(in: 0..<blocks.count)), pool)

@@ -2,7 +2,7 @@ import Corestone
 import XCTest
 
 final class CloneTests: GraphTestCase {
-    func testAPlainCloneTakesAttributesAndSharesWhatCanBeShared() throws {
+    func testCloneCopiesAttributesAndSharesNonExclusiveTargets() throws {
         let rAndD = try department("R&D")
         let (ada, bob) = (try employee("Ada", in: rAndD), try employee("Bob"))
         try ada.set(["age": 36, "salary": PropertyValue.null, "speed": 2.5, "spouse": bob])
@@ -14,7 +14,7 @@ final class CloneTests: GraphTestCase {
         XCTAssertTrue(clone.isInserted)
         XCTAssertEqual(try clone.get("name"), "Ada")
         XCTAssertEqual(try clone.get("age"), 36)
-        XCTAssertEqual(try clone.value(forKey: "salary"), .null, "the default does not come back")
+        XCTAssertEqual(try clone.value(forKey: "salary"), .null, "null is copied, not replaced by the default")
         XCTAssertEqual(try clone.get("speed"), 2.5)
         XCTAssertEqual(try clone.get("department"), rAndD)
         XCTAssertEqual(try clone.members("projects"), [project])
@@ -24,14 +24,14 @@ final class CloneTests: GraphTestCase {
         try context.save()
     }
 
-    func testMembersThatOthersOwnStayWhereTheyAre() throws {
+    func testCloneDoesNotMoveMembersOfAToManyWithToOneInverse() throws {
         let project = try context.insert("Project", ["title": "p"])
         try project.add(context.insert("Task", ["title": "t"]), to: "tasks")
         XCTAssertEqual(try project.clone().memberCount("tasks"), 0)
         XCTAssertEqual(try project.memberCount("tasks"), 1)
     }
 
-    func testADeepCloneKeepsOrderAndCycles() throws {
+    func testDeepCloneCopiesOrderedMembersAndTheirInverse() throws {
         let project = try context.insert("Project", ["title": "p"])
         let tasks = try ["c", "a", "b"].map { try context.insert("Task", ["title": $0]) }
         try project.setMembers(tasks, of: "tasks")
@@ -51,14 +51,14 @@ final class CloneTests: GraphTestCase {
             ["c", "a", "b"])
     }
 
-    func testDepthAndChoice() throws {
+    func testCloneFollowsOnlyIncludedRelationshipsUpToItsDepth() throws {
         let rAndD = try department("R&D")
         let (ada, bob) = (try employee("Ada", in: rAndD), try employee("Bob", in: rAndD))
         try ada.set("spouse", bob)
         try ada.setMembers([bob], of: "friends")
         let before = context.insertedObjects.count
         let clone = try ada.clone(CloneOptions(depth: 2))
-        XCTAssertEqual(context.insertedObjects.count, before + 3, "each once: Ada, Bob and the department")
+        XCTAssertEqual(context.insertedObjects.count, before + 3, "Ada, Bob and the department are cloned once each")
         let department = try XCTUnwrap(clone.get("department", as: ManagedObject.self))
         XCTAssertEqual(try names(department.members("employees")), ["Ada", "Bob"])
         XCTAssertEqual(try clone.get("spouse.spouse"), clone)
@@ -70,9 +70,15 @@ final class CloneTests: GraphTestCase {
         XCTAssertEqual(try shallow.memberCount("employees"), 0)
         XCTAssertThrowsError(try rAndD.clone(CloneOptions(depth: 1, including: ["name"])))
         XCTAssertThrowsError(try rAndD.clone(CloneOptions(depth: 1, including: ["employes"])))
+        for (path, key) in [("employees.age", "age"), ("employees.aeg", "aeg")] {
+            XCTAssertThrowsError(try rAndD.clone(CloneOptions(depth: 2, including: [path]))) {
+                let error = $0 as? CoreError
+                XCTAssertEqual([error?.entity, error?.key], ["Employee", key])
+            }
+        }
     }
 
-    func testUniqueValuesAreLeftOutUnlessKept() throws {
+    func testCloneOmitsUniqueValuesUnlessTheyAreKept() throws {
         let model = Model()
         let order = try model.addEntity(named: "Order")
         try order.addAttribute(named: "number", type: .integer64)
@@ -94,7 +100,7 @@ final class CloneTests: GraphTestCase {
         XCTAssertEqual(try first.clone(CloneOptions(keepsUnique: true)).get("number"), 1)
     }
 
-    func testWhatCannotBeCloned() throws {
+    func testCloneFailsForDeletedObjects() throws {
         let ada = try employee("Ada")
         let free = try ManagedObject(entity: model.requireEntity(named: "Department"))
         try free.set("name", "free")

@@ -3,9 +3,9 @@ import XCTest
 
 @testable import CorestoneGraph
 
-/// The numbers that hosts of other languages know: Core Data's, or those of the header.
+/// Raw values that bindings in other languages use: those of Core Data, or of the C header.
 final class CodesTests: XCTestCase {
-    func testNotificationsAndObservation() {
+    func testNotificationsAndObservationHaveStableRawValues() {
         XCTAssertEqual(ContextNotification.allCases.map(\.rawValue), [1, 2, 3, 4, 5])
         XCTAssertEqual(
             ContextNotification.allCases,
@@ -25,7 +25,7 @@ final class CodesTests: XCTestCase {
         XCTAssertEqual(files.map(\.rawValue), [0, 1, 2])
     }
 
-    func testResultsAndRequests() {
+    func testResultsAndRequestsHaveStableRawValues() {
         let changes: [ResultsChangeKind] = [.insert, .delete, .move, .update]
         XCTAssertEqual(changes.map(\.rawValue), [1, 2, 3, 4])
         let requests: [PersistentStoreRequest.RequestType] = [.fetch, .save, .batchInsert, .batchUpdate, .batchDelete]
@@ -38,7 +38,7 @@ final class CodesTests: XCTestCase {
         XCTAssertEqual([FetchRequest.NullMeaning.memory, .database].map(\.rawValue), [0, 1])
     }
 
-    func testContexts() {
+    func testContextOptionsHaveStableRawValues() {
         let queues: [Corestone.Context.QueueType] = [.caller, .privateQueue, .main]
         XCTAssertEqual(queues.map(\.rawValue), [0, 1, 2])
         let unsaved: [UnsavedChanges.Policy] = [.refuse, .save, .discard]
@@ -48,10 +48,10 @@ final class CodesTests: XCTestCase {
         XCTAssertEqual(MergePolicyType.allCases, [.error, .storeTrump, .objectTrump, .overwrite, .rollback])
         XCTAssertEqual(MergePolicyType.allCases.map(\.rawValue), [0, 1, 2, 3, 4])
         for type in MergePolicyType.allCases { XCTAssertEqual(MergePolicy.standard(type).type, type) }
-        XCTAssertTrue(MergePolicy.standard(.overwrite) === MergePolicy.overwrite, "the shared one")
+        XCTAssertTrue(MergePolicy.standard(.overwrite) === MergePolicy.overwrite, "not the shared instance")
     }
 
-    func testHooks() {
+    func testHooksHaveStableRawValues() {
         let events: [SnapshotEvents] = [
             .undoInsertion, .undoDeletion, .undoUpdate, .rollback, .refresh, .mergePolicy,
         ]
@@ -64,8 +64,8 @@ final class CodesTests: XCTestCase {
         XCTAssertEqual(HookKinds.all, kinds.reduce([]) { $0.union($1) })
     }
 
-    /// Each hook is known by a bit of its own, and an heir has those of its parent that it does not have itself.
-    func testWhichHooksAnEntityHas() {
+    /// Each hook has its own bit. A subentity inherits the hooks that it does not define.
+    func testLifecycleKindsContainTheBitOfEachOwnAndInheritedHook() {
         func kinds(_ set: (inout LifecycleHooks) -> Void) -> UInt32 {
             var hooks = LifecycleHooks()
             set(&hooks)

@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// Fetches of dictionaries by SQL: what the statements are, and that nothing of them makes objects.
+/// Fetches of dictionaries by SQL: their statements, and that they create no objects.
 final class ColumnsTests: XCTestCase {
     private var path = ""
     private var context: Context!
@@ -59,7 +59,7 @@ final class ColumnsTests: XCTestCase {
         try XCTUnwrap(context.explainDictionaries(request).shares.first).sql
     }
 
-    func testGroupsAreOneStatement() throws {
+    func testGroupedFetchRunsOneStatement() throws {
         let request = try request(
             ["department.name", column("pay", "sum:(salary)"), column("heads", "count:(self)")], where: "age > 5",
             by: ["department.name"], having: "heads > 0", sort: ["-pay"])
@@ -75,7 +75,7 @@ final class ColumnsTests: XCTestCase {
         XCTAssertEqual(try context.explainDictionaries(request).shares.first?.reasons, [])
     }
 
-    func testNoObjectsAreMade() throws {
+    func testDictionaryFetchCreatesNoObjects() throws {
         _ = try context.fetchDictionaries(try request(["name", "department"]))
         _ = try context.fetchDictionaries(try request(["age", try column("m", "median:(salary)")], by: ["age"]))
         XCTAssertTrue(context.registeredObjects.isEmpty)
@@ -88,7 +88,7 @@ final class ColumnsTests: XCTestCase {
         XCTAssertTrue(try sql(try request([try column("sum", "sum:(bonus)")])).contains("cst_exact_sum(t0.ZBONUS"))
     }
 
-    func testWhatSQLCannotSayIsComputedFromValues() throws {
+    func testExpressionsUnsupportedBySQLAreEvaluatedOnFetchedValues() throws {
         let request = try request(
             ["name", column("next", "bonus + 1")], where: "bonus + 1 > 1 AND age < 15", sort: ["-name"])
         let explained = try context.explainDictionaries(request)
@@ -102,7 +102,7 @@ final class ColumnsTests: XCTestCase {
         XCTAssertTrue(context.registeredObjects.isEmpty)
     }
 
-    func testTransientPropertiesTakeObjects() throws {
+    func testTransientPropertiesAreEvaluatedOnObjects() throws {
         let request = try request(["name"], where: "mood == nil")
         XCTAssertTrue(try sql(request).hasPrefix("SELECT t0.Z_PK, t0.Z_OPT"))
         XCTAssertEqual(try context.fetchDictionaries(request).rows.count, 3)
@@ -112,7 +112,7 @@ final class ColumnsTests: XCTestCase {
         }
     }
 
-    func testDistinctRowsComeInOrder() throws {
+    func testDistinctRowsAreSorted() throws {
         let request = try request(["age"], sort: ["-age"])
         request.returnsDistinctResults = true
         request.limit = 1
@@ -122,14 +122,14 @@ final class ColumnsTests: XCTestCase {
         XCTAssertEqual(try context.fetchDictionaries(request).rows, [[.int(20)]])
     }
 
-    func testAResultTypeThatChangesTheOrderSortsInMemory() throws {
+    func testSortRunsInMemoryWhenTheResultTypeChangesTheOrder() throws {
         let request = try request(["name", column("key", "max:(age)", .string)], by: ["name"], sort: ["key", "-name"])
         XCTAssertFalse(try sql(request).contains("ORDER BY"))
         XCTAssertEqual(
             try context.fetchDictionaries(request).rows.map { $0[0] }, [.string("ben"), .string("amy"), .string("cal")])
     }
 
-    func testTheNewestStateIsRead() throws {
+    func testAggregateReadsTheLatestSavedState() throws {
         let cal = try XCTUnwrap(context.fetch("Employee", "name == 'cal'").first)
         XCTAssertEqual(try cal.get("age"), 20)
         let other = Context(coordinator: context.coordinator)
@@ -139,7 +139,7 @@ final class ColumnsTests: XCTestCase {
         XCTAssertEqual(try cal.get("age"), 20)
     }
 
-    func testAChildSeesWhatItsParentHasNotSaved() throws {
+    func testAggregateInAChildIncludesUnsavedChangesOfItsParent() throws {
         let child = Context(parent: context)
         XCTAssertEqual(try child.sum(of: "age", in: "Employee"), .int(40))
         try context.insert("Employee", ["name": "dan", "age": 5])
@@ -147,13 +147,13 @@ final class ColumnsTests: XCTestCase {
         XCTAssertEqual(try context.sum(of: "age", in: "Employee"), .int(40))
     }
 
-    func testGroupsAreNoObjects() throws {
+    func testGroupedRequestCannotFetchObjects() throws {
         let request = try request([], by: ["age"])
         request.sortDescriptors = []
         XCTAssertThrowsError(try context.fetch(request)) { XCTAssertTrue("\($0)".contains("cst_context_fetch_rows")) }
     }
 
-    func testGroupsThatMixRowsAreRefused() throws {
+    func testGroupColumnIsRefusedWhenItHasOneValuePerRow() throws {
         let request = try request([try column("odd", "max:(age) + salary")])
         XCTAssertThrowsError(try context.fetchDictionaries(request)) {
             XCTAssertTrue("\($0)".contains("\"odd\" has one value per row, not per group"), "\($0)")
@@ -164,7 +164,7 @@ final class ColumnsTests: XCTestCase {
 
 /// Sums, averages and the like without a request.
 extension ColumnsTests {
-    func testAggregatesAndTheirTypes() throws {
+    func testAggregatesReturnValuesOfTheirType() throws {
         func written(_ value: PropertyValue) -> String { "\(value)".components(separatedBy: ".").last ?? "" }
         XCTAssertEqual(written(try context.sum(of: "age", in: "Employee")), "int(40)")
         XCTAssertEqual(try context.sum(of: "salary", in: "Employee", where: "age == %d", 10), .double(300.5))
@@ -177,7 +177,7 @@ extension ColumnsTests {
         XCTAssertEqual(try context.sum(of: "salary * 2", in: "Employee"), .double(1401))
     }
 
-    func testAggregatesByGroup() throws {
+    func testAggregatesAreComputedPerGroup() throws {
         let found = try context.sum(of: "age", in: "Employee", where: "salary > 0", by: "department.name")
         XCTAssertEqual(found.map(\.key), [.null, .string("Research")])
         XCTAssertEqual(found.map(\.value), [.int(20), .int(20)])
@@ -186,7 +186,7 @@ extension ColumnsTests {
         XCTAssertEqual(heads.map(\.value), [.int(2), .int(1)])
     }
 
-    func testAggregatesThatAreNone() throws {
+    func testInvalidAggregatesAreRefused() throws {
         func complaint(_ body: () throws -> PropertyValue) -> String {
             do { return "gave \(try body())" } catch { return "\(error)" }
         }

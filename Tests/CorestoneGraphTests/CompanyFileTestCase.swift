@@ -10,7 +10,7 @@ class CompanyFileTestCase: GraphTestCase {
         model = try GraphTestCase.company()
         folder = NSTemporaryDirectory() + "corestone-company-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        try beginAnew()
+        try reopen()
     }
 
     override func tearDownWithError() throws {
@@ -19,8 +19,8 @@ class CompanyFileTestCase: GraphTestCase {
         try FileManager.default.removeItem(atPath: folder)
     }
 
-    /// A coordinator that knows no rows yet, and a context of it.
-    func beginAnew() throws {
+    /// Replaces the coordinator and the context with new ones, so that no row is cached.
+    func reopen() throws {
         if let coordinator { for store in coordinator.stores { try coordinator.remove(store) } }
         coordinator = try Coordinator(model: model)
         try coordinator.addSQLiteStore(at: folder + "/company.sqlite")

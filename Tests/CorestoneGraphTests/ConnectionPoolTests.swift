@@ -6,7 +6,7 @@ import XCTest
 
 @testable import CorestoneSQLite
 
-/// Threads that read a store while one saves.
+/// Threads that read a store while another thread saves.
 final class ConnectionPoolTests: XCTestCase {
     private var folder = ""
     private var coordinator: Coordinator!
@@ -35,7 +35,7 @@ final class ConnectionPoolTests: XCTestCase {
         return (coordinator, try coordinator.addSQLiteStore(at: path, options: options))
     }
 
-    /// With the store opened anew, in the same file.
+    /// Opens the store again, in the same file.
     private func reopen(maximum: Int) throws {
         try coordinator.remove(store)
         (coordinator, store) = try open(maximum: maximum)
@@ -54,12 +54,12 @@ final class ConnectionPoolTests: XCTestCase {
         return request
     }
 
-    /// Takes many milliseconds, in SQLite itself.
+    /// A request that runs for many milliseconds in SQLite.
     private func slowRequest() throws -> FetchRequest {
         try request((0..<60).map { "name CONTAINS[cd] 'x\($0)'" }.joined(separator: " OR "))
     }
 
-    /// Runs `body` on as many threads; fails when one throws, or when they do not come to an end.
+    /// Runs `body` on `count` threads. Fails if one throws or if they do not finish.
     private func onThreads(_ count: Int, line: UInt = #line, _ body: @escaping @Sendable (Int) throws -> Void) {
         let group = DispatchGroup(), failures = Locked<[String]>([])
         for number in 0..<count {
@@ -70,7 +70,7 @@ final class ConnectionPoolTests: XCTestCase {
             group.enter()
             thread.start()
         }
-        XCTAssertEqual(group.wait(timeout: .now() + 120), .success, "some wait for each other", line: line)
+        XCTAssertEqual(group.wait(timeout: .now() + 120), .success, "deadlock: the threads did not finish", line: line)
         XCTAssertEqual(failures.withLock { $0 }, [], line: line)
     }
 
@@ -83,7 +83,7 @@ final class ConnectionPoolTests: XCTestCase {
     // MARK: In parallel
 
     /// Each fetch, in the middle of it, waits for the other: they end only when both run at the same time.
-    func testTwoFetchesRunAtTheSameTime() throws {
+    func testTwoFetchesRunConcurrently() throws {
         try fill(4000)
         let barrier = Barrier(2), coordinator = Unchecked(coordinator!), request = Unchecked(try slowRequest())
         onThreads(2) { _ in
@@ -97,14 +97,14 @@ final class ConnectionPoolTests: XCTestCase {
                 return false
             }
             XCTAssertEqual(try context.fetch(request.value).count, 0)
-            XCTAssert(hasWaited.withLock { $0 }, "the fetch was too fast to tell anything")
+            XCTAssert(hasWaited.withLock { $0 }, "the fetch ended before the interrupt check was called")
         }
-        XCTAssert(barrier.isPassed, "one had to wait until the other was done")
+        XCTAssert(barrier.isPassed, "one fetch waited until the other had finished")
         XCTAssertEqual(connections.count, 2)
     }
 
-    /// A save goes on while a fetch is in the middle of its rows, and the fetch goes on with its state.
-    func testASaveDoesNotWaitForAFetch() throws {
+    /// A save completes while a fetch reads its rows, and the fetch continues with its snapshot.
+    func testSaveDoesNotWaitForAFetch() throws {
         try fill(4000)
         let barrier = Barrier(2), isSaved = Locked(false), coordinator = Unchecked(coordinator!)
         let slow = Unchecked(try slowRequest()), all = Unchecked(try request())
@@ -128,7 +128,7 @@ final class ConnectionPoolTests: XCTestCase {
         }
     }
 
-    func testOneThreadNeedsOneConnection() throws {
+    func testContextsOnOneThreadShareOneConnection() throws {
         try fill(50)
         let contexts = (0..<3).map { _ in Context(coordinator: coordinator) }
         for (round, context) in (contexts + contexts).enumerated() {
@@ -140,7 +140,7 @@ final class ConnectionPoolTests: XCTestCase {
         XCTAssertEqual(connections.count, 1)
     }
 
-    func testNoMoreConnectionsThanAllowed() throws {
+    func testPoolDoesNotExceedItsMaximumNumberOfConnections() throws {
         try fill(500)
         for maximum in [1, 3] {
             try reopen(maximum: maximum)
@@ -163,8 +163,8 @@ final class ConnectionPoolTests: XCTestCase {
 
     // MARK: Agreement
 
-    /// Every one of many threads' changes of the same objects arrives, or is a conflict that the thread hears of.
-    func testNoUpdateIsLost() throws {
+    /// Many threads change the same objects: each change is saved, or its save fails with a conflict.
+    func testConcurrentUpdatesAreSavedOrReportedAsConflicts() throws {
         try fill(3)
         let coordinator = Unchecked(coordinator!), request = Unchecked(try request())
         let conflicts = Locked(0)
@@ -189,7 +189,7 @@ final class ConnectionPoolTests: XCTestCase {
         XCTAssertEqual(ages.reduce(0, +), 240)
         let statistics = self.coordinator.statistics
         XCTAssertEqual(statistics.updated, 240)
-        // Rows in the cache are those of the file, whatever was read and saved at the same time.
+        // Cached rows equal those of the file, regardless of concurrent reads and saves.
         let cold = try open().0
         for employee in try last.fetch(request.value) {
             let other = Context(coordinator: self.coordinator), fresh = Context(coordinator: cold)
@@ -200,14 +200,14 @@ final class ConnectionPoolTests: XCTestCase {
         }
     }
 
-    /// What a fetch left to faults comes from the same state, though others wrote to the file meanwhile.
-    func testFaultsFindTheStateOfTheFetch() throws {
+    /// Faults read the same snapshot as their fetch, although another coordinator wrote to the file in between.
+    func testFaultsReadTheSnapshotOfTheirFetch() throws {
         try fill(20)
         let other = Context(coordinator: try open().0)
         let foreign = FetchRequest(entity: try other.coordinator.model.requireEntity(named: "Employee"))
         let theirs = try other.fetch(foreign)
         for attempt in 1...50 {
-            // Nothing is known of the rows.
+            // The row cache is empty.
             try reopen(maximum: 4)
             let reader = Context(coordinator: coordinator)
             let start = Date()
@@ -215,7 +215,7 @@ final class ConnectionPoolTests: XCTestCase {
             for employee in theirs { try employee.set("age", attempt) }
             try other.save()
             let found = Set(try before.map { try $0.get("age", as: Int.self) ?? -1 })
-            // Such a transaction lasts as long as reads follow one another, which a busy machine may not let them.
+            // The transaction ends if the next read is too late, as it may be on a busy machine.
             if Date().timeIntervalSince(start) > 0.04 { continue }
             XCTAssertEqual(found, [attempt - 1])
             let fresh = Context(coordinator: coordinator)
@@ -225,8 +225,8 @@ final class ConnectionPoolTests: XCTestCase {
         throw XCTSkip("the machine was too busy")
     }
 
-    /// What this coordinator's contexts saved is seen by whatever is read next.
-    func testASaveIsSeenByTheNextReadOfEveryContext() throws {
+    /// A save by a context of this coordinator is visible to the next read.
+    func testSaveIsVisibleToTheNextReadOfEveryContext() throws {
         try fill(20)
         let reader = Context(coordinator: coordinator)
         let before = try reader.fetchIDs(request()).map { try reader.object(with: $0) }
@@ -242,7 +242,7 @@ final class ConnectionPoolTests: XCTestCase {
         XCTAssertEqual(try reader.fetch(request.value).count, 19)
     }
 
-    func testACursorGoesOnWhileOthersSaveAndFetch() throws {
+    func testCursorReadsItsSnapshotWhileOtherContextsSave() throws {
         try fill(300)
         let reader = Context(coordinator: coordinator)
         let cursor = try reader.cursor(request(), batchSize: 50)
@@ -280,7 +280,7 @@ final class ConnectionPoolTests: XCTestCase {
                         try context.save()
                     }
                     let seen = reads.withLock { $0 }
-                    // The stream of saves goes on on the other threads while this one reads.
+                    // Other threads continue to save while this thread reads.
                     for _ in 0..<40 { _ = try context.fetch(request.value) }
                     XCTAssertGreaterThan(seen, 0)
                     isOver.withLock { $0 = true }
@@ -298,8 +298,8 @@ final class ConnectionPoolTests: XCTestCase {
         }
     }
 
-    /// Readers that idle in the past do not keep the log growing.
-    func testTheLogStaysShort() throws {
+    /// Idle readers of old snapshots do not make the log grow.
+    func testWriteAheadLogStaysSmallBesideIdleReaders() throws {
         try fill(10)
         let coordinator = Unchecked(coordinator!), request = Unchecked(try request())
         let text = String(repeating: "long ", count: 40_000)
@@ -322,13 +322,13 @@ final class ConnectionPoolTests: XCTestCase {
                 longest.withLock { $0 = max($0, size) }
             }
         }
-        // 100 MB were written; the log is brought into the file whenever it has 16.
+        // 100 MB were written; a checkpoint runs whenever the log has 16 MB.
         XCTAssertLessThan(longest.withLock { $0 }, 50 << 20)
     }
 
-    // MARK: The end
+    // MARK: Removal and replacement
 
-    func testRemovingAStoreThatIsInUse() throws {
+    func testStoreCanBeRemovedDuringFetches() throws {
         try fill(300)
         let coordinator = Unchecked(coordinator!), request = Unchecked(try request()), store = Unchecked(store!)
         let gone = Locked(0)
@@ -350,7 +350,7 @@ final class ConnectionPoolTests: XCTestCase {
     }
 
     /// Another file at the same path is not this store.
-    func testAFileThatWasReplacedIsNotRead() throws {
+    func testReplacedFileIsNotRead() throws {
         try fill(4000)
         try FileManager.default.moveItem(atPath: path, toPath: folder + "/moved.sqlite")
         FileManager.default.createFile(atPath: path, contents: Data("no store".utf8))
@@ -362,10 +362,10 @@ final class ConnectionPoolTests: XCTestCase {
         XCTAssertEqual(connections.count, 1)
     }
 
-    // MARK: No waiting in a circle
+    // MARK: Deadlocks
 
-    /// What runs in the middle of a fetch may neither save nor wait for a queue: an error, and no thread that waits for ever.
-    func testWhatRunsInAFetchMayNotWaitForOthers() throws {
+    /// A callback during a fetch must neither save nor wait for a queue. Such calls fail instead of waiting forever.
+    func testSavesAndQueueWaitsFailWithinAFetchCallback() throws {
         try fill(4000)
         let context = Context(coordinator: coordinator), other = Context(coordinator: coordinator)
         let queued = Context(coordinator: coordinator, queue: .privateQueue)
@@ -380,7 +380,7 @@ final class ConnectionPoolTests: XCTestCase {
                 failure { try coordinator?.performAndWait {} },
                 failure { if let store { try coordinator?.remove(store) } },
             ]
-            // Reading is no problem.
+            // Reads are allowed.
             rows = (try? other.fetch(all).count) ?? 0
             return false
         }
@@ -392,7 +392,7 @@ final class ConnectionPoolTests: XCTestCase {
         try other.save()
     }
 
-    func testACancelledWaitForAConnection() throws {
+    func testWaitForAConnectionCanBeCancelled() throws {
         try fill(4000)
         try reopen(maximum: 1)
         let barrier = Barrier(2), coordinator = Unchecked(coordinator!)
@@ -412,7 +412,7 @@ final class ConnectionPoolTests: XCTestCase {
                 context.interruptCheck = { true }
                 do {
                     _ = try context.fetch(all.value)
-                    XCTFail("nothing was cancelled")
+                    XCTFail("the fetch was not cancelled")
                 } catch let error as CoreError { XCTAssertEqual(error.status, .cancelled) }
                 isDone.withLock { $0 = true }
             }
@@ -420,9 +420,9 @@ final class ConnectionPoolTests: XCTestCase {
         XCTAssertEqual(try Context(coordinator: self.coordinator).fetch(request()).count, 4000)
     }
 
-    // MARK: The coordinator's own block
+    // MARK: Blocks of the coordinator
 
-    func testNothingIsSavedWhileTheCoordinatorPerforms() throws {
+    func testSaveWaitsUntilTheCoordinatorsBlockEnds() throws {
         try fill(10)
         let coordinator = Unchecked(coordinator!), request = Unchecked(try request())
         let barrier = Barrier(2), isInside = Locked(true)
@@ -441,7 +441,7 @@ final class ConnectionPoolTests: XCTestCase {
                 XCTAssertEqual(answer, 10)
             } else {
                 barrier.wait()
-                XCTAssertEqual(try context.fetch(request.value).count, 10, "reading goes on")
+                XCTAssertEqual(try context.fetch(request.value).count, 10, "reads are not blocked")
                 try context.save()
                 XCTAssertFalse(isInside.withLock { $0 }, "the save did not wait")
             }
@@ -456,7 +456,7 @@ final class ConnectionPoolTests: XCTestCase {
     }
 }
 
-/// Lets threads go on when all of them have come, or after some seconds.
+/// Releases the threads when all of them have arrived, or after 20 seconds.
 private final class Barrier: @unchecked Sendable {
     private let condition = NSCondition()
     private let count: Int
@@ -480,7 +480,7 @@ private final class Barrier: @unchecked Sendable {
     }
 }
 
-/// Carries something into closures of threads.
+/// Passes a value that is not Sendable into closures of threads.
 private struct Unchecked<Value>: @unchecked Sendable {
     let value: Value
     init(_ value: Value) { self.value = value }

@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// Unique values that another object has, in the store or in the context.
+/// Unique conflicts with another object, in the store or in the context.
 final class ConstraintConflictTests: XCTestCase {
     private var folder = ""
     private var model: Model!
@@ -51,7 +51,7 @@ final class ConstraintConflictTests: XCTestCase {
         }
     }
 
-    func testTheErrorTellsBothObjects() throws {
+    func testErrorContainsBothConflictingObjects() throws {
         let red = try context.insert("Tag", ["name": "red", "colour": "#e00"])
         var thrown: CoreError?
         XCTAssertThrowsError(try context.save()) { thrown = $0 as? CoreError }
@@ -69,7 +69,7 @@ final class ConstraintConflictTests: XCTestCase {
         XCTAssertTrue(red.hasTemporaryID)
     }
 
-    func testANewObjectBecomesTheStoredOne() throws {
+    func testNewObjectIsMergedIntoTheStoredRow() throws {
         for (policy, expected) in [
             (MergePolicy.storeTrump, "red #f00 first"), (.objectTrump, "red #e00 first"), (.overwrite, "red #e00 -"),
         ] {
@@ -98,7 +98,7 @@ final class ConstraintConflictTests: XCTestCase {
         }
     }
 
-    func testANewObjectJoinsTheStoredOneThatTheContextKnows() throws {
+    func testNewObjectIsReplacedByTheRegisteredStoredObject() throws {
         let stored = try context.fetch("Tag")[0]
         let red = try context.insert("Tag", ["name": "red", "colour": "#e00"])
         let article = try context.insert("Article", ["title": "a"])
@@ -115,7 +115,7 @@ final class ConstraintConflictTests: XCTestCase {
         XCTAssertEqual(try other().fetch("Article")[0].memberCount("tags"), 1)
     }
 
-    func testRollbackDropsTheNewObject() throws {
+    func testRollbackPolicyDiscardsTheNewObject() throws {
         context.mergePolicy = .rollback
         let red = try context.insert("Tag", ["name": "red", "colour": "#e00"])
         let article = try context.insert("Article", ["title": "a"])
@@ -126,7 +126,7 @@ final class ConstraintConflictTests: XCTestCase {
         XCTAssertEqual(try article.memberCount("tags"), 0)
     }
 
-    func testASavedObjectGivesUpOrTakesOver() throws {
+    func testMergePolicyResolvesAUniqueConflictOfAnUpdatedObject() throws {
         for (policy, expected) in [
             (MergePolicy.storeTrump, ["green - new", "red #f00 first"]), (.rollback, ["green - -", "red #f00 first"]),
             (.objectTrump, ["red - new"]),
@@ -144,7 +144,7 @@ final class ConstraintConflictTests: XCTestCase {
         }
     }
 
-    func testTwinsOfTheContext() throws {
+    func testTwoNewObjectsWithTheSameUniqueValueAreMerged() throws {
         for (policy, expected) in [
             (MergePolicy.storeTrump, "blue 1 -"), (.objectTrump, "blue 2 two"), (.overwrite, "blue 2 two"),
             (.rollback, "blue 1 -"),
@@ -166,7 +166,7 @@ final class ConstraintConflictTests: XCTestCase {
         }
     }
 
-    func testUniqueValuesChangeHands() throws {
+    func testUniqueValuesCanBeSwappedOrReusedInOneSave() throws {
         let red = try context.fetch("Tag")[0]
         let green = try context.insert("Tag", ["name": "green"])
         try context.save()
@@ -180,7 +180,7 @@ final class ConstraintConflictTests: XCTestCase {
         XCTAssertEqual(try tags(), ["green - again", "red - -"])
     }
 
-    func testManyAtOnce() throws {
+    func testManyUniqueConflictsAreResolvedInOneSave() throws {
         let first = other()
         for number in 0..<300 { _ = try first.insert("Tag", ["name": "\(number)", "note": "old"]) }
         try first.save()
@@ -192,7 +192,7 @@ final class ConstraintConflictTests: XCTestCase {
         XCTAssertEqual(try other().count("Tag", "colour == 'new' AND note == 'old'"), 300)
     }
 
-    func testConflictsOfVersionsComeFirst() throws {
+    func testVersionConflictsAreResolvedBeforeUniqueConflicts() throws {
         let red = try context.fetch("Tag")[0]
         try red.set("note", "mine")
         _ = try context.insert("Tag", ["name": "red"])
@@ -208,7 +208,7 @@ final class ConstraintConflictTests: XCTestCase {
         XCTAssertEqual(try tags(), ["red #d00 mine"])
     }
 
-    func testAnObjectOfAnotherEntity() throws {
+    func testNewObjectOfASubentityReplacesTheStoredRow() throws {
         let special = try context.insert("Special", ["name": "red", "colour": "s"])
         context.mergePolicy = .objectTrump
         try context.save()
@@ -219,7 +219,7 @@ final class ConstraintConflictTests: XCTestCase {
 
     // MARK: Several constraints
 
-    /// A user with a unique address and a unique login, a cat of theirs, and a best friend.
+    /// A store with one user, who has a unique address, a unique login and a cat.
     private func users() throws -> Coordinator {
         let model = Model()
         let user = try model.addEntity(named: "User"), cat = try model.addEntity(named: "Cat")
@@ -249,7 +249,7 @@ final class ConstraintConflictTests: XCTestCase {
         }
     }
 
-    func testOneStoredObjectIsInTheWayTwice() throws {
+    func testNewObjectMergesWhenItViolatesTwoConstraintsOfOneRow() throws {
         for policy in [MergePolicy.objectTrump, .overwrite, .storeTrump, .rollback] {
             for isKnown in [false, true] {
                 let coordinator = try users(), context = Context(coordinator: coordinator)
@@ -267,7 +267,7 @@ final class ConstraintConflictTests: XCTestCase {
         }
     }
 
-    func testTwinsAreOfOneStoredObject() throws {
+    func testTwoNewObjectsMergeWhenBothConflictWithOneStoredRow() throws {
         for isKnown in [false, true] {
             let coordinator = try users(), context = Context(coordinator: coordinator)
             context.mergePolicy = .objectTrump
@@ -282,8 +282,8 @@ final class ConstraintConflictTests: XCTestCase {
         }
     }
 
-    /// One takes the stored object's place by the login; the other one wants the address, which that has given up.
-    func testTwoObjectsMeetOneStoredObject() throws {
+    /// The first object replaces the stored row by its login. The second then uses the address that the row had.
+    func testTwoNewObjectsConflictWithOneStoredRowByDifferentConstraints() throws {
         for isKnown in [false, true] {
             let coordinator = try users(), context = Context(coordinator: coordinator)
             context.mergePolicy = .objectTrump

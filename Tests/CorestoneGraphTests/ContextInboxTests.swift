@@ -3,10 +3,10 @@ import XCTest
 
 @testable import CorestoneGraph
 
-/// What waits for a context that works on a queue of its own.
+/// Changes that wait for a context with a private queue.
 final class ContextInboxTests: GraphTestCase {
-    /// What could not be merged is put back; it must not keep what comes later from being delivered.
-    func testMailThatWasPutBackComesWithTheNext() throws {
+    /// Changes that could not be merged are put back, and must not prevent the delivery of later changes.
+    func testChangesPutBackAreDeliveredWithTheNextSave() throws {
         let ada = try employee("Ada"), bob = try employee("Bob")
         try context.save()
         let shown = Context(coordinator: coordinator, queue: .privateQueue)
@@ -18,7 +18,7 @@ final class ContextInboxTests: GraphTestCase {
                 merged.withLock { $0.formUnion(changes.ids.updated) }
             }
         }
-        // As a merge does that found the store locked by somebody else.
+        // As after a merge that failed because another connection held the store's lock.
         shown.links.inbox.putBack(ChangedIDs(updated: [ada.objectID]))
         try bob.set("name", "Robert")
         try context.save()
@@ -28,8 +28,8 @@ final class ContextInboxTests: GraphTestCase {
         observation.cancel()
     }
 
-    /// Nobody else is asked while somebody is on the way.
-    func testManySavesAreTakenTogether() throws {
+    /// While a block that processes the inbox is queued, further saves do not queue another one.
+    func testInboxMergesManySavesInOneBlock() throws {
         let ada = try employee("Ada")
         try context.save()
         let shown = Context(coordinator: coordinator, queue: .privateQueue)

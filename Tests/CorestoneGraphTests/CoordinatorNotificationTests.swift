@@ -2,7 +2,7 @@ import Corestone
 import CorestoneValues
 import XCTest
 
-/// What a coordinator tells those who listen to it.
+/// Notifications of a coordinator.
 final class CoordinatorNotificationTests: GraphTestCase {
     private func line(_ kind: CoordinatorNotification, _ changes: StoreChanges) -> String {
         "\(kind) +\(changes.added.map(\.identifier.last!)) -\(changes.removed.map(\.identifier.last!))"
@@ -12,7 +12,7 @@ final class CoordinatorNotificationTests: GraphTestCase {
         TestStore(model: model, identifier: "00000000-0000-0000-0000-00000000000\(number)")
     }
 
-    func testStoresThatComeAndGo() throws {
+    func testObserversAreNotifiedWhenStoresAreAddedAndRemoved() throws {
         let coordinator = try Coordinator(model: model)
         var heard: [String] = []
         let tokens = CoordinatorNotification.allCases.map { kind in
@@ -38,7 +38,7 @@ final class CoordinatorNotificationTests: GraphTestCase {
         XCTAssertEqual(heard.count, 4)
     }
 
-    func testAListenerMayRemoveTheStoreItself() throws {
+    func testObserverOfAStoreRemovalCanRemoveTheStore() throws {
         let coordinator = try Coordinator(model: model)
         let one = try coordinator.add(store(1))
         var removals = 0
@@ -46,14 +46,14 @@ final class CoordinatorNotificationTests: GraphTestCase {
             removals += 1
             if removals == 1 { do { try of.remove(changes.removed[0]) } catch { XCTFail("\(error)") } }
         }
-        XCTAssertThrowsError(try coordinator.remove(one), "it is gone by then")
+        XCTAssertThrowsError(try coordinator.remove(one), "the observer has already removed the store")
         XCTAssertEqual(removals, 2)
         XCTAssertTrue(coordinator.stores.isEmpty)
         token.cancel()
     }
 
-    /// What one thread hears does not count against another one.
-    func testThreadsHearEachTheirOwn() throws {
+    /// Notifications on one thread do not suppress those on another.
+    func testObserverIsNotifiedOfStoresAddedOnEveryThread() throws {
         let coordinator = try Coordinator(model: model)
         let heard = Locked(0)
         let token = coordinator.observe(.storesDidChange) { _, _ in heard.withLock { $0 += 1 } }

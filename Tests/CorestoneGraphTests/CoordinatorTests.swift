@@ -6,7 +6,7 @@ import XCTest
 @testable import CorestoneModel
 @testable import CorestonePredicate
 
-/// Which stores a coordinator has, which of them is asked, and what it counts.
+/// The stores of a coordinator, the choice of a store, and statistics.
 final class CoordinatorTests: GraphTestCase {
     private func failure(_ body: () throws -> Void, line: UInt = #line) -> CoreError {
         do { try body() } catch let error as CoreError { return error } catch { XCTFail("\(error)", line: line) }
@@ -18,15 +18,49 @@ final class CoordinatorTests: GraphTestCase {
         MemoryStore(model: model, identifier: "00000000-0000-0000-0000-00000000000\(number)")
     }
 
-    func testAStoreIsAddedOnce() throws {
+    func testAddingAStoreTwiceFails() throws {
         let error = failure { _ = try coordinator.add(MemoryStore(model: model, identifier: store.identifier)) }
         XCTAssertEqual(error.status, .invalidArgument)
         XCTAssertEqual(error.code, 134080)
         XCTAssertEqual(error.file, "memory")
+        XCTAssertEqual(
+            error.message,
+            "memory has the identifier \(store.identifier), like memory, which the coordinator already has open; use "
+                + "that store, or another coordinator")
         XCTAssertEqual(coordinator.stores.count, 1)
     }
 
-    func testWarningsOfOptionsComeBeforeThoseOfTheStoreItself() throws {
+    func testErrorNamesStoresWithoutAPath() throws {
+        let coordinator = try Coordinator(model: model)
+        let identifier = store(1).identifier
+        _ = try coordinator.add(MemoryStore(model: model, identifier: identifier, path: ""))
+        let twin = failure { _ = try coordinator.add(MemoryStore(model: model, identifier: identifier, path: "")) }
+        XCTAssertEqual(
+            twin.message,
+            "a store without a path has the identifier \(identifier), like another store without a path, which the "
+                + "coordinator already has open; use that store, or another coordinator")
+        XCTAssertNil(twin.file)
+        try coordinator.close()
+        let late = failure { _ = try coordinator.add(MemoryStore(model: model, path: "")) }
+        XCTAssertEqual(
+            late.message, "cannot add a store without a path: the coordinator is closed; create a new coordinator")
+        XCTAssertNil(late.file)
+    }
+
+    func testFetchAndSaveFailWhenTheCoordinatorIsClosed() throws {
+        _ = try department("R&D")
+        try coordinator.close(.discard)
+        let fetch = failure { _ = try context.fetch("Employee") }
+        XCTAssertEqual(fetch.status, .invalidArgument)
+        XCTAssertEqual(
+            fetch.message, "cannot fetch Employee: the coordinator is closed; create a new coordinator")
+        let save = failure { try context.save() }
+        XCTAssertEqual(save.status, .invalidArgument)
+        XCTAssertEqual(
+            save.message, "cannot save Department objects: the coordinator is closed; create a new coordinator")
+    }
+
+    func testWarningsOfOptionsPrecedeWarningsOfTheStore() throws {
         let cases: [(options: [String], own: [String])] = [
             ([], []), (["a"], []), ([], ["b"]), (["a"], ["b"]), (["a", "c"], ["b", "d"]), (["same"], ["same"]),
         ]
@@ -41,7 +75,7 @@ final class CoordinatorTests: GraphTestCase {
         XCTAssertEqual(moved.warnings, ["option", "own"])
     }
 
-    func testAStoreThatIsNoneOfTheCoordinators() throws {
+    func testRemovedStoreIsRefused() throws {
         let own = coordinator.stores[0]
         try coordinator.remove(own)
         XCTAssertFalse(own.isOpen)
@@ -56,7 +90,7 @@ final class CoordinatorTests: GraphTestCase {
         XCTAssertEqual(failure { try own.requireOpen() }.code, 133000)
     }
 
-    func testWithoutAStore() throws {
+    func testFetchAndSaveFailWithoutAStore() throws {
         let empty = try Coordinator(model: model)
         let context = Context(coordinator: empty)
         let error = failure { _ = try context.fetch("Employee") }
@@ -78,8 +112,8 @@ final class CoordinatorTests: GraphTestCase {
         XCTAssertEqual(batch.entity, "Employee")
     }
 
-    /// The first store that has the entity takes new objects; configurations say which has it.
-    func testConfigurationsSayWhichStoreIsAsked() throws {
+    /// New objects go to the first store that has their entity. Its configuration determines the entities of a store.
+    func testConfigurationDeterminesTheStoreOfAnEntity() throws {
         let model = try GraphTestCase.company()
         try model.setConfiguration(ModelConfiguration(name: "People", entityNames: ["Employee", "Department"]))
         try model.setConfiguration(ModelConfiguration(name: "Work", entityNames: ["Project", "Task"]))
@@ -91,7 +125,7 @@ final class CoordinatorTests: GraphTestCase {
         }
         XCTAssertEqual(stores.map(\.configuration), ["People", "Work"])
         let manager = try model.requireEntity(named: "Manager"), task = try model.requireEntity(named: "Task")
-        XCTAssertEqual(stores.map { $0.mayHold(manager) }, [true, false], "heirs come along")
+        XCTAssertEqual(stores.map { $0.mayHold(manager) }, [true, false], "a configuration includes subentities")
         XCTAssertEqual(stores.map { $0.mayHold(task) }, [false, true])
         XCTAssertTrue(try coordinator.writableStore(for: task) === stores[1])
         try coordinator.remove(stores[1])
@@ -113,7 +147,7 @@ final class CoordinatorTests: GraphTestCase {
         XCTAssertEqual(refused.objectURI, new.objectID.uri)
     }
 
-    func testWhatIsAssignedToAStore() throws {
+    func testUnsavedObjectIsSavedInTheStoreOfItsLastAssignment() throws {
         let second = try coordinator.add(store(2))
         let ada = try employee("Ada")
         try context.assign(ada, to: second)
@@ -123,7 +157,7 @@ final class CoordinatorTests: GraphTestCase {
         XCTAssertTrue(context.futureStore(of: ada) === second)
         XCTAssertTrue(context.futureStore(of: bob) === coordinator.stores[0])
         try context.save()
-        XCTAssertTrue(ada.objectID.store === second, "the last one counts")
+        XCTAssertTrue(ada.objectID.store === second, "the last assignment applies")
         XCTAssertTrue(bob.objectID.store === coordinator.stores[0])
         XCTAssertTrue(failure { try context.assign(ada, to: second) }.message.contains("it has a permanent ID"))
         let foreign = other()
@@ -138,7 +172,7 @@ final class CoordinatorTests: GraphTestCase {
         XCTAssertEqual(failure { try context.assign(cid, to: coordinator.stores[0]) }.status, .objectGone)
     }
 
-    func testNobodyElseSavesMeanwhile() throws {
+    func testCoordinatorPerformsBlocksInOrderAndAllowsNesting() throws {
         struct Failure: Error {}
         var depth = 0
         let found = try coordinator.performAndWait { () -> Int in
@@ -164,7 +198,7 @@ final class CoordinatorTests: GraphTestCase {
 
     // MARK: Statistics
 
-    func testWhatIsCounted() throws {
+    func testStatisticsCountFetchesFaultsAndSavedRows() throws {
         let (rAndD, ada) = (try department("R&D"), try employee("Ada"))
         try ada.set("department", rAndD)
         try context.save()
@@ -194,9 +228,9 @@ final class CoordinatorTests: GraphTestCase {
         XCTAssertEqual(coordinator.statistics.fetches, 1)
     }
 
-    // MARK: What takes code of the host's
+    // MARK: Conditions that a store cannot evaluate
 
-    func testWhatNoStoreComputes() throws {
+    func testTransientPropertiesNeedEvaluationInMemory() throws {
         let names = HostNames(model)
         func reasons(_ text: String) throws -> [String] {
             HostNeeds(names, of: try Predicate.parse(text, arguments: [])).reasons

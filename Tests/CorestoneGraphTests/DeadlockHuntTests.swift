@@ -2,31 +2,31 @@ import Corestone
 import CorestoneGraph
 import XCTest
 
-/// Random graphs of contexts, parents and blocks that wait for each other: whatever hosts do, no thread waits for ever. A wait
-/// that would is refused instead, with code 132000.
+/// Random graphs of contexts, parents and blocks that wait for each other: no thread waits forever. A wait that would
+/// deadlock fails with code 132000.
 final class DeadlockHuntTests: XCTestCase {
-    func testNoGraphHangs() throws {
+    func testRandomContextGraphsNeverDeadlock() throws {
         let graphs = ProcessInfo.processInfo.environment["CORESTONE_GRAPHS"].flatMap(Int.init) ?? 1000
         var total = Hunt.Counts()
         for seed in 1...graphs {
             let hunt = try Hunt(seed: UInt64(seed))
-            guard hunt.run() else { fatalError("graph \(seed): threads wait for each other for ever") }
-            XCTAssertEqual(hunt.counts.withLock { $0.surprises }, [], "graph \(seed)")
+            guard hunt.run() else { fatalError("graph \(seed): deadlock") }
+            XCTAssertEqual(hunt.counts.withLock { $0.unexpected }, [], "graph \(seed)")
             hunt.counts.withLock { total += $0 }
         }
         print(
             "\(graphs) graphs of contexts: \(total.blocks) blocks, \(total.saves) saves, \(total.conflicts) conflicts, "
                 + "\(total.refusals) waits refused, none hangs")
-        XCTAssertGreaterThan(total.refusals, 0, "no graph was a temptation")
+        XCTAssertGreaterThan(total.refusals, 0, "no graph had a wait that would deadlock")
     }
 }
 
-/// Some contexts, and threads that use them.
+/// Random contexts, and threads that use them.
 private final class Hunt: @unchecked Sendable {
     struct Counts {
         var blocks = 0, saves = 0, conflicts = 0, refusals = 0
-        /// Errors that nothing here explains.
-        var surprises: [String] = []
+        /// Unexpected errors.
+        var unexpected: [String] = []
 
         static func += (all: inout Counts, other: Counts) {
             all.blocks += other.blocks
@@ -42,7 +42,7 @@ private final class Hunt: @unchecked Sendable {
     private let seed: UInt64
     private let running = DispatchGroup()
 
-    private static let patience = 60.0, deepest = 3
+    private static let timeout = 60.0, deepest = 3
 
     init(seed: UInt64) throws {
         self.seed = seed
@@ -67,7 +67,7 @@ private final class Hunt: @unchecked Sendable {
         }
     }
 
-    /// False when some thread does not end.
+    /// Returns false if a thread does not finish.
     func run() -> Bool {
         for number in 0..<threads {
             running.enter()
@@ -77,7 +77,7 @@ private final class Hunt: @unchecked Sendable {
                 running.leave()
             }
         }
-        return running.wait(timeout: .now() + Hunt.patience) == .success
+        return running.wait(timeout: .now() + Hunt.timeout) == .success
     }
 
     private func wait(_ depth: Int, _ random: inout SeededGenerator) {
@@ -129,6 +129,6 @@ private final class Hunt: @unchecked Sendable {
             counts.withLock { $0.refusals += 1 }
         } catch let error as CoreError where error.status == .conflict || error.status == .objectGone {
             counts.withLock { $0.conflicts += 1 }
-        } catch { counts.withLock { $0.surprises.append("\(error)") } }
+        } catch { counts.withLock { $0.unexpected.append("\(error)") } }
     }
 }

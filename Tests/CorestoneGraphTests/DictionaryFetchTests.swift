@@ -37,13 +37,13 @@ final class DictionaryFetchTests: GraphTestCase {
         .expression(ExpressionDescription(name: name, expression: try Expression.parse(format), resultType: type))
     }
 
-    func testS023OnlyTheRequestedKeys() throws {
+    func testS023DictionariesContainOnlyTheRequestedKeys() throws {
         let found = try context.fetchDictionaries(try request(["name"], where: "age > 15"))
         XCTAssertEqual(try found.dictionaries, [["name": .string("cal")]])
         XCTAssertEqual(found.columns, ["name"])
     }
 
-    func testKeyPathsAndToOneRelationships() throws {
+    func testDictionariesContainKeyPathsAndObjectIDs() throws {
         let found = try context.fetchDictionaries(try request(["name", "department.name", "department"]))
         XCTAssertEqual(try found.rows[0][1], .string("Research"))
         XCTAssertEqual(try found.rows[2][1], .null)
@@ -54,11 +54,11 @@ final class DictionaryFetchTests: GraphTestCase {
         XCTAssertEqual(reference.id.entity.name, "Department")
     }
 
-    func testEveryStoredAttributeWithoutColumns() throws {
+    func testDictionariesContainAllStoredAttributesByDefault() throws {
         XCTAssertEqual(try context.fetchDictionaries(try request([])).columns, ["name", "age", "salary"])
     }
 
-    func testNilOfADatabaseReachesTheConditionOnGroups() throws {
+    func testHavingPredicateFollowsTheNullMeaningOfTheRequest() throws {
         let dan = try context.insert("Employee", ["name": "dan", "age": 30])
         try dan.set("salary", nil)
         try context.save()
@@ -73,14 +73,14 @@ final class DictionaryFetchTests: GraphTestCase {
         }
     }
 
-    func testS026GroupsWithCounts() throws {
+    func testS026GroupsContainTheirCounts() throws {
         let found = try context.fetchDictionaries(
             try request(
                 ["age", try column("headcount", "count:(name)")], groupBy: ["age"], sort: [SortDescriptor("age")]))
         XCTAssertEqual(try found.rows, [[.int(10), .int(2)], [.int(20), .int(1)]])
     }
 
-    func testS029HavingByColumnAndByFunction() throws {
+    func testS029HavingPredicateFiltersByColumnOrFunction() throws {
         for having in ["headcount > 1", "count:(name) > 1"] {
             let found = try context.fetchDictionaries(
                 try request(
@@ -98,7 +98,7 @@ final class DictionaryFetchTests: GraphTestCase {
         }
     }
 
-    func testS035OneRowOfATotalWithAFreeName() throws {
+    func testS035AggregateWithoutGroupsReturnsOneNamedRow() throws {
         let found = try context.fetchDictionaries(
             try request([try column("total age", "sum:(age)", .integer64)], sort: []))
         XCTAssertEqual(try found.dictionaries, [["total age": .int(40)]])
@@ -108,7 +108,7 @@ final class DictionaryFetchTests: GraphTestCase {
         XCTAssertEqual(try none.rows, [[.int(0), .null]])
     }
 
-    func testExpressionsOfEachRowAndTheirTypes() throws {
+    func testExpressionColumnsHaveTheirResultType() throws {
         let found = try context.fetchDictionaries(
             try request([
                 try column("whole", "salary / 3", .integer32), try column("text", "age", .string),
@@ -120,14 +120,14 @@ final class DictionaryFetchTests: GraphTestCase {
         }
     }
 
-    func testAggregatesWithinExpressions() throws {
+    func testExpressionsCanCombineAggregates() throws {
         let found = try context.fetchDictionaries(
             try request(
                 [try column("spread", "max:(salary) - min:(salary)"), try column("mean", "average:(age)")], sort: []))
         XCTAssertEqual(try found.rows, [[.double(300), .double(40.0 / 3)]])
     }
 
-    func testDistinctRowsAndTheirWindow() throws {
+    func testLimitAndOffsetApplyToDistinctRows() throws {
         let request = try request(["age"], sort: [SortDescriptor("age", ascending: false)])
         request.returnsDistinctResults = true
         XCTAssertEqual(try context.fetchDictionaries(request).rows, [[.int(20)], [.int(10)]])
@@ -136,14 +136,14 @@ final class DictionaryFetchTests: GraphTestCase {
         XCTAssertEqual(try context.fetchDictionaries(request).rows, [[.int(10)]])
     }
 
-    func testUnsavedChangesDoNotCount() throws {
+    func testDictionaryFetchIgnoresUnsavedChanges() throws {
         let cal = try XCTUnwrap(context.fetch(try request([], where: "name == 'cal'")).first)
         try cal.setValue(.int(99), forKey: "age")
         _ = try context.insert("Employee")
         XCTAssertEqual(try context.fetchDictionaries(try request(["age"])).rows, [[.int(10)], [.int(10)], [.int(20)]])
     }
 
-    func testRowsAreReadABatchAtATimeWhereTheyHaveTheirID() throws {
+    func testDictionariesAreLazyWhenTheyContainTheObjectID() throws {
         let identified = FetchedColumn.expression(ExpressionDescription(name: "id", expression: .selfObject))
         for column in [identified, "objectID"] {
             let request = try request(["name", column], sort: [SortDescriptor("name", ascending: false)])
@@ -164,8 +164,8 @@ final class DictionaryFetchTests: GraphTestCase {
         XCTAssertFalse(try context.fetchDictionaries(request).isLazy)
     }
 
-    /// What cannot be read is an error, no row of nulls, and no end of the process.
-    func testLazyRowsTellWhyTheyCannotBeRead() throws {
+    /// Rows that cannot be read cause an error, not rows of nulls or a crash.
+    func testReadingLazyRowsFailsOnAWrongThreadOrWithoutAStore() throws {
         let request = try request(["name", "objectID"])
         request.batchSize = 2
         let lazy = try context.fetchDictionaries(request)
@@ -187,7 +187,7 @@ final class DictionaryFetchTests: GraphTestCase {
         XCTAssertThrowsError(try lazy.dictionaries)
     }
 
-    func testAHavingPredicateNamesColumnsByVariables() throws {
+    func testHavingPredicateCanNameColumnsByVariables() throws {
         let count = try column("n", "count:(name)")
         for having in ["$n > 1", "n > 1", "$n > 1 AND $age == 10"] {
             let request = try request(["age", count], groupBy: ["age"], having: having, sort: [])
@@ -204,7 +204,7 @@ final class DictionaryFetchTests: GraphTestCase {
         }
     }
 
-    func testWhatCannotBeAColumn() throws {
+    func testInvalidColumnsAreRefused() throws {
         func complaint(_ request: FetchRequest) -> String {
             do { return "gave \(try context.fetchDictionaries(request).rows)" } catch { return "\(error)" }
         }

@@ -1,8 +1,8 @@
 import Corestone
 import XCTest
 
-/// The same random changes in a store of plain dictionaries, in SQLite and in a store in memory: what a context shows, and what a fresh one reads
-/// after each save, must be the same in all.
+/// The same random changes in a store of dictionaries, in SQLite and in an atomic store: the objects of a context,
+/// and those that a new context reads after each save, must be the same in all stores.
 final class DifferentialTests: XCTestCase {
     private var folder = ""
 
@@ -13,11 +13,11 @@ final class DifferentialTests: XCTestCase {
 
     override func tearDown() { try? FileManager.default.removeItem(atPath: folder) }
 
-    func testRandomChangesAgree() throws {
+    func testRandomChangesHaveTheSameResultInEveryStoreType() throws {
         for seed in 1...12 { try run(seed: UInt64(seed), steps: 400) }
     }
 
-    func testAUniqueValuePassesFromADeletedObjectToANewOne() throws {
+    func testUniqueValueOfADeletedObjectCanBeReusedInTheSameSave() throws {
         let model = Model()
         let item = try model.addEntity(named: "Item")
         try item.addAttribute(named: "code", type: .string)
@@ -40,9 +40,9 @@ final class DifferentialTests: XCTestCase {
         XCTAssertEqual(try context.count("Item"), 1)
     }
 
-    /// Members that come by their own side stand at the end of an ordered list, whether that was read before or not, and
-    /// whatever place they had elsewhere.
-    func testMembersThatComeByTheirOwnSideStandAtTheEnd() throws {
+    /// Members added through the inverse are appended to an ordered list, whether or not it was loaded, and
+    /// regardless of their index in the previous list.
+    func testMembersAddedThroughTheInverseAreAppended() throws {
         let model = try GraphTestCase.company()
         let coordinator = try Coordinator(model: model)
         try coordinator.addSQLiteStore(at: folder + "/order.sqlite")
@@ -75,7 +75,7 @@ final class DifferentialTests: XCTestCase {
         let path = folder + "/\(seed).sqlite"
         try sqlite.addSQLiteStore(at: path)
         let whole = try Coordinator(model: model)
-        // The stores that hold all objects in memory take turns.
+        // The types of atomic stores alternate.
         let type = [StoreType.inMemory, .xml, .binary][Int(seed % 3)]
         try whole.addStore(type, at: folder + "/\(seed).\(type.rawValue)")
         let sides = [Side(memory), Side(sqlite), Side(whole)]

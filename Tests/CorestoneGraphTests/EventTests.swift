@@ -4,7 +4,7 @@ import XCTest
 @testable import CorestoneModel
 @testable import CorestoneValues
 
-/// What a context notes between two processings of pending changes.
+/// Change tracking between two calls of processPendingChanges.
 final class EventTests: GraphTestCase {
     /// The values at the event's start, by name.
     private func former(_ object: ManagedObject) throws -> [String: PropertyValue] {
@@ -12,22 +12,22 @@ final class EventTests: GraphTestCase {
         return Dictionary(uniqueKeysWithValues: values.map { (object.entity.properties[$0].name, $1) })
     }
 
-    func testInsertedObjectHadNothing() throws {
+    func testInsertedObjectHasNullValuesAtEventStart() throws {
         let ann = try employee("Ann")
         XCTAssertTrue(ann.isNewInEvent)
         XCTAssertEqual(try former(ann), ["name": .null, "salary": .null])
-        XCTAssertTrue(context.changeTracker.event.touched.isEmpty, "an entry for an object that was inserted")
+        XCTAssertTrue(context.changeTracker.event.touched.isEmpty, "inserted object has an entry")
         try context.processPendingChanges()
         XCTAssertFalse(context.hasEvent)
         XCTAssertEqual(try former(ann), [:])
     }
 
-    func testChangesWithinAnEvent() throws {
+    func testValuesAtEventStartAreThoseBeforeTheEvent() throws {
         let (ann, sales) = (try employee("Ann"), try department("Sales"))
         try context.save()
         try ann.set("name", "Anna")
         try ann.set("department", sales)
-        XCTAssertTrue(context.changeTracker.event.touched.isEmpty, "an entry for an object that was clean")
+        XCTAssertTrue(context.changeTracker.event.touched.isEmpty, "clean object has an entry")
         XCTAssertEqual(try former(ann), ["name": .text("Ann"), "department": .null])
         XCTAssertEqual(try former(sales), ["employees": .set([])])
         try context.processPendingChanges()
@@ -43,7 +43,7 @@ final class EventTests: GraphTestCase {
         XCTAssertEqual(try former(sales), ["employees": .set([.object(ann)])])
     }
 
-    func testOrderAtEventStart() throws {
+    func testOrderedMembersAtEventStartKeepTheirOrder() throws {
         let project = try context.insert("Project")
         let tasks = try (0..<3).map { try context.insert("Task", ["title": "\($0)"]) }
         let key = project.entity.property(named: "tasks")!.key
@@ -58,7 +58,7 @@ final class EventTests: GraphTestCase {
         }
     }
 
-    func testDeletedObjectsHaveEntries() throws {
+    func testEventListsDeletedObjects() throws {
         let (ann, bob) = (try employee("Ann"), try employee("Bob"))
         try context.save()
         let cid = try employee("Cid")
@@ -67,15 +67,14 @@ final class EventTests: GraphTestCase {
         try context.delete(cid)
         try context.delete(try employee("Dan"))
         XCTAssertEqual(
-            context.changeTracker.event.touched.map { ObjectIdentifier($0.object) },
-            [ann, cid].map(ObjectIdentifier.init))
+            context.changeTracker.event.touched.map { ObjectIdentifier($0.object) }, [ann, cid].map(ObjectIdentifier.init))
         try bob.set("name", "Bobby")
         try context.processPendingChanges()
         XCTAssertFalse(context.hasEvent)
         XCTAssertTrue(cid.isGone)
     }
 
-    func testRollbackAndSaveBeginAnEvent() throws {
+    func testRollbackSaveAndRefreshResetTheEvent() throws {
         let ann = try employee("Ann")
         try context.save()
         XCTAssertFalse(context.hasEvent)
@@ -88,6 +87,6 @@ final class EventTests: GraphTestCase {
         try context.refresh(ann, mergeChanges: false)
         XCTAssertFalse(ann.isUpdated)
         try ann.set("name", "Anne")
-        XCTAssertTrue(ann.isUpdated, "a change after a refresh in the same event")
+        XCTAssertTrue(ann.isUpdated, "change after refresh is not tracked")
     }
 }

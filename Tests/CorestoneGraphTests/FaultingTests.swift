@@ -3,9 +3,9 @@ import XCTest
 
 @testable import CorestoneGraph
 
-/// What happens when values are asked for that were not read yet: policies, numbers, rows that are not there, age of rows.
+/// Access to values that were not loaded yet: fault policies, counts of single faults, missing rows, stale rows.
 final class FaultingTests: GraphTestCase {
-    /// Three employees, each in a department of its own, in a store of which another context has read nothing.
+    /// Three employees in three departments. The new context's coordinator has no cached rows.
     private func fresh() throws -> Context {
         for number in 1...3 { _ = try employee("E\(number)", in: department("D\(number)")) }
         try context.save()
@@ -23,7 +23,7 @@ final class FaultingTests: GraphTestCase {
 
     // MARK: Policies
 
-    func testSingleFaultsAreCountedByRelationshipAndPlace() throws {
+    func testSingleFaultsAreCountedByRelationshipAndCallSite() throws {
         let context = try fresh()
         let employees = try context.fetch("Employee", sort: ["name"])
         XCTAssertFalse(context.countsSingleFaults)
@@ -44,7 +44,7 @@ final class FaultingTests: GraphTestCase {
         XCTAssertNil(context.faultLoader.watch)
     }
 
-    func testBatchesPrefetchesAndCachedRowsAreNoSingleFaults() throws {
+    func testPrefetchedAndCachedRowsDoNotCountAsSingleFaults() throws {
         let context = try fresh()
         context.countsSingleFaults = true
         context.faultPolicy = .error
@@ -64,7 +64,7 @@ final class FaultingTests: GraphTestCase {
         }
     }
 
-    func testThePolicyForbids() throws {
+    func testErrorFaultPolicyRejectsSingleFaults() throws {
         let context = try fresh()
         context.faultPolicy = .error
         let employee = try XCTUnwrap(context.fetch("Employee", sort: ["name"]).first)
@@ -81,7 +81,7 @@ final class FaultingTests: GraphTestCase {
         }
         let members = failure { _ = try department.members("employees") }
         XCTAssertEqual([members?.entity, members?.key], ["Department", "employees"])
-        // What the library does by itself goes on.
+        // Faults that the library fires itself, as in a deletion, are not rejected.
         try context.delete(employee)
         try context.save()
         context.faultPolicy = .batch
@@ -89,14 +89,14 @@ final class FaultingTests: GraphTestCase {
         XCTAssertEqual(try department.memberCount("employees"), 0)
     }
 
-    func testAFaultThatTheHostNamedItselfIsNotRefused() throws {
+    func testFaultPolicyAllowsFaultsOfExplicitIDs() throws {
         let ids = try fresh().fetchIDs(FetchRequest(entity: model.requireEntity(named: "Employee")))
         let context = other()
         context.faultPolicy = .error
         for id in ids { XCTAssertNotNil(try context.object(with: id).get("name", as: String.self)) }
     }
 
-    func testTheLogIsToldOncePerPlace() throws {
+    func testWarnFaultPolicyLogsOncePerCallSite() throws {
         let context = try fresh()
         let lines = Locked<[String]>([])
         DebugLog.setSink { line in lines.withLock { $0.append(line) } }
@@ -112,8 +112,8 @@ final class FaultingTests: GraphTestCase {
             ])
     }
 
-    /// As any other property does.
-    func testReadingMembersFiresTheirOwner() throws {
+    /// Members fire their owner's fault like any other property.
+    func testReadingMembersFiresTheFaultOfTheirOwner() throws {
         _ = try employee("Ada", in: department("D"))
         try context.save()
         let reads: [(ManagedObject) throws -> Void] = [
@@ -132,10 +132,10 @@ final class FaultingTests: GraphTestCase {
                 let before = store.requests
                 try read(department)
                 XCTAssertFalse(department.isFault)
-                XCTAssertEqual(store.requests - before, isPrefetched ? 0 : 1, "one for the members, none for a row")
+                XCTAssertEqual(store.requests - before, isPrefetched ? 0 : 1, "one request for the members")
             }
         }
-        // One without a row asks for that, and no more.
+        // An object without a cached row reads that row only.
         let uri = try XCTUnwrap(context.fetch("Department").first).objectID.uri
         coordinator = try Coordinator(model: model)
         _ = try coordinator.add(store)
@@ -147,7 +147,7 @@ final class FaultingTests: GraphTestCase {
         XCTAssertEqual(store.requests - before, 2)
     }
 
-    /// One that fails is asked again.
+    /// A hook that failed is called again.
     func testAwakeFromFetchIsCalledWhenMembersAreRead() throws {
         let calls = Locked(0), fails = Locked(true)
         var hooks = LifecycleHooks()
@@ -172,7 +172,7 @@ final class FaultingTests: GraphTestCase {
         XCTAssertEqual(calls.withLock { $0 }, 2)
     }
 
-    func testTheSizeOfABatch() throws {
+    func testFaultBatchSizeLimitsTheRowsPerRequest() throws {
         for number in 1...10 {
             _ = try employee("E\(number)", in: try context.fetch("Department").first ?? department("D"))
         }
@@ -190,10 +190,10 @@ final class FaultingTests: GraphTestCase {
         XCTAssertEqual(context.faultBatchSize, 4)
     }
 
-    // MARK: Rows that are not there
+    // MARK: Missing rows
 
     /// A department and the fault of an employee whose row another context deleted.
-    private func lost() throws -> (context: Context, fault: ManagedObject) {
+    private func deletedElsewhere() throws -> (context: Context, fault: ManagedObject) {
         let ada = try employee("Ada", in: department("Research"))
         try ada.set("age", 36)
         try context.save()
@@ -204,8 +204,8 @@ final class FaultingTests: GraphTestCase {
         return (second, fault)
     }
 
-    func testAnInaccessibleObjectCountsAsDeletedAndItsValuesAreNil() throws {
-        let (context, fault) = try lost()
+    func testInaccessibleFaultIsDeletedAndItsValuesAreNil() throws {
+        let (context, fault) = try deletedElsewhere()
         XCTAssertTrue(context.shouldDeleteInaccessibleFaults)
         XCTAssertNil(try fault.get("name", as: String.self))
         XCTAssertNil(try fault.get("age", as: Int.self))
@@ -235,8 +235,8 @@ final class FaultingTests: GraphTestCase {
         XCTAssertFalse(context.hasChanges)
     }
 
-    func testElseItIsAnError() throws {
-        let (context, fault) = try lost()
+    func testInaccessibleFaultThrowsWhenDeletionIsDisabled() throws {
+        let (context, fault) = try deletedElsewhere()
         context.shouldDeleteInaccessibleFaults = false
         let error = failure { _ = try fault.get("name", as: String.self) }
         XCTAssertEqual(error?.code, 133000)
@@ -245,14 +245,14 @@ final class FaultingTests: GraphTestCase {
         XCTAssertFalse(context.hasChanges)
     }
 
-    func testTheHandlerDecides() throws {
-        let (context, fault) = try lost()
+    func testInaccessibleFaultHandlerDecidesBetweenErrorAndDeletion() throws {
+        let (context, fault) = try deletedElsewhere()
         var asked: [String?] = []
         var answer = false
         context.inaccessibleFaultHandler = { object, id, property in
             XCTAssertIdentical(object, fault)
             XCTAssertEqual(id, object.objectID)
-            // Asking for it again gives the error, and no end of questions.
+            // A read within the handler throws, and does not call the handler again.
             XCTAssertEqual(self.failure { _ = try object.get("name", as: String.self) }?.code, 133000)
             asked.append(property)
             return answer
@@ -269,8 +269,8 @@ final class FaultingTests: GraphTestCase {
         XCTAssertEqual(asked.count, 2)
     }
 
-    func testAHandlerThatFailsOrResets() throws {
-        let (context, fault) = try lost()
+    func testInaccessibleFaultHandlerCanThrowOrResetTheContext() throws {
+        let (context, fault) = try deletedElsewhere()
         context.inaccessibleFaultHandler = { _, _, _ in throw CoreError(.callback, "no idea") }
         XCTAssertEqual(failure { _ = try fault.get("age", as: Int.self) }?.message, "no idea")
         XCTAssertTrue(fault.isFault)
@@ -284,27 +284,27 @@ final class FaultingTests: GraphTestCase {
         XCTAssertFalse(context.hasChanges)
     }
 
-    // MARK: Age
+    // MARK: Staleness
 
-    func testRowsGrowStale() throws {
+    func testCachedRowsExpireAfterTheStalenessInterval() throws {
         let ada = try employee("Ada")
         try context.save()
         let second = other()
         let same = try second.object(with: ada.objectID)
         XCTAssertEqual(try same.get("name"), "Ada")
-        func changeBehindItsBack(_ name: String) throws {
+        func changeInAnotherCoordinator(_ name: String) throws {
             let foreign = try Coordinator(model: model)
             _ = try foreign.add(store)
             let context = Context(coordinator: foreign)
             try XCTUnwrap(context.fetch("Employee").first).set("name", name)
             try context.save()
         }
-        try changeBehindItsBack("Eve")
-        // Of any age: the row cache has it.
+        try changeInAnotherCoordinator("Eve")
+        // Without an interval, the cached row is used.
         let third = other()
         let live = try third.object(with: ada.objectID)
         XCTAssertEqual(try live.get("name"), "Ada")
-        // A live object is what it was.
+        // A loaded object keeps its values.
         third.stalenessInterval = 0
         XCTAssertEqual(try live.get("name"), "Ada")
         let fourth = other()
@@ -313,17 +313,17 @@ final class FaultingTests: GraphTestCase {
         try fourth.reset()
         fourth.stalenessInterval = 0
         XCTAssertEqual(try fourth.object(with: ada.objectID).get("name"), "Eve")
-        // A fault whose row a fetch brought along.
+        // A fault whose row was cached by a fetch.
         let fifth = other()
         fifth.stalenessInterval = 0
         let fetched = try XCTUnwrap(fifth.fetch("Employee").first)
-        try changeBehindItsBack("Mallory")
+        try changeInAnotherCoordinator("Mallory")
         XCTAssertEqual(try fetched.get("name"), "Mallory")
     }
 
     // MARK: Retention
 
-    func testObjectsAreKeptOnDemandOnly() throws {
+    func testContextRetainsObjectsOnlyOnRequest() throws {
         _ = try fresh()
         let context = other()
         _ = try context.fetch("Employee")
@@ -348,7 +348,7 @@ final class FaultingTests: GraphTestCase {
 
     // MARK: Delete rules, refreshing
 
-    func testDeleteRulesAtSaveOnly() throws {
+    func testDeleteRulesApplyAtSaveWhenPropagationIsDeferred() throws {
         let project = try context.insert("Project", ["title": "P"])
         let task = try context.insert("Task", ["title": "T"])
         try project.add(task, to: "tasks")
@@ -363,7 +363,7 @@ final class FaultingTests: GraphTestCase {
         XCTAssertEqual(try context.count("Task"), 0)
     }
 
-    func testRefreshingAllKeepsChangesWithOneQuery() throws {
+    func testRefreshAllKeepsChangesAndRunsOneQuery() throws {
         let context = try fresh()
         let employees = try context.fetch("Employee", sort: ["name"])
         for employee in employees { try employee.set("age", 50) }
@@ -375,7 +375,7 @@ final class FaultingTests: GraphTestCase {
         XCTAssertTrue(untouched.allSatisfy(\.isFault))
         XCTAssertEqual(try employees.map { try $0.get("age") }, [50, 50, 50])
         XCTAssertEqual(context.updatedObjects.count, 3)
-        // A row that went away is the save's to tell of.
+        // The refresh ignores a deleted row; the next save reports it.
         let second = other()
         try second.delete(second.object(with: employees[0].objectID))
         try second.save()

@@ -2,14 +2,14 @@ import Corestone
 import XCTest
 
 final class FetchTests: GraphTestCase {
-    /// The brackets bind more tightly than the dot: the error says so, and blames no entity that nobody asked.
-    func testAWrongKeyBehindAnIndex() throws {
+    /// The brackets bind more tightly than the dot. The error explains it, and does not name the fetched entity.
+    func testErrorOfAnUnknownKeyAfterAnIndexSuggestsParentheses() throws {
         _ = try employee("Ada", in: department("R&D"))
         for format in ["department.employees[0].name == 'Ada'", "department.employees[0].rank == 1"] {
             XCTAssertThrowsError(try context.fetch("Employee", format)) { error in
                 let error = error as? CoreError
                 XCTAssertEqual(error?.status, .predicate)
-                XCTAssertNil(error?.entity, "it is the department that was meant")
+                XCTAssertNil(error?.entity, "the key may belong to the department")
                 XCTAssertTrue(error?.message.contains("put the path before the brackets in parentheses") == true)
             }
         }
@@ -20,8 +20,8 @@ final class FetchTests: GraphTestCase {
         XCTAssertEqual(try context.fetch("Employee", "(department.employees)[0].name == 'Ada'").count, 1)
     }
 
-    /// A fault that a fetch gives a newer row keeps neither the target nor the list that it was given beside the old one.
-    func testAFaultWithANewRowHasTheTargetsOfThatRow() throws {
+    /// A fault with a newer row from a fetch discards the target and the members that were prefetched with the old row.
+    func testFaultReadsRelationshipsOfTheRefetchedRow() throws {
         let (old, new) = (try department("old"), try department("new"))
         let ada = try employee("Ada", in: old)
         try context.save()
@@ -40,8 +40,8 @@ final class FetchTests: GraphTestCase {
         XCTAssertEqual(try owner.memberCount("employees"), 0)
     }
 
-    /// An order that was set here is not lost to a fetch; the save tells that the members are others now.
-    func testAFetchLeavesAPendingOrderAlone() throws {
+    /// A pending order is not lost in a fetch. The save reports the conflict of the members.
+    func testFetchKeepsAPendingOrder() throws {
         let project = try context.insert("Project")
         let tasks = try ["a", "b"].map { try context.insert("Task", ["title": $0, "project": project]) }
         try context.save()
@@ -63,7 +63,7 @@ final class FetchTests: GraphTestCase {
         try context.save()
     }
 
-    private func pend() throws -> [String: ManagedObject] {
+    private func makePendingChanges() throws -> [String: ManagedObject] {
         var all: [String: ManagedObject] = [:]
         for object in try context.fetch("Employee") { all[try object.get("name") ?? ""] = object }
         try all["alpha"]?.set("age", 5)
@@ -78,8 +78,8 @@ final class FetchTests: GraphTestCase {
         try context.fetch(request).map { try $0.get("name") ?? "" }
     }
 
-    func testPendingChangesCount() throws {
-        _ = try pend()
+    func testFetchIncludesPendingChanges() throws {
+        _ = try makePendingChanges()
         let found = try context.fetch("Employee", "age > 20", sort: ["name"]).map {
             try $0.get("name", as: String.self)
         }
@@ -87,9 +87,9 @@ final class FetchTests: GraphTestCase {
         XCTAssertEqual(try context.count("Employee", "age > 20"), 3)
     }
 
-    /// Scenario S002: without pending changes the membership is the store's, the values are the context's.
-    func testWithoutPendingChanges() throws {
-        let objects = try pend()
+    /// Scenario S002: without pending changes, the store determines the objects, and the context their values.
+    func testFetchWithoutPendingChangesReturnsStoredMembership() throws {
+        let objects = try makePendingChanges()
         let request = FetchRequest(entity: try model.requireEntity(named: "Employee"))
         request.includesPendingChanges = false
         request.sortDescriptors = [SortDescriptor("name")]
@@ -97,9 +97,9 @@ final class FetchTests: GraphTestCase {
         XCTAssertEqual(try objects["alpha"]?.get("age"), 5)
     }
 
-    /// Scenario S008: order and window are those of the merged set.
-    func testWindowOverTheMergedSet() throws {
-        _ = try pend()
+    /// Scenario S008: order, limit and offset apply to the merged result.
+    func testLimitAndOffsetApplyAfterPendingChanges() throws {
+        _ = try makePendingChanges()
         let request = FetchRequest(entity: try model.requireEntity(named: "Employee"))
         request.sortDescriptors = [SortDescriptor("age")]
         request.offset = 1
@@ -107,7 +107,7 @@ final class FetchTests: GraphTestCase {
         XCTAssertEqual(try fetchNames(request), ["charlie", "delta"])
     }
 
-    func testSubentities() throws {
+    func testFetchIncludesSubentitiesUnlessExcluded() throws {
         _ = try context.insert("Manager", ["name": "Mona", "age": 50])
         try context.save()
         let request = FetchRequest(entity: try model.requireEntity(named: "Employee"))
@@ -119,18 +119,18 @@ final class FetchTests: GraphTestCase {
         XCTAssertEqual(id.entity.name, "Manager")
     }
 
-    func testOneObjectPerRow() throws {
+    func testFetchesReturnTheSameObjectForARow() throws {
         let first = try XCTUnwrap(context.fetch("Employee", "name == 'alpha'").first)
         let second = try XCTUnwrap(context.fetch("Employee", sort: ["name"]).first)
         XCTAssertTrue(first === second)
         XCTAssertTrue(try context.object(with: first.objectID) === first)
     }
 
-    func testFaultsOfAToManyFillTogether() throws {
+    func testFaultsOfAToManyRelationshipAreReadAsABatch() throws {
         let home = try department("Home")
         for index in 0..<50 { _ = try employee("e\(index)", in: home) }
         try context.save()
-        // A coordinator of its own, so that no row is cached.
+        // A new coordinator, so that no row is cached.
         let coordinator = try Coordinator(model: model)
         _ = try coordinator.add(store)
         let fresh = Context(coordinator: coordinator)
@@ -138,10 +138,10 @@ final class FetchTests: GraphTestCase {
         let before = store.requests
         let members = try stored.members("employees")
         XCTAssertEqual(Set(try members.map { try $0.get("name", as: String.self) }).count, 50)
-        XCTAssertLessThanOrEqual(store.requests - before, 3, "the owner's row, the members, all their rows")
+        XCTAssertLessThanOrEqual(store.requests - before, 3, "for the owner, its members and their rows")
     }
 
-    func testPrefetchingCostsOneRequestEach() throws {
+    func testPrefetchingReadsEachRelationshipWithOneRequest() throws {
         let home = try department("Home")
         for index in 0..<20 { _ = try employee("e\(index)", in: home) }
         try context.save()
@@ -160,7 +160,7 @@ final class FetchTests: GraphTestCase {
         XCTAssertLessThanOrEqual(store.requests - before, 3)
     }
 
-    func testMembersThatAStoreGivesMixed() throws {
+    func testPrefetchedMembersAreAssignedToTheirOwnersInAnyOrder() throws {
         for place in 0..<6 {
             let home = try department("d\(place)")
             for index in 0..<place { _ = try employee("e\(place)\(index)", in: home) }
@@ -184,17 +184,17 @@ final class FetchTests: GraphTestCase {
         }
     }
 
-    func testUnregisteredObjectsLeaveTheContext() throws {
+    func testContextRetainsOnlyChangedObjects() throws {
         context = nil
         let fresh = other()
         XCTAssertEqual(try fresh.fetch("Employee").count, 3)
-        XCTAssertEqual(fresh.registeredObjects.count, 0, "an unchanged object lives as long as somebody holds it")
+        XCTAssertEqual(fresh.registeredObjects.count, 0, "unchanged objects are not retained")
         _ = try fresh.insert("Employee")
-        XCTAssertEqual(fresh.registeredObjects.count, 1, "a changed one as long as it is pending")
+        XCTAssertEqual(fresh.registeredObjects.count, 1, "changed objects are retained")
     }
 
     /// Records of a subentity have their own layout: a prefetch over both must read each by its own.
-    func testPrefetchingOverSubentities() throws {
+    func testPrefetchingReadsRowsOfSubentities() throws {
         let departments = try (0..<5).map { try department("d\($0)") }
         for index in 0..<40 {
             let object = try context.insert(index % 3 == 0 ? "Manager" : "Employee", ["name": "x\(index)"])

@@ -45,7 +45,7 @@ final class FetchedPropertyTests: XCTestCase {
         return nil
     }
 
-    func testTheUserInfoMayChangeInAModelThatIsInUse() throws {
+    func testUserInfoOfAFetchedPropertyCanChangeInAFrozenModel() throws {
         let (ada, bob) = (try insert("A", 20), try insert("B", 30))
         let property = try XCTUnwrap(ada.entity.fetchedProperty(named: "oldest"))
         XCTAssertTrue(try ada.fetched("oldest") == [ada])
@@ -55,7 +55,7 @@ final class FetchedPropertyTests: XCTestCase {
         try property.setUserInfo("B", forKey: "except")
         XCTAssertTrue(try ada.fetched("oldest") == [ada])
         XCTAssertThrowsError(try ada.entity.requireProperty(named: "name").setUserInfo("x", forKey: "y"))
-        // While others read it.
+        // While other threads read it.
         let (threads, info) = (DispatchGroup(), property)
         for number in 0..<4 {
             DispatchQueue.global().async(group: threads) {
@@ -71,14 +71,14 @@ final class FetchedPropertyTests: XCTestCase {
         XCTAssertEqual(property.userInfo, ["except": "999"])
     }
 
-    func testTheListIsKeptUntilTheObjectIsRefreshed() throws {
+    func testFetchedPropertyIsCachedUntilTheObjectIsRefreshed() throws {
         let (ada, other) = (try insert("Ada", 20), try insert("Ada", 30))
         try context.save()
         XCTAssertTrue(try ada.fetched("namesakes") == [other])
         try other.setValue(.string("Eve"), forKey: "name")
         XCTAssertEqual(try ada.fetched("namesakes").count, 1)
         try context.refresh(ada, mergeChanges: true)
-        XCTAssertEqual(try ada.fetched("namesakes").count, 0, "what is not saved counts")
+        XCTAssertEqual(try ada.fetched("namesakes").count, 0, "unsaved changes are included")
         try context.save()
         let third = try insert("Ada", 5)
         XCTAssertEqual(try ada.fetched("namesakes").count, 0)
@@ -90,17 +90,17 @@ final class FetchedPropertyTests: XCTestCase {
         XCTAssertEqual(failure { _ = try ada.fetched("namesakes") }?.status, .objectGone)
     }
 
-    func testOrderLimitAndUserInfo() throws {
+    func testFetchedPropertyAppliesOrderLimitAndUserInfo() throws {
         let people = [try insert("A", 5), try insert("B", 50), try insert("C", 30)]
         XCTAssertTrue(try people[0].fetched("oldest") == [people[2]])
     }
 
-    func testAPropertyThatLeadsBackToItselfEnds() throws {
+    func testRecursiveFetchedPropertyIsRefused() throws {
         let ada = try insert("Ada", 1)
         XCTAssertEqual(failure { _ = try ada.fetched("endless") }?.status, .predicate)
     }
 
-    func testTemplatesAreBoundInACopy() throws {
+    func testTemplateVariablesAreBoundInACopy() throws {
         _ = try insert("Ada", 20)
         let bound = try model.fetchRequest(
             fromTemplate: "older", variables: ["LEAST": .int(10), "NAME": .string("Ada")])

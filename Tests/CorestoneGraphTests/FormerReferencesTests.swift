@@ -3,8 +3,8 @@ import XCTest
 @testable import CorestoneGraph
 
 final class FormerReferencesTests: XCTestCase {
-    /// Against a dictionary: long runs, gaps in either number, and references that come late.
-    func testAgainstADictionary() {
+    /// Compared with a dictionary: long runs, gaps in references and in keys, and references that are added late.
+    func testFormerReferencesMatchADictionary() {
         var former = FormerReferences()
         var model: [Int64: Int64] = [:]
         var late: [Int64] = []
@@ -30,5 +30,5 @@ final class FormerReferencesTests: XCTestCase {
         for reference in (reference - 10)...0 { XCTAssertEqual(former.key(of: reference), model[reference]) }
     }
 
-    func testNothingIsKnownAtFirst() { XCTAssertNil(FormerReferences().key(of: -1)) }
+    func testFormerReferencesAreInitiallyEmpty() { XCTAssertNil(FormerReferences().key(of: -1)) }
 }

@@ -4,7 +4,7 @@ import CorestoneValues
 import Foundation
 import XCTest
 
-/// Contexts that are pinned to a state of their SQLite stores.
+/// Contexts that are pinned to a query generation of their SQLite stores.
 final class GenerationTests: XCTestCase {
     private var folder = ""
     private var coordinator: Coordinator!
@@ -60,8 +60,8 @@ final class GenerationTests: XCTestCase {
         return CoreError(.ok, "")
     }
 
-    /// Whether nothing keeps the write-ahead log from being emptied.
-    private func logCanBeEmptied() throws -> Bool {
+    /// Whether a checkpoint can truncate the write-ahead log.
+    private func logCanBeTruncated() throws -> Bool {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = ["sqlite3", path("a.sqlite"), "PRAGMA wal_checkpoint(TRUNCATE)"]
@@ -75,12 +75,12 @@ final class GenerationTests: XCTestCase {
 
     // MARK: When a context is pinned
 
-    func testAContextIsPinnedByItsFirstRead() throws {
+    func testContextIsPinnedByItsFirstRead() throws {
         XCTAssertNil(reader.queryGenerationToken)
         try reader.setQueryGeneration(from: .current)
         XCTAssertEqual(reader.queryGenerationToken, .current)
         try rename("Ada", "Ann")
-        XCTAssertEqual(try names(reader), ["Ann", "Bob", "Eve"], "not by the call")
+        XCTAssertEqual(try names(reader), ["Ann", "Bob", "Eve"], "setQueryGeneration does not pin the context yet")
         let token = try XCTUnwrap(reader.queryGenerationToken)
         XCTAssertFalse(token.isCurrent)
         try rename("Ann", "Zoe")
@@ -92,7 +92,7 @@ final class GenerationTests: XCTestCase {
         XCTAssertEqual(try names(reader, "name == 'Zoe'").count, 1)
     }
 
-    func testAFaultCountsAsARead() throws {
+    func testFiringAFaultPinsTheContext() throws {
         let id = try XCTUnwrap(writer.fetch(request()).first).objectID
         try reader.setQueryGeneration(from: .current)
         let ada = try reader.object(with: id)
@@ -102,9 +102,9 @@ final class GenerationTests: XCTestCase {
         XCTAssertEqual(try names(reader), ["Ada", "Bob", "Eve"])
     }
 
-    // MARK: What it reads
+    // MARK: Reads
 
-    func testEveryWayOfReadingIsOfTheGeneration() throws {
+    func testEveryReadReturnsThePinnedGeneration() throws {
         let project = try writer.insert("Project", ["title": "One"])
         try project.setMembers(writer.fetch(request()), of: "staff")
         let tasks = try ["a", "b", "c"].map { try writer.insert("Task", ["title": $0, "project": project]) }
@@ -150,7 +150,7 @@ final class GenerationTests: XCTestCase {
         XCTAssertEqual(try names(reader), ["Ada", "Bob", "Eve"])
     }
 
-    func testAChildReadsTheGenerationOfItsParent() throws {
+    func testChildReadsTheGenerationOfItsParent() throws {
         try reader.setQueryGeneration(from: .current)
         let child = Context(parent: reader)
         XCTAssertNil(child.queryGenerationToken)
@@ -168,15 +168,15 @@ final class GenerationTests: XCTestCase {
         XCTAssertNil(grandchild.queryGenerationToken)
     }
 
-    // MARK: Moving on
+    // MARK: Advancing
 
-    func testItsOwnSaveMovesItOnAndNobodyElses() throws {
+    func testOnlyItsOwnSaveAdvancesAPinnedContext() throws {
         try reader.setQueryGeneration(from: .current)
         XCTAssertEqual(try names(reader).count, 3)
         let token = reader.queryGenerationToken
         try rename("Ada", "Ann")
         try reader.save()
-        XCTAssertEqual(reader.queryGenerationToken, token, "a save of nothing")
+        XCTAssertEqual(reader.queryGenerationToken, token, "a save without changes does not advance the context")
         var told: [QueryGenerationToken?] = []
         let observations = [ContextNotification.didSave, .didSaveObjectIDs].map { kind in
             reader.observe(kind) { _, changes in told.append(changes.queryGeneration) }
@@ -193,7 +193,7 @@ final class GenerationTests: XCTestCase {
         for observation in observations { observation.cancel() }
     }
 
-    func testASaveOverANewerRowIsAConflict() throws {
+    func testSaveConflictsWhenAPinnedRowHasChanged() throws {
         try reader.setQueryGeneration(from: .current)
         let ada = try XCTUnwrap(reader.fetch(request()).first)
         try rename("Ada", "Ann")
@@ -210,7 +210,7 @@ final class GenerationTests: XCTestCase {
         XCTAssertEqual(try names(writer, "age == 30"), ["Ann"])
     }
 
-    func testAMergeAndAResetMoveItOn() throws {
+    func testMergeAndResetAdvanceAPinnedContext() throws {
         try reader.setQueryGeneration(from: .current)
         let all = try reader.fetch(request())
         var ids: [ChangedIDs] = []
@@ -220,9 +220,9 @@ final class GenerationTests: XCTestCase {
         XCTAssertEqual(try names(reader), ["Ada", "Bob", "Eve"])
         try reader.mergeChanges(ids[0])
         XCTAssertEqual(try all[0].get("name") as String?, "Ann")
-        XCTAssertEqual(try all[1].get("name") as String?, "Bob", "was read, and not merged")
+        XCTAssertEqual(try all[1].get("name") as String?, "Bob", "read before, and not merged")
         try reader.refresh(all[1], mergeChanges: true)
-        XCTAssertEqual(try all[1].get("name") as String?, "Ben", "the merge moved the context on")
+        XCTAssertEqual(try all[1].get("name") as String?, "Ben", "the merge advanced the context")
         try rename("Eve", "Eva")
         XCTAssertEqual(try names(reader), ["Ann", "Ben", "Eve"])
         try reader.reset()
@@ -231,7 +231,7 @@ final class GenerationTests: XCTestCase {
         token.cancel()
     }
 
-    func testAContextThatMergesByItselfMovesOnUnlessAStateWasChosen() throws {
+    func testAutomaticMergingAdvancesAContextUnlessPinnedToAToken() throws {
         reader.automaticallyMergesChangesFromParent = true
         try reader.setQueryGeneration(from: .current)
         let all = try reader.fetch(request())
@@ -239,17 +239,17 @@ final class GenerationTests: XCTestCase {
         XCTAssertEqual(try all[0].get("name") as String?, "Ann")
         try reader.setQueryGeneration(from: reader.queryGenerationToken)
         try rename("Ann", "Amy")
-        XCTAssertEqual(try all[0].get("name") as String?, "Ann", "it rests in the state that was chosen")
+        XCTAssertEqual(try all[0].get("name") as String?, "Ann", "the context stays in the generation of the token")
         XCTAssertEqual(try names(reader), ["Ann", "Bob", "Eve"])
         try all[1].set("age", 3)
         try reader.save()
         try rename("Amy", "Ada")
-        XCTAssertEqual(try all[0].get("name") as String?, "Ada", "its own save moved it on")
+        XCTAssertEqual(try all[0].get("name") as String?, "Ada", "its own save advanced the context")
     }
 
     // MARK: Tokens
 
-    func testContextsShareATokenAndItEndsWithItsLastHolder() throws {
+    func testGenerationIsKeptForEveryContextThatIsPinnedToIt() throws {
         try reader.setQueryGeneration(from: .current)
         XCTAssertEqual(try names(reader).count, 3)
         let other = Context(coordinator: coordinator, queue: .privateQueue)
@@ -263,27 +263,27 @@ final class GenerationTests: XCTestCase {
         try reader.setQueryGeneration(from: nil)
         XCTAssertEqual(try names(reader, "name == 'Ann'").count, 1)
         try other.performAndWait { XCTAssertEqual(try self.names($0), ["Ada", "Bob", "Eve"]) }
-        XCTAssertFalse(try logCanBeEmptied())
+        XCTAssertFalse(try logCanBeTruncated())
     }
 
-    func testTheLogCanBeEmptiedWhenTheLastHolderLetsGo() throws {
+    func testLogCanBeTruncatedWhenTheLastTokenIsReleased() throws {
         var token = try coordinator.currentQueryGenerationToken
         XCTAssertNotNil(token)
         try rename("Ada", "Ann")
-        XCTAssertFalse(try logCanBeEmptied())
+        XCTAssertFalse(try logCanBeTruncated())
         try reader.setQueryGeneration(from: token)
         token = nil
-        XCTAssertFalse(try logCanBeEmptied())
+        XCTAssertFalse(try logCanBeTruncated())
         XCTAssertEqual(try names(reader), ["Ada", "Bob", "Eve"])
         _ = try reader.insert("Employee", ["name": "Dan"])
         try reader.save()
         try rename("Ann", "Amy")
-        XCTAssertFalse(try logCanBeEmptied())
+        XCTAssertFalse(try logCanBeTruncated())
         try reader.setQueryGeneration(from: nil)
-        XCTAssertTrue(try logCanBeEmptied())
+        XCTAssertTrue(try logCanBeTruncated())
     }
 
-    func testATokenOfAnotherCoordinatorIsRefused() throws {
+    func testTokenOfAnotherCoordinatorIsRefused() throws {
         let other = try Coordinator(model: GraphTestCase.company())
         try other.addSQLiteStore(at: path("b.sqlite"), options: quick())
         let token = try other.currentQueryGenerationToken
@@ -293,8 +293,8 @@ final class GenerationTests: XCTestCase {
         XCTAssertNil(reader.queryGenerationToken)
     }
 
-    /// A writer moves years from one to the other: whoever is pinned sees them all, however it reads.
-    func testNobodySeesHalfASave() throws {
+    /// A writer moves years from one person to another: a pinned context always reads the same total.
+    func testPinnedContextsNeverReadAPartialSave() throws {
         for person in try writer.fetch(request()) { try person.set("age", 100) }
         try writer.save()
         let failures = Locked<[String]>([])
@@ -330,7 +330,7 @@ final class GenerationTests: XCTestCase {
 
     // MARK: Stores
 
-    func testStoresThatCameLaterAreLeftOut() throws {
+    func testStoresAddedAfterPinningAreNotRead() throws {
         try reader.setQueryGeneration(from: .current)
         XCTAssertEqual(try names(reader).count, 3)
         let second = try coordinator.addSQLiteStore(at: path("b.sqlite"), options: quick())
@@ -346,7 +346,7 @@ final class GenerationTests: XCTestCase {
         try reader.setQueryGeneration(from: .current)
         XCTAssertEqual(try names(reader), ["Ada", "Bob", "Dan", "Eve"])
 
-        // One of them goes.
+        // One of the stores is removed.
         let token = reader.queryGenerationToken
         try rename("Ada", "Ann")
         try coordinator.remove(second)
@@ -357,10 +357,10 @@ final class GenerationTests: XCTestCase {
         XCTAssertTrue(partial.message.contains("b.sqlite"), partial.message)
         XCTAssertEqual(reader.queryGenerationToken, token)
         try reader.refreshAll()
-        XCTAssertEqual(try names(reader), ["Ada", "Bob", "Eve"], "pinned in the other one")
+        XCTAssertEqual(try names(reader), ["Ada", "Bob", "Eve"], "still pinned in the other store")
     }
 
-    func testS236_OnlyAPinnedSQLiteContextTellsAGeneration() throws {
+    func testS236_OnlyAPinnedSQLiteContextReportsAGeneration() throws {
         let memory = try Coordinator(model: GraphTestCase.company())
         _ = try memory.add(MemoryStore(model: memory.model))
         XCTAssertNil(try memory.currentQueryGenerationToken)
@@ -378,7 +378,7 @@ final class GenerationTests: XCTestCase {
         }
     }
 
-    func testStoresThatCannotBePinnedOrHaveOneStateOnly() throws {
+    func testPinningFailsWithARollbackJournalButNotInAReadOnlyStore() throws {
         let rollback = try Coordinator(model: GraphTestCase.company())
         try rollback.addSQLiteStore(at: path("r.sqlite"), options: quick(rollback: true))
         let error = failure { try Context(coordinator: rollback).setQueryGeneration(from: .current) }
@@ -394,7 +394,7 @@ final class GenerationTests: XCTestCase {
         XCTAssertNotNil(reading.queryGenerationToken)
     }
 
-    func testFilesOfExternalValuesStayAsLongAsAGenerationLeadsToThem() throws {
+    func testBackingFilesAreKeptWhileAGenerationRefersToThem() throws {
         let model = Model()
         let note = try model.addEntity(named: "Note")
         try note.addAttribute(named: "data", type: .binary).setAllowsExternalStorage(true)

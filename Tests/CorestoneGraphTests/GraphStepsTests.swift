@@ -6,9 +6,9 @@ import XCTest
 ///
 /// CORESTONE_SEED chooses another sequence, CORESTONE_STEPS how many steps.
 final class GraphStepsTests: XCTestCase {
-    func testTheGraphAgreesWithAReference() throws { try run(.graph, steps: 100_000) }
+    func testRandomStepsMatchTheReferenceModel() throws { try run(.graph, steps: 100_000) }
 
-    func testNoReferenceLeadsToAnObjectThatIsGone() throws { try run(.oneSided, steps: 20_000) }
+    func testOneSidedReferencesNeverPointToDeletedObjects() throws { try run(.oneSided, steps: 20_000) }
 
     private func run(_ kind: GraphSteps.Kind, steps usual: Int) throws {
         func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap(Int.init) }

@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// A company: departments, employees (managers inherit), projects, ordered tasks, a spouse.
+/// A company: departments, employees (with the subentity Manager), projects, ordered tasks, a spouse.
 class GraphTestCase: XCTestCase {
     var model: Model!
     var coordinator: Coordinator!
@@ -62,7 +62,7 @@ class GraphTestCase: XCTestCase {
 
     func names(_ objects: [ManagedObject]) throws -> [String] { try objects.map { try $0.get("name") ?? "" }.sorted() }
 
-    /// Another context over the same store; it lives as long as the test, since objects do not keep their context.
+    /// Another context of the coordinator. It lives as long as the test, since objects do not retain their context.
     func other() -> Context {
         contexts.append(Context(coordinator: coordinator))
         return contexts[contexts.count - 1]

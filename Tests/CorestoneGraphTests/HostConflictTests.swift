@@ -1,10 +1,10 @@
 import Corestone
 import XCTest
 
-/// What somebody else does to the rows of a host's own store, seen by its saves: conflicts that the host reports, and what it says
-/// after a save.
+/// Changes of other writers to the rows of a custom store: the conflicts that the store reports in a save, and the rows
+/// that it returns after a save.
 final class HostConflictTests: XCTestCase {
-    /// Where both kinds of store keep their rows.
+    /// The rows of a store, incremental or atomic.
     private final class Desk: @unchecked Sendable {
         struct Row: Equatable {
             var version: Int64
@@ -13,15 +13,17 @@ final class HostConflictTests: XCTestCase {
         var rows: [StoreReference: Row] = [:]
         var keepsVersions = true
         var (saves, loads, obtained) = (0, 0, 0)
-        /// Every row of the next save is in conflict, so many times.
+        /// The number of next saves in which every row is in conflict.
         var refusals = 0
         var failure: (any Error)?
         var given: [StoreNode] = []
         /// The references of new rows; nil: made up.
         var references: [StoreReference]?
-        /// Numbers new rows from the first one that is not saved.
+        /// Numbers new rows from the first unused number.
         var numbers = false
         var lastInserted: [StoreReference] = []
+        /// The entity of all rows; nil: the requested one.
+        var entity: Entity?
 
         func save(_ request: SaveChangesRequest) throws -> [StoreNode] {
             saves += 1
@@ -60,7 +62,7 @@ final class HostConflictTests: XCTestCase {
 
         func node(_ entity: Entity, _ reference: StoreReference) -> StoreNode? {
             rows[reference].map {
-                StoreNode(entity, reference, $0.values, version: keepsVersions ? $0.version : 0)
+                StoreNode(self.entity ?? entity, reference, $0.values, version: keepsVersions ? $0.version : 0)
             }
         }
     }
@@ -100,12 +102,20 @@ final class HostConflictTests: XCTestCase {
         let context: Context
     }
 
-    private func opened(atomic: Bool, _ change: (Desk) -> Void = { _ in }) throws -> Place {
+    /// - Parameter subentity: the name of a subentity of Person.
+    private func opened(
+        atomic: Bool, subentity: String? = nil, _ change: (Desk) -> Void = { _ in }
+    ) throws -> Place {
         let model = Model()
         let person = try model.addEntity(named: "Person")
         try person.addAttribute(named: "name", type: .string)
         try person.addAttribute(named: "age", type: .integer32)
         let desk = Desk()
+        if let subentity {
+            let entity = try model.addEntity(named: subentity)
+            try entity.setParent(person)
+            desk.entity = entity
+        }
         change(desk)
         let name = "Desk \(UUIDValue.random())"
         let type =
@@ -136,9 +146,9 @@ final class HostConflictTests: XCTestCase {
             "\(row.values["name"].map(\.excerptForTests) ?? "nil") \(row.values["age"].map(\.excerptForTests) ?? "nil")"
     }
 
-    // MARK: Rows that others changed
+    // MARK: Rows that were changed in the store
 
-    func testChangedRowsGoToTheMergePolicy() throws {
+    func testMergePolicyResolvesConflictsOfChangedRows() throws {
         for atomic in [false, true] {
             for keepsVersions in [true, false] {
                 for (policy, expected) in [
@@ -149,7 +159,7 @@ final class HostConflictTests: XCTestCase {
                     let (object, reference) = try saved(place, "old", age: 1)
                     place.desk.rows[reference] = Desk.Row(
                         version: 5, values: ["name": .string("theirs"), "age": .int(7)])
-                    // Of a store that keeps no versions, it knows by itself.
+                    // A store without versions has to detect the conflict itself.
                     if !keepsVersions { place.desk.refusals = 1 }
                     try object.set("name", "mine")
                     place.desk.saves = 0
@@ -173,7 +183,7 @@ final class HostConflictTests: XCTestCase {
         }
     }
 
-    func testRowsThatAreGoneGoToTheMergePolicy() throws {
+    func testMergePolicyResolvesConflictsOfDeletedRows() throws {
         for atomic in [false, true] {
             for (policy, isThere) in [
                 (MergePolicy.storeTrump, false), (.objectTrump, true), (.overwrite, true), (.rollback, false),
@@ -193,7 +203,7 @@ final class HostConflictTests: XCTestCase {
         }
     }
 
-    func testDeletionsOfChangedRowsGoToTheMergePolicy() throws {
+    func testMergePolicyResolvesDeletionsOfChangedRows() throws {
         for atomic in [false, true] {
             for (policy, isThere) in [
                 (MergePolicy.storeTrump, false), (.objectTrump, false), (.overwrite, false), (.rollback, true),
@@ -207,7 +217,7 @@ final class HostConflictTests: XCTestCase {
                 try place.context.save()
                 XCTAssertEqual(place.desk.rows[reference] != nil, isThere, "\(atomic) \(policy.type)")
             }
-            // Both sides deleted it: nobody is asked.
+            // Both sides deleted it: this is not a conflict.
             let place = try opened(atomic: atomic)
             let (object, reference) = try saved(place, "old", age: 1)
             place.desk.rows[reference] = nil
@@ -217,7 +227,7 @@ final class HostConflictTests: XCTestCase {
         }
     }
 
-    func testNewRowsThatAreThereAlreadyGoToTheMergePolicy() throws {
+    func testMergePolicyResolvesNewRowsThatAlreadyExist() throws {
         for atomic in [false, true] {
             for (policy, expected) in [
                 (MergePolicy.storeTrump, "theirs 7"), (.objectTrump, "mine 7"), (.overwrite, "mine nil"),
@@ -250,7 +260,20 @@ final class HostConflictTests: XCTestCase {
         }
     }
 
-    func testAReferenceThatTheStoreTakesForNoNewRowIsAskedForAgain() throws {
+    func testMergeFailsWhenARowOfAnotherEntityHasTheReference() throws {
+        let place = try opened(atomic: false, subentity: "Manager") { $0.references = [.text("ada")] }
+        place.desk.rows[.text("ada")] = Desk.Row(version: 5, values: ["name": .string("theirs")])
+        place.context.mergePolicy = .objectTrump
+        try place.context.insert("Person", ["name": "mine"])
+        let error = failure { try place.context.save() }
+        XCTAssertEqual([error.status.rawValue, Int32(error.code)], [-101, 133020])
+        XCTAssertTrue(error.message.contains("the new Person has the reference of "), error.message)
+        XCTAssertEqual(error.entity, "Person")
+        XCTAssertEqual(error.value, .string("ada"))
+        XCTAssertEqual(error.objectURI?.hasSuffix("/Manager/pada"), true)
+    }
+
+    func testRejectedReferenceOfANewRowIsRequestedAgain() throws {
         for atomic in [false, true] {
             let place = try opened(atomic: atomic)
             place.desk.refusals = 1
@@ -264,7 +287,7 @@ final class HostConflictTests: XCTestCase {
         }
     }
 
-    func testAStoreThatReportsForEverEndsTheSave() throws {
+    func testSaveFailsWhenAStoreReportsConflictsRepeatedly() throws {
         for atomic in [false, true] {
             for isNew in [false, true] {
                 let place = try opened(atomic: atomic)
@@ -282,8 +305,8 @@ final class HostConflictTests: XCTestCase {
         }
     }
 
-    /// Other contexts read what the store loaded anew, and their saves are compared with it.
-    func testAnAtomicStoreIsLoadedAnewAsAWhole() throws {
+    /// Other contexts read the reloaded rows, and their saves are compared with them.
+    func testAtomicStoreIsReloadedAfterAConflict() throws {
         let place = try opened(atomic: true)
         let (ada, adasReference) = try saved(place, "Ada", age: 1)
         let (_, beasReference) = try saved(place, "Bea", age: 1)
@@ -306,9 +329,9 @@ final class HostConflictTests: XCTestCase {
         XCTAssertEqual(text(place.desk.rows[beasReference]), "theirs 3")
     }
 
-    // MARK: After a save, and after one that failed
+    // MARK: After a save or a failed save
 
-    func testRefusedRowsDoNotFailASave() throws {
+    func testInvalidReturnedRowsDoNotFailASave() throws {
         for atomic in [false, true] {
             let place = try opened(atomic: atomic)
             let lines = Locked<[String]>([])
@@ -340,7 +363,7 @@ final class HostConflictTests: XCTestCase {
             XCTAssertEqual(failure { try place.context.save() }.status, .callback)
             XCTAssertTrue(object.objectID.isTemporary)
             XCTAssertEqual(place.desk.lastInserted, [.text("1/0")])
-            // One more is asked for by itself.
+            // A reference is requested for the second object only.
             let other = try place.context.insert("Person", ["name": "B"])
             place.desk.failure = nil
             try place.context.save()
@@ -350,7 +373,7 @@ final class HostConflictTests: XCTestCase {
         }
     }
 
-    func testAHostThatGivesAReferenceAgainNamesAllAnew() throws {
+    func testAllReferencesAreRequestedAgainWhenTheStoreRepeatsOne() throws {
         struct Full: Error {}
         let place = try opened(atomic: false) { $0.references = [.integer(1)] }
         let first = try place.context.insert("Person", ["name": "A"])
@@ -365,7 +388,7 @@ final class HostConflictTests: XCTestCase {
 
     // MARK: Without a merge policy
 
-    func testBatchRequestsTellOfConflicts() throws {
+    func testBatchRequestsReportConflicts() throws {
         for atomic in [false, true] {
             let place = try opened(atomic: atomic)
             let (object, reference) = try saved(place, "old", age: 1)
@@ -387,7 +410,7 @@ final class HostConflictTests: XCTestCase {
         }
     }
 
-    func testMigratingTellsOfConflicts() throws {
+    func testMigrationReportsConflicts() throws {
         for atomic in [false, true] {
             let place = try opened(atomic: atomic)
             let coordinator = try Coordinator(model: place.context.coordinator.model)

@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// Code of the host's in the predicates and orders of fetches gets the objects of the context.
+/// Blocks and functions of the application in predicates receive the objects of the context.
 final class HostPredicateTests: CompanyFileTestCase {
     override func setUpWithError() throws {
         try super.setUpWithError()
@@ -10,7 +10,7 @@ final class HostPredicateTests: CompanyFileTestCase {
             try employee(name, in: departments[place % 2]).set("age", place)
         }
         try context.save()
-        try beginAnew()
+        try reopen()
     }
 
     private func fetch(_ predicate: Predicate, sort: SortDescriptor = SortDescriptor("name")) throws -> [String] {
@@ -33,7 +33,7 @@ final class HostPredicateTests: CompanyFileTestCase {
             })
     }
 
-    func testABlockBesideAKeyPathGetsObjects() throws {
+    func testBlockPredicateReceivesObjectsBesideKeyPaths() throws {
         let sales = try Predicate.parse("department.name == 'Sales'")
         let young = block { try $0.get("age", as: Int.self)! < 1 }
         for isChanged in [false, true] {
@@ -43,17 +43,17 @@ final class HostPredicateTests: CompanyFileTestCase {
         }
     }
 
-    func testABlockSeesChangesOfTheObjectItself() throws {
+    func testBlockPredicateReceivesUnsavedChanges() throws {
         try context.fetch("Employee", "name == 'Ada'")[0].set("age", 50)
         let sales = try Predicate.parse("department.name == 'Sales'")
         let old = block { try $0.get("age", as: Int.self)! > 40 }
         XCTAssertEqual(try fetch(try .or([sales, old])), ["Ada", "Bea", "Dora"])
         let request = FetchRequest(entityName: "Employee")
         (request.predicate, request.includesPendingChanges) = (old, false)
-        XCTAssertEqual(try context.fetch(request).count, 1, "and where its saved state counts otherwise")
+        XCTAssertEqual(try context.fetch(request).count, 1, "also without pending changes")
     }
 
-    func testMembersAndFunctionsGetObjects() throws {
+    func testSubqueryBlocksAndFunctionsReceiveObjects() throws {
         FunctionRegistry.register("isReal:") { receiver, arguments in
             let all = ([receiver] + arguments).allSatisfy { value in
                 if case .object(let object) = value { object is ManagedObject } else { false }

@@ -3,9 +3,10 @@ import CorestoneModel
 import CorestoneValues
 import XCTest
 
-@testable import CorestoneHosting
+@testable import CorestoneCustomStores
 
-/// What becomes of the rows that a program's own store gives, one by one: what is taken, what is refused and how, what is asked later.
+/// The rows that a custom store pushes, one by one: which of them are accepted, the errors about the others, and the
+/// values that are requested later.
 final class HostRowTests: XCTestCase {
     private var model: Model!
     private var names: RowNames!
@@ -85,21 +86,21 @@ final class HostRowTests: XCTestCase {
 
     // MARK: Rows
 
-    func testARowWithoutAnEntityIsOfTheOneAskedFor() throws {
+    func testRowWithoutAnEntityHasTheRequestedEntity() throws {
         let sink = sink(fetch)
         try sink.push([row("Manager", 2), row(nil, 1), row(nil, 2)])
         XCTAssertEqual(sink.rows.map(\.entity.name), ["Manager", "Person", "Manager"])
         XCTAssertEqual(sink.rows.map(\.key), [2, 1, 2])
     }
 
-    func testWhatIsNoRowOfTheStore() throws {
+    func testInvalidRowIsRefused() throws {
         let other = try model.copy()
         try other.freeze()
-        let stranger = PushedRow(other.entity(named: "Person"), .integer(1), version: 1)
+        let foreign = PushedRow(other.entity(named: "Person"), .integer(1), version: 1)
         for (purpose, row, entity, words) in [
             (.load, row(nil, 1), nil, "a row 1: its entity is missing; pass an entity with each row"),
             (
-                fetch, stranger, "Person",
+                fetch, foreign, "Person",
                 "Person 1: Person belongs to another model; pass an entity of the store's model"
             ),
             (.load, row("Being", 1), "Being", "Being 1: Being is abstract; pass the subentity of the row"),
@@ -141,7 +142,7 @@ final class HostRowTests: XCTestCase {
         }
     }
 
-    func testVersionsUpToTheHighest() throws {
+    func testRowVersionsUpToTheMaximumAreAccepted() throws {
         let sink = sink(fetch)
         sink.versionOf = { key, root in
             XCTAssertEqual(root.root.name, "Being")
@@ -154,8 +155,8 @@ final class HostRowTests: XCTestCase {
         XCTAssertEqual(sink.rows.map { $0.record?.version }, [10, .max, 1])
     }
 
-    /// All of one call, or none, and nothing that it said of entities.
-    func testARefusedCallLeavesNothing() throws {
+    /// A call adds all of its rows or none of them. A refused call does not record entities either.
+    func testRefusedPushAddsNoRows() throws {
         let sink = sink(fetch)
         try sink.push([row("Person", 1, ["age": .int(1), "boss": .int(9), "team": .null])])
         let guesses = sink.guesses.count
@@ -176,8 +177,8 @@ final class HostRowTests: XCTestCase {
         XCTAssertEqual(sink.rows.map(\.key), [1, 2])
     }
 
-    /// During a save each row stands for itself, since it is saved by then.
-    func testDuringASaveTheOthersStay() throws {
+    /// During a save, each row is checked separately, because it was already saved.
+    func testRefusedRowDuringASaveKeepsTheOtherRows() throws {
         let before = sink(.load)
         try before.push([row("Person", 1, ["age": .int(1), "nick": .string("a")], version: 4)])
         let record = try XCTUnwrap(before.rows[0].record)
@@ -186,13 +187,13 @@ final class HostRowTests: XCTestCase {
         XCTAssertEqual(saved.rows.map(\.key), [1, 1])
         XCTAssertTrue(saved.hasRefused)
         XCTAssertEqual(
-            saved.rows.map { $0.record?.version }, [9, 4], "without one it is the version that was to be written")
+            saved.rows.map { $0.record?.version }, [9, 4], "without a version, the written version is kept")
         XCTAssertEqual(value(saved, 0, "age"), .int(2))
-        XCTAssertEqual(value(saved, 0, "nick"), .string("a"), "what the store does not name is as it was to be written")
+        XCTAssertEqual(value(saved, 0, "nick"), .string("a"), "an omitted value is the written one")
         XCTAssertEqual(value(saved, 1, "age"), .int(1))
     }
 
-    func testARowMayComeAsItsReferenceAlone() throws {
+    func testRowWithoutValuesIsAReferenceInFetchesAndMembers() throws {
         for (purpose, isReference) in [
             (fetch, true), (.members(relationship("Team", "members"), owners: [1]), true), (.load, false),
             (.values(root: entity("Being"), wanted: [1]), false),
@@ -203,24 +204,24 @@ final class HostRowTests: XCTestCase {
         }
     }
 
-    func testWhatARowLeavesOut() throws {
+    func testOmittedValuesOfARowAreDefaultsOrNull() throws {
         let sink = sink(fetch)
         try sink.push([
             row("Person", 1, ["name": .string("a"), "team": .null]), row("Person", 2, ["age": .null, "nick": .null]),
         ])
-        XCTAssertEqual(value(sink, 0, "age"), .int(7), "a required one has its default")
-        XCTAssertEqual(value(sink, 0, "nick"), .null, "an optional one is null")
-        XCTAssertEqual(value(sink, 1, "age"), .null, "null is null")
+        XCTAssertEqual(value(sink, 0, "age"), .int(7), "an omitted required value has its default")
+        XCTAssertEqual(value(sink, 0, "nick"), .null, "an omitted optional value is null")
+        XCTAssertEqual(value(sink, 1, "age"), .null, "an explicit null is not replaced by a default")
         XCTAssertEqual(sink.omitted.map(\.relationship.name).sorted(), ["boss", "team"])
         for each in sink.omitted { XCTAssertEqual(each.rows, each.relationship.name == "boss" ? [0, 1] : [1]) }
         XCTAssertEqual(sink.unfinished(tellsRelationships: true), [0, 1])
         XCTAssertEqual(sink.unfinished(tellsRelationships: false), [])
         let all = self.sink(.load)
         try all.push([row("Person", 1, ["name": .string("a")])])
-        XCTAssertTrue(all.omitted.isEmpty, "nobody can be asked")
+        XCTAssertTrue(all.omitted.isEmpty, "omitted relationships cannot be requested later")
     }
 
-    func testAValueThatIsGivenTwice() throws {
+    func testDuplicateValueInARowIsRefused() throws {
         let age = try XCTUnwrap(entity("Person").property(named: "age"))
         let title = try XCTUnwrap(entity("Team").property(named: "members"))
         let sink = sink(fetch)
@@ -232,14 +233,14 @@ final class HostRowTests: XCTestCase {
         }
         XCTAssertEqual(error.status, .invalidArgument)
         XCTAssertEqual([error.entity, error.key, error.file], ["Person", "age", "desk"])
-        // What the entity does not have is left out.
+        // Properties of another entity are ignored.
         try sink.push([
             PushedRow(entity("Person"), .integer(1), version: 1, [(title.key, .int(1), nil), (age.key, .int(3), nil)])
         ])
         XCTAssertEqual(value(sink, 0, "age"), .int(3))
     }
 
-    func testTransientAndCompositeValues() throws {
+    func testCompositeValuesOfARowAreSplitIntoElements() throws {
         let sink = sink(fetch)
         try sink.push([
             row("Person", 1, ["mood": .string("good"), "at": .dictionary(["x": .double(1.5), "nothing": .int(1)])]),
@@ -252,7 +253,7 @@ final class HostRowTests: XCTestCase {
 
     // MARK: Relationships
 
-    func testATargetsEntity() throws {
+    func testEntityOfATargetIsGuessedUntilItIsCertain() throws {
         let sink = sink(fetch)
         try sink.push([
             row("Person", 1, ["boss": .int(5), "team": .int(6)]),
@@ -264,7 +265,7 @@ final class HostRowTests: XCTestCase {
         XCTAssertEqual(target(sink, 1, "boss"), "Manager 7")
         XCTAssertNil(target(sink, 1, "team"))
         XCTAssertEqual(target(sink, 3, "boss"), "Manager 8")
-        // Which entity 5 is of, nobody said; a Team has no heirs.
+        // The entity of 5 is a guess, because Person has a subentity. Team has no subentities, so 6 is certain.
         XCTAssertEqual(sink.guesses.map(\.key), [5])
         XCTAssertEqual(sink.unfinished(tellsRelationships: false), [0])
         names.note(entity("Manager"), 5)
@@ -273,7 +274,7 @@ final class HostRowTests: XCTestCase {
         XCTAssertEqual(sink.unfinished(tellsRelationships: false), [])
     }
 
-    func testATargetOfAnotherEntityOrStore() throws {
+    func testTargetOfAnotherEntityOrStoreIsRefused() throws {
         let wrong = failure { try sink(fetch).push([row("Person", 1, ["boss": .int(2)], targets: ["boss": "Team"])]) }
         XCTAssertEqual(wrong.status, .invalidArgument)
         XCTAssertEqual([wrong.entity, wrong.key, wrong.file], ["Person", "boss", "desk"])
@@ -287,7 +288,7 @@ final class HostRowTests: XCTestCase {
         XCTAssertEqual(unsaved.objectURI, id.uri)
     }
 
-    func testValuesThatLeadNowhere() throws {
+    func testInvalidReferencesOfARelationshipAreRefused() throws {
         for (name, value, words) in [
             ("boss", .bool(true), "is to-one and takes a reference, not a boolean"),
             ("boss", .double(1), "takes a reference"),
@@ -304,7 +305,7 @@ final class HostRowTests: XCTestCase {
         }
     }
 
-    func testMembersThatComeWithARow() throws {
+    func testMembersEmbeddedInARowAreDeduplicated() throws {
         let sink = sink(.load)
         try sink.push([
             row("Team", 1, ["members": .array([.int(3), .int(2), .int(3)])]), row("Team", 2, ["members": .null]),
@@ -312,11 +313,11 @@ final class HostRowTests: XCTestCase {
         ])
         XCTAssertEqual(sink.embedded.map(\.owner), [1, 2, 3])
         XCTAssertEqual(sink.embedded.map(\.row), [0, 1, 2])
-        XCTAssertEqual(sink.embedded.map(\.members), [[3, 2], [], [4]], "each once, where it is first")
+        XCTAssertEqual(sink.embedded.map(\.members), [[3, 2], [], [4]], "each member once, at its first position")
         XCTAssertEqual(sink.embedded.map(\.relationship.name), ["members", "members", "friends"])
     }
 
-    func testMembersOfOwners() throws {
+    func testMembersArePushedForEachOwner() throws {
         let members = relationship("Team", "members")
         let sink = sink(.members(members, owners: [10, 11]))
         try sink.push([row("Person", 1), row("Manager", 2)], ofOwner: 1)
@@ -340,21 +341,21 @@ final class HostRowTests: XCTestCase {
         XCTAssertEqual([many.entity, many.key], ["Person", "boss"])
         XCTAssertTrue(many.message.contains("is to-one, but 2 rows were pushed"), many.message)
         XCTAssertEqual(one.members, [[5]])
-        // A call that is refused leaves its owner as it was.
+        // A refused call does not change the members of its owner.
         XCTAssertEqual(failure { try sink.push([row(nil, 7), row("Team", 8)], ofOwner: 0) }.entity, "Team")
         XCTAssertEqual(sink.members, [[1], [1, 2, 3]])
     }
 
-    // MARK: Names
+    // MARK: Entities of rows
 
-    func testWhatIsKnownOfEntities() {
+    func testCertainEntityOfARowReplacesAGuess() {
         let (being, person, manager, team) = (entity("Being"), entity("Person"), entity("Manager"), entity("Team"))
-        XCTAssertTrue(names.entity(of: 1, team) === team, "a tree of one entity has no others")
+        XCTAssertTrue(names.entity(of: 1, team) === team, "certain in a tree of one entity")
         XCTAssertTrue(names.isCertain(1, team))
         XCTAssertNil(names.entity(of: 1, person))
         XCTAssertFalse(names.isCertain(1, person))
         XCTAssertTrue(names.row(1, person).entity === person)
-        // Who believes is told by who knows, not the other way round.
+        // A certain entity replaces a guess, but a guess does not replace a certain entity.
         names.guess(person, 1)
         names.guess(manager, 1)
         XCTAssertTrue(names.entity(of: 1, being) === person)
@@ -374,7 +375,7 @@ final class HostRowTests: XCTestCase {
         XCTAssertNil(names.entity(of: 1, being))
     }
 
-    func testReferencesAreComparedWithTheirEntities() {
+    func testRowReferencesCompareEntityAndKey() {
         let (person, manager) = (entity("Person"), entity("Manager"))
         XCTAssertEqual(RowReference(person, .integer(1)), RowReference(person, .integer(1)))
         XCTAssertNotEqual(RowReference(person, .integer(1)), RowReference(manager, .integer(1)))
@@ -385,9 +386,9 @@ final class HostRowTests: XCTestCase {
         XCTAssertEqual([RowConflict.version, .unique].map(\.rawValue), [1, 2])
     }
 
-    // MARK: What a save hands over
+    // MARK: Changes of a save
 
-    func testMembersThatASaveChanges() throws {
+    func testSaveListsAddedRemovedAndReorderedMembers() throws {
         let changes = HostChanges(SaveAuthor(), names)
         let (friends, members) = (relationship("Person", "friends"), relationship("Team", "members"))
         func told() -> [String] {
@@ -402,14 +403,14 @@ final class HostRowTests: XCTestCase {
         XCTAssertEqual(told(), ["1 friends +2 -3", "3 friends + -1", "2 friends +1 -"])
         changes.setOrder(members, [(owner: 7, members: [5, 4])])
         XCTAssertEqual(told().last, "7 members + - =5,4")
-        // Of what is deleted nobody has members, and nobody gets it; that it goes is told.
+        // A deleted row is listed neither as an owner nor as an added member, but still as a removed one.
         changes.delete([(primaryKey: 2, version: 1), (primaryKey: 3, version: 1)], entity("Person"))
         XCTAssertEqual(told(), ["1 friends + -3", "7 members + - =5,4"])
         XCTAssertEqual(changes.deleted.map(\.row), [2, 3].map { RowReference(entity("Person"), .integer($0)) })
         XCTAssertTrue(changes.firstEntity === entity("Person"))
     }
 
-    func testConflictsAreOfRowsOfTheSave() throws {
+    func testConflictIsRefusedForARowOutsideTheSave() throws {
         let changes = HostChanges(SaveAuthor(author: "me"), names)
         XCTAssertNil(changes.firstEntity)
         changes.delete([(primaryKey: 1, version: 3)], entity("Person"))
@@ -442,7 +443,7 @@ final class HostRowTests: XCTestCase {
 
     private struct Full: Error {}
 
-    func testWhatTheHostThrowsIsWithinWhatIsSaid() {
+    func testErrorOfACallbackIsWrappedOnce() {
         let calls = HostCalls(place)
         let wrapped = failure { try calls.run("fetch X", entity("Team")) { throw Full() } }
         XCTAssertEqual(wrapped.status, .callback)
@@ -457,12 +458,12 @@ final class HostRowTests: XCTestCase {
         XCTAssertEqual([kept.entity, kept.key], ["Person", "age"])
         XCTAssertEqual(kept.value, .int(1))
         XCTAssertEqual(kept.children.map(\.status), [.storeIO])
-        // What was wrapped already is not wrapped once more.
+        // An error that is already wrapped is not wrapped again.
         let edge = CoreError(.callback, "outer", children: [CoreError(.storeIO, "inner")])
         XCTAssertEqual(failure { try calls.run("save") { throw edge } }.children.map(\.message), ["inner"])
     }
 
-    func testAStoreDoesNotUseItselfWithinACall() throws {
+    func testStoreCannotBeReenteredFromItsCallback() throws {
         let calls = HostCalls(place)
         XCTAssertNoThrow(try calls.refuseReentry())
         try calls.run("x") {
@@ -470,15 +471,15 @@ final class HostRowTests: XCTestCase {
             XCTAssertEqual(error.status, .invalidArgument)
             XCTAssertEqual(error.file, "desk")
             calls.notify {}
-            XCTAssertThrowsError(try calls.refuseReentry(), "it is still within the outer call")
+            XCTAssertThrowsError(try calls.refuseReentry(), "still within the outer call")
         }
         XCTAssertNoThrow(try calls.refuseReentry())
         XCTAssertThrowsError(try calls.run("x") { throw Full() })
-        XCTAssertNoThrow(try calls.refuseReentry(), "also after a call that failed")
+        XCTAssertNoThrow(try calls.refuseReentry(), "still refused after a failed call")
         XCTAssertEqual(try calls.run("x") { 7 }, 7)
     }
 
-    func testAfterTheEndNothingIsCalled() {
+    func testClosedStoreIsNotCalled() {
         let calls = HostCalls(place)
         var called: [String] = []
         calls.notify { called.append("notice") }
@@ -494,7 +495,7 @@ final class HostRowTests: XCTestCase {
 
     // MARK: Requests
 
-    func testARequestAsAStoreGetsIt() throws {
+    func testStoreReceivesTheFetchRequest() throws {
         let person = entity("Person")
         for (result, isForDictionaries, wanted) in [
             (.rows, false, .objects), (.rows, true, .dictionaries), (.identifiers, false, .objectIDs),

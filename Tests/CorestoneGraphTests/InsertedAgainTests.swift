@@ -1,9 +1,9 @@
 import Corestone
 import XCTest
 
-/// Lists of members after a save that brought back a row which somebody else had deleted.
+/// Members of relationships after a save that inserted a row again which another context had deleted.
 final class InsertedAgainTests: GraphTestCase {
-    func testItIsAMemberAgain() throws {
+    func testReinsertedRowIsAMemberOfItsOwnerAgain() throws {
         context.automaticallyMergesChangesFromParent = true
         context.mergePolicy = .objectTrump
         let department = try context.insert("Department", ["name": "R&D"])
@@ -15,7 +15,7 @@ final class InsertedAgainTests: GraphTestCase {
         let deletion = BatchDeleteRequest(
             fetchRequest: FetchRequest(entity: entity, predicate: try Predicate.parse("name == 'Ada'")))
         _ = try Context(coordinator: coordinator).execute(deletion) as BatchResult
-        // Read while the row is gone.
+        // The members are read while the row is deleted.
         try context.processPendingChanges()
         XCTAssertTrue(try department.members("employees").contains { $0 === bob })
         try context.save()
@@ -24,9 +24,9 @@ final class InsertedAgainTests: GraphTestCase {
             Set(try department.members("employees").map { try $0.get("name") ?? "" }), ["Ada", "Bob"])
     }
 
-    /// The context that had deleted it, too, knows where it belongs: the delete rules of its owner reach it, also when a value was asked
-    /// for while there was no row, so that it counted as deleted.
-    func testTheContextThatDeletedItKnowsItsOwner() throws {
+    /// The context that had deleted the row applies the delete rules of its owner to it, also if a value was read while
+    /// the row did not exist, so that the object counted as deleted.
+    func testDeletingContextAppliesDeleteRulesToTheReinsertedRow() throws {
         for merges in [true, false] {
             for (isMissed, processes) in [(false, false), (false, true), (true, false), (true, true)] {
                 context.automaticallyMergesChangesFromParent = merges
@@ -63,8 +63,9 @@ final class InsertedAgainTests: GraphTestCase {
         }
     }
 
-    /// Whoever deletes its owner meanwhile, with a list that lacks it, meets a conflict, and the rules reach it.
-    func testItsOwnersAreChanged() throws {
+    /// A context that deletes the owner in between, when the row is not a member, gets a conflict. The delete rules
+    /// then apply to the row, too.
+    func testOwnerDeletedBeforeTheReinsertionNullifiesTheReinsertedRow() throws {
         let department = try context.insert("Department", ["name": "R&D"])
         let project = try context.insert("Project", ["title": "P"])
         let bob = try employee("Bob", in: department)
@@ -87,8 +88,9 @@ final class InsertedAgainTests: GraphTestCase {
         XCTAssertEqual(try found.memberCount("projects"), 0)
     }
 
-    /// A context that deleted a target before it read the row which led there has the delete rules reach the row that it brings back.
-    func testItDoesNotComeBackToATargetThatIsDeletedInTheSameSave() throws {
+    /// A context deletes a target before it reads a row that refers to it: the delete rules also apply to the row that
+    /// it inserts again.
+    func testReinsertedRowDoesNotReferToATargetDeletedInTheSameSave() throws {
         for processes in [true, false] {
             let department = try context.insert("Department", ["name": "R&D"])
             let project = try context.insert("Project")
@@ -103,7 +105,7 @@ final class InsertedAgainTests: GraphTestCase {
             try bob.set("spouse", eve)
             try task.set("project", project)
             try context.save()
-            // Their first reading finds where the rows lead by now.
+            // Their first read finds the current targets of the rows.
             try others.object(with: bob.objectID).set("age", 40)
             try others.object(with: task.objectID).set("title", "U")
             for object in [bob, task] { try context.delete(object) }

@@ -3,8 +3,8 @@ import XCTest
 @testable import CorestoneGraph
 
 final class KeyTableTests: XCTestCase {
-    /// Against a dictionary: dense keys, strides, negative keys, random ones, with removals in between.
-    func testAgainstADictionary() {
+    /// Compared with a dictionary: dense keys, strides, negative keys and random keys, with removals in between.
+    func testKeyTableMatchesADictionary() {
         var generator = SystemRandomNumberGenerator()
         for stride in [1, 16, 1024, 4096, 1 << 20] {
             let table = KeyTable()

@@ -1,9 +1,9 @@
 import Corestone
 import XCTest
 
-/// What a merge leaves out of objects that were changed or deleted here comes in when that ends.
+/// Deferred merges: values of changed or deleted objects are merged when the change is reverted or saved.
 final class LateMergeTests: BatchTestCase {
-    /// The context that is worked in, while `context` saves.
+    /// The context under test, while `context` saves.
     private var here: Context!
     private var ada: ManagedObject!
     private var refreshed: [ManagedObject] = []
@@ -40,7 +40,7 @@ final class LateMergeTests: BatchTestCase {
 
     private enum Way: CaseIterable { case save, batch }
 
-    /// Another context gives Ada another age.
+    /// Another context sets Ada's age.
     private func age(_ age: Int, by way: Way) throws {
         if way == .save {
             try context.fetch("Employee", "name == 'Ada'")[0].set("age", age)
@@ -55,7 +55,7 @@ final class LateMergeTests: BatchTestCase {
         (refreshed, deleted) = ([], [])
     }
 
-    private func dismissAda() throws {
+    private func deleteAda() throws {
         let fetch = FetchRequest(entity: try entity("Employee"), predicate: try Predicate.parse("name == 'Ada'"))
         _ = try context.execute(BatchDeleteRequest(fetchRequest: fetch))
         try here.processPendingChanges()
@@ -67,7 +67,7 @@ final class LateMergeTests: BatchTestCase {
             entity: try entity("Employee"), predicate: nil, sortDescriptors: [SortDescriptor("age")])
         request.includesPendingChanges = pending
         let list = FetchedResultsController(fetchRequest: request, managedObjectContext: here)
-        // Without a delegate it would follow nothing.
+        // Without a delegate, the controller would not track changes.
         list.delegate = delegate
         try list.performFetch()
         return list
@@ -77,7 +77,7 @@ final class LateMergeTests: BatchTestCase {
         try XCTUnwrap(list.fetchedObjects).map { try $0.get("name") ?? "-" }
     }
 
-    /// What ends a change, and whether the object is deleted like its row when that was left out.
+    /// Ends a pending change by rollback, undo, refresh or save.
     private func end(_ way: String) throws {
         switch way {
         case "rollback": try here.rollback()
@@ -90,9 +90,9 @@ final class LateMergeTests: BatchTestCase {
         try here.processPendingChanges()
     }
 
-    // MARK: Deleted here
+    // MARK: Deleted objects
 
-    func testADeletionThatIsTakenBackLeavesTheNewestValues() throws {
+    func testRevertedDeletionShowsTheMergedValues() throws {
         for way in Way.allCases {
             for ending in ["rollback", "undo"] {
                 try begin()
@@ -114,7 +114,7 @@ final class LateMergeTests: BatchTestCase {
         }
     }
 
-    func testTheSaveOfADeletionStillMeetsTheConflict() throws {
+    func testSaveOfADeletionReportsTheConflictAfterAMerge() throws {
         try here.delete(ada)
         try age(9, by: .save)
         let error = failure { try here.save() }
@@ -123,7 +123,7 @@ final class LateMergeTests: BatchTestCase {
         XCTAssertEqual(try ada.get("age"), 9)
     }
 
-    func testChangesUnderADeletionStayWhenItIsTakenBack() throws {
+    func testUndoneDeletionKeepsEarlierChangesAndMergedValues() throws {
         for way in Way.allCases {
             try begin()
             try ada.set("salary", 7.0)
@@ -139,7 +139,7 @@ final class LateMergeTests: BatchTestCase {
         }
     }
 
-    func testAnInvalidatedObjectThatWasDeletedHereIsReadAnew() throws {
+    func testInvalidatedDeletedObjectIsReadAgainAfterRollback() throws {
         try here.delete(ada)
         try context.fetch("Employee", "name == 'Ada'")[0].set("age", 9)
         here.automaticallyMergesChangesFromParent = false
@@ -149,9 +149,9 @@ final class LateMergeTests: BatchTestCase {
         XCTAssertEqual(try ada.get("age"), 9)
     }
 
-    // MARK: Changed here
+    // MARK: Changed objects
 
-    func testTheEndOfAChangeLeavesTheNewestValues() throws {
+    func testRevertedOrSavedChangeShowsTheMergedValues() throws {
         for way in Way.allCases {
             for ending in ["rollback", "undo", "refresh", "save"] {
                 try begin()
@@ -176,7 +176,7 @@ final class LateMergeTests: BatchTestCase {
         }
     }
 
-    func testUndoOfOneOfTwoChangesLeavesTheOther() throws {
+    func testUndoAfterAMergeKeepsTheOtherChange() throws {
         try ada.set("salary", 7.0)
         try here.processPendingChanges()
         try ada.set("age", 5)
@@ -191,8 +191,8 @@ final class LateMergeTests: BatchTestCase {
         XCTAssertFalse(here.hasChanges)
     }
 
-    /// Both sides of a relationship that others changed meanwhile.
-    func testUndoOfATargetLeadsToTheNewestOne() throws {
+    /// Both sides of a relationship that another context changed in between.
+    func testUndoOfATargetShowsTheMergedTarget() throws {
         for name in ["A", "B", "C"] { _ = try context.insert("Department", ["name": name]) }
         let theirs = try context.fetch("Employee", "name == 'Ada'")[0]
         func department(_ name: String, _ context: Context) throws -> ManagedObject {
@@ -217,13 +217,13 @@ final class LateMergeTests: BatchTestCase {
         XCTAssertFalse(here.hasChanges)
     }
 
-    func testARowThatIsGoneTakesTheObjectWithItInTheEnd() throws {
+    func testObjectOfADeletedRowIsDeletedWhenItsChangeIsReverted() throws {
         for ending in ["rollback", "undo", "refresh"] {
             try begin()
             let list = try list()
             try ada.set("age", 5)
             try here.processPendingChanges()
-            try dismissAda()
+            try deleteAda()
             XCTAssertEqual(try names(list), ["Bea", "Ada"])
             try end(ending)
             XCTAssertTrue(ada.isDeleted, ending)
@@ -235,27 +235,27 @@ final class LateMergeTests: BatchTestCase {
         }
         try begin()
         try ada.set("age", 5)
-        try dismissAda()
+        try deleteAda()
         here.mergePolicy = .objectTrump
         try here.save()
-        XCTAssertFalse(ada.isDeleted, "the save inserted it again")
+        XCTAssertFalse(ada.isDeleted, "the save reinserted the row")
         XCTAssertEqual(try people(), ["Ada 5", "Bea 2"])
         try ada.set("age", 6)
         try here.rollback()
         XCTAssertFalse(ada.isDeleted)
     }
 
-    /// A change that a save has nothing to write of, and so no conflict, ends all the same.
-    func testATransientChangeEndsWithTheSave() throws {
+    /// A transient change is not written and cannot be in conflict. The save ends it.
+    func testObjectWithATransientChangeIsDeletedAtTheSaveWhenItsRowWas() throws {
         try ada.set("speed", 5.0)
-        try dismissAda()
+        try deleteAda()
         XCTAssertFalse(ada.isDeleted)
         try here.save()
         XCTAssertTrue(ada.isDeleted)
         XCTAssertFalse(here.hasChanges)
     }
 
-    func testAFailedSaveForgetsNothing() throws {
+    func testFailedSaveKeepsTheDeferredMerge() throws {
         try ada.set("age", 5)
         try age(9, by: .batch)
         XCTAssertEqual(failure { try here.save() }.code, 133020)
@@ -264,7 +264,7 @@ final class LateMergeTests: BatchTestCase {
         XCTAssertEqual(try ada.get("age"), 9)
     }
 
-    func testAResetForgetsWhatWasLeftOut() throws {
+    func testResetDiscardsTheDeferredMerge() throws {
         try here.delete(ada)
         try age(9, by: .save)
         try here.reset()
@@ -273,9 +273,9 @@ final class LateMergeTests: BatchTestCase {
         XCTAssertEqual(try here.fetch("Employee", sort: ["name"])[0].get("age"), 9)
     }
 
-    // MARK: What is saved
+    // MARK: Saved state, children
 
-    func testListsOfWhatIsSavedDoNotWait() throws {
+    func testResultsWithoutPendingChangesFollowSavesAtOnce() throws {
         let list = try list(pending: false)
         XCTAssertEqual(try names(list), ["Ada", "Bea"])
         try here.delete(ada)
@@ -287,11 +287,11 @@ final class LateMergeTests: BatchTestCase {
         try here.processPendingChanges()
         try age(1, by: .batch)
         XCTAssertEqual(list.fetchedObjects?.map(\.objectID).first, ada.objectID)
-        try dismissAda()
+        try deleteAda()
         XCTAssertEqual(try names(list), ["Bea"])
     }
 
-    func testChildrenHearOfIt() throws {
+    func testChildMergesTheDeferredValuesOfItsParent() throws {
         let child = Context(parent: here)
         child.automaticallyMergesChangesFromParent = true
         let hers = try child.fetch("Employee", "name == 'Ada'")[0]

@@ -13,7 +13,7 @@ final class LazyResultsTests: CompanyFileTestCase {
             try object.set("age", number)
         }
         try context.save()
-        try beginAnew()
+        try reopen()
     }
 
     private func request(_ predicate: String? = nil, batchSize: Int = 10) throws -> FetchRequest {
@@ -37,7 +37,7 @@ final class LazyResultsTests: CompanyFileTestCase {
         return coordinator.statistics.faultedRows - before
     }
 
-    func testRowsComeABatchAtATime() throws {
+    func testLazyResultsReadRowsInBatches() throws {
         let lazy = try results(request())
         XCTAssertTrue(lazy.isLazy)
         XCTAssertEqual(lazy.count, count)
@@ -49,27 +49,27 @@ final class LazyResultsTests: CompanyFileTestCase {
         XCTAssertEqual(context.registeredObjects.count, 20)
     }
 
-    func testEachBatchIsRefreshedWhereThatIsAskedFor() throws {
+    func testLazyResultsRefreshEachBatchOnRequest() throws {
         let known = try context.fetch("Employee", sort: ["name"])
         for object in known { _ = try object.get("age", as: Int.self) }
         let other = Context(coordinator: coordinator)
         for object in try other.fetch("Employee") { try object.set("age", -1) }
         try other.save()
         let plain = try results(request())
-        XCTAssertEqual(try plain[25].get("age"), 25, "known objects stay what they are")
+        XCTAssertEqual(try plain[25].get("age"), 25, "registered objects are not refreshed by default")
         let fresh = try request()
         fresh.shouldRefreshRefetchedObjects = true
         let lazy = try results(fresh)
-        XCTAssertEqual(try known[95].get("age"), 95, "not before its batch is read")
+        XCTAssertEqual(try known[95].get("age"), 95, "refreshed when its batch is read")
         try known[15].set("salary", 5.0)
         for place in [0, 9, 10, 55, 99] { XCTAssertEqual(try lazy[place].get("age"), -1, "\(place)") }
         XCTAssertTrue(lazy[55] === known[55])
-        XCTAssertEqual(try lazy[15].get("salary"), 5.0, "its own change stays")
+        XCTAssertEqual(try lazy[15].get("salary"), 5.0, "the unsaved change is kept")
         XCTAssertTrue(lazy[15].isUpdated)
     }
 
-    /// Few objects are in memory at any time, whatever was gone through.
-    func testBatchesAreLetGoOf() throws {
+    /// Only a few objects are in memory at any time, however many were read.
+    func testLazyResultsReleaseEarlierBatches() throws {
         let lazy = try results(request())
         for (place, object) in lazy.enumerated() {
             XCTAssertEqual(try object.get("age"), place)
@@ -80,7 +80,7 @@ final class LazyResultsTests: CompanyFileTestCase {
         XCTAssertIdentical(lazy[0], first)
     }
 
-    func testItIsTheSameListAsAnEagerOne() throws {
+    func testLazyResultsContainTheSameObjectsAsEagerResults() throws {
         let request = try request("age > 20 AND age < 77")
         request.limit = 30
         request.offset = 3
@@ -99,7 +99,7 @@ final class LazyResultsTests: CompanyFileTestCase {
         XCTAssertEqual(chosen.map(\.objectID), [7, 3, 29].map { eager[$0].objectID })
     }
 
-    func testUnsavedChangesCount() throws {
+    func testLazyResultsIncludeUnsavedChanges() throws {
         let all = try context.fetch(request(batchSize: 0))
         try all[3].set("name", "2000")
         try context.delete(all[50])
@@ -115,14 +115,14 @@ final class LazyResultsTests: CompanyFileTestCase {
         XCTAssertEqual(lazy.choosing([0]).first?.objectID, new.objectID)
     }
 
-    /// Memory decides, without all rows in it at a time.
-    func testAPredicateOfMemorysOwn() throws {
+    /// The predicate is evaluated in memory, without loading all rows at once.
+    func testLazyResultsApplyPredicatesThatAreEvaluatedInMemory() throws {
         let lazy = try results(request("speed == nil AND age >= 90"))
         XCTAssertEqual(try lazy.map { try $0.get("age") ?? -1 }, Array(90..<100))
         XCTAssertTrue(lazy.isLazy)
     }
 
-    func testRowsThatAreChangedOrDeletedMeanwhile() throws {
+    func testLazyResultsShowRowsChangedOrDeletedAfterTheFetch() throws {
         let lazy = try results(request())
         let writer = other()
         let all = try writer.fetch(request(batchSize: 0))
@@ -132,7 +132,7 @@ final class LazyResultsTests: CompanyFileTestCase {
         XCTAssertEqual(lazy.count, count)
         XCTAssertEqual(try lazy[15].get("age"), 500)
         XCTAssertTrue(lazy[16].isFault)
-        // As with every fault whose row is gone.
+        // As with every fault whose row was deleted.
         XCTAssertNil(try lazy[16].get("age", as: Int.self))
         XCTAssertTrue(lazy[16].isDeleted)
         context.shouldDeleteInaccessibleFaults = false
@@ -144,7 +144,7 @@ final class LazyResultsTests: CompanyFileTestCase {
         XCTAssertEqual(try lazy[17].get("age"), 17)
     }
 
-    func testPrefetchingIsOfTheBatch() throws {
+    func testLazyResultsPrefetchPerBatch() throws {
         let request = try request()
         request.relationshipKeyPathsForPrefetching = ["department"]
         request.returnsObjectsAsFaults = false
@@ -156,7 +156,7 @@ final class LazyResultsTests: CompanyFileTestCase {
         XCTAssertEqual(context.registeredObjects.count, 12)
     }
 
-    func testItBelongsToItsQueue() throws {
+    func testLazyResultsFailOnAWrongThread() throws {
         let lazy = try results(request())
         final class Box: @unchecked Sendable {
             let lazy: Results
@@ -172,8 +172,8 @@ final class LazyResultsTests: CompanyFileTestCase {
         XCTAssertEqual((box.failure as? CoreError)?.status, .wrongThread)
     }
 
-    /// A list outlives a reset: its objects are read anew.
-    func testAfterAReset() throws {
+    /// A list outlives a reset: its objects are fetched again.
+    func testLazyResultsFetchObjectsAgainAfterAReset() throws {
         let lazy = try results(request())
         let former = lazy[0]
         try context.reset()

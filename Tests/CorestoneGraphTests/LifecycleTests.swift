@@ -1,9 +1,9 @@
 import Corestone
 import XCTest
 
-/// Hooks: what a host does at turning points in the life of objects.
+/// Lifecycle hooks: callbacks at insertion, fetch, save, deletion and validation of objects.
 final class LifecycleTests: GraphTestCase {
-    /// What hooks were called, in order.
+    /// The calls of hooks, in order.
     private final class Log: @unchecked Sendable {
         var calls: [String] = []
         func count(_ call: String) -> Int { calls.filter { $0 == call }.count }
@@ -34,9 +34,9 @@ final class LifecycleTests: GraphTestCase {
 
     private struct HostError: Error {}
 
-    // MARK: Coming in
+    // MARK: Insertion and fetch
 
-    func testDefaultsAreInPlaceBeforeAwakeFromInsert() throws {
+    func testDefaultsAreSetBeforeAwakeFromInsert() throws {
         let log = log
         try hooked([
             "Employee": hooks {
@@ -57,14 +57,14 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertEqual(log.calls.count, 2)
     }
 
-    func testAFailingAwakeFromInsertInsertsNothing() throws {
+    func testInsertFailsWhenAwakeFromInsertThrows() throws {
         try hooked(["Employee": hooks { $0.awakeFromInsert = { _ in throw HostError() } }])
         XCTAssertThrowsError(try context.insert("Employee")) { XCTAssertTrue($0 is HostError) }
         XCTAssertFalse(context.hasChanges)
         XCTAssertEqual(context.registeredObjects.count, 0)
     }
 
-    func testAFailingAwakeFromInsertLeavesNoMemberBehind() throws {
+    func testFailedAwakeFromInsertLeavesNoMemberInARelationship() throws {
         try hooked([
             "Employee": hooks {
                 $0.awakeFromInsert = { object in
@@ -83,7 +83,7 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertEqual(try other().object(with: sales.objectID).members("employees"), [])
     }
 
-    func testAwakeFromFetchIsSentOnceAndChangesNothing() throws {
+    func testAwakeFromFetchIsCalledOncePerLoadAndLeavesTheObjectClean() throws {
         let log = log
         try hooked([
             "Employee": hooks {
@@ -116,7 +116,7 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertEqual(log.calls, ["fetch Ada", "fetch Ada", "fetch Bo"])
     }
 
-    func testAFailingAwakeFromFetchIsAskedAgain() throws {
+    func testAwakeFromFetchIsCalledAgainAfterItThrew() throws {
         let log = log
         try hooked([
             "Employee": hooks {
@@ -135,9 +135,9 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertEqual(log.calls.count, 2)
     }
 
-    // MARK: Going
+    // MARK: Deletion and faults
 
-    func testPrepareForDeletionComesBeforePropagation() throws {
+    func testPrepareForDeletionIsCalledBeforeDeleteRulesApply() throws {
         let log = log
         let prepare: LifecycleHooks.Hook = { object in
             let count = try object.entityName == "Project" ? object.memberCount("tasks") : 0
@@ -160,7 +160,7 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertEqual(try context.count("Task"), 0)
     }
 
-    func testAFailingPrepareForDeletionDeletesNothing() throws {
+    func testDeletionFailsWhenPrepareForDeletionThrows() throws {
         try hooked(["Employee": hooks { $0.prepareForDeletion = { _ in throw HostError() } }])
         let ada = try employee("Ada")
         XCTAssertThrowsError(try context.delete(ada)) { XCTAssertTrue($0 is HostError) }
@@ -169,7 +169,7 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertEqual(try context.count("Employee"), 1)
     }
 
-    func testTurningIntoAFault() throws {
+    func testFaultHooksAreCalledOnRefreshAndReset() throws {
         let log = log
         try hooked([
             "Employee": hooks {
@@ -188,7 +188,7 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertEqual(log.calls.suffix(2), ["will Ada false", "did true true"])
     }
 
-    func testWhatATearDownThrowsComesAtTheEnd() throws {
+    func testErrorOfWillTurnIntoFaultIsThrownAfterTheRefresh() throws {
         try hooked(["Employee": hooks { $0.willTurnIntoFault = { _ in throw HostError() } }])
         let ada = try employee("Ada")
         try context.save()
@@ -199,7 +199,7 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertTrue(ada.isGone)
     }
 
-    func testSnapshotEvents() throws {
+    func testAwakeFromSnapshotEventsIsCalledOnRollbackAndRefresh() throws {
         let log = log
         try hooked([
             "Employee": hooks {
@@ -222,7 +222,7 @@ final class LifecycleTests: GraphTestCase {
 
     // MARK: Inheritance, null, tracking
 
-    func testAChildsHookHidesItsParents() throws {
+    func testHookOfASubentityOverridesTheInheritedHook() throws {
         let log = log
         try hooked([
             "Employee": hooks {
@@ -235,7 +235,7 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertEqual(log.calls, ["manager", "save"])
     }
 
-    func testNilForAScalar() throws {
+    func testSetNilValueIsCalledWhenAScalarIsSetToNil() throws {
         let log = log
         try hooked([
             "Employee": hooks {
@@ -256,7 +256,7 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertNil(try ada.get("age") as Int?)
     }
 
-    func testWithoutTracking() throws {
+    func testObjectChangedWithoutTrackingIsSaved() throws {
         let ada = try employee("Ada")
         try context.save()
         let department: ManagedObject = try context.withoutTracking {
@@ -276,7 +276,7 @@ final class LifecycleTests: GraphTestCase {
 
     // MARK: Saving
 
-    func testChangesInWillSaveReachTheStore() throws {
+    func testChangesInWillSaveAreSaved() throws {
         let log = log
         try hooked([
             "Employee": hooks {
@@ -289,7 +289,7 @@ final class LifecycleTests: GraphTestCase {
         ])
         let ada = try employee("Ada")
         try context.save()
-        // The hook changed the object, so it is asked again.
+        // The hook changed the object, so it is called again.
         XCTAssertEqual(log.calls, ["will false", "will false", "did false false"])
         XCTAssertEqual(try ada.committedValue("age"), .int(50))
         XCTAssertEqual(try other().count("Employee", "age == 50"), 1)
@@ -302,7 +302,7 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertFalse(ada.isDeleted)
     }
 
-    func testWillSaveMayChangeInsertAndDeleteOthers() throws {
+    func testWillSaveCanInsertAndDeleteOtherObjects() throws {
         let log = log
         try hooked([
             "Employee": hooks {
@@ -325,7 +325,7 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertEqual(try other().count("Project"), 0)
     }
 
-    func testWillSaveThatNeverEndsIsStoppedAndNamed() throws {
+    func testSaveFailsWhenWillSaveChangesTheObjectForever() throws {
         let log = log
         try hooked([
             "Employee": hooks {
@@ -344,7 +344,7 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertEqual(try other().count("Employee"), 0)
     }
 
-    func testWhatHooksOfASaveThrow() throws {
+    func testErrorsOfWillSaveAndDidSaveAreThrown() throws {
         let log = log
         try hooked([
             "Employee": hooks {
@@ -369,7 +369,7 @@ final class LifecycleTests: GraphTestCase {
         try context.save()
     }
 
-    func testValidationHooks() throws {
+    func testValidationHooksReplaceAndRejectValues() throws {
         let log = log
         try hooked([
             "Employee": hooks {
@@ -388,7 +388,7 @@ final class LifecycleTests: GraphTestCase {
         let boss = try context.insert("Manager")
         try context.save()
         XCTAssertEqual([try ada.get("name"), try boss.get("name")], ["Ada", "Boss"])
-        // Both were changed by the check of their names, hence asked once more.
+        // Validation changed the names of both objects, so their hooks are called again.
         XCTAssertEqual(log.calls, ["will", "will", "insert", "insert", "will", "will", "insert", "insert"])
         try boss.set("age", 13)
         let refused = try XCTUnwrap(failure { try context.save() })
@@ -396,9 +396,9 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertEqual(refused.code, 4242)
     }
 
-    // MARK: What hooks may not do
+    // MARK: Calls that hooks must not make
 
-    func testHooksThatPullTheGroundAwayAreRefused() throws {
+    func testHooksCannotSaveResetRollbackOrRefresh() throws {
         let log = log
         let harm: [@Sendable (Context, ManagedObject) throws -> Void] = [
             { context, _ in try context.save() }, { context, _ in try context.reset() },
@@ -429,7 +429,7 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertTrue(log.calls.allSatisfy { $0.hasPrefix("a hook or validator must not ") }, log.calls[0])
     }
 
-    func testHooksThatNeverEndAreStopped() throws {
+    func testEndlessRecursionOfHooksIsStopped() throws {
         try hooked([
             "Employee": hooks { $0.awakeFromInsert = { _ = try $0.context?.insert("Employee") } },
             "Project": hooks { $0.awakeFromInsert = { try $0.context?.delete($0) } },
@@ -443,7 +443,7 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertFalse(context.hasChanges)
     }
 
-    func testAFrozenModelTakesNoHooksAndACopyHasThem() throws {
+    func testFrozenModelRefusesHooksAndItsCopyKeepsThem() throws {
         try hooked(["Employee": hooks { $0.willSave = { _ in } }])
         XCTAssertEqual(failure { try model.requireEntity(named: "Employee").setLifecycle(nil) }?.status, .model)
         let copy = try model.copy()

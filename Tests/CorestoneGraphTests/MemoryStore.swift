@@ -2,8 +2,8 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// A store in plain dictionaries: it keeps rows and links, expresses no predicate, and so shows what the graph itself does.
-/// The differential tests run it against SQLite.
+/// A store in dictionaries. It keeps rows and links, but leaves predicates to the graph, which is under test.
+/// The differential tests compare it with SQLite.
 final class MemoryStore: PersistentStore, SaveTransaction, @unchecked Sendable {
     struct Row {
         var entity: Entity
@@ -15,28 +15,30 @@ final class MemoryStore: PersistentStore, SaveTransaction, @unchecked Sendable {
 
     let type = StoreType(rawValue: "Test")
     let identifier: String
-    let path = "memory"
+    let path: String
     var abilities: StoreAbilities = .uniqueConstraints
     var warnings: [String] = []
     let isReadOnly = false
     let model: Model
     var rows: [UInt32: [Int64: Row]] = [:]
-    /// Members of to-many relationships that no foreign key holds, by property key and owner, in order.
+    /// Members of to-many relationships that are not stored as foreign keys, by property key and owner, in order.
     var members: [UInt32: [Int64: [Int64]]] = [:]
     /// Order of one-to-many members.
     var orders: [UInt32: [Int64: [Int64]]] = [:]
     var lastKeys: [UInt32: Int64] = [:]
-    /// How often the store was asked for rows or members: what a test of batching counts.
+    /// The number of requests for rows or members, for tests of batching.
     var requests = 0
-    /// Whether members of several owners come mixed, those of each in their order.
+    /// Whether members of several owners are returned interleaved, those of each owner in order.
     var mixesMembers = false
-    /// What the next save says that the store computed, and why no row can be read after it.
+    /// The rows that the next save reports as computed.
     var computed: [(entity: UInt32, primaryKey: Int64)] = []
+    /// The error of each read of rows; nil: reads succeed.
     var readFailure: CoreError?
 
-    init(model: Model, identifier: String = "00000000-0000-0000-0000-00000000000A") {
+    init(model: Model, identifier: String = "00000000-0000-0000-0000-00000000000A", path: String = "memory") {
         self.model = model
         self.identifier = identifier
+        self.path = path
     }
 
     func fetch(_ fetch: StoreFetch) throws -> StoreFetchOutcome {

@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// Two contexts that change the same object, and the policies that settle it.
+/// Conflicts of two contexts that change the same object, and merge policies.
 final class MergePolicyTests: GraphTestCase {
     private var second: Context!
     private var ada: ManagedObject!
@@ -18,7 +18,7 @@ final class MergePolicyTests: GraphTestCase {
         XCTAssertEqual(try same.get("age"), 30)
     }
 
-    /// The first context saves age 31 and salary 2000; the second changes age to 40 and the name, and saves with a policy.
+    /// The first context saves age 31 and salary 2000. The second sets age 40 and a name, and saves with `policy`.
     private func collide(_ policy: MergePolicy) throws {
         try ada.set(["age": 31, "salary": 2000.0])
         try context.save()
@@ -36,7 +36,7 @@ final class MergePolicyTests: GraphTestCase {
         try [object.get("name") ?? "", "\(object.get("age") ?? 0)", "\(object.get("salary") ?? 0.0)"]
     }
 
-    func testAPolicyForOneSaveAloneDoesNotStay() throws {
+    func testPolicyOfOneSaveDoesNotReplaceTheContextsPolicy() throws {
         try ada.set(["age": 31])
         try context.save()
         try same.set(["age": 40])
@@ -51,27 +51,27 @@ final class MergePolicyTests: GraphTestCase {
         XCTAssert(second.mergePolicy === MergePolicy.storeTrump)
     }
 
-    func testS148TheSharedPoliciesTellTheirTypes() {
+    func testS148SharedPoliciesHaveTheirTypes() {
         let all = [MergePolicy.error, .storeTrump, .objectTrump, .overwrite, .rollback]
         XCTAssertEqual(all.map(\.type.rawValue), [0, 1, 2, 3, 4])
         for policy in all { XCTAssert(MergePolicy.standard(policy.type) === policy) }
         XCTAssert(context.mergePolicy === MergePolicy.error)
     }
 
-    func testS151StoreTrumpKeepsTheStoresValueOfWhatBothChanged() throws {
+    func testS151StoreTrumpKeepsTheStoredValueOfAPropertyInConflict() throws {
         try collide(.storeTrump)
         XCTAssertEqual(try held(same), ["Eva", "31", "2000.0"])
         XCTAssertEqual(try stored(), ["Eva", "31", "2000.0"])
         XCTAssertFalse(second.hasChanges)
     }
 
-    func testObjectTrumpKeepsTheObjectsValueOfWhatBothChanged() throws {
+    func testObjectTrumpKeepsTheObjectsValueOfAPropertyInConflict() throws {
         try collide(.objectTrump)
         XCTAssertEqual(try held(same), ["Eva", "40", "2000.0"])
         XCTAssertEqual(try stored(), ["Eva", "40", "2000.0"])
     }
 
-    func testAValueThatWasSetAgainIsNoChange() throws {
+    func testValueSetToItsCommittedValueDoesNotConflict() throws {
         try ada.set(["age": 31])
         try context.save()
         try same.set(["age": 30, "name": "Eva"])
@@ -81,7 +81,7 @@ final class MergePolicyTests: GraphTestCase {
         XCTAssertEqual(try stored(), ["Eva", "31", "1000.0"])
     }
 
-    func testStoreTrumpTakesTheOrderOfTheStore() throws {
+    func testStoreTrumpKeepsTheStoredOrder() throws {
         func titles(_ project: ManagedObject) throws -> [String] {
             try project.members("tasks").map { try $0.get("title") ?? "" }
         }
@@ -107,7 +107,7 @@ final class MergePolicyTests: GraphTestCase {
         XCTAssertEqual(try stored(), ["Eva", "40", "1000.0"])
     }
 
-    func testS154RollbackTakesTheStoresState() throws {
+    func testS154RollbackPolicyKeepsTheStoredState() throws {
         try collide(.rollback)
         XCTAssertEqual(try held(same), ["Ada", "31", "2000.0"])
         XCTAssertEqual(try stored(), ["Ada", "31", "2000.0"])
@@ -116,7 +116,7 @@ final class MergePolicyTests: GraphTestCase {
         XCTAssertFalse(second.hasChanges)
     }
 
-    func testTheErrorTellsTheThreeValues() throws {
+    func testConflictErrorContainsCommittedCurrentAndStoredValues() throws {
         var thrown: CoreError?
         XCTAssertThrowsError(try collide(.error)) { thrown = $0 as? CoreError }
         let error = try XCTUnwrap(thrown)
@@ -142,7 +142,7 @@ final class MergePolicyTests: GraphTestCase {
         XCTAssertEqual(try stored(), ["Eva", "40", "2000.0"])
     }
 
-    func testSeveralConflictsAreOneError() throws {
+    func testSeveralConflictsAreReportedInOneError() throws {
         let bob = try employee("Bob")
         try context.save()
         let bobToo = try second.object(with: bob.objectID)
@@ -157,7 +157,7 @@ final class MergePolicyTests: GraphTestCase {
         }
     }
 
-    func testAnotherProgramsChangeIsAConflictOfCacheAndStore() throws {
+    func testChangeByAnotherCoordinatorIsAStoreConflict() throws {
         // Another coordinator of the same store.
         let elsewhere = Context(coordinator: try Coordinator(model: model))
         _ = try elsewhere.coordinator.add(store)
@@ -173,7 +173,7 @@ final class MergePolicyTests: GraphTestCase {
         }
     }
 
-    func testAHostsPolicyMayMergeByItself() throws {
+    func testCustomPolicyCanMergeValues() throws {
         let policy = MergePolicy(type: .error) { conflicts in
             for case let conflict as MergeConflict in conflicts {
                 try conflict.resolve(as: .objectTrump)
@@ -189,7 +189,7 @@ final class MergePolicyTests: GraphTestCase {
         XCTAssertEqual(try stored(), ["Eva", "41", "2000.0"])
     }
 
-    func testASubclassLeavesTheRestToItsType() throws {
+    func testPolicySubclassFallsBackToItsType() throws {
         final class Careful: MergePolicy, @unchecked Sendable {
             override func resolve(_ conflicts: [SaveConflict]) throws {
                 for conflict in conflicts where conflict.objectIDs[0].entity.name == "Department" {
@@ -202,22 +202,22 @@ final class MergePolicyTests: GraphTestCase {
         XCTAssertEqual(try stored(), ["Eva", "31", "2000.0"])
     }
 
-    func testAHostsPolicyMayFail() throws {
+    func testErrorOfACustomPolicyFailsTheSave() throws {
         struct No: Error {}
         XCTAssertThrowsError(try collide(MergePolicy(type: .objectTrump) { _ in throw No() })) { XCTAssert($0 is No) }
         XCTAssertEqual(try same.get("age"), 40)
         XCTAssertTrue(same.hasChanges)
     }
 
-    func testAHostsPolicyMayNotSave() throws {
+    func testCustomPolicyCannotSaveTheContext() throws {
         let context: Context = second
         XCTAssertThrowsError(try collide(MergePolicy(type: .objectTrump) { _ in try context.save() })) {
             XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
         }
     }
 
-    /// What would make the save write less than it says.
-    func testAHostsPolicyMayNotDropChanges() throws {
+    /// Calls that would discard changes of the save in progress.
+    func testCustomPolicyCannotDiscardChanges() throws {
         let context: Context = second
         let drops: [@Sendable () throws -> Void] = [
             { try context.reset() }, { try context.rollback() }, { try context.refreshAll() },
@@ -229,7 +229,7 @@ final class MergePolicyTests: GraphTestCase {
         }
     }
 
-    func testTheMergedStateHasToBeValid() throws {
+    func testMergedStateIsValidated() throws {
         try ada.set("name", "Bea")
         try context.save()
         try same.set("age", 5)
@@ -247,7 +247,7 @@ final class MergePolicyTests: GraphTestCase {
         try context.save()
     }
 
-    func testARowThatWentAwayIsAConflict() throws {
+    func testUpdateOfARowDeletedElsewhereIsAConflict() throws {
         try deleteElsewhere()
         try same.set("age", 40)
         XCTAssertThrowsError(try second.save()) {
@@ -258,7 +258,7 @@ final class MergePolicyTests: GraphTestCase {
         }
     }
 
-    func testDeletingWhatWentAwaySucceeds() throws {
+    func testDeletionOfARowDeletedElsewhereSucceeds() throws {
         for policy in MergePolicyType.allCases {
             let eva = try employee("Eva")
             try context.save()
@@ -276,7 +276,7 @@ final class MergePolicyTests: GraphTestCase {
         }
     }
 
-    func testAChangeOfWhatWentAwayIsDroppedOrInsertedAgain() throws {
+    func testUpdateOfARowDeletedElsewhereIsDiscardedOrReinserted() throws {
         let id = same.objectID
         try deleteElsewhere()
         try same.set("age", 40)
@@ -302,7 +302,7 @@ final class MergePolicyTests: GraphTestCase {
         XCTAssertNotEqual(id, eva.objectID)
     }
 
-    func testDeletingWhatWasChangedElsewhere() throws {
+    func testPolicyResolvesDeletionOfARowChangedElsewhere() throws {
         for policy in [MergePolicy.rollback, .objectTrump] {
             try ada.set("age", (ada.get("age") ?? 0) + 1)
             try context.save()
@@ -315,8 +315,8 @@ final class MergePolicyTests: GraphTestCase {
         }
     }
 
-    /// Members that others added since: the delete rules speak of them too.
-    func testDeletingWhatGotMembersElsewhere() throws {
+    /// The delete rules apply to members that another context added in between.
+    func testDeleteRulesApplyToMembersAddedElsewhere() throws {
         let all = [MergePolicy.storeTrump, .objectTrump, .overwrite, .rollback]
         for (policy, isKnown) in all.flatMap({ [($0, false), ($0, true)] }) {
             let lab = try department("Lab")
@@ -343,7 +343,7 @@ final class MergePolicyTests: GraphTestCase {
 
     // MARK: Relationships
 
-    func testToManyRelationshipsMergeByTheirDifferences() throws {
+    func testToManyRelationshipsAreMergedByAddedAndRemovedMembers() throws {
         let titles = try ["a", "b", "c"].map { try context.insert("Project", ["title": $0]) }
         try ada.setMembers([titles[0], titles[1]], of: "projects")
         try context.save()
@@ -362,7 +362,7 @@ final class MergePolicyTests: GraphTestCase {
         XCTAssertEqual(try same.members("projects").map { try $0.get("title") ?? "" }.sorted(), ["b", "c"])
     }
 
-    func testToOneRelationshipsAndTheirInverses() throws {
+    func testMergePolicyUpdatesInversesOfAToOneConflict() throws {
         let all = try ["A", "B", "C"].map { try department($0) }
         try ada.set("department", all[0])
         try context.save()
@@ -395,7 +395,7 @@ final class MergePolicyTests: GraphTestCase {
 
     // MARK: Locked objects
 
-    func testALockedObjectIsCheckedByTheNextSave() throws {
+    func testSaveChecksObjectsMarkedForConflictDetection() throws {
         try second.detectConflicts(for: same)
         try second.save()
         let eva = try second.insert("Employee", ["name": "Eva"])
@@ -419,8 +419,8 @@ final class MergePolicyTests: GraphTestCase {
         try second.save()
     }
 
-    /// A deletion is given up with all that it did, also to objects that another context has related meanwhile.
-    func testADeletionThatIsGivenUpLeavesMembersOfOthersAlone() throws {
+    /// A discarded deletion is undone completely, also for objects whose relationships another context changed.
+    func testRolledBackDeletionKeepsMembersChangedElsewhere() throws {
         for isOrdered in [false, true] {
             let model = Model()
             let (item, tag) = (try model.addEntity(named: "Item"), try model.addEntity(named: "Tag"))

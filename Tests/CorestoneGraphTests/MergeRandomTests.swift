@@ -1,12 +1,12 @@
 import Corestone
 import XCTest
 
-/// Two contexts change the same few objects at random and save under random policies: whatever they merge, the store is
+/// Two contexts change the same few objects at random and save under random policies: after each merge, the store is
 /// consistent, and both see it after a refresh.
 final class MergeRandomTests: GraphTestCase {
     private var random = SplitMix(seed: 0)
 
-    func testRandomMerges() throws {
+    func testRandomMergesKeepTheStoreConsistent() throws {
         for seed in 0..<100 {
             try setUpWithError()
             random = SplitMix(seed: UInt64(seed))
@@ -60,7 +60,7 @@ final class MergeRandomTests: GraphTestCase {
         objects.isEmpty ? nil : objects[random.below(objects.count)]
     }
 
-    /// What a context sees, with both sides of each relationship compared.
+    /// The objects of a context as text. Checks that both sides of each relationship are equal.
     private func checked(_ context: Context, _ message: String) throws -> [String] {
         try context.fetch("Employee").map { one in
             let friends = try one.members("friends")

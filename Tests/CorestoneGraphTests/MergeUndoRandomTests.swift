@@ -4,8 +4,8 @@ import XCTest
 @testable import CorestoneModel
 @testable import CorestoneValues
 
-/// Random changes, undone and done again, beneath which another context saves random changes of the same objects: the two sides of
-/// each relationship agree after every step, and what is saved in the end is what the context shows.
+/// Random changes, undo and redo, while another context saves random changes of the same objects. Both sides of
+/// each relationship agree after every step, and the final save stores the values of the context.
 final class MergeUndoRandomTests: GraphTestCase {
     private var here: Context!
     private var there: Context!
@@ -30,7 +30,7 @@ final class MergeUndoRandomTests: GraphTestCase {
 
     private func random(_ count: Int) -> Int { Int.random(in: 0..<count, using: &generator) }
 
-    /// Steps that are chosen in the context that is changed, whose objects are asked for by name.
+    /// Returns a random registered object of the entity that is not deleted.
     private func live(_ entity: String, _ context: Context) throws -> ManagedObject? {
         let found = context.registeredObjects.filter {
             $0.entity.name == entity && $0.state.isDisjoint(with: [.deleted, .gone])
@@ -141,13 +141,13 @@ final class MergeUndoRandomTests: GraphTestCase {
         }
     }
 
-    /// Whether the objects that lead to each other do so from both sides.
+    /// Checks that related objects refer to each other from both sides.
     private func check(_ context: Context, _ objects: [ManagedObject]) throws {
         for object in objects {
             for relationship in object.entity.relationships {
                 guard let inverse = relationship.inverse else { continue }
                 for target in try context.targets(of: relationship, object) {
-                    // One that was deleted here and changed elsewhere is a conflict of the save.
+                    // An object that was deleted here and changed elsewhere is a conflict of the save.
                     if target.isDeleted { continue }
                     let name = "\(try self.name(of: object)).\(relationship.name)"
                     if target.isGone { throw Mismatch(message: "\(name) has an object that is gone") }
@@ -188,7 +188,7 @@ final class MergeUndoRandomTests: GraphTestCase {
         for _ in 0..<8 { try change(there) }
         try there.save()
         for context in [here!, there!] { context.automaticallyMergesChangesFromParent = true }
-        // Some know all objects, some also all members, and some keep no object that nobody leads to.
+        // Some runs retain all objects, some also load all members, and some retain no object beyond its references.
         let held = random(3) > 0 ? try all(here) : []
         for object in try all(here) { try object.fireIfNeeded() }
         if random(2) == 0 { try checkAll() }
@@ -229,7 +229,7 @@ final class MergeUndoRandomTests: GraphTestCase {
         try check(there, all(there))
     }
 
-    func testRandomUndoOverMerges() throws {
+    func testRandomUndoAcrossMergesKeepsRelationshipsConsistent() throws {
         let environment = ProcessInfo.processInfo.environment
         let first = UInt64(environment["CORESTONE_SEED"] ?? "") ?? 0
         let count = UInt64(environment["CORESTONE_SEEDS"] ?? "") ?? 500

@@ -3,7 +3,7 @@ import CorestoneGraph
 import CorestoneValues
 import XCTest
 
-/// Changes that one context saved come into others.
+/// Merging of saved changes into other contexts.
 final class MergedChangesTests: GraphTestCase {
     private var saved: [ChangedIDs] = []
     private var observation: Observation?
@@ -14,7 +14,7 @@ final class MergedChangesTests: GraphTestCase {
         observation = context.observe(.didSaveObjectIDs) { [unowned self] _, changes in saved.append(changes.ids) }
     }
 
-    func testUpdatesComeIntoRealisedObjects() throws {
+    func testMergeUpdatesLoadedObjectsAndKeepsUnsavedChanges() throws {
         let ada = try employee("Ada")
         try context.save()
         let second = other()
@@ -33,7 +33,7 @@ final class MergedChangesTests: GraphTestCase {
         XCTAssertEqual(try other().fetch("Employee")[0].get("salary"), 7.0)
     }
 
-    func testInsertsAreRegistered() throws {
+    func testMergeRegistersInsertedObjects() throws {
         let ada = try employee("Ada")
         try context.save()
         let second = other()
@@ -44,7 +44,7 @@ final class MergedChangesTests: GraphTestCase {
         XCTAssertFalse(second.hasChanges)
     }
 
-    func testDeletionsAreNoChangesOfTheReceiver() throws {
+    func testMergedDeletionIsNotAPendingChange() throws {
         let department = try self.department("R&D")
         let ada = try employee("Ada", in: department)
         _ = try employee("Bob", in: department)
@@ -68,7 +68,7 @@ final class MergedChangesTests: GraphTestCase {
         XCTAssertEqual(try other().count("Employee"), 1)
     }
 
-    func testRootsMergeByThemselves() throws {
+    func testRootContextMergesAutomatically() throws {
         let ada = try employee("Ada")
         try context.save()
         let second = other()
@@ -89,7 +89,7 @@ final class MergedChangesTests: GraphTestCase {
         XCTAssertEqual(try theirs.get("name"), "Alicia")
     }
 
-    func testPrivateContextsMergeOnTheirQueue() throws {
+    func testPrivateQueueContextMergesOnItsQueue() throws {
         let ada = try employee("Ada")
         try context.save()
         let second = Context(coordinator: coordinator, queue: .privateQueue)
@@ -105,7 +105,7 @@ final class MergedChangesTests: GraphTestCase {
         try second.performAndWait { try $0.reset() }
     }
 
-    func testChildrenMergeWhatTheirParentSaves() throws {
+    func testChildMergesSavesOfItsParent() throws {
         let ada = try employee("Ada")
         try context.save()
         let child = Context(parent: context)
@@ -113,18 +113,18 @@ final class MergedChangesTests: GraphTestCase {
         let theirs = try child.fetch("Employee")[0]
         XCTAssertEqual(try theirs.get("name"), "Ada")
         try ada.set("name", "Alicia")
-        XCTAssertEqual(try theirs.get("name"), "Ada", "not before the parent saves")
+        XCTAssertEqual(try theirs.get("name"), "Ada", "merged before the parent saved")
         try context.save()
         XCTAssertEqual(try theirs.get("name"), "Alicia")
     }
 
-    func testRemoteChangesComeByURI() throws {
+    func testRemoteChangesAreMergedByURI() throws {
         let ada = try employee("Ada")
         try context.save()
         let second = other()
         let theirs = try second.fetch("Employee")[0]
         XCTAssertEqual(try theirs.get("name"), "Ada")
-        // Behind the coordinator's back.
+        // A change in the store that bypasses the coordinator.
         let root = ada.objectID.entity.root.index
         let slot = Int(try ada.objectID.entity.requireProperty(named: "name").slot)
         store.rows[root]?[ada.objectID.reference]?.values[slot] = .string("Remote")
@@ -139,7 +139,7 @@ final class MergedChangesTests: GraphTestCase {
         ) { XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument) }
     }
 
-    func testEachKeyOfRemoteChangesKeepsOrDropsUnsavedOnes() throws {
+    func testOnlyInvalidatedRemoteChangesDiscardUnsavedChanges() throws {
         let slot = Int(try model.requireEntity(named: "Employee").requireProperty(named: "name").slot)
         for suffix in ["", "_objectIDs"] {
             for (key, keeps) in [("updated", true), ("refreshed", true), ("invalidated", false)] {
@@ -166,7 +166,7 @@ final class MergedChangesTests: GraphTestCase {
         }
     }
 
-    func testS231_OnlyWhatSomebodyHasSeenIsNews() throws {
+    func testS231_MergeNotifiesOnlyOfChangesToRegisteredObjects() throws {
         for number in 0..<10 { _ = try employee("E\(number)") }
         try context.save()
         let viewer = other()
@@ -206,8 +206,8 @@ final class MergedChangesTests: GraphTestCase {
         XCTAssertFalse(saved[0].inserted.contains(where: \.isTemporary))
     }
 
-    /// What a confined context changed is its piece of work: another thread's save comes in after it, and is a conflict before.
-    func testChangesOfAConfinedContextKeepTheirBase() throws {
+    /// A save of another thread conflicts with unsaved changes of a confined context, and is merged after a rollback.
+    func testSaveOfAnotherThreadConflictsWithUnsavedChanges() throws {
         let ada = try employee("Ada")
         try ada.set("age", 1)
         try context.save()
@@ -231,8 +231,8 @@ final class MergedChangesTests: GraphTestCase {
         XCTAssertEqual(try ada.get("age"), 10)
     }
 
-    /// Nobody called the merge, so nobody gets its error: the log has it.
-    func testAMergeThatFailsIsTold() throws {
+    /// An automatic merge has no caller that could receive its error, so the error is logged.
+    func testFailedAutomaticMergeIsLogged() throws {
         let ada = try employee("Ada")
         try context.save()
         let second = other()
@@ -255,7 +255,7 @@ final class MergedChangesTests: GraphTestCase {
         XCTAssertTrue(told.first?.contains("context \"list\"") == true && told.first?.contains("on fire") == true)
     }
 
-    func testAChildMergesWhatItsParentMerges() throws {
+    func testChildMergesChangesThatItsParentMerges() throws {
         let ada = try employee("Ada")
         try ada.set("age", 1)
         try context.save()

@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// Both sides of a relationship agree when others' changes come beneath one's own, and after undo. `MergeUndoRandomTests` looks for more.
+/// Both sides of a relationship agree after merges into changed objects and after undo; see `MergeUndoRandomTests`.
 final class MergedRelationshipTests: GraphTestCase {
     private var here: Context!
     private var ada: ManagedObject!
@@ -33,8 +33,8 @@ final class MergedRelationshipTests: GraphTestCase {
         try context.save()
     }
 
-    /// The merge takes Ada out of the newer list, which is no step of undo: the first undo shows something.
-    func testAMergeIsNoStepOfUndo() throws {
+    /// The merge removes Ada from the newer members without an undo step: the first undo has a visible effect.
+    func testMergeRecordsNoUndoStep() throws {
         try ada.set("department", departments[1])
         try here.processPendingChanges()
         try move("C")
@@ -46,8 +46,8 @@ final class MergedRelationshipTests: GraphTestCase {
         XCTAssertFalse(here.hasChanges)
     }
 
-    /// Nor is it a part of a step: what was changed before it, within the event, is one by itself.
-    func testAMergeWithinAnEventIsNoPartOfIt() throws {
+    /// The changes before the merge in the same event form one undo step, without the merge.
+    func testMergeWithinAnEventIsNotPartOfItsUndoStep() throws {
         try ada.set("department", departments[1])
         try move("C")
         XCTAssertEqual(try counts, [0, 1, 0])
@@ -62,7 +62,7 @@ final class MergedRelationshipTests: GraphTestCase {
         XCTAssertEqual(try one("Department", "B", other()).memberCount("employees"), 1)
     }
 
-    func testLeavingWhereOthersWentToo() throws {
+    func testMoveAfterAnotherContextMadeTheSameMoveKeepsOneOwner() throws {
         try ada.set("department", departments[1])
         try here.processPendingChanges()
         try move("B")
@@ -76,8 +76,8 @@ final class MergedRelationshipTests: GraphTestCase {
         XCTAssertEqual(try counts, [1, 0, 0])
     }
 
-    /// A pair that both sides made is one that can be taken back.
-    func testAPairThatOthersMadeToo() throws {
+    /// A relationship that both contexts added can be removed.
+    func testRelationshipAddedByBothContextsCanBeRemoved() throws {
         let project = try one("Project", "P", here)
         try ada.add(project, to: "projects")
         try here.processPendingChanges()
@@ -90,7 +90,7 @@ final class MergedRelationshipTests: GraphTestCase {
         XCTAssertEqual(try one("Project", "P", other()).memberCount("staff"), 0)
     }
 
-    func testSpousesWhoMarriedElsewhere() throws {
+    func testUndoOfAOneToOneChangeShowsTheMergedPartner() throws {
         let bob = try one("Employee", "Bob", here)
         try ada.set("spouse", bob)
         try here.processPendingChanges()
@@ -106,8 +106,8 @@ final class MergedRelationshipTests: GraphTestCase {
         XCTAssertNil(try bob.get("spouse", as: ManagedObject.self))
     }
 
-    /// The pair that others ended stays ended when the deletion of one side is undone.
-    func testAPairThatOthersEndedWhileOneSideWasDeleted() throws {
+    /// A relationship that another context removed stays removed when the deletion of one side is undone.
+    func testUndoOfADeletionDoesNotRestoreARelationshipRemovedElsewhere() throws {
         let project = try one("Project", "P", here)
         let (theirAda, theirProject) = (try one("Employee", "Ada", context), try one("Project", "P", context))
         try theirAda.add(theirProject, to: "projects")
@@ -122,8 +122,9 @@ final class MergedRelationshipTests: GraphTestCase {
         XCTAssertFalse(here.hasChanges)
     }
 
-    /// Undo leaves lists alone that nobody has read and that are right in the store: the row of a refreshed member tells where it is.
-    func testUndoOfWhatWasRefreshedIsNoDifferenceOfAList() throws {
+    /// Undo does not change members that were not loaded and are correct in the store: the row of a refreshed member
+    /// refers to its owner.
+    func testUndoOfARefreshedChangeLeavesNoPendingMembers() throws {
         for (away, then, expected) in [(nil, "C", [0, 0, 1]), ("B", "B", [0, 1, 0])] {
             try setUpWithError()
             try ada.set("department", away.map { try one("Department", $0, here) })
@@ -137,8 +138,8 @@ final class MergedRelationshipTests: GraphTestCase {
         }
     }
 
-    /// One that was refreshed stays what it is where its partner's deletion is undone.
-    func testARefreshedSpouseStaysUnmarried() throws {
+    /// Undo of a deletion does not change a partner that was refreshed in between.
+    func testUndoOfADeletionDoesNotChangeARefreshedPartner() throws {
         let bob = try one("Employee", "Bob", here)
         try bob.set("spouse", ada)
         try here.processPendingChanges()
@@ -151,9 +152,9 @@ final class MergedRelationshipTests: GraphTestCase {
         XCTAssertNil(try ada.get("spouse", as: ManagedObject.self))
     }
 
-    /// Reading a list from which a deletion took a member is no change, and the member is there again when that is undone; whether the
-    /// deleted object's own list was read since or not.
-    func testUndoOfADeletionAfterThePartnerWasRefreshed() throws {
+    /// Loading members of which one is deleted is not a change. Undo of the deletion restores the member, whether or
+    /// not the members of the deleted object were loaded since.
+    func testUndoOfADeletionRestoresAMemberOfARefreshedPartner() throws {
         try one("Employee", "Bob", context).add(try one("Employee", "Ada", context), to: "friends")
         try context.save()
         for readsAgain in [true, false] {
@@ -175,8 +176,8 @@ final class MergedRelationshipTests: GraphTestCase {
         }
     }
 
-    /// The list of the deleted object is newer than the row of its member, which is held since before it became one.
-    func testADeletionReachesAMemberWhoseRowIsStale() throws {
+    /// The members of the deleted object are newer than the row of a member, which was read before it was added.
+    func testDeletionNullifiesAMemberWithAStaleRow() throws {
         for isChanged in [false, true] {
             let stale = other()
             stale.mergePolicy = .objectTrump
@@ -193,8 +194,8 @@ final class MergedRelationshipTests: GraphTestCase {
         }
     }
 
-    /// Without a policy it is a conflict: the save knows what it would undo.
-    func testADeletionAndAStaleChangedMemberAreAConflict() throws {
+    /// Without a merge policy, the save reports a conflict.
+    func testDeletionConflictsWithAStaleChangedMember() throws {
         let stale = other()
         let held = try one("Employee", "Bob", stale)
         XCTAssertNotNil(try held.get("name", as: String.self))
@@ -207,8 +208,8 @@ final class MergedRelationshipTests: GraphTestCase {
         XCTAssertEqual(try one("Department", "C", other()).memberCount("employees"), 1)
     }
 
-    /// The refresh takes back what the delete rule did, and leads to the deleted object again.
-    func testAMemberThatIsRefreshedAfterTheDeletion() throws {
+    /// The refresh reverts the effect of the delete rule, so that the member refers to the deleted object again.
+    func testSaveNullifiesAMemberRefreshedAfterTheDeletion() throws {
         let (bob, department) = (try one("Employee", "Bob", context), try one("Department", "C", context))
         try bob.set("department", department)
         try context.save()
@@ -221,9 +222,9 @@ final class MergedRelationshipTests: GraphTestCase {
         XCTAssertNil(try one("Employee", "Bob", other()).get("department", as: ManagedObject.self))
     }
 
-    /// The deleted object stands on its newest row then, so that the save sees no conflict: its rules have to reach the member that came
-    /// meanwhile.
-    func testADeletedObjectThatIsRefreshedHasItsNewMembers() throws {
+    /// The refreshed object has the newest row, so that the save finds no conflict. The delete rules must apply to the
+    /// member that was added in between.
+    func testDeleteRulesApplyToNewMembersOfARefreshedDeletedObject() throws {
         for refreshesAll in [true, false] {
             let department = try one("Department", "C", context)
             _ = try department.memberCount("employees")
@@ -245,8 +246,8 @@ final class MergedRelationshipTests: GraphTestCase {
         }
     }
 
-    /// The rules find nothing to do then, which is no step of undo.
-    func testADeletedObjectThatIsRefreshedMakesNoStepOfUndo() throws {
+    /// The delete rules change nothing in this case, so they do not record an undo step.
+    func testSaveOfARefreshedDeletedObjectRecordsNoUndoStep() throws {
         let bob = try one("Employee", "Bob", here)
         for name in ["Ada", "Bob"] {
             try one("Employee", name, context).set("age", 50)

@@ -2,7 +2,7 @@ import Corestone
 import CorestoneGraph
 import XCTest
 
-/// A child's changes to what others have saved since the child read it: none of both sides' values is lost without a word.
+/// Changes of a child to objects that were saved elsewhere since the child read them: no value is lost silently.
 final class NestedConflictTests: GraphTestCase {
     private var child: Context!
     private var ada: ObjectID!
@@ -17,7 +17,8 @@ final class NestedConflictTests: GraphTestCase {
         child = Context(parent: context)
     }
 
-    /// The child reads Ada and changes her age; then another context saves a change of hers. Nobody holds the parent's object.
+    /// The child reads Ada and changes her age; then another context saves a change of her. The parent does not retain
+    /// its object.
     private func overtaken(_ key: String, _ value: PropertyValue) throws -> ManagedObject {
         let theirs = try child.object(with: ada)
         try theirs.set("age", 10)
@@ -39,7 +40,7 @@ final class NestedConflictTests: GraphTestCase {
     private func storedAge() throws -> Int { try XCTUnwrap(stored().get("age")) }
     private func storedName() throws -> String { try XCTUnwrap(stored().get("name")) }
 
-    func testTheSamePropertyIsAConflict() throws {
+    func testChildSaveConflictsWhenTheSamePropertyWasSaved() throws {
         let theirs = try overtaken("age", .int(2))
         XCTAssertThrowsError(try child.save()) { error in
             let error = error as? CoreError
@@ -57,7 +58,7 @@ final class NestedConflictTests: GraphTestCase {
         XCTAssertFalse(context.hasChanges)
     }
 
-    func testPoliciesOfTheChildSettleIt() throws {
+    func testMergePolicyOfTheChildResolvesTheConflict() throws {
         for (policy, age) in [(MergePolicy.storeTrump, 2), (.objectTrump, 10), (.overwrite, 10), (.rollback, 2)] {
             try setUpWithError()
             child.mergePolicy = policy
@@ -70,18 +71,18 @@ final class NestedConflictTests: GraphTestCase {
         }
     }
 
-    func testDifferentPropertiesAreMerged() throws {
+    func testChildSaveMergesChangesOfDifferentProperties() throws {
         let theirs = try overtaken("name", .string("Ada L."))
         try child.save()
         try context.save()
         XCTAssertEqual(try storedName(), "Ada L.")
         XCTAssertEqual(try storedAge(), 10)
-        // What the child then makes of the older name is a conflict all the same.
+        // A later change of the child to the older name is still a conflict.
         try theirs.set("name", "Ada B.")
         XCTAssertThrowsError(try child.save()) { XCTAssertEqual(($0 as? CoreError)?.code, 133020) }
     }
 
-    func testADeletionOfWhatChangedIsAConflict() throws {
+    func testDeletionInAChildConflictsWithASavedChange() throws {
         try child.delete(try child.object(with: ada))
         try overtake("name", .string("Ada L."))
         XCTAssertThrowsError(try child.save()) { XCTAssertEqual(($0 as? CoreError)?.code, 133020) }
@@ -91,8 +92,8 @@ final class NestedConflictTests: GraphTestCase {
         XCTAssertEqual(try context.count("Employee"), 0)
     }
 
-    /// A counter that both raise again and again, and that the child's host holds on to.
-    func testNoStepOfACounterIsLost() throws {
+    /// A counter that both contexts increment repeatedly, in an object that the child retains.
+    func testCounterIncrementsOfChildAndOtherContextsAreNotLost() throws {
         let theirs = try child.object(with: ada)
         for step in 0..<6 {
             try theirs.set("age", theirs.get("age", as: Int.self)! + 1)
@@ -114,8 +115,8 @@ final class NestedConflictTests: GraphTestCase {
         XCTAssertEqual(try storedAge(), 1 + 6 + 3)
     }
 
-    /// What the parent has not saved is its own business: the child's value wins, as without a conflict.
-    func testWhatIsPendingInTheParentLoses() throws {
+    /// Unsaved changes of the parent are not a conflict: the child's value replaces them.
+    func testChildOverridesPendingChangesOfItsParent() throws {
         let own = try context.object(with: ada)
         let theirs = try overtaken("name", .string("Ada L."))
         try context.refresh(own, mergeChanges: true)
@@ -127,8 +128,8 @@ final class NestedConflictTests: GraphTestCase {
         XCTAssertEqual(try storedName(), "Ada L.")
     }
 
-    /// The parent holds the row that the child read, so that its own save finds the conflict.
-    func testAParentThatIsBehindTooFindsItAtItsSave() throws {
+    /// The parent has the same row as the child, so that the save of the parent finds the conflict.
+    func testStaleParentReportsTheConflictAtItsSave() throws {
         let own = try context.object(with: ada)
         XCTAssertEqual(try own.get("age"), 1)
         _ = try overtaken("age", .int(2))

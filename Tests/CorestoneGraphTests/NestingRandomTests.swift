@@ -102,14 +102,14 @@ final class NestingRandomTests: XCTestCase {
         }
     }
 
-    func testEditsInChildrenLeaveWhatEditsInOneContextLeave() throws {
+    func testRandomEditsInNestedContextsMatchEditsInOneContext() throws {
         for seed in 1...12 as ClosedRange<UInt64> {
             random = SeededGenerator(seed: seed)
             let sides = try (1...3).map { try Side(levels: $0) }
             for side in sides { side.objects = ["Department": [], "Employee": [], "Project": [], "Task": []] }
             for step in 0..<450 {
                 try edit(sides, step)
-                // Now and then some levels are saved, and the others are not.
+                // Occasionally, only some levels are saved.
                 if Int.random(in: 0..<15, using: &random) == 0 { try sides[1].top.save() }
                 if Int.random(in: 0..<15, using: &random) == 0 { try sides[2].top.save() }
                 if Int.random(in: 0..<30, using: &random) == 0 { try sides[2].contexts[1].save() }

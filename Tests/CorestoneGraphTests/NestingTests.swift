@@ -2,7 +2,7 @@ import Corestone
 import CorestoneGraph
 import XCTest
 
-/// Contexts on top of contexts: what they see, and what their save leaves beneath.
+/// Nested contexts: their view of the parent's objects, and the effect of their saves.
 final class NestingTests: GraphTestCase {
     private var child: Context!
 
@@ -28,11 +28,11 @@ final class NestingTests: GraphTestCase {
         XCTAssertFalse(found[0] === ada)
         XCTAssertTrue(found[0].isEqual(to: ada))
         XCTAssertTrue(found[1].isEqual(to: bob))
-        XCTAssertNil(try found[0].get("speed", as: Double.self), "a transient value is the parent's own")
+        XCTAssertNil(try found[0].get("speed", as: Double.self), "transient values are not shared")
         XCTAssertFalse(child.hasChanges)
         XCTAssertTrue(found.allSatisfy { !$0.hasChanges && !$0.isInserted })
         XCTAssertTrue(found[1].hasTemporaryID)
-        // Relationships too, both ways and between saved and unsaved objects.
+        // Relationships in both directions, and between saved and unsaved objects.
         let theirs: ManagedObject = try found[1].get("department")!
         XCTAssertEqual(theirs.objectID, department.objectID)
         XCTAssertEqual(try names(theirs.members("employees")), ["Ada L.", "Bob"])
@@ -41,7 +41,7 @@ final class NestingTests: GraphTestCase {
         XCTAssertEqual(try child.count("Employee", "name == 'Ada'"), 0)
     }
 
-    func testChildDoesNotSeeWhatItsParentDeleted() throws {
+    func testChildDoesNotSeeObjectsDeletedInItsParent() throws {
         let (ada, bob) = (try employee("Ada"), try employee("Bob"))
         try context.save()
         let held = try inChild(ada)
@@ -59,7 +59,7 @@ final class NestingTests: GraphTestCase {
         XCTAssertEqual(try context.count("Employee"), 1)
     }
 
-    func testSaveGoesOneLevelDown() throws {
+    func testChildSaveReachesTheParentOnly() throws {
         let department = try self.department("R&D")
         let ada = try employee("Ada", in: department)
         try context.save()
@@ -76,7 +76,7 @@ final class NestingTests: GraphTestCase {
         XCTAssertFalse(child.hasChanges)
         XCTAssertTrue(bob.hasTemporaryID)
         XCTAssertFalse(bob.isInserted)
-        XCTAssertEqual(store.rows.values.map(\.count).reduce(0, +), requests, "nothing goes to the store")
+        XCTAssertEqual(store.rows.values.map(\.count).reduce(0, +), requests, "the store is unchanged")
         XCTAssertEqual(context.insertedObjects.map(\.objectID), [bob.objectID])
         XCTAssertEqual(Set(context.updatedObjects.map(\.objectID)), [ada.objectID, department.objectID])
         XCTAssertEqual(try ada.get("name"), "Ada L.")
@@ -85,7 +85,7 @@ final class NestingTests: GraphTestCase {
 
         let temporary = bob.objectID
         try context.save()
-        XCTAssertFalse(bob.hasTemporaryID, "children learn of the permanent ID")
+        XCTAssertFalse(bob.hasTemporaryID, "the child has the permanent ID")
         XCTAssertEqual(bob.objectID, try context.fetch("Employee", "name == 'Bob'")[0].objectID)
         XCTAssertTrue(child.registeredObject(with: temporary) === bob)
         XCTAssertTrue(try child.fetch("Employee", "name == 'Bob'")[0] === bob)
@@ -94,7 +94,7 @@ final class NestingTests: GraphTestCase {
         XCTAssertEqual(try names(fresh.fetch("Department")[0].members("employees")), ["Ada L.", "Bob"])
     }
 
-    func testDeletesAndTheirRulesGoDown() throws {
+    func testChildSaveDeletesObjectsAndAppliesDeleteRulesInTheParent() throws {
         let project = try context.insert("Project", ["title": "P"])
         let tasks = try (0..<3).map { try context.insert("Task", ["title": "T\($0)"]) }
         try project.setMembers(tasks, of: "tasks")
@@ -113,7 +113,7 @@ final class NestingTests: GraphTestCase {
         XCTAssertEqual(try other().count("Project"), 0)
         XCTAssertEqual(try other().count("Task"), 0)
 
-        // One that was never in the store ends in the parent.
+        // An object that was never stored is removed from the parent.
         let bob = try child.insert("Employee", ["name": "Bob"])
         try child.save()
         XCTAssertEqual(context.insertedObjects.count, 1)
@@ -144,7 +144,7 @@ final class NestingTests: GraphTestCase {
         XCTAssertEqual(try grandchild.fetch("Employee").count, 2)
     }
 
-    func testPermanentIDsComeThroughTheChain() throws {
+    func testPermanentIDsAreSetInAllNestedContexts() throws {
         let grandchild = Context(parent: child)
         let ada = try employee("Ada")
         let inMiddle = try inChild(ada)
@@ -169,7 +169,7 @@ final class NestingTests: GraphTestCase {
         XCTAssertEqual(Set(try other().fetch("Employee").map(\.objectID)), [ada.objectID, id])
     }
 
-    func testParentThatChangedMeanwhileKeepsWhatTheChildDidNotTouch() throws {
+    func testChildSaveKeepsParentChangesOfOtherProperties() throws {
         let ada = try employee("Ada")
         try context.save()
         let theirs = try inChild(ada)
@@ -183,14 +183,14 @@ final class NestingTests: GraphTestCase {
         XCTAssertEqual(try theirs.get("age"), 36)
     }
 
-    func testRefreshPutsChangesOnTopOfTheParentsState() throws {
+    func testRefreshInAChildAppliesItsChangesToTheParentsState() throws {
         let ada = try employee("Ada")
         try context.save()
         let theirs = try inChild(ada)
         try theirs.set("age", 1)
         try ada.set("name", "parent")
         try ada.set("age", 2)
-        XCTAssertEqual(try theirs.get("name"), "Ada", "a realised object stays as it was read")
+        XCTAssertEqual(try theirs.get("name"), "Ada", "a loaded object keeps its values")
         try child.refresh(theirs, mergeChanges: true)
         XCTAssertEqual(try theirs.get("name"), "parent")
         XCTAssertEqual(try theirs.get("age"), 1)
@@ -200,7 +200,7 @@ final class NestingTests: GraphTestCase {
         XCTAssertFalse(child.hasChanges)
     }
 
-    func testParentThatLostTheObjectsGivesErrors() throws {
+    func testChildSaveFailsWhenTheParentDiscardedItsObjects() throws {
         let ada = try employee("Ada")
         let theirs = try inChild(ada)
         let fault = try inChild(try employee("Bob"))
@@ -221,10 +221,10 @@ final class NestingTests: GraphTestCase {
         try held.set("spouse", try child.insert("Employee", ["name": "Kim"]))
         try context.rollback()
         XCTAssertThrowsError(try child.save()) { XCTAssertEqual(($0 as? CoreError)?.status, .conflict) }
-        XCTAssertFalse(context.hasChanges, "nothing was handed over")
+        XCTAssertFalse(context.hasChanges, "the parent is unchanged")
     }
 
-    func testTransientChangesMakeTheParentDirty() throws {
+    func testTransientChangesOfAChildMakeTheParentDirty() throws {
         let ada = try child.insert("Employee", ["name": "Ada"])
         try child.save()
         XCTAssertTrue(context.hasChanges)
@@ -241,7 +241,7 @@ final class NestingTests: GraphTestCase {
             writes.values.map { $0.values.map(\.version).max() ?? 0 })
     }
 
-    func testOrderGoesDown() throws {
+    func testChildSaveKeepsTheOrderOfMembers() throws {
         let project = try context.insert("Project", ["title": "P"])
         let tasks = try (0..<4).map { try context.insert("Task", ["title": "T\($0)"]) }
         try project.setMembers(tasks, of: "tasks")
@@ -259,7 +259,7 @@ final class NestingTests: GraphTestCase {
         XCTAssertEqual(try titles(other().fetch("Project")[0]), ["T3", "T0", "new", "T1", "T2"])
     }
 
-    func testFetchAsksTheStoreOnce() throws {
+    func testFetchInAChildReadsTheStoreOnce() throws {
         for number in 0..<10 { _ = try employee("E\(number)") }
         try context.save()
         let parent = other()
@@ -276,7 +276,7 @@ final class NestingTests: GraphTestCase {
         XCTAssertEqual(theirs.record, held.record)
     }
 
-    func testPrivateParentServesChildrenOfAnyThread() throws {
+    func testPrivateQueueParentServesChildrenOnEveryThread() throws {
         let root = Context(coordinator: coordinator, queue: .privateQueue)
         let above = Context(parent: root, queue: .privateQueue)
         let mine = Context(parent: root)
@@ -289,7 +289,7 @@ final class NestingTests: GraphTestCase {
             _ = try context.insert("Employee", ["name": "Bob"])
             try context.save()
         }
-        XCTAssertEqual(try names(mine.fetch("Employee")), ["Ada", "Bob"], "a realised object stays as it was read")
+        XCTAssertEqual(try names(mine.fetch("Employee")), ["Ada", "Bob"], "a loaded object keeps its values")
         try root.performAndWait { try $0.save() }
         XCTAssertEqual(try names(other().fetch("Employee")), ["Ada L.", "Bob"])
         XCTAssertTrue(try mine.fetch("Employee").allSatisfy { !$0.hasTemporaryID })
@@ -306,7 +306,7 @@ final class NestingTests: GraphTestCase {
         XCTAssertEqual(status.withLock { $0 }, .wrongThread)
     }
 
-    func testWindowsOverChangesOfBothLevels() throws {
+    func testLimitAndOffsetIncludeChangesOfChildAndParent() throws {
         for number in 0..<6 { try employee("E\(number)").set("age", number) }
         try context.save()
         func own(_ name: String, _ context: Context) throws -> ManagedObject {
@@ -329,13 +329,13 @@ final class NestingTests: GraphTestCase {
         XCTAssertEqual(try child.fetchIDs(request).count, 6)
         let cursor = try child.cursor(request, batchSize: 4)
         XCTAssertEqual(try [cursor.next().count, cursor.next().count, cursor.next().count], [4, 2, 0])
-        // Without its own changes the child sees what its parent holds.
+        // Without its own pending changes, the child returns the objects of its parent.
         request.includesPendingChanges = false
         request.predicate = try Predicate.parse("age < 10")
         XCTAssertEqual(try child.count(request), 6)
     }
 
-    func testParentThatDeletedWhatTheChildChangedIsAConflict() throws {
+    func testChildSaveConflictsWhenTheParentDeletedTheObject() throws {
         let (ada, bob) = (try employee("Ada"), try employee("Bob"))
         try context.save()
         let (theirs, other) = (try inChild(ada), try inChild(bob))
@@ -346,13 +346,13 @@ final class NestingTests: GraphTestCase {
             XCTAssertEqual((error as? CoreError)?.status, .conflict)
             XCTAssertEqual((error as? CoreError)?.objectURI, ada.objectID.uri)
         }
-        XCTAssertNil(try bob.get("age", as: Int.self), "nothing was handed over")
+        XCTAssertNil(try bob.get("age", as: Int.self), "the parent is unchanged")
         try child.delete(theirs)
         try child.save()
         XCTAssertEqual(try bob.get("age"), 1)
     }
 
-    func testUndoIsEachContextsOwn() throws {
+    func testEachContextHasItsOwnUndoStack() throws {
         try context.setUndoManager(UndoManager())
         try child.setUndoManager(UndoManager())
         let ada = try employee("Ada")
@@ -366,14 +366,14 @@ final class NestingTests: GraphTestCase {
         XCTAssertEqual(try ada.get("name"), "one")
         try context.undo()
         XCTAssertEqual(try ada.get("name"), "Ada")
-        XCTAssertNil(try ada.get("age", as: Int.self), "what came with one save is undone at once")
+        XCTAssertNil(try ada.get("age", as: Int.self), "the changes of one save are one undo step")
         try child.undo()
         XCTAssertNil(try theirs.get("age", as: Int.self))
         XCTAssertEqual(try theirs.get("name"), "one")
     }
 
-    func testNoSaveIntoAParentThatIsBeingSaved() throws {
-        // A model that is in use takes no validator, so this is a stack of its own.
+    func testChildSaveFailsWhileItsParentIsBeingSaved() throws {
+        // A frozen model refuses validators, so this test has its own stack.
         let own = try GraphTestCase.company(), above = Locked<Context?>(nil), failure = Locked<CoreError?>(nil)
         try own.requireEntity(named: "Employee").addValidator(forKey: "name") { _, value in
             do { try above.withLock { $0 }?.save() } catch { failure.withLock { $0 = error as? CoreError } }
@@ -393,7 +393,7 @@ final class NestingTests: GraphTestCase {
         XCTAssertEqual(try Context(coordinator: coordinator).count("Department"), 1)
     }
 
-    func testFaultsThatTheParentFillsAreNoSingleFaults() throws {
+    func testFaultsFilledByTheParentAreNotSingleFaults() throws {
         let department = try self.department("R&D")
         let ada = try employee("Ada", in: department)
         child.faultPolicy = .error
@@ -402,8 +402,8 @@ final class NestingTests: GraphTestCase {
         XCTAssertEqual(try theirs.get("department.name"), "R&D")
     }
 
-    /// Observers of the parent's objects are told in the middle of the hand-over.
-    func testChildIsClosedWhileItsChangesAreHandedOver() throws {
+    /// Observers of the parent's objects are notified while the child saves into it.
+    func testChildRefusesResetAndRollbackDuringItsSave() throws {
         let ada = try employee("Ada")
         try context.save()
         let theirs = try inChild(ada)
@@ -427,8 +427,8 @@ final class NestingTests: GraphTestCase {
         try child.rollback()
     }
 
-    /// Waits for a context that is being saved by the same thread would never end.
-    func testObserverOfAParentDoesNotWaitForTheChildThatIsSaved() throws {
+    /// A wait for a context that the same thread saves would deadlock.
+    func testObserverOfAParentCannotWaitForTheChildThatIsSaved() throws {
         let ada = try employee("Ada")
         try context.save()
         let closed = Context(parent: context, queue: .privateQueue), above = Context(parent: closed)
@@ -457,7 +457,7 @@ final class NestingTests: GraphTestCase {
         XCTAssertEqual(try fault.get("age"), 85)
     }
 
-    func testParentLivesAsLongAsItsChildren() throws {
+    func testChildRetainsItsParent() throws {
         var parent: Context? = Context(coordinator: coordinator)
         weak let watched = parent
         let above = Context(parent: parent!)
@@ -469,7 +469,7 @@ final class NestingTests: GraphTestCase {
     }
 }
 
-/// For tests that use something on the wrong thread.
+/// Passes a context to the wrong thread.
 private struct Unconfined: @unchecked Sendable {
     let value: Context
     init(_ value: Context) { self.value = value }

@@ -6,7 +6,7 @@ import XCTest
 final class NestingThreadTests: GraphTestCase {
     private static let threads = 4, rounds = 60
 
-    func testChildrenOnManyThreadsLoseNothing() throws {
+    func testChildrenOnManyThreadsLoseNoChanges() throws {
         let root = Context(coordinator: coordinator, queue: .privateQueue)
         let middle = Context(parent: root, queue: .privateQueue)
         try root.performAndWait { context in
@@ -15,7 +15,7 @@ final class NestingThreadTests: GraphTestCase {
         let group = DispatchGroup(), failures = Locked<[String]>([])
         for number in 0..<NestingThreadTests.threads {
             DispatchQueue.global().async(group: group) {
-                // Half of them stand on the root, half on what stands on it.
+                // Half of the children have the root as their parent, the others the context above it.
                 let child = Context(parent: number % 2 == 0 ? root : middle, queue: .privateQueue)
                 child.automaticallyMergesChangesFromParent = true
                 do { try NestingThreadTests.count(up: number, child, root, middle) } catch {
@@ -23,7 +23,7 @@ final class NestingThreadTests: GraphTestCase {
                 }
             }
         }
-        XCTAssertEqual(group.wait(timeout: .now() + 120), .success, "some wait for each other")
+        XCTAssertEqual(group.wait(timeout: .now() + 120), .success, "deadlock: the threads did not finish")
         XCTAssertEqual(failures.withLock { $0 }, [])
         try middle.performAndWait { try $0.save() }
         try root.performAndWait { try $0.save() }

@@ -1,9 +1,9 @@
 import Corestone
 import XCTest
 
-/// What a context tells those who listen to it.
+/// Notifications of a context.
 final class NotificationTests: GraphTestCase {
-    func testASavePostsInOrder() throws {
+    func testSavePostsNotificationsInOrder() throws {
         var heard: [String] = []
         let tokens = ContextNotification.allCases.map { kind in
             context.observe(kind) { _, changes in
@@ -28,7 +28,7 @@ final class NotificationTests: GraphTestCase {
         try context.save()
         _ = try context.fetch("Employee")
         XCTAssertEqual(
-            heard.filter { !$0.hasPrefix("willSave") }, ["didSave 0 0 0", "didSaveObjectIDs 0 0 0"], "nothing changed")
+            heard.filter { !$0.hasPrefix("willSave") }, ["didSave 0 0 0", "didSaveObjectIDs 0 0 0"], "no changes")
         for token in tokens { token.cancel() }
         heard = []
         try ada.set("age", 4)
@@ -36,7 +36,7 @@ final class NotificationTests: GraphTestCase {
         XCTAssertEqual(heard, [])
     }
 
-    func testIDsOfASaveCrossThreads() throws {
+    func testDidSaveObjectIDsContainsPermanentIDsOnly() throws {
         let ada = try employee("Ada")
         var ids = ChangedIDs()
         let token = context.observe(.didSaveObjectIDs) { _, changes in
@@ -52,7 +52,7 @@ final class NotificationTests: GraphTestCase {
         token.cancel()
     }
 
-    func testAFailedSaveIsNotTold() throws {
+    func testFailedSavePostsNoDidSave() throws {
         var saves = 0
         let token = context.observe(.didSave) { _, _ in saves += 1 }
         _ = try context.insert("Employee")
@@ -61,7 +61,7 @@ final class NotificationTests: GraphTestCase {
         token.cancel()
     }
 
-    func testAListenerMaySaveResetAndCancel() throws {
+    func testObserverCanSaveResetAndCancelItself() throws {
         var calls = 0
         var token: Observation?
         token = context.observe(.didSave) { context, _ in
@@ -71,7 +71,7 @@ final class NotificationTests: GraphTestCase {
         }
         _ = try department("first")
         try context.save()
-        XCTAssertEqual(calls, 8, "not without end")
+        XCTAssertEqual(calls, 8, "the recursion is limited")
         token?.cancel()
         token = context.observe(.objectsDidChange) { context, _ in
             token = nil
@@ -83,7 +83,7 @@ final class NotificationTests: GraphTestCase {
         XCTAssertFalse(context.hasChanges)
     }
 
-    func testAResetSaysThatAllIsInvalid() throws {
+    func testResetPostsInvalidatedAll() throws {
         var resets = 0
         let token = context.observe(.objectsDidChange) { _, changes in resets += changes.invalidatedAll ? 1 : 0 }
         _ = try employee("Ada")
@@ -92,7 +92,7 @@ final class NotificationTests: GraphTestCase {
         token.cancel()
     }
 
-    func testChangesOfAnEvent() throws {
+    func testChangedValuesForCurrentEventContainTheFormerValues() throws {
         let rAndD = try department("R&D"), ada = try employee("Ada", in: rAndD)
         XCTAssertEqual(try ada.changedValuesForCurrentEvent()["name"], .null)
         try context.save()
@@ -110,7 +110,7 @@ final class NotificationTests: GraphTestCase {
         XCTAssertEqual(try ada.changedValuesForCurrentEvent(), [:])
     }
 
-    func testChangesAsASequence() async throws {
+    func testNotificationsCanBeIteratedAsASequence() async throws {
         let context = Context(coordinator: coordinator, queue: .privateQueue)
         let stream = context.notifications(.didSaveObjectIDs)
         let id = try await context.perform { context in
@@ -124,7 +124,7 @@ final class NotificationTests: GraphTestCase {
         }
     }
 
-    func testChangesAreEmptyWithoutAny() throws {
+    func testChangesAreEmptyOnlyWithoutObjects() throws {
         let ada = try employee("Ada")
         let id = ada.objectID
         XCTAssertTrue(ContextChanges().isEmpty)
@@ -155,7 +155,7 @@ final class NotificationTests: GraphTestCase {
         XCTAssertFalse(ChangedIDs(invalidatedAll: true).isEmpty)
     }
 
-    func testIDsOfEachKindOfChange() throws {
+    func testChangedIDsContainEachKindOfChange() throws {
         let objects = try ["a", "b", "c", "d", "e"].map { try employee($0) }
         var changes = ContextChanges()
         (changes.inserted, changes.updated, changes.deleted) = ([objects[0]], [objects[1]], [objects[2]])
@@ -167,8 +167,8 @@ final class NotificationTests: GraphTestCase {
                 inserted: [ids[0]], updated: [ids[1]], deleted: [ids[2]], refreshed: [ids[3]], invalidated: [ids[4]]))
     }
 
-    /// Whoever outlives the context hears of its end, once, unless the token was cancelled before.
-    func testTheEndOfAContextIsTold() throws {
+    /// An observation that outlives its context is notified of the end once, unless it was cancelled before.
+    func testObserverIsNotifiedOnceWhenTheContextIsReleased() throws {
         let ended = Locked<[String]>([])
         var context: Corestone.Context? = Corestone.Context(coordinator: coordinator)
         func observe(_ name: String) -> Observation? {
@@ -184,8 +184,8 @@ final class NotificationTests: GraphTestCase {
         XCTAssertEqual(ended.withLock { $0 }, ["kept"])
     }
 
-    /// Each hears its own kind, in the order in which they came.
-    func testManyWhoListen() throws {
+    /// Each observer receives its own kind of notification, in the order of registration.
+    func testObserversAreNotifiedInOrderUntilCancelled() throws {
         var heard: [String] = []
         let tokens = [
             context.observe(.didSave) { _, _ in heard.append("first") },

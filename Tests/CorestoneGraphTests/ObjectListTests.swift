@@ -3,14 +3,14 @@ import XCTest
 
 @testable import CorestoneGraph
 
-/// Lists of distinct objects, and what grows with them.
+/// Lists of distinct objects, and ordered relationships.
 final class ObjectListTests: GraphTestCase {
     private func tasks(_ count: Int) throws -> [ManagedObject] {
         try (0..<count).map { _ in try context.insert("Task") }
     }
 
-    /// Against an array: whatever comes and goes, every member's place is right.
-    func testAgainstAnArray() throws {
+    /// Compared with an array: every member has the correct index after insertions, moves and removals.
+    func testObjectListMatchesAnArray() throws {
         let all = try tasks(60)
         for seed in 1...20 {
             var random = UInt64(seed) &* 0x9E37_79B9_7F4A_7C15
@@ -55,8 +55,8 @@ final class ObjectListTests: GraphTestCase {
         }
     }
 
-    /// An index is made once for all who leave, from whichever end, and for some that come meanwhile.
-    func testLeavingKeepsTheIndex() throws {
+    /// The index is built once for many removals from either end, also if members are appended in between.
+    func testRemovalKeepsTheIndexOfAnObjectList() throws {
         let all = try tasks(1000)
         for order in [all, all.reversed()] {
             var list = ObjectList(all)
@@ -75,7 +75,7 @@ final class ObjectListTests: GraphTestCase {
         XCTAssertTrue(list.objects.elementsEqual(all, by: ===))
     }
 
-    func testOrderedMembersLeaveFromTheirOwnSide() throws {
+    func testOrderedMembersAreRemovedThroughTheInverse() throws {
         let project = try context.insert("Project")
         let all = try tasks(3000)
         try project.setMembers(all, of: "tasks")
@@ -90,7 +90,7 @@ final class ObjectListTests: GraphTestCase {
         XCTAssertEqual(try other().object(with: project.objectID).members("tasks").count, 500)
     }
 
-    func testAMemberThatStaysWhereItIsChangesNothing() throws {
+    func testInsertionAtTheSameIndexIsNotAChange() throws {
         let project = try context.insert("Project")
         let all = try tasks(20)
         try project.setMembers(all, of: "tasks")

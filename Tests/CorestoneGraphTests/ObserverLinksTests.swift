@@ -5,8 +5,8 @@ import XCTest
 
 /// The links of one object.
 final class ObserverLinksTests: GraphTestCase {
-    /// Cancelling closes gaps now and then, not each time: in total no more is moved than there was.
-    func testGapsAreClosedWhenHalfOfAllAreGone() throws {
+    /// Cancellation closes gaps occasionally, not each time, so that the total number of moves is linear.
+    func testGapsAreClosedWhenHalfOfTheLinksAreRemoved() throws {
         let ada = try employee("Ada")
         let observer = ObjectObserver("name", [], context.ownObservers()) { _, _ in }
         let all = (0..<4096).map { _ in ObserverLink(observer, position: 0, object: ada, slot: 0, slots: [0]) }

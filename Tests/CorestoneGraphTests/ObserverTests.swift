@@ -3,7 +3,7 @@ import XCTest
 
 /// Observers of keys and key paths.
 final class ObserverTests: GraphTestCase {
-    /// What observers heard, in order.
+    /// The notifications that observers received, in order.
     private var heard: [String] = []
 
     private func text(_ value: PropertyValue) -> String {
@@ -36,7 +36,7 @@ final class ObserverTests: GraphTestCase {
     // MARK: Values
 
     /// Change observation is independent of saving.
-    func testS220EachSetIsToldWithOrWithoutASave() throws {
+    func testS220ObserverIsNotifiedOfEachSetRegardlessOfSaves() throws {
         let ada = try employee("Ada")
         let token = try observe(ada, "name")
         try ada.set("name", "b")
@@ -52,7 +52,7 @@ final class ObserverTests: GraphTestCase {
         expect([])
     }
 
-    func testOptionsInitialAndPrior() throws {
+    func testInitialAndPriorOptionsAddNotifications() throws {
         let ada = try employee("Ada")
         let token = try observe(ada, "name", [.initial, .prior])
         expect(["setting name - Ada"])
@@ -61,7 +61,7 @@ final class ObserverTests: GraphTestCase {
         withExtendedLifetime(token) {}
     }
 
-    func testATokenThatEndsEndsItsObservation() throws {
+    func testObservationEndsWhenItsTokenIsReleased() throws {
         var ada: ManagedObject? = try employee("Ada")
         weak var watched = ada
         do { _ = try ada.map { try observe($0, "name") } }
@@ -73,7 +73,7 @@ final class ObserverTests: GraphTestCase {
         XCTAssertNil(watched)
     }
 
-    func testWhatIsObservedStays() throws {
+    func testObservedObjectIsRetained() throws {
         try employee("Ada").set("age", 1)
         try context.save()
         var ada = try context.fetch("Employee").first
@@ -87,7 +87,7 @@ final class ObserverTests: GraphTestCase {
         token?.cancel()
     }
 
-    func testWrongPathsAreRefused() throws {
+    func testObservationOfAnInvalidKeyPathIsRefused() throws {
         let ada = try employee("Ada")
         for path in ["nme", "department.nme", "projects.title", "name.length", "@count", ""] {
             XCTAssertThrowsError(try observe(ada, path), path)
@@ -100,7 +100,7 @@ final class ObserverTests: GraphTestCase {
 
     // MARK: Relationships
 
-    func testTargetsAndInverses() throws {
+    func testObserversAreNotifiedOfToOneChangesAndTheirInverses() throws {
         let (rAndD, sales) = (try department("R&D"), try department("Sales"))
         let ada = try employee("Ada", in: rAndD)
         try context.save()
@@ -112,7 +112,7 @@ final class ObserverTests: GraphTestCase {
         for token in tokens { token.cancel() }
     }
 
-    func testOrderedMembersComeWithTheirPlaces() throws {
+    func testOrderedChangesContainTheirIndexes() throws {
         let project = try context.insert("Project")
         let tasks = try ["a", "b", "c", "d"].map { try context.insert("Task", ["title": $0]) }
         let token = try observe(project, "tasks")
@@ -128,8 +128,8 @@ final class ObserverTests: GraphTestCase {
         token.cancel()
     }
 
-    /// A list that nobody loaded is not loaded for its observers.
-    func testMembersOfAFaultAreToldWithoutLoading() throws {
+    /// Members of a relationship that is a fault are not loaded for its observers.
+    func testMemberChangesOfAFaultAreReportedWithoutLoading() throws {
         let rAndD = try department("R&D")
         _ = try employee("Ada", in: rAndD)
         let bob = try employee("Bob")
@@ -144,7 +144,7 @@ final class ObserverTests: GraphTestCase {
         token.cancel()
     }
 
-    func testDeletionIsToldByTheRelationshipsThatItEnds() throws {
+    func testDeletionNotifiesObserversOfNullifiedRelationships() throws {
         let rAndD = try department("R&D"), ada = try employee("Ada", in: rAndD)
         try context.save()
         let tokens = [try observe(ada, "department.name"), try observe(ada, "department")]
@@ -156,7 +156,7 @@ final class ObserverTests: GraphTestCase {
 
     // MARK: Key paths
 
-    func testAPathFollowsAChangedMiddle() throws {
+    func testKeyPathObserverFollowsChangedIntermediateObjects() throws {
         let (rAndD, sales) = (try department("R&D"), try department("Sales"))
         let ada = try employee("Ada", in: rAndD), bob = try employee("Bob", in: sales)
         try ada.set("spouse", bob)
@@ -181,7 +181,7 @@ final class ObserverTests: GraphTestCase {
         expect([])
     }
 
-    func testMembersAtTheEndOfAPath() throws {
+    func testKeyPathMayEndInAToManyRelationship() throws {
         let rAndD = try department("R&D"), ada = try employee("Ada", in: rAndD)
         let token = try observe(ada, "department.employees")
         let bob = try employee("Bob", in: rAndD)
@@ -191,9 +191,9 @@ final class ObserverTests: GraphTestCase {
         token.cancel()
     }
 
-    // MARK: Values that others give
+    // MARK: Rollback, refresh and merge
 
-    func testARollbackTellsWhatBecomesDifferent() throws {
+    func testRollbackNotifiesObserversOfChangedValues() throws {
         let (rAndD, sales) = (try department("R&D"), try department("Sales"))
         let ada = try employee("Ada", in: rAndD)
         try context.save()
@@ -213,7 +213,7 @@ final class ObserverTests: GraphTestCase {
         for token in tokens { token.cancel() }
     }
 
-    func testARefreshTellsWhatOthersSaved() throws {
+    func testRefreshNotifiesObserversOfValuesSavedElsewhere() throws {
         let ada = try employee("Ada")
         try context.save()
         try ada.set("age", 5)
@@ -237,8 +237,8 @@ final class ObserverTests: GraphTestCase {
         return ids
     }
 
-    /// Every way in which a context learns of what others saved; the objects are not changed here.
-    func testObserversOfUnchangedObjectsHearOfTheSavesOfOthers() throws {
+    /// Refreshes and merges of saves by another context. The objects are not changed in this context.
+    func testRefreshAndMergeNotifyObserversOfUnchangedObjects() throws {
         let (ada, bob) = (try employee("Ada", in: try department("R&D")), try employee("Bob"))
         try context.save()
         guard let rAndD: ManagedObject = try ada.get("department") else { return XCTFail("no department") }
@@ -277,7 +277,7 @@ final class ObserverTests: GraphTestCase {
         XCTAssert(rAndD.isFault)
     }
 
-    func testARefreshThatDropsChangesTellsWhatDiffers() throws {
+    func testRefreshWithoutMergingNotifiesObserversOfDifferentValues() throws {
         let ada = try employee("Ada")
         try context.save()
         let token = try observe(ada, "name")
@@ -294,7 +294,7 @@ final class ObserverTests: GraphTestCase {
         token.cancel()
     }
 
-    func testARowThatIsGoneIsNoChange() throws {
+    func testRefreshOfADeletedRowDoesNotNotifyObservers() throws {
         let ada = try employee("Ada")
         try context.save()
         let token = try observe(ada, "name")
@@ -310,7 +310,7 @@ final class ObserverTests: GraphTestCase {
         token.cancel()
     }
 
-    func testATargetThatOthersDeletedIsTold() throws {
+    func testRefreshNotifiesObserversOfATargetDeletedElsewhere() throws {
         let rAndD = try department("R&D")
         let ada = try employee("Ada", in: rAndD)
         try context.save()
@@ -325,7 +325,7 @@ final class ObserverTests: GraphTestCase {
         for token in tokens { token.cancel() }
     }
 
-    func testAMiddleThatOthersChangedIsFollowed() throws {
+    func testKeyPathObserverFollowsAnIntermediateObjectChangedElsewhere() throws {
         let (rAndD, sales) = (try department("R&D"), try department("Sales"))
         let ada = try employee("Ada", in: rAndD)
         try context.save()
@@ -343,7 +343,7 @@ final class ObserverTests: GraphTestCase {
         for token in tokens { token.cancel() }
     }
 
-    func testAContextOnTopHearsOfItsParent() throws {
+    func testRefreshInAChildNotifiesObserversOfParentChanges() throws {
         let ada = try employee("Ada")
         try context.save()
         let child = try Context(parent: context)
@@ -362,7 +362,7 @@ final class ObserverTests: GraphTestCase {
         token.cancel()
     }
 
-    func testAMergePolicyTellsWhatItChanges() throws {
+    func testMergePolicyNotifiesObserversOfChangedValues() throws {
         let ada = try employee("Ada")
         try context.save()
         let tokens = [try observe(ada, "name"), try observe(ada, "age")]
@@ -378,9 +378,9 @@ final class ObserverTests: GraphTestCase {
         for token in tokens { token.cancel() }
     }
 
-    // MARK: What observers do
+    // MARK: Changes by observers
 
-    func testAnObserverMayChangeBothSidesOfWhatChanges() throws {
+    func testObserverCanChangeTheObservedRelationship() throws {
         let departments = try ["a", "b", "c"].map(department)
         let ada = try employee("Ada", in: departments[0])
         let token = try ada.observe(keyPath: "department") { object, change in
@@ -392,7 +392,7 @@ final class ObserverTests: GraphTestCase {
         token.cancel()
     }
 
-    func testAnObserverThatCallsItselfIsStopped() throws {
+    func testRecursionOfAnObserverIsStopped() throws {
         let ada = try employee("Ada")
         var calls = 0
         let token = try ada.observe(keyPath: "age") { object, change in
@@ -404,7 +404,7 @@ final class ObserverTests: GraphTestCase {
         token.cancel()
     }
 
-    func testAnObserverMayCancelItselfAndThrowAllAway() throws {
+    func testObserverCanCancelItselfAndResetTheContext() throws {
         let ada = try employee("Ada", in: department("R&D"))
         var tokens: [Observation] = []
         for _ in 0..<2 {
@@ -421,7 +421,7 @@ final class ObserverTests: GraphTestCase {
         XCTAssertTrue(ada.isGone)
     }
 
-    func testAPriorObserverMayNotChangeRelationships() throws {
+    func testPriorObserverCannotChangeRelationships() throws {
         let (rAndD, sales) = (try department("R&D"), try department("Sales"))
         let ada = try employee("Ada", in: rAndD)
         var failures = 0
@@ -442,7 +442,7 @@ final class ObserverTests: GraphTestCase {
         wild.cancel()
     }
 
-    func testChangesByHandAreToldOnce() throws {
+    func testManualChangesNotifyObserversOnce() throws {
         let rAndD = try department("R&D"), ada = try employee("Ada")
         let tokens = [try observe(ada, "name"), try observe(ada, "department"), try observe(rAndD, "employees")]
         try ada.willChangeValue(forKey: "name")
@@ -458,7 +458,7 @@ final class ObserverTests: GraphTestCase {
         for token in tokens { token.cancel() }
     }
 
-    func testATokenMayEndOnAnotherThread() throws {
+    func testObservationCanBeCancelledOnAnotherThread() throws {
         let ada = try employee("Ada")
         let token = try observe(ada, "name")
         let done = expectation(description: "cancelled")
@@ -471,7 +471,7 @@ final class ObserverTests: GraphTestCase {
         expect([])
     }
 
-    func testAContextThatEndsTakesItsObserversAlong() throws {
+    func testReleasedContextReleasesItsObservers() throws {
         weak var watched: ManagedObject?
         var token: Observation?
         do {
@@ -485,10 +485,10 @@ final class ObserverTests: GraphTestCase {
         token = nil
     }
 
-    // MARK: Many
+    // MARK: Many observers
 
-    /// Many paths lead through one object: whoever is left is told in the order in which they came, and the last one ends it.
-    func testManyWhoShareAnObjectCancelInAnyOrder() throws {
+    /// Many key paths traverse one object: the remaining observers are notified in the order of their registration.
+    func testObserversOfASharedObjectCanBeCancelledInAnyOrder() throws {
         let shared = try department("shared")
         var order: [Int] = []
         var tokens = try (0..<200).map { number in
@@ -513,8 +513,8 @@ final class ObserverTests: GraphTestCase {
         XCTAssertEqual(order, [])
     }
 
-    /// What observers cause while others wait is told after them.
-    func testManyWhoWaitAreToldInOrder() throws {
+    /// A change that an observer makes is reported after all observers received the first change.
+    func testChangeByAnObserverIsReportedAfterTheFirstChange() throws {
         let (one, two) = (try department("one"), try department("two"))
         let ada = try employee("Ada", in: one)
         var order: [Int] = []
@@ -531,7 +531,7 @@ final class ObserverTests: GraphTestCase {
 
     // MARK: Kinds of properties
 
-    func testAnElementOfACompositeChangesTheWhole() throws {
+    func testElementChangeNotifiesObserversOfTheComposite() throws {
         let model = Model()
         let place = try model.addEntity(named: "Place")
         let spot = try place.addAttribute(named: "spot", type: .composite)
@@ -560,7 +560,7 @@ final class ObserverTests: GraphTestCase {
         for token in tokens { token.cancel() }
     }
 
-    func testMembersBeforeTheyAreSet() throws {
+    func testPriorNotificationOfAToManyContainsTheFormerMembers() throws {
         let rAndD = try department("R&D"), ada = try employee("Ada", in: rAndD), bob = try employee("Bob")
         let token = try observe(rAndD, "employees", [.initial, .prior])
         expect(["setting employees - [Ada]"])
@@ -571,7 +571,7 @@ final class ObserverTests: GraphTestCase {
         token.cancel()
     }
 
-    func testAnOrderedListThatIsSetAsAWhole() throws {
+    func testReplacedOrderedMembersAreReportedAsSetting() throws {
         let project = try context.insert("Project")
         let tasks = try ["a", "b", "c", "d"].map { try context.insert("Task", ["title": $0]) }
         try project.add(tasks[0], tasks[1], to: "tasks")
@@ -583,7 +583,7 @@ final class ObserverTests: GraphTestCase {
         token.cancel()
     }
 
-    func testAPropertyThatOnlyAnHeirHas() throws {
+    func testKeyPathCannotNameAPropertyOfASubentity() throws {
         let ada = try employee("Ada")
         XCTAssertThrowsError(try observe(ada, "spouse.level")) {
             XCTAssertEqual(($0 as? CoreError)?.entity, "Employee")
@@ -596,7 +596,7 @@ final class ObserverTests: GraphTestCase {
         token.cancel()
     }
 
-    func testAMiddleThatIsToManyIsNamed() throws {
+    func testToManyRelationshipWithinAKeyPathIsRefused() throws {
         let ada = try employee("Ada")
         XCTAssertThrowsError(try observe(ada, "department.employees.name")) { error in
             XCTAssertEqual((error as? CoreError)?.status, .invalidArgument)

@@ -1,7 +1,8 @@
 import Corestone
 import XCTest
 
-/// References without inverse, to objects that end: no delete rule lets go of them. `GraphStepsTests` has the property test.
+/// References without an inverse to objects that are deleted: no delete rule removes them. `GraphStepsTests` has the
+/// property test.
 final class OneSidedTests: XCTestCase {
     private var coordinator: Coordinator!
     private var context: Context!
@@ -51,7 +52,7 @@ final class OneSidedTests: XCTestCase {
         try node.get(key, as: ManagedObject.self)
     }
 
-    func testATargetThatWasNeverSavedIsLetGo() throws {
+    func testDeletedUnsavedTargetIsRemovedFromReferences() throws {
         let (node, base) = (try node(), try base("new", context))
         try node.set("peer", base)
         try node.add(base, to: "bag")
@@ -62,7 +63,7 @@ final class OneSidedTests: XCTestCase {
         XCTAssertNil(try target("peer", node))
         XCTAssertEqual(try node.members("bag").count, 0)
         XCTAssertEqual(try node.members("row").count, 0)
-        // An order that was touched is told, as it is when a member comes and goes.
+        // An ordered relationship is reported as changed, as it is when a member is added and removed again.
         XCTAssertEqual(try node.changedValues().keys.sorted(), ["row"])
         XCTAssertEqual(try context.fetch("Node", "peer == nil AND bag.@count == 0").count, 1)
         XCTAssertEqual(try context.fetch("Node", sort: ["peer.name"]).count, 1)
@@ -71,7 +72,7 @@ final class OneSidedTests: XCTestCase {
         XCTAssertEqual(try node.members("row").count, 0)
     }
 
-    func testTheUndoOfTheDeletionLeadsBack() throws {
+    func testUndoOfTheDeletionRestoresTheReferences() throws {
         try context.setUndoManager(UndoManager())
         let (node, base) = (try node(), try base("new", context))
         try node.set("peer", base)
@@ -87,7 +88,7 @@ final class OneSidedTests: XCTestCase {
         XCTAssertEqual(try node.members("row").count, 0)
     }
 
-    func testTheUndoOfAnInsertionLetsGo() throws {
+    func testUndoOfAnInsertionRemovesReferencesToTheObject() throws {
         let manager = UndoManager()
         try context.setUndoManager(manager)
         let node = try node()
@@ -105,8 +106,8 @@ final class OneSidedTests: XCTestCase {
         XCTAssertEqual(try node.members("bag").count, 0)
     }
 
-    /// It would be saved as null.
-    func testARequiredTargetThatIsDeletedIsMissing() throws {
+    /// The reference would be saved as null.
+    func testSaveFailsWhenARequiredTargetIsDeleted() throws {
         let node = try node()
         let base = try base("new", context)
         try node.set("anchor", base)
@@ -120,12 +121,12 @@ final class OneSidedTests: XCTestCase {
         try node.set("anchor", saved)
         try context.save()
         try context.delete(saved)
-        // The row leads there already, and stays as it is.
+        // The stored row already has the reference, and is not changed.
         try context.save()
     }
 
-    /// As Apple's: the row keeps the reference, which leads to a row that is gone.
-    func testASavedTargetIsAnInaccessibleFault() throws {
+    /// As in Core Data, the row keeps the reference to the deleted row.
+    func testReferenceToADeletedSavedTargetIsAnInaccessibleFault() throws {
         let (node, base) = (try node(), try base("new", context))
         try node.set("peer", base)
         try context.save()
@@ -137,7 +138,7 @@ final class OneSidedTests: XCTestCase {
         XCTAssertNil(try left.get("name", as: String.self))
     }
 
-    func testAChildLetsGoOfObjectsThatItsParentLost() throws {
+    func testChildSaveRemovesReferencesToObjectsDeletedInTheParent() throws {
         let child = Context(parent: context)
         let node = try context.insert("Node")
         let (base, anchor) = (try base("new", context), try base("anchor", context))
@@ -157,7 +158,7 @@ final class OneSidedTests: XCTestCase {
         XCTAssertNil(try target("peer", XCTUnwrap(second.fetch("Node").first)))
     }
 
-    func testAChildThatDeletesTheTarget() throws {
+    func testDeletionInAChildRemovesReferencesInTheParent() throws {
         let child = Context(parent: context)
         let node = try context.insert("Node")
         let base = try base("new", context)
@@ -180,8 +181,8 @@ final class OneSidedTests: XCTestCase {
         return tag
     }
 
-    /// Of two objects with the same unique value one stands for both, and what led to the other one leads there.
-    func testAnObjectThatIsJoinedTakesItsReferencesAlong() throws {
+    /// Two objects with the same unique value are merged into one, and references to the other one point to it.
+    func testReferencesToAMergedObjectPointToTheStoredObject() throws {
         for type in [MergePolicyType.objectTrump, .storeTrump, .overwrite] {
             let node = try node()
             let name = "\(type)"
@@ -198,8 +199,8 @@ final class OneSidedTests: XCTestCase {
         }
     }
 
-    /// The policy deletes a target that another context has deleted: what leads there is validated again.
-    func testATargetThatAPolicyTakesAwayIsMissing() throws {
+    /// The policy deletes a target that another context has deleted: the objects that refer to it are validated again.
+    func testSaveFailsWhenAMergePolicyDeletesARequiredTarget() throws {
         let base = try base("base", context)
         try context.save()
         let other = Context(coordinator: coordinator)
@@ -218,9 +219,9 @@ final class OneSidedTests: XCTestCase {
         }
     }
 
-    // MARK: Other ways
+    // MARK: Other cases
 
-    func testAChildFindsATargetThatItsParentSaved() throws {
+    func testChildResolvesATargetThatItsParentSaved() throws {
         let child = Context(parent: context)
         var (node, base): (ManagedObject?, ManagedObject?) = (try context.insert("Node"), try base("base", context))
         try node?.set("anchor", base)
@@ -234,8 +235,8 @@ final class OneSidedTests: XCTestCase {
         XCTAssertEqual(try target("peer", above)?.get("name", as: String.self), "base")
     }
 
-    /// No Action leaves the row of an owner that is gone alone; an object that was never saved has no row.
-    func testAMemberThatWasNeverSavedLeavesUnderNoAction() throws {
+    /// No Action does not change rows of other objects, but an object that was never saved has no row.
+    func testNoActionRemovesAnUnsavedMember() throws {
         let team = try context.insert("Team")
         try context.save()
         let node = try context.insert("Node")
@@ -246,7 +247,7 @@ final class OneSidedTests: XCTestCase {
         XCTAssertEqual(try team.members("members").count, 0)
     }
 
-    func testMembersThatAreDeletedDoNotCount() throws {
+    func testDeletedMembersDoNotCountForTheMinimum() throws {
         let node = try node()
         let (deleted, removed) = (try base("deleted", context), try base("removed", context))
         for former in try node.members("pair") { try node.remove(former, from: "pair") }
@@ -258,8 +259,8 @@ final class OneSidedTests: XCTestCase {
         XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? CoreError)?.key, "pair") }
     }
 
-    /// A primitive value does not make its object a changed one, so that the end of a target finds no reference to it.
-    func testPrimitiveReferencesToAnObjectThatEnds() throws {
+    /// A primitive value does not make its object dirty, so that the deletion of a target finds no reference to it.
+    func testDeletedUnsavedTargetIsRemovedFromPrimitiveReferences() throws {
         let (node, base) = (try node(), try base("new", context))
         try node.setPrimitive("peer", base)
         for key in ["bag", "row"] {
@@ -277,7 +278,7 @@ final class OneSidedTests: XCTestCase {
         XCTAssertEqual(try Context(coordinator: coordinator).fetch("Node", "bag.@count + row.@count > 0").count, 0)
     }
 
-    /// A saved node that another one leads to. Both it and its anchor were deleted elsewhere; changes of this context's save it again.
+    /// A saved node that another node refers to. Node and anchor were deleted elsewhere, and the node is changed here.
     private func nodeDeletedElsewhere() throws -> (node: ManagedObject, anchor: ManagedObject, holder: ManagedObject) {
         let (node, holder) = (try node(), try node())
         let anchor = try XCTUnwrap(try target("anchor", node))
@@ -288,13 +289,13 @@ final class OneSidedTests: XCTestCase {
         try elsewhere.save()
         context.mergePolicy = .objectTrump
         try node.set("name", "changed")
-        // The members that it had went with its row.
+        // Its former members were deleted with its row.
         try node.add(base("member", context), to: "pair")
         return (node, anchor, holder)
     }
 
-    /// The save was to bring the row back, and failed: it is gone again, and its object is a fault, not a new one that leaves.
-    func testARollbackLeavesWhatWasToComeBack() throws {
+    /// A save that would reinsert the row fails. After a rollback, the object is a fault and still registered.
+    func testRollbackAfterAFailedReinsertionKeepsTheObjectAsAFault() throws {
         let (node, _, holder) = try nodeDeletedElsewhere()
         XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? CoreError)?.key, "anchor") }
         try context.rollback()
@@ -304,7 +305,7 @@ final class OneSidedTests: XCTestCase {
         XCTAssertTrue(try holder.members("nodes").first === node)
     }
 
-    func testRowsThatComeBackTogetherLeadToEachOther() throws {
+    func testRowsReinsertedTogetherKeepTheirReferences() throws {
         let (node, anchor, _) = try nodeDeletedElsewhere()
         try anchor.set("name", "changed")
         try context.save()
@@ -314,7 +315,7 @@ final class OneSidedTests: XCTestCase {
         XCTAssertEqual(try target("anchor", read)?.get("name", as: String.self), "changed")
     }
 
-    func testObserversThatSaveHearNoAnswerToSavesOfNothing() throws {
+    func testSaveWithoutChangesInADidSaveObserverPostsNoDidSave() throws {
         var count = 0
         let observations = (0..<3).map { _ in
             context.observe(.didSave) { _, _ in

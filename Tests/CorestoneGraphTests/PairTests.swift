@@ -1,8 +1,8 @@
 import Corestone
 import XCTest
 
-/// Pairs of many-to-many and to-one relationships under random changes, saves and rollbacks: both sides agree with a set of
-/// pairs, and no member stands twice.
+/// Many-to-many and to-one relationships under random changes, saves and rollbacks: both sides agree with a set of
+/// pairs, and no member is listed twice.
 final class PairTests: GraphTestCase {
     private struct Pair: Hashable {
         let employee: ObjectIdentifier
@@ -19,7 +19,7 @@ final class PairTests: GraphTestCase {
         Pair(employee: ObjectIdentifier(employee), project: ObjectIdentifier(project))
     }
 
-    func testRandomChangesKeepBothSidesTheSame() throws {
+    func testRandomChangesKeepBothSidesOfRelationshipsEqual() throws {
         for round in 0..<6 {
             for step in 0..<400 {
                 try change()

@@ -6,7 +6,7 @@ import XCTest
 final class PerformTests: GraphTestCase {
     private func privateContext() -> Context { Context(coordinator: coordinator, queue: .privateQueue) }
 
-    func testValuesAndErrorsComeBack() async throws {
+    func testPerformReturnsValuesAndThrowsErrors() async throws {
         let worker = privateContext()
         let id = try await worker.perform { context in
             let object = try context.insert("Employee", ["name": "Ada"])
@@ -23,7 +23,7 @@ final class PerformTests: GraphTestCase {
         } catch { XCTAssertEqual((error as? CoreError)?.status, .unsupported) }
     }
 
-    func testATaskThatIsCancelledDoesNotBegin() async throws {
+    func testCancelledTaskDoesNotRunItsBlock() async throws {
         let worker = privateContext(), ran = Locked(false), gate = DispatchSemaphore(value: 0)
         try worker.enqueue { _ in gate.wait() }
         let waiting = Task { try await worker.perform { _ in ran.withLock { $0 = true } } }
@@ -42,7 +42,7 @@ final class PerformTests: GraphTestCase {
         XCTAssertFalse(ran.withLock { $0 })
     }
 
-    func testTasksWaitWithoutThreads() async throws {
+    func testManyTasksWaitWithoutBlockingThreads() async throws {
         let worker = privateContext()
         let total = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 0..<200 {
@@ -82,7 +82,7 @@ final class PerformTests: GraphTestCase {
         }
     }
 
-    func testAContextIsAnActorsProperty() async throws {
+    func testActorCanOwnAContext() async throws {
         let importer = Importer(privateContext())
         let id = try await importer.add("Ada")
         XCTAssertFalse(id.isTemporary)
@@ -114,7 +114,7 @@ final class PerformTests: GraphTestCase {
         }
     }
 
-    func testAnActorRunsOnTheQueueOfAContext() async throws {
+    func testActorCanRunOnTheQueueOfAContext() async throws {
         let worker = privateContext()
         let editor = try Editor(worker)
         let count = try await editor.add("Ada")
@@ -129,7 +129,7 @@ final class PerformTests: GraphTestCase {
     // MARK: The main queue
 
     @MainActor
-    func testTheMainActorDrainsTheMainQueue() async throws {
+    func testMainActorDrainsTheMainQueue() async throws {
         try MainQueue.bindToMainActor()
         defer { MainQueue.setWaker(nil) }
         let shown = Context(coordinator: coordinator, queue: .main)
@@ -154,7 +154,7 @@ final class PerformTests: GraphTestCase {
 
     // MARK: Sequences
 
-    func testNotificationsAreASequence() async throws {
+    func testNotificationSequenceDeliversSavesUntilItsTaskIsCancelled() async throws {
         let worker = privateContext()
         let saves = worker.notifications(.didSaveObjectIDs)
         let id = try await worker.perform { context in
@@ -179,10 +179,10 @@ final class PerformTests: GraphTestCase {
         let reader = Task { await iterator.next() }
         reader.cancel()
         let nothing = await reader.value
-        XCTAssertNil(nothing, "a cancelled task ends it")
+        XCTAssertNil(nothing, "a cancelled task ends the sequence")
     }
 
-    func testWhatACoordinatorTellsIsASequence() async throws {
+    func testCoordinatorSequenceEndsWhenTheCoordinatorIsReleased() async throws {
         var coordinator: Coordinator? = try Coordinator(model: model)
         let changes = try XCTUnwrap(coordinator).notifications(.storesDidChange)
         let store = try XCTUnwrap(coordinator).add(MemoryStore(model: model))
@@ -192,7 +192,7 @@ final class PerformTests: GraphTestCase {
         XCTAssertTrue(added.map(ObjectIdentifier.init) == [ObjectIdentifier(store)])
     }
 
-    func testASequenceEndsWithItsContext() async throws {
+    func testNotificationSequenceEndsWhenTheContextIsReleased() async throws {
         var worker: Context? = privateContext()
         let saves = try XCTUnwrap(worker).notifications(.didSave)
         try await worker?.perform { context in

@@ -4,11 +4,11 @@ import XCTest
 @testable import CorestoneModel
 @testable import CorestoneValues
 
-/// Parts of queues, and what others wrote until a context takes it.
+/// Parts of queues, and remote changes that wait for a context.
 final class QueuePartsTests: GraphTestCase {
     // MARK: Lines
 
-    func testALineIsInOrderOfArrival() {
+    func testLineIsInOrderOfArrival() {
         var line = Line<Int>()
         XCTAssertTrue(line.isEmpty)
         XCTAssertNil(line.first)
@@ -19,18 +19,18 @@ final class QueuePartsTests: GraphTestCase {
         line.removeFirst()
         XCTAssertEqual(line.first, 10)
         line.remove(at: places[0])
-        XCTAssertEqual(line.first, 10, "who left already is not taken out")
+        XCTAssertEqual(line.first, 10, "an element that was already removed is ignored")
         line.remove(at: places[1])
         XCTAssertEqual(line.first, 30)
         line.remove(at: places[4])
         line.removeFirst()
         XCTAssertTrue(line.isEmpty)
         XCTAssertNil(line.first)
-        XCTAssertEqual(line.append(50), 5, "places go on")
+        XCTAssertEqual(line.append(50), 5, "places are not reused")
         XCTAssertEqual(line.first, 50)
     }
 
-    func testALongLineLosesNobody() {
+    func testLineMatchesAnArrayOverRandomRemovals() {
         var dice = SeededGenerator(seed: 4)
         var (line, mirror) = (Line<Int>(), [(place: Int, number: Int)]())
         for number in 0..<3000 {
@@ -54,7 +54,7 @@ final class QueuePartsTests: GraphTestCase {
 
     // MARK: Serial queues
 
-    func testAQueueThatIsClosedToGuests() throws {
+    func testClosedQueueRefusesGuests() throws {
         let label = ContextLabel(origin: CallSite(file: "a.swift", line: 2))
         label.name = "import"
         let queue = SerialQueue(label)
@@ -62,13 +62,13 @@ final class QueuePartsTests: GraphTestCase {
         XCTAssertFalse(queue.isClosed || queue.isAwaited)
         XCTAssertTrue(queue.tryAcquire(isGuest: true))
         XCTAssertFalse(queue.isIdle)
-        XCTAssertFalse(queue.tryAcquire(isGuest: true), "it is taken")
+        XCTAssertFalse(queue.tryAcquire(isGuest: true), "the queue is busy")
         queue.release()
         queue.close(but: 12345)
         XCTAssertTrue(queue.isClosed)
         XCTAssertFalse(queue.tryAcquire(isGuest: true))
         for body: () throws -> Void in [
-            { try queue.run(isGuest: true) { XCTFail("it ran") } }, { try queue.enqueue(isGuest: true) {} },
+            { try queue.run(isGuest: true) { XCTFail("the block ran") } }, { try queue.enqueue(isGuest: true) {} },
         ] {
             XCTAssertThrowsError(try body()) { error in
                 XCTAssertEqual((error as? CoreError)?.status, .invalidHandle)
@@ -87,7 +87,7 @@ final class QueuePartsTests: GraphTestCase {
         XCTAssertTrue(queue.isIdle)
     }
 
-    func testWhatMessagesCallAContext() {
+    func testContextLabelContainsNameAndCallSite() {
         let label = ContextLabel(origin: nil)
         XCTAssertEqual(label.text, "a context")
         label.name = "import"
@@ -98,7 +98,7 @@ final class QueuePartsTests: GraphTestCase {
         XCTAssertEqual(label.text, "a context (created at a.swift:2)")
     }
 
-    func testClosingIsOfOneThreadAtATime() throws {
+    func testOnlyOneThreadCanCloseAtATime() throws {
         let closing = Closing()
         XCTAssertEqual(closing.closer, 0)
         XCTAssertFalse(closing.hasClosed || closing.isAwaited)
@@ -112,7 +112,7 @@ final class QueuePartsTests: GraphTestCase {
         XCTAssertEqual(closing.closer, 0)
         XCTAssertTrue(try closing.begin(waits: false, "the container"))
         try closing.enter(ContextLabel(origin: nil))
-        XCTAssertTrue(closing.isAwaited, "the thread that closes may enter")
+        XCTAssertTrue(closing.isAwaited, "the closing thread can enter")
         closing.leave()
         XCTAssertFalse(closing.isAwaited)
         closing.finish()
@@ -120,16 +120,16 @@ final class QueuePartsTests: GraphTestCase {
         XCTAssertFalse(try closing.begin(waits: true, "the container"))
     }
 
-    // MARK: What others wrote
+    // MARK: Remote changes
 
-    private func changes(_ inserted: Int, _ updated: Int, _ deleted: Int, from first: Int64 = 1) -> ForeignChanges {
-        var changes = ForeignChanges()
+    private func changes(_ inserted: Int, _ updated: Int, _ deleted: Int, from first: Int64 = 1) -> ExternalChanges {
+        var changes = ExternalChanges()
         func keys(_ count: Int) -> [RowKey] { (0..<count).map { (0, first + Int64($0)) } }
         (changes.inserted, changes.updated, changes.deleted) = (keys(inserted), keys(updated), keys(deleted))
         return changes
     }
 
-    func testWhatWasWrittenLaterIsAdded() {
+    func testForeignChangesAreAccumulated() {
         var all = changes(1, 2, 3)
         XCTAssertEqual(all.count, 6)
         XCTAssertTrue(all.isComplete)
@@ -140,10 +140,10 @@ final class QueuePartsTests: GraphTestCase {
         XCTAssertEqual(all.inserted.map(\.primaryKey), [1, 10])
         XCTAssertEqual(all.updated.map(\.primaryKey), [1, 2, 10])
         XCTAssertEqual(all.deleted.map(\.primaryKey), [1, 2, 3, 10])
-        XCTAssertEqual(all.transaction, 4, "the later one has none")
+        XCTAssertEqual(all.transaction, 4, "the later changes have no transaction")
         XCTAssertEqual(all.file, .replaced)
         XCTAssertTrue(all.isComplete)
-        var last = ForeignChanges.unknown
+        var last = ExternalChanges.unknown
         last.transaction = 9
         XCTAssertTrue(last.isEmpty)
         XCTAssertFalse(last.isComplete)
@@ -152,10 +152,10 @@ final class QueuePartsTests: GraphTestCase {
         XCTAssertEqual(all.file, .written)
         XCTAssertFalse(all.isComplete)
         all.add(changes(1, 0, 0))
-        XCTAssertFalse(all.isComplete, "once unknown, always unknown")
+        XCTAssertFalse(all.isComplete, "incomplete changes stay incomplete")
     }
 
-    func testRowsBeyondTheLimitAreLeftToTheirVersions() {
+    func testForeignChangesAreIncompleteAboveTheLimit() {
         var all = changes(1 << 15, 1 << 14, (1 << 14) - 1)
         all.add(changes(0, 0, 1))
         XCTAssertEqual(all.count, 1 << 16)
@@ -165,9 +165,9 @@ final class QueuePartsTests: GraphTestCase {
         XCTAssertFalse(all.isComplete)
     }
 
-    /// Of a row that several requests of one batch concern counts what became of it in the end.
-    func testARowThatIsChangedSeveralTimesIsToldOnce() {
-        var all = ForeignChanges()
+    /// If several requests of one batch change the same row, only the final kind of change is reported.
+    func testCondensedChangesContainEachRowOnce() {
+        var all = ExternalChanges()
         all.inserted = [(0, 1), (0, 2), (0, 3)]
         all.updated = [(0, 2), (0, 4), (0, 4), (0, 5)]
         all.deleted = [(0, 3), (0, 5), (0, 6)]
@@ -177,7 +177,7 @@ final class QueuePartsTests: GraphTestCase {
         XCTAssertEqual(all.updated.map(\.primaryKey), [4])
         XCTAssertEqual(all.deleted.map(\.primaryKey), [5, 6])
         XCTAssertEqual(all.indirect.map(\.primaryKey), [7, 6])
-        XCTAssertEqual(all.indirect.map(\.entity), [0, 1], "keys are those of their tree")
+        XCTAssertEqual(all.indirect.map(\.entity), [0, 1], "keys are compared within their entity tree")
         var plain = changes(3, 0, 0)
         plain.indirect = [(0, 1)]
         plain.condense()

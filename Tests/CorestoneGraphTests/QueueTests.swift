@@ -2,14 +2,14 @@ import Corestone
 import CorestoneGraph
 import XCTest
 
-/// Whose a context is: what other threads are told, locks, and threads that would wait for each other.
+/// The queue of a context: errors on other threads, locks and deadlocks.
 final class QueueTests: GraphTestCase {
     private func privateContext(parent: Context? = nil, line: Int = #line) -> Context {
         parent.map { Context(parent: $0, queue: .privateQueue, line: line) }
             ?? Context(coordinator: coordinator, queue: .privateQueue, line: line)
     }
 
-    /// Runs `body` on a thread of its own, and gives back what it threw.
+    /// Runs `body` on a new thread, and returns the error that it threw.
     @discardableResult
     private func onThread(_ body: @escaping @Sendable () throws -> Void) -> CoreError? {
         let thrown = Locked<CoreError?>(nil), done = DispatchSemaphore(value: 0)
@@ -24,7 +24,7 @@ final class QueueTests: GraphTestCase {
 
     // MARK: The wrong thread
 
-    func testTheErrorNamesBothThreadsAndWhereTheContextWasMade() throws {
+    func testWrongThreadErrorNamesBothThreadsAndTheCreationOfTheContext() throws {
         let worker = privateContext(line: 40)
         worker.name = "import"
         XCTAssertThrowsError(try worker.insert("Employee")) { error in
@@ -49,14 +49,14 @@ final class QueueTests: GraphTestCase {
         XCTAssertTrue(message.contains("used a context (created at CorestoneGraphTests/GraphTestCase.swift:"), message)
         XCTAssertTrue(message.contains("belongs to the thread that created it, thread "), message)
         let child = onThread { try Context(parent: confined, queue: .privateQueue).performAndWait { _ in } }
-        XCTAssertNil(child, "making it asks nothing of the parent")
+        XCTAssertNil(child, "creation of a child does not use its parent")
         let fetch = onThread {
             _ = try Context(parent: confined, queue: .privateQueue).performAndWait { try $0.count("Employee") }
         }
         XCTAssertTrue(fetch?.message.contains("used a child of a context (created at") == true, fetch?.message ?? "")
     }
 
-    func testTheThreadThatMadeAContextMayHaveEnded() throws {
+    func testWrongThreadErrorReportsThatTheOwnerThreadEnded() throws {
         let coordinator = coordinator!, made = Locked<Context?>(nil)
         onThread {
             let context = Context(coordinator: coordinator)
@@ -71,7 +71,7 @@ final class QueueTests: GraphTestCase {
         XCTAssertTrue(message.contains("(ended); create a context"), message)
     }
 
-    func testAQueuesThreadBearsTheNameOfItsContext() throws {
+    func testQueueThreadHasTheNameOfItsContext() throws {
         let stray = privateContext(), worker = privateContext(), message = Locked("")
         stray.name = "painter of walls and fences"
         try stray.enqueue { _ in
@@ -81,7 +81,7 @@ final class QueueTests: GraphTestCase {
         XCTAssertTrue(message.withLock { $0 }.contains(" (painter of wall) used a context"), message.withLock { $0 })
     }
 
-    func testAContextIsSetUpFromAnyThread() throws {
+    func testContextCanBeConfiguredOnAnyThread() throws {
         let worker = privateContext()
         worker.mergePolicy = .overwrite
         worker.transactionAuthor = "importer"
@@ -93,19 +93,19 @@ final class QueueTests: GraphTestCase {
             XCTAssertEqual(context.transactionAuthor, "importer")
             XCTAssertEqual(context.stalenessInterval, 2)
         }
-        XCTAssertTrue(worker.hasChanges, "it waits for the queue")
+        XCTAssertTrue(worker.hasChanges, "hasChanges waits for the queue")
         XCTAssertEqual(worker.insertedObjects.count, 1)
-        let stranger = worker.insertedObjects[0]
-        XCTAssertThrowsError(try stranger.set("name", "Eve"))
-        XCTAssertThrowsError(try stranger.members("friends"))
-        XCTAssertThrowsError(try stranger.get("name", as: String.self)) { error in
-            XCTAssertEqual((error as? CoreError)?.status, .wrongThread, "the object stays where it belongs")
+        let workersObject = worker.insertedObjects[0]
+        XCTAssertThrowsError(try workersObject.set("name", "Eve"))
+        XCTAssertThrowsError(try workersObject.members("friends"))
+        XCTAssertThrowsError(try workersObject.get("name", as: String.self)) { error in
+            XCTAssertEqual((error as? CoreError)?.status, .wrongThread, "the object can be used on its queue only")
         }
     }
 
     // MARK: perform
 
-    func testPerformsNestAndEndTheEventOnce() throws {
+    func testNestedPerformsEndTheEventOnce() throws {
         let worker = privateContext()
         var changes = 0
         let token = worker.observe(.objectsDidChange) { _, _ in changes += 1 }
@@ -120,10 +120,10 @@ final class QueueTests: GraphTestCase {
         XCTAssertThrowsError(try worker.performAndWait { _ in throw CancellationError() }) { error in
             XCTAssertTrue(error is CancellationError)
         }
-        XCTAssertEqual(try worker.performAndWait { try $0.count("Employee") }, 1, "the queue goes on after an error")
+        XCTAssertEqual(try worker.performAndWait { try $0.count("Employee") }, 1, "the queue continues after an error")
     }
 
-    func testWorkRunsInOrderWithoutTakingLonger() throws {
+    func testQueuedBlocksRunInOrder() throws {
         let worker = privateContext(), order = Locked<[Int]>([])
         let many = 20_000
         for number in 0..<many { try worker.enqueue { _ in order.withLock { $0.append(number) } } }
@@ -147,7 +147,7 @@ final class QueueTests: GraphTestCase {
 
     // MARK: Locks
 
-    func testALockTakesTheQueue() throws {
+    func testLockHoldsTheQueue() throws {
         let worker = privateContext()
         try worker.lock()
         try worker.lock()
@@ -168,7 +168,7 @@ final class QueueTests: GraphTestCase {
         XCTAssertTrue(ran.withLock { $0 })
     }
 
-    func testAnUnlockNeedsItsLock() throws {
+    func testUnlockFailsWithoutItsLock() throws {
         func check(_ body: () throws -> Void, line: UInt = #line) {
             XCTAssertThrowsError(try body(), line: line) { error in
                 XCTAssertEqual((error as? CoreError)?.code, 132000, line: line)
@@ -183,7 +183,7 @@ final class QueueTests: GraphTestCase {
             check(context.unlock)
             try context.lock()
         }
-        XCTAssertTrue(try worker.tryLock(), "what a perform locked ends with it")
+        XCTAssertTrue(try worker.tryLock(), "a lock within a block ends with it")
         let token = worker.observe(.willSave) { context, _ in check(context.unlock) }
         _ = try worker.insert("Employee", ["name": "Ada"])
         try worker.save()
@@ -193,7 +193,7 @@ final class QueueTests: GraphTestCase {
         XCTAssertEqual(onThread { try confined.lock() }?.status, .wrongThread)
     }
 
-    func testAThreadThatEndsGivesUpItsLock() throws {
+    func testLockIsReleasedWhenItsThreadEnds() throws {
         let worker = privateContext()
         onThread {
             try worker.lock()
@@ -203,9 +203,9 @@ final class QueueTests: GraphTestCase {
         XCTAssertThrowsError(try worker.unlock())
     }
 
-    // MARK: Waiting for each other
+    // MARK: Deadlocks
 
-    func testThreadsThatWouldWaitForEachOtherAreTold() throws {
+    func testDeadlockOfTwoQueuesIsReported() throws {
         let a = privateContext(), b = privateContext()
         a.name = "a"
         b.name = "b"
@@ -223,11 +223,11 @@ final class QueueTests: GraphTestCase {
         }
         XCTAssertEqual(both.wait(timeout: .now() + 60), .success, "hangs")
         let found = errors.withLock { $0 }
-        XCTAssertEqual(found.map(\.code), [132000], "one of them goes on")
+        XCTAssertEqual(found.map(\.code), [132000], "one of the threads continues")
         XCTAssertTrue(found.first?.message.contains("would deadlock on the queue of context \"") == true)
     }
 
-    func testAParentsBlockThatWaitsForAChildIsTold() throws {
+    func testDeadlockOfParentAndChildIsReported() throws {
         let parent = privateContext(), child = privateContext(parent: parent)
         let inChild = DispatchSemaphore(value: 0), inParent = DispatchSemaphore(value: 0), done = DispatchGroup()
         let errors = Locked<[Int]>([])
@@ -252,7 +252,7 @@ final class QueueTests: GraphTestCase {
         XCTAssertEqual(try child.performAndWait { try $0.count("Employee") }, 0)
     }
 
-    func testManyThreadsTakeTurns() throws {
+    func testPerformAndWaitSerialisesManyThreads() throws {
         let worker = privateContext(), count = 8, rounds = 500
         var total = 0
         nonisolated(unsafe) let place = withUnsafeMutablePointer(to: &total) { $0 }
@@ -264,8 +264,8 @@ final class QueueTests: GraphTestCase {
         XCTAssertEqual(try worker.performAndWait { _ in place.pointee }, count * rounds)
     }
 
-    /// Work that waits for a thread that ended while it had the queue runs all the same.
-    func testWorkDoesNotWaitForAThreadThatEnded() throws {
+    /// A block that waits for a thread which ended with the queue locked still runs.
+    func testQueuedBlockRunsAfterTheLockingThreadEnded() throws {
         let context = Context(coordinator: coordinator, queue: .privateQueue)
         let locked = expectation(description: "locked"), ran = expectation(description: "ran")
         Thread.detachNewThread {
@@ -275,7 +275,7 @@ final class QueueTests: GraphTestCase {
         wait(for: [locked], timeout: 60)
         try context.enqueue { _ in ran.fulfill() }
         wait(for: [ran], timeout: 60)
-        // The worker gives the queue back after its work.
+        // The worker unlocks the queue after the block.
         try context.lock()
         try context.unlock()
     }

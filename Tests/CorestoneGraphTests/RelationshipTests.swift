@@ -3,7 +3,7 @@ import Foundation
 import XCTest
 
 final class RelationshipTests: GraphTestCase {
-    func testSettingToOneMaintainsToMany() throws {
+    func testSettingAToOneRelationshipUpdatesItsInverse() throws {
         let (a, b) = (try department("A"), try department("B"))
         let ada = try employee("Ada", in: a)
         XCTAssertEqual(try names(a.members("employees")), ["Ada"])
@@ -14,7 +14,7 @@ final class RelationshipTests: GraphTestCase {
         XCTAssertEqual(try b.memberCount("employees"), 0)
     }
 
-    func testAddingMemberStealsItFromItsOwner() throws {
+    func testAddingAMemberRemovesItFromItsFormerOwner() throws {
         let (a, b) = (try department("A"), try department("B"))
         let ada = try employee("Ada", in: a)
         try context.save()
@@ -28,7 +28,7 @@ final class RelationshipTests: GraphTestCase {
         XCTAssertEqual(try fresh.object(with: a.objectID).memberCount("employees"), 0)
     }
 
-    func testOneToOneSteals() throws {
+    func testSettingAOneToOneRelationshipClearsTheFormerPartner() throws {
         let (ada, bob, cyd) = (try employee("Ada"), try employee("Bob"), try employee("Cyd"))
         try ada.set("spouse", bob)
         XCTAssertTrue(try bob.get("spouse", as: ManagedObject.self) === ada)
@@ -40,7 +40,7 @@ final class RelationshipTests: GraphTestCase {
         XCTAssertNil(try fresh.object(with: ada.objectID).get("spouse", as: ManagedObject.self))
     }
 
-    func testSelfSpouse() throws {
+    func testObjectCanBeItsOwnOneToOneTarget() throws {
         let ada = try employee("Ada")
         try ada.set("spouse", ada)
         XCTAssertTrue(try ada.get("spouse", as: ManagedObject.self) === ada)
@@ -48,7 +48,7 @@ final class RelationshipTests: GraphTestCase {
         XCTAssertNil(try ada.get("spouse", as: ManagedObject.self))
     }
 
-    func testManyToManyBothSides() throws {
+    func testManyToManyRelationshipIsMaintainedOnBothSides() throws {
         let (ada, bob) = (try employee("Ada"), try employee("Bob"))
         let project = try context.insert("Project")
         try ada.add(project, to: "projects")
@@ -64,7 +64,7 @@ final class RelationshipTests: GraphTestCase {
         XCTAssertEqual(try other().object(with: bob.objectID).memberCount("projects"), 1)
     }
 
-    func testReflexiveManyToManyIsWrittenOnce() throws {
+    func testReflexiveManyToManyRelationshipIsStoredSymmetrically() throws {
         let (ada, bob) = (try employee("Ada"), try employee("Bob"))
         try ada.add(bob, to: "friends")
         try ada.add(ada, to: "friends")
@@ -74,7 +74,7 @@ final class RelationshipTests: GraphTestCase {
         XCTAssertEqual(try names(other().object(with: bob.objectID).members("friends")), ["Ada"])
     }
 
-    func testChangesOfAnUnloadedRelationshipAreDifferences() throws {
+    func testChangesOfAnUnloadedRelationshipDoNotLoadIt() throws {
         let a = try department("A")
         for name in ["Ada", "Bob", "Cyd"] { _ = try employee(name, in: a) }
         try context.save()
@@ -112,7 +112,7 @@ final class RelationshipTests: GraphTestCase {
         XCTAssertThrowsError(try stored.insert(fresh.object(with: tasks[0].objectID), at: 4, in: "tasks"))
     }
 
-    func testOrderedMembersByIndex() throws {
+    func testOrderedMembersCanBeMovedReplacedAndRemovedByIndex() throws {
         let project = try context.insert("Project")
         let tasks = try ["a", "b", "c", "d"].map { try context.insert("Task", ["title": $0]) }
         func titles() throws -> String { try project.members("tasks").map { try $0.get("title") ?? "" }.joined() }
@@ -122,7 +122,7 @@ final class RelationshipTests: GraphTestCase {
         try project.replaceMember(at: 1, with: tasks[3], in: "tasks")
         XCTAssertEqual(try titles(), "bda")
         let former: ManagedObject? = try tasks[2].get("project")
-        XCTAssertNil(former, "who is replaced leaves")
+        XCTAssertNil(former, "the replaced member is removed")
         try project.replaceMember(at: 0, with: tasks[0], in: "tasks")
         XCTAssertEqual(try titles(), "ad")
         try project.removeMember(at: 0, from: "tasks")
@@ -133,7 +133,7 @@ final class RelationshipTests: GraphTestCase {
         XCTAssertThrowsError(try project.moveMember(from: 0, to: -1, in: "tasks"))
     }
 
-    func testAPrimitiveValueIsNoChange() throws {
+    func testPrimitiveValueIsNotAPendingChange() throws {
         let task = try context.insert("Task", ["title": "a"])
         try context.save()
         try task.setPrimitive("title", "b")
@@ -143,7 +143,7 @@ final class RelationshipTests: GraphTestCase {
         XCTAssertEqual(try task.get("title"), "a")
     }
 
-    func testObjectsOfOtherContextsAreRefused() throws {
+    func testTargetsOfOtherContextsAndEntitiesAreRefused() throws {
         let ada = try employee("Ada")
         let foreign = try other().insert("Department")
         XCTAssertThrowsError(try ada.set("department", foreign)) {
@@ -155,8 +155,8 @@ final class RelationshipTests: GraphTestCase {
         }
     }
 
-    /// Dropping one object's changes takes them back on the other side too: nothing is half a pair after a save.
-    func testRefreshingWithoutMergingTakesBackBothSides() throws {
+    /// Discarding the changes of one object reverts the other side too, so that both sides agree after a save.
+    func testRefreshWithoutMergingRevertsBothSides() throws {
         let (ada, bob) = (try employee("Ada"), try employee("Bob"))
         let (home, away) = (try department("Home"), try department("Away"))
         let project = try context.insert("Project")
@@ -183,8 +183,8 @@ final class RelationshipTests: GraphTestCase {
         XCTAssertEqual(try names(fresh.object(with: home.objectID).members("employees")), ["Ada"])
     }
 
-    /// An ID that names the wrong entity of a tree never reads a row by the wrong layout.
-    func testAnIDWithAWrongEntity() throws {
+    /// An ID with the wrong entity of a tree never reads a row with the wrong layout.
+    func testIDWithAWrongEntityIsNotReadWithItsLayout() throws {
         let mona = try context.insert("Manager", ["name": "Mona", "level": 3])
         let ada = try employee("Ada")
         try context.save()
@@ -202,11 +202,11 @@ final class RelationshipTests: GraphTestCase {
         XCTAssertEqual(try fresh.existingObject(with: id(mona, as: "Employee")).get("level"), 3)
         let found = try XCTUnwrap(fresh.fetch("Employee", "name == 'Ada'").first)
         XCTAssertEqual(found.entityName, "Employee")
-        XCTAssertTrue(wrong.isGone, "the fetch put the right object in the wrong one's place")
+        XCTAssertTrue(wrong.isGone, "the fetch replaced the wrong object")
     }
 
-    /// An ID that names the wrong entity never puts a changed object out of its context.
-    func testAWrongIDLeavesAKnownObjectAlone() throws {
+    /// An ID with the wrong entity never detaches a changed object.
+    func testIDWithAWrongEntityDoesNotReplaceARegisteredObject() throws {
         let mona = try context.insert("Manager", ["name": "Mona", "level": 3])
         try context.save()
         let uri = mona.objectID.uri.replacingOccurrences(of: "Manager", with: "Employee")
@@ -218,7 +218,7 @@ final class RelationshipTests: GraphTestCase {
         XCTAssertEqual(try other().object(with: mona.objectID).get("level"), 4)
     }
 
-    func testADeletedObjectTakesNoTarget() throws {
+    func testDeletedObjectRefusesTargets() throws {
         let (ada, home) = (try employee("Ada"), try department("Home"))
         try context.save()
         XCTAssertEqual(try home.memberCount("employees"), 0)
@@ -232,8 +232,8 @@ final class RelationshipTests: GraphTestCase {
         XCTAssertEqual(try home.members("employees").count, 0)
     }
 
-    /// A new object that is deleted again leaves no trace, whatever its delete rules would deny.
-    func testDeletingANewObjectThatDenies() throws {
+    /// An unsaved object that is deleted has no effect on the save, although its delete rule denies deletions.
+    func testUnsavedObjectCanBeDeletedRegardlessOfItsDenyRule() throws {
         let model = Model()
         let section = try model.addEntity(named: "Section")
         let package = try model.addEntity(named: "Package")
@@ -250,7 +250,7 @@ final class RelationshipTests: GraphTestCase {
         try context.delete(context.insert("Package", ["section": libs]))
         try context.save()
         XCTAssertEqual(try libs.memberCount("packages"), 0)
-        // A target that the save deletes is none afterwards.
+        // A reference to an object that the save deletes is nil afterwards.
         let gone = try context.insert("Section")
         try context.save()
         try libs.set("friend", gone)
@@ -259,7 +259,7 @@ final class RelationshipTests: GraphTestCase {
         XCTAssertNil(try libs.get("friend", as: ManagedObject.self))
     }
 
-    func testADeletedObjectIsNoTarget() throws {
+    func testDeletedTargetIsRefused() throws {
         let (ada, home) = (try employee("Ada"), try department("Home"))
         try context.save()
         try context.delete(home)
@@ -271,8 +271,8 @@ final class RelationshipTests: GraphTestCase {
         XCTAssertNil(try other().object(with: ada.objectID).get("department", as: ManagedObject.self))
     }
 
-    /// A list that was read before another context moved a member must not delete or take away what is elsewhere now.
-    func testAStaleListLeavesMovedMembersAlone() throws {
+    /// An owner whose members were read before another context moved one must not delete or detach the moved member.
+    func testDeletionOfAStaleOwnerDoesNotDeleteMovedMembers() throws {
         let project = try context.insert("Project", ["title": "old"])
         let task = try context.insert("Task", ["title": "t", "project": project])
         let next = try context.insert("Project", ["title": "next"])
@@ -283,14 +283,14 @@ final class RelationshipTests: GraphTestCase {
         try task.set("project", next)
         try context.save()
         try second.delete(stale)
-        XCTAssertThrowsError(try second.save(), "the project changed since its list was read") {
+        XCTAssertThrowsError(try second.save(), "the project changed since its tasks were read") {
             XCTAssertEqual(($0 as? CoreError)?.code, 133020)
         }
         let fresh = other()
         XCTAssertEqual(try fresh.object(with: task.objectID).get("project.title"), "next")
     }
 
-    func testRefreshingUnderAPendingMoveLeavesOneOwner() throws {
+    func testRefreshWithAPendingMoveKeepsOneOwner() throws {
         let (a, b) = (try department("a"), try department("b"))
         let ada = try employee("Ada")
         try context.save()
@@ -305,8 +305,8 @@ final class RelationshipTests: GraphTestCase {
         XCTAssertEqual(try second.object(with: b.objectID).memberCount("employees"), 1)
     }
 
-    /// A refresh keeps what was changed here, the order of members too.
-    func testRefreshingWithMergingKeepsAnOrder() throws {
+    /// A refresh keeps pending changes, including the order of members.
+    func testRefreshWithMergingKeepsAPendingOrder() throws {
         let project = try context.insert("Project")
         let tasks = try ["a", "b", "c"].map { try context.insert("Task", ["title": $0]) }
         try project.setMembers(Array(tasks[..<2]), of: "tasks")

@@ -3,7 +3,7 @@ import CorestoneGraph
 import CorestoneValues
 import XCTest
 
-/// What becomes of the objects of a store that is removed from its coordinator.
+/// The objects of a store that is removed from its coordinator.
 final class RemovedStoreTests: GraphTestCase {
     private var second: Store!
     private var lines = Locked<[String]>([])
@@ -17,10 +17,10 @@ final class RemovedStoreTests: GraphTestCase {
 
     override func tearDown() { DebugLog.setSink(nil) }
 
-    /// What the log says of unsaved changes that were lost.
+    /// The log lines about lost unsaved changes.
     private var losses: [String] { lines.withLock { $0 }.filter { $0.contains("unsaved changes") } }
 
-    /// One in the first store, one in the second.
+    /// One object in the first store, and one in the second.
     private func two() throws -> (stays: ManagedObject, goes: ManagedObject) {
         let (stays, goes) = (try employee("Stays"), try employee("Goes"))
         try context.assign(goes, to: second)
@@ -37,7 +37,7 @@ final class RemovedStoreTests: GraphTestCase {
         }
     }
 
-    func testTheyLeaveEveryContext() throws {
+    func testObjectsOfARemovedStoreAreInvalidatedInEveryContext() throws {
         let (stays, goes) = try two()
         let id = goes.objectID
         let contexts = [context!, other(), Context(parent: context)]
@@ -68,7 +68,7 @@ final class RemovedStoreTests: GraphTestCase {
         for watch in watches { watch.cancel() }
     }
 
-    func testAContextWithAQueueHearsOfItThere() throws {
+    func testContextWithAQueueIsNotifiedOnItsQueue() throws {
         let id = try two().goes.objectID
         let worker = Context(coordinator: coordinator, queue: .privateQueue)
         let told = Locked(0)
@@ -78,7 +78,7 @@ final class RemovedStoreTests: GraphTestCase {
             XCTAssertEqual(try held?.get("name"), "Goes")
         }
         let watch = worker.observe(.objectsDidChange) { context, changes in
-            do { try context.processPendingChanges() } catch { XCTFail("off its queue: \(error)") }
+            do { try context.processPendingChanges() } catch { XCTFail("not on its queue: \(error)") }
             told.withLock { $0 += changes.invalidated.count }
         }
         try coordinator.remove(second)
@@ -90,8 +90,8 @@ final class RemovedStoreTests: GraphTestCase {
         watch.cancel()
     }
 
-    /// A context that is confined to another thread learns of it when it next saves, fetches or processes changes.
-    func testAContextOfAnotherThreadLearnsOfItLater() throws {
+    /// A context that is confined to another thread is notified when it next saves, fetches or processes changes.
+    func testConfinedContextOfAnotherThreadIsNotifiedAtItsNextCall() throws {
         let goes = try two().goes
         try goes.set("age", 40)
         let removed = expectation(description: "removed")
@@ -107,7 +107,7 @@ final class RemovedStoreTests: GraphTestCase {
         XCTAssertEqual(losses.count, 1)
     }
 
-    func testWhatWasNotSavedIsLostAndTold() throws {
+    func testUnsavedChangesOfARemovedStoreAreLogged() throws {
         context.name = "editor"
         let (stays, goes) = try two()
         let deleted = try employee("Deleted")
@@ -135,8 +135,8 @@ final class RemovedStoreTests: GraphTestCase {
         XCTAssertEqual(losses.count, 1)
     }
 
-    /// Who said that changes may be lost is not told of them.
-    func testWhatMayBeLostIsNotTold() throws {
+    /// A context that discarded its changes does not report them as lost.
+    func testDiscardedChangesOfARemovedStoreAreNotLogged() throws {
         try two().goes.set("age", 1)
         context.giveUp()
         try coordinator.remove(second)
@@ -144,7 +144,7 @@ final class RemovedStoreTests: GraphTestCase {
         XCTAssertEqual(losses, [])
     }
 
-    func testReferencesToThemAreLetGo() throws {
+    func testReferencesToObjectsOfARemovedStoreAreRemoved() throws {
         let goes = try two().goes
         let home = try department("New"), spouse = try employee("Spouse"), project = try context.insert("Project")
         try home.add(goes, to: "employees")
@@ -170,7 +170,7 @@ final class RemovedStoreTests: GraphTestCase {
         XCTAssertEqual(try names(context.fetch("Employee")), ["Spouse", "Stays"])
     }
 
-    func testAChildKeepsWhatIsInNoStore() throws {
+    func testChildKeepsUnsavedObjectsWhenAStoreIsRemoved() throws {
         let goes = try two().goes
         let child = Context(parent: context)
         let theirs = try child.object(with: goes.objectID)
@@ -179,15 +179,15 @@ final class RemovedStoreTests: GraphTestCase {
         try theirs.set("age", 9)
         try coordinator.remove(second)
         checkGone(theirs)
-        XCTAssertEqual(losses.count, 1, "the parent has nothing to lose")
+        XCTAssertEqual(losses.count, 1, "the parent has no changes")
         XCTAssertNil(try new.get("spouse", as: ManagedObject.self))
         try child.save()
         try context.save()
         XCTAssertEqual(try names(context.fetch("Employee")), ["New", "Stays"])
     }
 
-    /// What a merge deleted is still held by the context.
-    func testObjectsThatOthersDeletedGoToo() throws {
+    /// Objects that were deleted by a merge are still registered in the context.
+    func testObjectsDeletedByAMergeAreInvalidated() throws {
         let goes = try two().goes
         let reader = other()
         let theirs = try reader.object(with: goes.objectID)
@@ -201,8 +201,8 @@ final class RemovedStoreTests: GraphTestCase {
         XCTAssertTrue(reader.registeredObjects.isEmpty)
     }
 
-    /// Pending deletions ask no closed store for the objects that they lead to.
-    func testAPendingDeletionIsForgotten() throws {
+    /// Pending deletions do not read related objects from a closed store.
+    func testPendingDeletionInARemovedStoreIsDiscarded() throws {
         let home = try department("Home"), goes = try employee("Goes", in: home)
         for object in [home, goes] { try context.assign(object, to: second) }
         try context.save()
@@ -213,7 +213,7 @@ final class RemovedStoreTests: GraphTestCase {
         checkGone(home)
     }
 
-    func testTheLastStoreMayGo() throws {
+    func testLastStoreCanBeRemoved() throws {
         let (stays, goes) = try two()
         for store in coordinator.stores { try coordinator.remove(store) }
         checkGone(stays)
@@ -224,8 +224,8 @@ final class RemovedStoreTests: GraphTestCase {
         XCTAssertTrue(context.hasChanges)
     }
 
-    /// Within a hook the context has to stay what it is; the news waits for the next call.
-    func testARemovalWithinAHookWaits() throws {
+    /// Within a hook the context must not change, so the removal is applied at the next call.
+    func testRemovalWithinAHookIsAppliedAfterTheHook() throws {
         let going = Locked<(Coordinator, Store)?>(nil), isGone = Locked<Bool?>(nil)
         var hooks = LifecycleHooks()
         hooks.awakeFromFetch = { object in
@@ -248,8 +248,8 @@ final class RemovedStoreTests: GraphTestCase {
         checkGone(goes)
     }
 
-    /// Whoever closes all stores has said what becomes of changes, and contexts keep what they have read.
-    func testAClosedCoordinatorLeavesObjectsAsTheyAre() throws {
+    /// Closing all stores does not report lost changes, and contexts keep the values that they have read.
+    func testClosedCoordinatorKeepsLoadedObjects() throws {
         let goes = try two().goes
         try coordinator.close()
         XCTAssertEqual(try goes.get("name"), "Goes")
@@ -264,7 +264,7 @@ final class RemovedStoreTests: GraphTestCase {
         return request
     }
 
-    func testControllersRemoveThem() throws {
+    func testControllerRemovesObjectsOfARemovedStore() throws {
         let goes = try two().goes
         let controller = FetchedResultsController(fetchRequest: try request(), managedObjectContext: context)
         let list = ListModel()
@@ -279,8 +279,8 @@ final class RemovedStoreTests: GraphTestCase {
         checkGone(goes)
     }
 
-    /// There is nowhere to fetch from any more, but what is not saved is still among the results.
-    func testControllersOfTheLastStoreKeepWhatIsUnsaved() throws {
+    /// Without a store, a fetch fails, but unsaved objects are still among the results.
+    func testControllerKeepsUnsavedObjectsWhenTheLastStoreIsRemoved() throws {
         _ = try two()
         let request = try request()
         request.affectedStores = coordinator.stores
@@ -298,8 +298,8 @@ final class RemovedStoreTests: GraphTestCase {
         XCTAssertEqual(try controller.fetchedObjects?.map { try $0.get("name") ?? "" }, ["Another", "New"])
     }
 
-    /// The window of a request is as far as numbers go.
-    func testControllersOfTheLastStoreKeepTheirWindow() throws {
+    /// Limit and offset may be as large as the largest integer.
+    func testControllerKeepsItsLimitAndOffsetWhenTheLastStoreIsRemoved() throws {
         let windows: [(Int, Int, [String])] = [
             (1, 1, ["New"]), (1, .max, ["New", "Other"]), (.max, .max, []), (0, 2, ["Another", "New"]),
         ]
@@ -320,8 +320,8 @@ final class RemovedStoreTests: GraphTestCase {
         }
     }
 
-    /// Nothing holds the objects of batches: one that is gone is told for each that the context does not have.
-    func testControllersWithBatchesRemoveThem() throws {
+    /// The results do not retain the objects of batches: a removed row is reported with an invalidated object.
+    func testControllerWithABatchSizeRemovesObjectsOfARemovedStore() throws {
         final class Gone: FetchedResultsControllerDelegate {
             var told: [ManagedObject] = []
             func controller(
@@ -344,7 +344,7 @@ final class RemovedStoreTests: GraphTestCase {
         for object in gone.told { checkGone(object) }
     }
 
-    func testLiveQueriesRemoveThem() throws {
+    func testLiveQueryRemovesObjectsOfARemovedStore() throws {
         let goes = try two().goes
         var told: [ResultsDifference] = []
         let token = try context.observe(request()) { _, difference, _ in told.append(difference) }

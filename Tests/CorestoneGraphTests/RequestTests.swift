@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// What a request asks for, and what `execute` makes of it.
+/// The properties of a fetch request, and its execution.
 final class RequestTests: CompanyFileTestCase {
     private func saved(_ names: [String]) throws {
         for name in names { _ = try employee(name) }
@@ -14,8 +14,8 @@ final class RequestTests: CompanyFileTestCase {
         return request
     }
 
-    /// Scenario S041, as far as Swift has it: lists are empty where Core Data's are nil.
-    func testS041Defaults() {
+    /// Scenario S041, as far as it applies to Swift: lists are empty where those of Core Data are nil.
+    func testS041RequestHasDefaults() {
         let request = FetchRequest()
         XCTAssertNil(request.entity)
         XCTAssertNil(request.entityName)
@@ -48,8 +48,8 @@ final class RequestTests: CompanyFileTestCase {
         XCTAssertThrowsError(try context.fetchDictionaries(FetchRequest()))
     }
 
-    /// A request by name serves contexts of several models.
-    func testARequestByNameServesEveryModel() throws {
+    /// A request by entity name can be used in contexts of several models.
+    func testRequestByEntityNameCanBeUsedWithEveryModel() throws {
         try saved(["Alice"])
         let request = request()
         XCTAssertEqual(try context.count(request), 1)
@@ -61,7 +61,7 @@ final class RequestTests: CompanyFileTestCase {
         XCTAssertEqual(try context.count(request), 1)
     }
 
-    func testExecuteGivesWhatTheResultTypeAsksFor() throws {
+    func testExecuteReturnsResultsOfTheResultType() throws {
         try saved(["Alice", "Bob"])
         let request = request()
         guard case .objects(let objects) = try context.execute(request) else { return XCTFail("no objects") }
@@ -77,7 +77,7 @@ final class RequestTests: CompanyFileTestCase {
         XCTAssertEqual(try rows.rows, [[.string("Alice")], [.string("Bob")]])
     }
 
-    func testAnUnknownRequestIsRefused() throws {
+    func testUnknownRequestTypeIsRefused() throws {
         final class Odd: PersistentStoreRequest, @unchecked Sendable {
             override var requestType: UInt32 { 9 }
         }
@@ -87,7 +87,7 @@ final class RequestTests: CompanyFileTestCase {
         }
     }
 
-    func testACopyIsARequestOfItsOwn() throws {
+    func testCopyOfARequestIsIndependent() throws {
         try saved(["Alice", "Bob", "Carol"])
         let request = request()
         request.limit = 2
@@ -99,9 +99,9 @@ final class RequestTests: CompanyFileTestCase {
         XCTAssertEqual(try names(context.fetch(request)), ["Alice"])
     }
 
-    func testWithoutPropertyValuesObjectsAreFaultsWithoutRows() throws {
+    func testFetchWithoutPropertyValuesReturnsFaultsWithoutRows() throws {
         try saved(["Alice", "Bob"])
-        try beginAnew()
+        try reopen()
         let second = other()
         let request = request()
         request.includesPropertyValues = false
@@ -110,12 +110,12 @@ final class RequestTests: CompanyFileTestCase {
         let before = coordinator.statistics.faultedRows
         XCTAssertEqual(try found.map { try $0.get("name", as: String.self) }, ["Alice", "Bob"])
         XCTAssertEqual(coordinator.statistics.faultedRows - before, 2)
-        // Memory has to look at what the store cannot judge.
+        // The store cannot evaluate this predicate, so it is evaluated in memory.
         request.predicate = try Predicate.parse("speed == nil", arguments: [])
         XCTAssertEqual(try second.fetch(request).count, 2)
     }
 
-    func testRefetchedObjectsAreRefreshedWhenAskedFor() throws {
+    func testRefetchedObjectsAreRefreshedOnRequest() throws {
         try saved(["Alice", "Bob"])
         let second = other()
         let request = request()
@@ -149,7 +149,7 @@ final class RequestTests: CompanyFileTestCase {
         XCTAssertFalse(found.contains(where: \.isFault))
     }
 
-    func testAffectedStores() throws {
+    func testFetchIsLimitedToItsAffectedStores() throws {
         try saved(["Alice"])
         let added = try addStore(named: "second")
         context = Context(coordinator: coordinator)
@@ -188,7 +188,7 @@ final class RequestTests: CompanyFileTestCase {
         return after.faults + after.faultedRows - before.faults - before.faultedRows
     }
 
-    func testOnlySomePropertiesComeWithTheRow() throws {
+    func testPartialFetchReadsOnlyTheRequestedProperties() throws {
         let research = try department("Research")
         try saved(["Alice", "Bob"])
         for object in try context.fetch(request()) {
@@ -197,7 +197,7 @@ final class RequestTests: CompanyFileTestCase {
         }
         try context.save()
         let uri = research.objectID.uri
-        try beginAnew()
+        try reopen()
         let request = request()
         request.propertiesToFetch = ["name", "department"]
         let found = try context.fetch(request)
@@ -213,14 +213,14 @@ final class RequestTests: CompanyFileTestCase {
         XCTAssertEqual(try faults { XCTAssertEqual(try found[1].get("salary"), 1000.0) }, 0)
         XCTAssertFalse(found[0].isFault || found[1].isFault)
         XCTAssertEqual(try found[1].get("name"), "Bob")
-        // Who is known keeps what is known.
+        // Loaded objects keep their values.
         XCTAssertEqual(try context.fetch(request).map(ObjectIdentifier.init), found.map(ObjectIdentifier.init))
         XCTAssertFalse(found[0].isFault)
     }
 
-    func testAPartDoesNotOutliveItsRow() throws {
+    func testPartialRowIsReplacedByARefreshOrFault() throws {
         try saved(["Alice", "Bob"])
-        try beginAnew()
+        try reopen()
         let request = request()
         request.propertiesToFetch = ["name"]
         let found = try context.fetch(request)
@@ -242,7 +242,7 @@ final class RequestTests: CompanyFileTestCase {
         XCTAssertThrowsError(try found[1].get("name", as: String.self))
     }
 
-    func testPropertiesThatObjectsCannotHaveAlone() throws {
+    func testInvalidPropertiesOfAPartialFetchAreRefused() throws {
         try saved(["Alice"])
         let request = request()
         let computed = ExpressionDescription(name: "double", expression: try Expression.parse("age * 2"))
@@ -261,10 +261,10 @@ final class RequestTests: CompanyFileTestCase {
         }
     }
 
-    /// Where memory has to look at rows, whole ones come.
-    func testPartsBesideChangesAndRemainders() throws {
+    /// If rows are evaluated in memory, whole rows are read.
+    func testPartialFetchReadsWholeRowsWhenEvaluatedInMemory() throws {
         try saved(["Alice", "Bob"])
-        try beginAnew()
+        try reopen()
         let request = request()
         request.propertiesToFetch = ["name"]
         request.predicate = try Predicate.parse("speed == nil", arguments: [])
@@ -275,7 +275,7 @@ final class RequestTests: CompanyFileTestCase {
         XCTAssertEqual(try context.fetch(request).map { try $0.get("salary") ?? 0 }, [1000.0, 1000.0, 1000.0])
     }
 
-    // MARK: Scenarios of fetches that ask for little
+    // MARK: Scenarios
 
     func testS053OffsetBeyondResultsReturnsEmpty() throws {
         try saved(["Alice"])
@@ -288,8 +288,8 @@ final class RequestTests: CompanyFileTestCase {
         XCTAssertEqual(try context.count(request), 0)
     }
 
-    /// Scenario S059, over two stores and with a predicate that memory decides.
-    func testS059MembershipIsThatOfSavedValues() throws {
+    /// Scenario S059, over two stores and with a predicate that is evaluated in memory.
+    func testS059PredicateIsEvaluatedOnSavedValues() throws {
         try saved(["alpha", "bravo"])
         _ = try addStore(named: "second")
         for object in try context.fetch(request()) { try object.set("name", "zulu") }
@@ -304,9 +304,9 @@ final class RequestTests: CompanyFileTestCase {
     }
 }
 
-/// Requests as bytes.
+/// Archived requests.
 final class ArchivedRequestTests: CompanyFileTestCase {
-    func testAnArchiveSaysWhatTheRequestSays() throws {
+    func testArchivedRequestKeepsAllProperties() throws {
         let request = FetchRequest(entityName: "Employee")
         request.predicate = try Predicate.parse("age > 3 AND name BEGINSWITH[c] 'a'", arguments: [])
         request.sortDescriptors = [SortDescriptor("-age"), SortDescriptor("name")]
@@ -341,7 +341,7 @@ final class ArchivedRequestTests: CompanyFileTestCase {
         XCTAssertEqual(try same.archived(), bytes)
     }
 
-    func testAPlainRequestAndWhatIsNone() throws {
+    func testInvalidArchivesAndObjectsInRequestsAreRefused() throws {
         let empty = try FetchRequest(archived: FetchRequest().archived())
         XCTAssertNil(empty.entityName)
         XCTAssertNil(empty.predicate)

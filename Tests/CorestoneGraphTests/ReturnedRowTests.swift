@@ -1,13 +1,13 @@
 import Corestone
 import XCTest
 
-/// A row that is deleted, and written again under its key by a save that insists: who held the deleted object gets another one.
+/// A row that is deleted, and reinserted with the same key by a save that overwrites: contexts get a new object for it.
 final class ReturnedRowTests: BatchTestCase {
     /// The context that merges what `context` and `rival` save, and the objects that it had before.
     private var here: Context!
     private var ada: ManagedObject!
     private var team: ManagedObject!
-    /// Has changes of Ada that it will insist on.
+    /// The context whose conflicting changes of Ada reinsert the row.
     private var rival: Context!
     private var told: [String] = []
     private var insertedHere: [ManagedObject] = []
@@ -50,17 +50,17 @@ final class ReturnedRowTests: BatchTestCase {
         try XCTUnwrap(try context.fetch("Employee", "name == %@", name).first)
     }
 
-    private func dismiss() throws {
+    private func deleteAda() throws {
         try context.delete(try one("Ada", context))
         try context.save()
     }
 
-    private func insist(_ policy: MergePolicy = .overwrite) throws {
+    private func saveRival(_ policy: MergePolicy = .overwrite) throws {
         rival.mergePolicy = policy
         try rival.save()
     }
 
-    /// What must hold in `here` when all was merged: one object, usable, with both sides of its relationship.
+    /// Checks that `here` has one usable object after all merges, with both sides of its relationship.
     private func checkReturned(_ message: String, age: Int = 50, line: UInt = #line) throws {
         let found = try here.fetch("Employee", "name == 'Ada'")
         XCTAssertEqual(found.count, 1, message, line: line)
@@ -82,14 +82,14 @@ final class ReturnedRowTests: BatchTestCase {
         XCTAssertEqual(failure { let _: Int? = try ada.get("age") }.status, .objectGone, message, line: line)
     }
 
-    func testTheObjectOfARowThatCameAgainIsAnother() throws {
+    func testReinsertedRowGetsANewObject() throws {
         for policy in [MergePolicy.overwrite, .objectTrump] {
             try begin()
-            try dismiss()
+            try deleteAda()
             XCTAssertTrue(ada.isDeleted)
             XCTAssertEqual(try ada.get("name"), "Ada", "still readable")
             XCTAssertEqual(told, ["deleted Ada"])
-            try insist(policy)
+            try saveRival(policy)
             XCTAssertEqual(told, ["deleted Ada", "inserted another"], "\(policy.type)")
             XCTAssertTrue(try insertedHere.first === one("Ada", here))
             checkGone("\(policy.type)")
@@ -97,7 +97,7 @@ final class ReturnedRowTests: BatchTestCase {
         }
     }
 
-    func testAControllerAndALiveQueryShowIt() throws {
+    func testControllerAndLiveQueryReportTheReinsertedRow() throws {
         for batchSize in [0, 20] {
             try begin()
             let request = FetchRequest(
@@ -115,8 +115,8 @@ final class ReturnedRowTests: BatchTestCase {
                 }
             }
             live = []
-            try dismiss()
-            try insist()
+            try deleteAda()
+            try saveRival()
             XCTAssertEqual(list.take(), ["will", "delete ? (0, 0) -", "did", "will", "insert Ada - (0, 0)", "did"])
             XCTAssertEqual(live.last, "insert another")
             XCTAssertEqual(live.count, 2)
@@ -127,13 +127,13 @@ final class ReturnedRowTests: BatchTestCase {
         }
     }
 
-    func testDictionariesTell() throws {
+    func testRemoteChangesReportTheReinsertedRow() throws {
         for words in [["inserted"], ["updated"], ["refreshed"], ["deleted", "inserted"], ["deleted"]] {
             try begin(merges: false)
-            try dismiss()
+            try deleteAda()
             try here.mergeChanges(ChangedIDs(deleted: [ada.objectID]))
             XCTAssertTrue(ada.isDeleted)
-            try insist()
+            try saveRival()
             var changes: [String: [RemoteObject]] = [:]
             for word in words { changes[word] = [.uri(ada.objectID.uri)] }
             try Context.mergeChanges(fromRemoteContextSave: changes, into: [here])
@@ -143,8 +143,8 @@ final class ReturnedRowTests: BatchTestCase {
         }
     }
 
-    /// Both at once, of an object that is there: observers can still read it while they are told that it is deleted.
-    func testDeletionAndInsertionInOne() throws {
+    /// A deletion and an insertion of a loaded object in one merge: observers of the deletion can still read it.
+    func testDeletionAndReinsertionInOneMergeCreateANewObject() throws {
         try begin(merges: false)
         let controller = FetchedResultsController(
             fetchRequest: FetchRequest(
@@ -157,34 +157,34 @@ final class ReturnedRowTests: BatchTestCase {
         let token = here.observe(.objectsDidChange) { _, changes in
             for object in changes.deleted { read.append(try? object.get("name")) }
         }
-        try dismiss()
-        try insist()
+        try deleteAda()
+        try saveRival()
         try here.mergeChanges(ChangedIDs(inserted: [ada.objectID], deleted: [ada.objectID]))
         token.cancel()
         XCTAssertEqual(read, ["Ada"])
         XCTAssertEqual(told, ["deleted Ada", "inserted another"])
-        XCTAssertEqual(list.take(), ["will", "update Ada (0, 0) (0, 0)", "did"], "by its ID it is the same")
+        XCTAssertEqual(list.take(), ["will", "update Ada (0, 0) (0, 0)", "did"], "the ID is unchanged")
         XCTAssertEqual(controller.fetchedObjects?.map(\.isGone), [false, false])
         checkGone("both")
         try checkReturned("both")
     }
 
-    /// Posts of threads cross each other: the insertion is told before the deletion.
-    func testADeletionThatIsToldTooLate() throws {
+    /// Notifications of two threads arrive in reverse: the insertion before the deletion.
+    func testLateDeletionNotificationKeepsTheReinsertedRow() throws {
         try begin(merges: false)
-        try dismiss()
-        try insist()
+        try deleteAda()
+        try saveRival()
         try here.mergeChanges(ChangedIDs(inserted: [ada.objectID]))
-        XCTAssertEqual(try ada.get("age"), 50, "the row is another one")
+        XCTAssertEqual(try ada.get("age"), 50, "the reinserted row was read")
         try here.mergeChanges(ChangedIDs(deleted: [ada.objectID]))
         try checkReturned("late")
     }
 
-    func testAnObjectThatLivedOnTakesTheRowThatCame() throws {
+    func testObjectThatMissedTheDeletionReadsTheReinsertedRow() throws {
         for isInserted in [true, false] {
             try begin(merges: false)
-            try dismiss()
-            try insist()
+            try deleteAda()
+            try saveRival()
             try here.mergeChanges(
                 isInserted ? ChangedIDs(inserted: [ada.objectID]) : ChangedIDs(updated: [ada.objectID]))
             XCTAssertEqual(try ada.get("age"), 50)
@@ -195,73 +195,73 @@ final class ReturnedRowTests: BatchTestCase {
         }
     }
 
-    func testAFetchFindsItUntold() throws {
+    func testFetchReturnsTheReinsertedRowWithoutAMerge() throws {
         try begin(merges: false)
         let request = try BatchDeleteRequest(objectIDs: [ada.objectID])
         _ = try context.execute(request)
         try here.processPendingChanges()
         XCTAssertTrue(ada.isDeleted)
-        try insist()
+        try saveRival()
         XCTAssertNil(try here.fetch("Employee").first { $0.isDeleted })
         try checkReturned("batch")
         checkGone("batch")
     }
 
-    func testARefreshOfAllFindsIt() throws {
+    func testRefreshAllReturnsTheReinsertedRow() throws {
         try begin(merges: false)
-        try dismiss()
+        try deleteAda()
         try here.mergeChanges(ChangedIDs(deleted: [ada.objectID]))
         try here.refreshAll()
         XCTAssertTrue(ada.isDeleted)
         XCTAssertEqual(failure { try here.refresh(ada, mergeChanges: true) }.status, .objectGone)
         try here.refresh(ada, mergeChanges: false)
         XCTAssertTrue(ada.isDeleted)
-        try insist()
+        try saveRival()
         try here.refreshAll()
         try here.processPendingChanges()
         XCTAssertEqual(told, ["deleted Ada", "inserted another"])
         try checkReturned("refresh")
     }
 
-    func testAResetForgetsBoth() throws {
+    func testResetDiscardsTheDeletedObject() throws {
         try begin()
-        try dismiss()
+        try deleteAda()
         try here.reset()
         checkGone("reset")
-        try insist()
+        try saveRival()
         team = try XCTUnwrap(here.fetch("Department").first)
         try checkReturned("reset")
     }
 
-    func testTheUndoOfADeletionThatOthersMadeToo() throws {
-        for insists in [true, false] {
+    func testUndoOfADeletionShowsTheStoredRow() throws {
+        for savesRival in [true, false] {
             try begin()
             try here.setUndoManager(UndoManager())
             try here.delete(ada)
             try here.processPendingChanges()
-            try dismiss()
-            if insists { try insist() }
+            try deleteAda()
+            if savesRival { try saveRival() }
             _ = try here.undo()
             try here.save()
-            XCTAssertEqual(try people(), insists ? ["Ada 50", "Bea -"] : ["Bea -"], "\(insists)")
+            XCTAssertEqual(try people(), savesRival ? ["Ada 50", "Bea -"] : ["Bea -"], "\(savesRival)")
         }
     }
 
-    func testChildrenGetAnotherObjectToo() throws {
+    func testChildGetsANewObjectForTheReinsertedRow() throws {
         for merges in [true, false] {
             try begin()
             let child = Context(parent: here)
             child.automaticallyMergesChangesFromParent = merges
             let hers = try one("Ada", child)
             XCTAssertNil(try hers.get("age", as: Int.self))
-            try dismiss()
+            try deleteAda()
             XCTAssertEqual(hers.isDeleted, merges)
             if !merges {
                 try hers.set("age", 8)
                 XCTAssertEqual(failure { try child.save() }.status, .conflict)
                 try child.rollback()
             }
-            try insist()
+            try saveRival()
             XCTAssertEqual(hers.isGone, merges)
             if !merges { try child.refresh(hers, mergeChanges: false) }
             let found = try one("Ada", child)
@@ -273,8 +273,8 @@ final class ReturnedRowTests: BatchTestCase {
         }
     }
 
-    /// Another process, as far as a coordinator can tell.
-    func testAnotherCoordinatorMergesIt() throws {
+    /// Another coordinator, which behaves like another process.
+    func testAnotherCoordinatorMergesTheReinsertedRow() throws {
         for keepsHistory in [true, false] {
             for waits in [true, false] {
                 try begin(keepsHistory: keepsHistory)
@@ -287,9 +287,9 @@ final class ReturnedRowTests: BatchTestCase {
                 ada = try one("Ada", here)
                 team = try XCTUnwrap(ada.get("department", as: ManagedObject.self))
                 XCTAssertEqual(try team.memberCount("employees"), 2)
-                try dismiss()
+                try deleteAda()
                 if waits { try wait { ada.isDeleted } }
-                try insist()
+                try saveRival()
                 try wait { try here.fetch("Employee", "name == 'Ada'").first?.get("age") == 50 }
                 if waits {
                     try wait { ada.isGone }
@@ -306,13 +306,13 @@ final class ReturnedRowTests: BatchTestCase {
         let start = Date()
         while try !isTrue() {
             try here.processPendingChanges()
-            if Date().timeIntervalSince(start) > 60 { return XCTFail("waited for nothing", line: line) }
+            if Date().timeIntervalSince(start) > 60 { return XCTFail("timed out", line: line) }
             usleep(1000)
         }
     }
 
-    /// What was set to lead to the object leads to the one that came.
-    func testAReferenceWithoutInverseFollows() throws {
+    /// References to the deleted object point to the new one.
+    func testReferenceWithoutInversePointsToTheNewObject() throws {
         let model = Model()
         let employee = try model.addEntity(named: "Employee")
         try employee.addAttribute(named: "name", type: .string)
@@ -331,8 +331,8 @@ final class ReturnedRowTests: BatchTestCase {
         try cid.set("idol", ada)
         rival = fresh()
         try one("Ada", rival).set("age", 50)
-        try dismiss()
-        try insist()
+        try deleteAda()
+        try saveRival()
         let other = try one("Ada", here)
         XCTAssertFalse(other === ada)
         XCTAssertTrue(try bea.get("idol", as: ManagedObject.self) === other)

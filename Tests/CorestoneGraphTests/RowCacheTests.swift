@@ -27,7 +27,7 @@ final class RowCacheTests: XCTestCase {
 
     private func version(_ cache: RowCache, _ key: Int64) -> Int32? { cache.row(entity, key) { $0.version } }
 
-    func testTheNewestRowIsFoundInWhateverWayTheyCame() {
+    func testRowCacheReturnsTheNewestOfOverlappingBatches() {
         let cache = RowCache()
         cache.add(batch(1...1000, version: 1), root: entity)
         cache.add(batch(500...600, version: 2), root: entity)
@@ -41,7 +41,7 @@ final class RowCacheTests: XCTestCase {
         XCTAssertNil(version(cache, 1001))
     }
 
-    func testARemovedRowStaysAway() {
+    func testRowCacheDoesNotReturnRemovedRows() {
         let cache = RowCache()
         cache.add(batch(1...10, version: 1), root: entity)
         cache.remove(entity, 5)
@@ -51,8 +51,8 @@ final class RowCacheTests: XCTestCase {
         XCTAssertNil(version(cache, 6))
     }
 
-    /// A chunk that several batches fill holds rows that the batch does not tell of.
-    func testASharedChunkGivesOnlyTheRowsOfItsBatch() {
+    /// A chunk that is shared by several batches also contains rows of other batches.
+    func testRowCacheAddsOnlyTheRowsOfItsBatchFromASharedChunk() {
         let cache = RowCache()
         var shared = batch(1...10, version: 1, ownsChunks: false)
         shared.records.removeLast()
@@ -61,8 +61,8 @@ final class RowCacheTests: XCTestCase {
         XCTAssertNil(version(cache, 10))
     }
 
-    /// A batch that comes again brings nothing: neither older rows over newer ones, nor its memory after that was dropped.
-    func testABatchThatComesAgain() {
+    /// A batch that is added twice has no effect: it does not replace newer rows, and its memory is released once.
+    func testBatchAddedTwiceDoesNotReplaceNewerRows() {
         let cache = RowCache()
         let first = batch(1...10, version: 1)
         cache.add(first, root: entity)
@@ -80,8 +80,8 @@ final class RowCacheTests: XCTestCase {
         XCTAssertNil(version(cache, 100))
     }
 
-    /// More rows than the cache keeps for nobody: the first ones go, waiting or entered, and the memory is not read again.
-    func testSweepingForgetsRowsThatNoObjectUses() {
+    /// More unused rows than the cache keeps: the oldest are removed, and their memory is not read again.
+    func testSweepRemovesUnusedRows() {
         let cache = RowCache()
         cache.add(batch(1...1000, version: 1), root: entity)
         XCTAssertEqual(version(cache, 1), 1)
@@ -92,13 +92,13 @@ final class RowCacheTests: XCTestCase {
             cache.add(batch(next...(next + 30_000), version: 1), root: entity)
             next += 40_000
         }
-        XCTAssertNil(version(cache, 1), "the cache kept everything")
-        XCTAssertEqual(version(cache, 2005), 2, "a row in use was dropped")
+        XCTAssertNil(version(cache, 1), "unused rows were kept")
+        XCTAssertEqual(version(cache, 2005), 2, "a row in use was removed")
         withExtendedLifetime(kept) {}
     }
 
-    /// A row that a save brought while the chunks of a fetch wait lies in a chunk of its own, which may be dropped first.
-    func testSweepingWithARowThatWaitsAlone() {
+    /// A row that is saved while the chunks of a fetch are pending has its own chunk, which may be removed first.
+    func testSweepDoesNotRestoreAnOlderRow() {
         let cache = RowCache()
         let fetched = batch(1...10, version: 1)
         cache.add(fetched, root: entity)
@@ -107,21 +107,21 @@ final class RowCacheTests: XCTestCase {
             cache.keep(saved.chunks)
             cache.add(saved.records[0], root: entity)
         }
-        // Enough that the cache looks for what nobody uses.
+        // Enough memory for a sweep.
         for _ in 0..<80 { cache.keep([RecordChunk(capacity: 1 << 20)]) }
-        XCTAssertNil(version(cache, 3), "nobody used the newest row, and the older one must not come back")
+        XCTAssertNil(version(cache, 3), "the newest row was unused, and the older row must not return")
         XCTAssertEqual(version(cache, 4), 1)
         withExtendedLifetime(fetched) {}
     }
 
-    /// Rows of a transaction that began before others were saved may be older than those: they do not come in.
-    func testRowsOfAnOldStateStayOut() {
+    /// Rows of a transaction that began before a save may be older than the saved rows, so they are not added.
+    func testRowsOfAnOlderSnapshotAreNotAdded() {
         let cache = RowCache()
         let old = cache.state
         cache.add(batch(1...10, version: 1), root: entity, asOf: old)
         XCTAssertEqual(version(cache, 5), 1)
         cache.beginSave([entity.rootIndex])
-        XCTAssertNil(version(cache, 5), "a save is about to change it")
+        XCTAssertNil(version(cache, 5), "a save is about to change the row")
         cache.add(batch(6...6, version: 1), root: entity, asOf: cache.state)
         let saved = batch(5...5, version: 2)
         cache.keep(saved.chunks)
@@ -131,20 +131,20 @@ final class RowCacheTests: XCTestCase {
         XCTAssertEqual(version(cache, 5), 2)
         XCTAssertEqual(version(cache, 6), 1)
         cache.add(batch(1...20, version: 1), root: entity, asOf: old)
-        XCTAssertNil(version(cache, 7), "the save deleted it")
+        XCTAssertNil(version(cache, 7), "the save deleted the row")
         XCTAssertNil(version(cache, 15))
         XCTAssertEqual(version(cache, 5), 2)
-        // What was read since comes in, but no older row over a newer one.
+        // Rows that were read since are added, but older rows do not replace newer ones.
         cache.add(batch(4...20, version: 1, ownsChunks: false), root: entity, asOf: cache.state)
         XCTAssertEqual(version(cache, 15), 1)
         XCTAssertEqual(version(cache, 5), 2)
         cache.add(batch(5...5, version: 1), root: entity)
-        XCTAssertEqual(version(cache, 5), 2, "whole chunks wait, and their rows are judged when they are entered")
+        XCTAssertEqual(version(cache, 5), 2, "rows of pending chunks are compared when they are added")
     }
 
-    /// Others save, which a second thread hears of, while the rows of a save come in: their chunk is no longer the cache's, and
-    /// they may be the older ones.
-    func testRowsOfASaveThatWasOvertakenStayOut() {
+    /// Another save is reported by a second thread while the rows of a save are added. The cache has dropped their
+    /// chunk, and they may be older than those of the other save.
+    func testRowsOfAnOvertakenSaveAreNotAdded() {
         for isAll in [true, false] {
             let cache = RowCache()
             cache.add(batch(1...10, version: 1), root: entity)
@@ -159,16 +159,16 @@ final class RowCacheTests: XCTestCase {
             }
             cache.endSave()
             saved = nil
-            XCTAssertNil(version(cache, 5), "others may have saved it again")
-            XCTAssertNil(version(cache, 6), "what was known before the save is older than what it saved")
+            XCTAssertNil(version(cache, 5), "another writer may have saved the row again")
+            XCTAssertNil(version(cache, 6), "the row from before the save is stale")
             XCTAssertNil(version(cache, 7))
             cache.add(batch(6...6, version: 3), root: entity, asOf: cache.state)
-            XCTAssertEqual(version(cache, 6), 3, "the next ones come in again")
+            XCTAssertEqual(version(cache, 6), 3, "later rows are added")
         }
     }
 
-    /// A row that a save read to compare it, while others saved it once more.
-    func testARowThatIsReplacedAsOfAnOldState() {
+    /// A row that a save read for comparison, while another writer saved it again.
+    func testRowReadBeforeAnotherSaveIsNotCached() {
         let cache = RowCache()
         cache.add(batch(1...10, version: 1), root: entity)
         let state = cache.state
@@ -177,9 +177,9 @@ final class RowCacheTests: XCTestCase {
         XCTAssertEqual(version(cache, 3), 2)
         cache.forget(entity, 9)
         cache.replace(read.records[1], root: entity, asOf: state)
-        XCTAssertNil(version(cache, 4), "others may have saved it since")
+        XCTAssertNil(version(cache, 4), "another writer may have saved the row since")
         XCTAssertEqual(version(cache, 3), 2)
-        // Also one whose version began anew.
+        // Also a row whose version starts at 1 again.
         let again = batch(3...3, version: 1)
         cache.replace(again.records[0], root: entity, asOf: cache.state)
         XCTAssertEqual(version(cache, 3), 1)

@@ -2,8 +2,9 @@ import Corestone
 import XCTest
 
 final class SaveTests: GraphTestCase {
-    /// The store computed a value and cannot be read just now: the save is done all the same, and the object is a fault.
-    func testASaveIsDoneAlthoughItsComputedRowsCannotBeRead() throws {
+    /// The store computed a value but cannot be read after the save: the save still succeeds, and the object is a
+    /// fault.
+    func testSaveSucceedsWhenComputedRowsCannotBeRead() throws {
         let ada = try employee("Ada")
         try context.save()
         try ada.set("age", 30)
@@ -17,7 +18,7 @@ final class SaveTests: GraphTestCase {
         XCTAssertEqual(try ada.get("age"), 30)
     }
 
-    func testInsertedValuesComeBack() throws {
+    func testInsertedValuesAreReadByAnotherContext() throws {
         let ada = try employee("Ada", in: department("R&D"))
         try ada.set("age", 36)
         XCTAssertTrue(ada.hasTemporaryID)
@@ -26,7 +27,7 @@ final class SaveTests: GraphTestCase {
         XCTAssertFalse(ada.hasTemporaryID)
         XCTAssertFalse(ada.hasChanges)
         XCTAssertFalse(context.hasChanges)
-        XCTAssertTrue(context.registeredObject(with: temporary) === ada, "the old ID still finds the object")
+        XCTAssertTrue(context.registeredObject(with: temporary) === ada, "not registered under its temporary ID")
         let again = try other().object(with: ada.objectID)
         XCTAssertTrue(again.isFault)
         XCTAssertEqual(try again.get("age"), 36)
@@ -35,7 +36,7 @@ final class SaveTests: GraphTestCase {
         XCTAssertEqual(try again.get("salary"), 1000.0)
     }
 
-    func testRequiredPropertiesAreNamed() throws {
+    func testSaveFailsWhenRequiredPropertiesAreMissing() throws {
         _ = try context.insert("Employee")
         XCTAssertThrowsError(try context.save()) {
             let error = $0 as? CoreError
@@ -48,7 +49,7 @@ final class SaveTests: GraphTestCase {
             XCTAssertEqual(error?.code, 1560)
             XCTAssertEqual(error?.children.map(\.entity), ["Employee", "Department"])
         }
-        XCTAssertEqual(context.insertedObjects.count, 2, "a failed save keeps all pending")
+        XCTAssertEqual(context.insertedObjects.count, 2, "a failed save keeps all pending changes")
         XCTAssertTrue(store.rows.values.allSatisfy(\.isEmpty))
     }
 
@@ -77,7 +78,7 @@ final class SaveTests: GraphTestCase {
         XCTAssertEqual(try ada.get("age"), 40)
     }
 
-    func testDeletedElsewhereIsAConflict() throws {
+    func testSaveConflictsWhenTheRowWasDeletedElsewhere() throws {
         let ada = try employee("Ada")
         try context.save()
         let second = other()
@@ -99,7 +100,7 @@ final class SaveTests: GraphTestCase {
         }
     }
 
-    func testCascadeAndNullify() throws {
+    func testDeletionCascadesAndNullifies() throws {
         let project = try context.insert("Project", ["title": "P"])
         let tasks = try (0..<3).map { try context.insert("Task", ["title": "t\($0)", "project": project]) }
         let ada = try employee("Ada")
@@ -116,7 +117,7 @@ final class SaveTests: GraphTestCase {
         XCTAssertThrowsError(try project.get("title", as: String.self))
     }
 
-    func testDeletingWhatWasNeverSavedLeavesNothing() throws {
+    func testDeletionOfAnUnsavedObjectLeavesNoPendingChange() throws {
         let ada = try employee("Ada", in: department("A"))
         let project = try context.insert("Project")
         try ada.add(project, to: "projects")
@@ -132,7 +133,7 @@ final class SaveTests: GraphTestCase {
         XCTAssertEqual(try context.count("Department"), 1)
     }
 
-    func testDenyStopsTheSave() throws {
+    func testDenyRuleFailsTheSave() throws {
         let model = Model()
         let section = try model.addEntity(named: "Section")
         let package = try model.addEntity(named: "Package")
@@ -153,7 +154,7 @@ final class SaveTests: GraphTestCase {
         XCTAssertEqual(try context.count("Section"), 0)
     }
 
-    func testRollback() throws {
+    func testRollbackRestoresValuesDeletionsAndInsertions() throws {
         let ada = try employee("Ada", in: department("A"))
         let bob = try employee("Bob")
         try context.save()
@@ -172,7 +173,7 @@ final class SaveTests: GraphTestCase {
         XCTAssertEqual(context.insertedObjects.count + context.updatedObjects.count + context.deletedObjects.count, 0)
     }
 
-    func testTransientValuesOutliveTheSaveAndConcernNoStore() throws {
+    func testTransientValuesOutliveTheSaveAndAreNotWritten() throws {
         let ada = try employee("Ada")
         try ada.set("speed", 50.0)
         try context.save()
@@ -188,7 +189,7 @@ final class SaveTests: GraphTestCase {
         XCTAssertNil(try ada.get("speed", as: Double.self))
     }
 
-    func testUnattachedObjectsComeInWithWhatTheyLeadTo() throws {
+    func testInsertionOfAnUnattachedObjectInsertsItsTargets() throws {
         let entity = try model.requireEntity(named: "Employee")
         let ada = try ManagedObject(entity: entity)
         try ada.set("name", "Ada")
@@ -202,7 +203,7 @@ final class SaveTests: GraphTestCase {
         XCTAssertEqual(try ada.get("salary"), 1000.0)
     }
 
-    func testCommittedValuesAndChanges() throws {
+    func testCommittedValueIsUpdatedByTheSave() throws {
         let ada = try employee("Ada")
         try context.save()
         try ada.set("name", "Alicia")
@@ -214,7 +215,7 @@ final class SaveTests: GraphTestCase {
         XCTAssertFalse(try ada.isChanged("name"))
     }
 
-    func testPermanentIDsBeforeTheSave() throws {
+    func testPermanentIDObtainedBeforeTheSaveIsKept() throws {
         let ada = try employee("Ada")
         try context.obtainPermanentIDs(for: [ada])
         let id = ada.objectID
@@ -225,7 +226,7 @@ final class SaveTests: GraphTestCase {
         XCTAssertEqual(try coordinator.objectID(forURI: id.uri), id)
     }
 
-    func testAnObjectThatIsListedTwiceGetsOneID() throws {
+    func testObtainPermanentIDsAcceptsDuplicateObjects() throws {
         let ada = try employee("Ada")
         let temporary = ada.objectID
         try context.obtainPermanentIDs(for: [ada, ada])
@@ -235,8 +236,8 @@ final class SaveTests: GraphTestCase {
         XCTAssertEqual(try context.count("Employee"), 1)
     }
 
-    /// A save that writes no row leaves the row cache alone: it may hold a newer one.
-    func testSavingTransientValuesBringsNoOldRowBack() throws {
+    /// A save that writes no row does not change the row cache, which may have a newer row.
+    func testSaveOfTransientValuesDoesNotReplaceACachedRow() throws {
         let ada = try employee("Ada")
         try context.save()
         let second = other()
@@ -247,7 +248,7 @@ final class SaveTests: GraphTestCase {
         XCTAssertEqual(try other().object(with: ada.objectID).get("age"), 41)
     }
 
-    func testDeletingAFaultIsNoConflict() throws {
+    func testDeletionOfAFaultIsNotAConflict() throws {
         let ada = try employee("Ada")
         try context.save()
         try context.delete(ada)
@@ -257,7 +258,7 @@ final class SaveTests: GraphTestCase {
         XCTAssertEqual(try other().count("Employee"), 0)
     }
 
-    func testResetForgetsAll() throws {
+    func testResetInvalidatesAllObjects() throws {
         let ada = try employee("Ada")
         try context.save()
         try context.reset()
@@ -281,8 +282,8 @@ final class EndOfObjectsTests: XCTestCase {
         return Context(coordinator: coordinator)
     }
 
-    /// One object inside the other would need a stack frame for each.
-    func testALongListEndsWithoutExhaustingTheStack() throws {
+    /// Nested deallocation would need a stack frame for each object.
+    func testLongChainOfObjectsIsReleasedWithoutRecursion() throws {
         let context = try nodes()
         var last: ManagedObject?
         for _ in 0..<100_000 {
@@ -296,7 +297,7 @@ final class EndOfObjectsTests: XCTestCase {
         XCTAssertEqual(context.registeredObjects.count, 0)
     }
 
-    func testAnUnattachedListToo() throws {
+    func testLongChainOfUnattachedObjectsIsReleasedWithoutRecursion() throws {
         let context = try nodes()
         let entity = try context.coordinator.model.requireEntity(named: "Node")
         var last: ManagedObject?
@@ -308,7 +309,7 @@ final class EndOfObjectsTests: XCTestCase {
         last = nil
     }
 
-    func testARemovedStoreTellsItsObjects() throws {
+    func testReadFromARemovedStoreFails() throws {
         let context = try nodes()
         let node = try context.insert("Node")
         try context.save()

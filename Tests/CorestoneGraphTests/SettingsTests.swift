@@ -4,11 +4,11 @@ import XCTest
 
 @testable import CorestoneGraph
 
-/// What contexts, stores and requests are like before anybody sets them up, and what they take.
+/// Defaults of contexts, stores and requests, and valid values of their settings.
 final class SettingsTests: GraphTestCase {
     // MARK: Contexts
 
-    func testAContextAtFirst() throws {
+    func testNewContextHasDefaultSettings() throws {
         let context = Corestone.Context(coordinator: coordinator, file: "Here.swift", line: 3)
         XCTAssertEqual(context.queueType, .caller)
         XCTAssertNil(context.parent)
@@ -38,15 +38,15 @@ final class SettingsTests: GraphTestCase {
         XCTAssertEqual(context.registeredObjects, [])
     }
 
-    /// The handler, the user info and what else is the host's goes; the rest stays.
-    func testAContextLetsGoOfItsHost() {
+    /// Handlers and the user info of the application are cleared. Other settings are kept.
+    func testReleaseOfTheHostClearsHandlersAndUserInfo() {
         context.userInfo = 7
         context.inaccessibleFaultHandler = { _, _, _ in true }
         context.interruptCheck = { false }
         context.callSiteFinder = { nil }
         context.transactionAuthor = "me"
         context.mergePolicy = .overwrite
-        context.letGoOfHost()
+        context.detachHost()
         XCTAssertNil(context.userInfo)
         XCTAssertNil(context.inaccessibleFaultHandler)
         XCTAssertNil(context.interruptCheck)
@@ -55,7 +55,7 @@ final class SettingsTests: GraphTestCase {
         XCTAssertEqual(context.mergePolicy.type, .overwrite)
     }
 
-    func testRowsGrowStaleFromAnIntervalOfZeroOn() {
+    func testRowsExpireWhenTheStalenessIntervalIsNotNegative() {
         for (interval, isAsked) in [(0.0, 1), (-0.5, 0), (2.5, 1), (-1, 0)] as [(Double, UInt64)] {
             context.stalenessInterval = interval
             XCTAssertEqual(context.stalenessInterval, interval)
@@ -63,7 +63,7 @@ final class SettingsTests: GraphTestCase {
         }
     }
 
-    func testHowManySiblingsAFaultMayFill() throws {
+    func testFaultBatchSizeIsLimitedTo65536() throws {
         for size in [1, 65_536, 300] {
             try context.setFaultBatchSize(size)
             XCTAssertEqual(context.faultBatchSize, size)
@@ -77,21 +77,21 @@ final class SettingsTests: GraphTestCase {
         XCTAssertEqual(context.faultBatchSize, 300)
     }
 
-    func testAPolicyAndCountingAreSetApart() {
+    func testFaultPolicyAndCountingAreIndependent() {
         context.faultPolicy = .warn
         XCTAssertFalse(context.countsSingleFaults)
         context.countsSingleFaults = true
         context.faultPolicy = .batch
-        XCTAssertTrue(context.countsSingleFaults, "counting goes on")
+        XCTAssertTrue(context.countsSingleFaults, "counting is still enabled")
         context.countsSingleFaults = false
-        XCTAssertNil(context.faultLoader.watch, "nobody asks any more")
+        XCTAssertNil(context.faultLoader.watch, "the watch is removed")
         context.faultPolicy = .error
         XCTAssertEqual(context.faultPolicy, .error)
     }
 
     // MARK: Single faults
 
-    func testALineOfTheReport() {
+    func testSingleFaultDescriptionContainsRelationshipCountAndCallSite() {
         func line(_ relationship: String?, _ site: CallSite?, _ count: Int) -> String {
             SingleFaults(entity: "Employee", relationship: relationship, site: site, count: count).description
         }
@@ -111,7 +111,7 @@ final class SettingsTests: GraphTestCase {
         )
     }
 
-    func testTheReportHasMostFaultsFirst() throws {
+    func testSingleFaultReportListsMostFaultsFirst() throws {
         let (ada, rAndD) = (try employee("Ada"), try department("R&D"))
         let inDepartment = try XCTUnwrap(ada.entity.property(named: "department") as? Relationship)
         let friends = try XCTUnwrap(ada.entity.property(named: "friends") as? Relationship)
@@ -139,7 +139,7 @@ final class SettingsTests: GraphTestCase {
         UnsavedChanges(context: "context \"view\"", name: "view", origin: nil, entities: entities)
     }
 
-    func testUnsavedChangesInWords() {
+    func testUnsavedChangesAreDescribedByEntityAndKind() {
         let some = unsaved(["B": .init(inserted: 2, deleted: 1), "A": .init(updated: 3)])
         XCTAssertEqual(some.text, "3 A updated, 2 B inserted, 1 B deleted")
         XCTAssertEqual(some.counts, .init(inserted: 2, updated: 3, deleted: 1))
@@ -147,7 +147,7 @@ final class SettingsTests: GraphTestCase {
         XCTAssertEqual(
             some.error.message,
             "context \"view\" has unsaved changes: 3 A updated, 2 B inserted, 1 B deleted; save it or roll it back")
-        XCTAssertNil(some.error.entity, "there are two")
+        XCTAssertNil(some.error.entity, "changes of two entities")
         XCTAssertEqual(unsaved(["A": .init(updated: 3)]).error.entity, "A")
         let unknown = unsaved(nil)
         XCTAssertNil(unknown.counts)
@@ -155,7 +155,7 @@ final class SettingsTests: GraphTestCase {
         XCTAssertNil(unknown.error.entity)
     }
 
-    func testMoreThanTwelveEntitiesAreCountedTogether() {
+    func testUnsavedChangesListAtMostTwelveEntities() {
         func entities(_ count: Int) -> [String: UnsavedChanges.Counts] {
             Dictionary(uniqueKeysWithValues: (10..<10 + count).map { ("E\($0)", .init(inserted: 1)) })
         }
@@ -165,7 +165,7 @@ final class SettingsTests: GraphTestCase {
         XCTAssertEqual(unsaved(entities(20)).text, twelve + ", and objects of 8 more entities")
     }
 
-    func testARefusalHasADetailForEachContext() {
+    func testUnsavedChangesErrorHasADetailForEachContext() {
         let one = unsaved(["A": .init(inserted: 1)])
         let own = UnsavedChanges.refusal("context \"view\"", [one])
         XCTAssertEqual(
@@ -187,7 +187,7 @@ final class SettingsTests: GraphTestCase {
 
     // MARK: Stores
 
-    func testOptionsOfAStoreAtFirst() {
+    func testStoreOptionsHaveDefaults() {
         let options = StoreOptions()
         XCTAssertFalse(options.isReadOnly || options.mustExist || options.normalSync || options.keepsHistory)
         XCTAssertFalse(options.rollbackJournal || options.postsOwnChanges || options.analyzes || options.vacuums)
@@ -204,7 +204,7 @@ final class SettingsTests: GraphTestCase {
         XCTAssertFalse(StoreOptions.readOnly.mustExist)
     }
 
-    func testPermissionsByWhichAStoreCanBeUsed() throws {
+    func testFileModeMustBeReadableAndWritableForTheOwner() throws {
         var options = StoreOptions()
         for mode: UInt32? in [nil, 0o600, 0o640, 0o777, 0o660] {
             options.fileMode = mode
@@ -223,7 +223,7 @@ final class SettingsTests: GraphTestCase {
         }
     }
 
-    func testLimitsAtFirstAndAtTheirBounds() throws {
+    func testStoreLimitsHaveDefaultsAndBounds() throws {
         let first = StoreLimits()
         XCTAssertEqual(first.valueBytes, 67_108_864)
         XCTAssertEqual(first.expressionBytes, 134_217_728)
@@ -262,8 +262,8 @@ final class SettingsTests: GraphTestCase {
 
     // MARK: Requests
 
-    /// A copy asks for the same in every respect.
-    func testACopyOfARequestHasAllOfIt() throws {
+    /// A copy has the same value of every property.
+    func testCopyOfARequestHasAllProperties() throws {
         let request = FetchRequest(entityName: "Employee")
         request.affectedStores = coordinator.stores
         request.predicate = try Predicate.parse("age > 3")
@@ -300,10 +300,10 @@ final class SettingsTests: GraphTestCase {
         XCTAssertFalse(FetchRequest().copy().isOrderGiven)
         let unordered = FetchRequest()
         unordered.sortDescriptors = []
-        XCTAssertTrue(unordered.copy().isOrderGiven, "none were asked for")
+        XCTAssertTrue(unordered.copy().isOrderGiven, "an empty order was set explicitly")
     }
 
-    func testARequestTakesAnEntityOrAName() throws {
+    func testRequestTakesAnEntityOrAName() throws {
         let entity = try model.requireEntity(named: "Employee")
         let request = FetchRequest(entity: entity)
         XCTAssertEqual(request.entityName, "Employee")
@@ -326,7 +326,7 @@ final class SettingsTests: GraphTestCase {
         }
     }
 
-    func testAWindowBelowZeroIsRefused() throws {
+    func testNegativeLimitOrOffsetIsRefused() throws {
         for (limit, offset) in [(-1, 0), (0, -1)] {
             let request = FetchRequest(
                 entity: try model.requireEntity(named: "Employee"), predicate: nil, limit: limit, offset: offset)
@@ -342,16 +342,19 @@ final class SettingsTests: GraphTestCase {
         }
     }
 
-    /// What `fetch` refuses, and what it says instead.
-    func testFetchGivesObjectsAlone() throws {
+    /// The result types that `fetch` refuses, and the function that each error suggests.
+    func testFetchRefusesOtherResultTypesThanObjects() throws {
         let request = FetchRequest(entityName: "Employee")
         for (type, words) in [
             (
                 FetchRequest.ResultType.objectIDs,
-                "returns object IDs, not objects; call cst_context_fetch_ids (fetch_ids)"
+                "returns object IDs, not objects; call cst_context_fetch_ids (fetch_ids, fetchIDs)"
             ),
             (.count, "returns a count, not objects; call cst_context_count (count)"),
-            (.dictionaries, "returns dictionaries, not objects; call cst_context_fetch_rows (fetch_rows)"),
+            (
+                .dictionaries,
+                "returns dictionaries, not objects; call cst_context_fetch_rows (fetch_rows, fetchDictionaries)"
+            ),
         ] {
             request.resultType = type
             XCTAssertThrowsError(try context.fetch(request)) { error in
@@ -374,7 +377,7 @@ final class SettingsTests: GraphTestCase {
         }
     }
 
-    func testHowManyARequestFound() {
+    func testResultCountIsThatOfItsResults() {
         XCTAssertEqual(RequestResult.objects(Results([])).count, 0)
         XCTAssertEqual(RequestResult.count(7).count, 7)
         XCTAssertEqual(RequestResult.objectIDs([]).count, 0)

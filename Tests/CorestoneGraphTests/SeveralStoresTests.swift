@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// Two stores of one coordinator, in which the same keys stand for different rows.
+/// Two stores of one coordinator, in which the same keys identify different rows.
 final class SeveralStoresTests: GraphTestCase {
     private var secondStore: MemoryStore!
 
@@ -30,8 +30,8 @@ final class SeveralStoresTests: GraphTestCase {
         try XCTUnwrap(context.fetch("Department", "name == %@", name).first)
     }
 
-    /// What undo brings back after a save goes where it was.
-    func testUndoBringsAnObjectBackIntoItsStore() throws {
+    /// An object that undo reinserts after a save is saved in its former store.
+    func testUndoReinsertsAnObjectIntoItsStore() throws {
         try context.setUndoManager(UndoManager())
         let two = try department(named: "Two")
         let (id, store) = (two.objectID, two.objectID.store)
@@ -53,16 +53,16 @@ final class SeveralStoresTests: GraphTestCase {
         XCTAssertTrue(new.objectID.store === store)
     }
 
-    /// Stores are locked in the order in which they came, whatever places they took: debug builds stop at another one.
-    func testAStoreThatTookThePlaceOfAnotherIsLockedLast() throws {
+    /// Stores are locked in the order of their addition, regardless of their index. Debug builds check the order.
+    func testStoresAreLockedInTheOrderOfTheirAddition() throws {
         let new = try coordinator.migrate(
             coordinator.stores[0], to: MemoryStore(model: model, identifier: "00000000-0000-0000-0000-00000000000C"))
         XCTAssertTrue(coordinator.stores[0] === new)
         try coordinator.performAndWait { try context.save() }
     }
 
-    /// Rows and members come from the store of the object that asks.
-    func testEachObjectReadsItsOwnStore() throws {
+    /// Rows and members are read from the store of the object.
+    func testEachObjectIsReadFromItsOwnStore() throws {
         let request = FetchRequest(entity: try model.requireEntity(named: "Department"))
         request.relationshipKeyPathsForPrefetching = ["employees"]
         for department in try context.fetch(request) {
@@ -78,8 +78,8 @@ final class SeveralStoresTests: GraphTestCase {
         }
     }
 
-    /// Delete rules reach the members in the same store.
-    func testDeletingInBothStores() throws {
+    /// Delete rules apply to members in the same store.
+    func testDeleteRulesApplyWithinEachStore() throws {
         for department in try context.fetch("Department") { try context.delete(department) }
         try context.save()
         for employee in try other().fetch("Employee") {
@@ -87,8 +87,8 @@ final class SeveralStoresTests: GraphTestCase {
         }
     }
 
-    /// The key of a target says nothing without its store, which an object that was never saved does not have yet.
-    func testChildrenFollowUnsavedObjectsIntoTheRightStore() throws {
+    /// The key of a target is ambiguous without its store, which an unsaved object does not have yet.
+    func testChildResolvesTargetsOfUnsavedObjectsInTheirStore() throws {
         let two = try department(named: "Two")
         let fresh = try employee("Fresh", in: two)
         try context.assign(fresh, to: try XCTUnwrap(two.objectID.store))
@@ -104,7 +104,7 @@ final class SeveralStoresTests: GraphTestCase {
         XCTAssertEqual(try other().count("Employee", "department.name == 'Two'"), 3)
     }
 
-    func testNothingLeadsToAnotherStore() throws {
+    func testRelationshipBetweenStoresIsRefused() throws {
         let two = try department(named: "Two")
         _ = try employee("New", in: two)
         XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? CoreError)?.code, 133000 + 10) }
@@ -119,9 +119,9 @@ final class SeveralStoresTests: GraphTestCase {
     }
 }
 
-/// A save of several stores of which one fails.
+/// A save into several stores, one of which fails.
 final class IncompleteSaveTests: XCTestCase {
-    func testEachStoresOutcomeIsTold() throws {
+    func testErrorContainsTheOutcomeOfEachStore() throws {
         let model = Model()
         for name in ["One", "Two", "Three"] {
             let entity = try model.addEntity(named: name)
@@ -151,7 +151,7 @@ final class IncompleteSaveTests: XCTestCase {
         try context.save()
         XCTAssertEqual(stores.map(\.lastSave.inserted), [0, 1, 1])
         XCTAssertFalse(context.hasChanges)
-        // Nothing was written: the failure itself.
+        // Nothing was written, so the error is that of the store.
         stores[0].saveFailure = CoreError(.storeIO, code: .persistentStoreSave, "the disk is full")
         try objects[0].set("name", "b")
         try objects[1].set("name", "b")

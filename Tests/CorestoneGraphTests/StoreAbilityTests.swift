@@ -3,7 +3,7 @@ import XCTest
 
 @testable import CorestoneGraph
 
-/// A store that cannot do what its model asks for is refused, not silently wrong.
+/// A store that does not support a feature of its model is refused.
 final class StoreAbilityTests: XCTestCase {
     private func refusal(_ model: Model, _ abilities: StoreAbilities) throws -> CoreError? {
         let store = MemoryStore(model: model)
@@ -16,8 +16,8 @@ final class StoreAbilityTests: XCTestCase {
         return nil
     }
 
-    /// Apple's atomic stores raise an exception when they are added.
-    func testS164AStoreThatDerivesNothingTakesNoDerivedAttributes() throws {
+    /// In Core Data, atomic stores raise an exception when they are added.
+    func testS164StoreWithoutDerivationRefusesDerivedAttributes() throws {
         let model = Model()
         let author = try model.addEntity(named: "Author")
         try author.addAttribute(named: "name", type: .string)
@@ -31,7 +31,7 @@ final class StoreAbilityTests: XCTestCase {
         XCTAssertNil(try refusal(model, .derivedAttributes))
     }
 
-    func testTheErrorNamesEachAttributeAndConstraint() throws {
+    func testErrorNamesEachUnsupportedAttributeAndConstraint() throws {
         let model = Model()
         for name in ["Author", "Thing"] {
             let entity = try model.addEntity(named: name)
@@ -47,7 +47,7 @@ final class StoreAbilityTests: XCTestCase {
         XCTAssertTrue(unique.message.contains("Author.name, Thing.name must be unique"), unique.message)
     }
 
-    func testAStoreThatChecksNothingTakesNoUniqueConstraints() throws {
+    func testStoreWithoutUniqueChecksRefusesUniqueConstraints() throws {
         let model = Model()
         let thing = try model.addEntity(named: "Thing")
         try thing.addAttribute(named: "code", type: .string)

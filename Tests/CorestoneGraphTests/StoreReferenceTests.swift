@@ -4,9 +4,9 @@ import XCTest
 @testable import CorestoneModel
 @testable import CorestoneValues
 
-/// How stores of a host's own kinds name rows, and how IDs are written.
+/// References of custom stores, and the text of object IDs.
 final class StoreReferenceTests: GraphTestCase {
-    func testEveryReferenceHasATextOfItsOwn() {
+    func testEveryReferenceHasAUniqueURIText() {
         let cases: [(StoreReference, String)] = [
             (.integer(7), "7"), (.integer(-3), "-3"), (.text("abc"), "abc"), (.text("a b/c"), "a%20b/c"),
             (.text("7"), "%37"), (.text("-3"), "%2D3"), (.text("07"), "07"), (.text("é"), "%C3%A9"),
@@ -21,17 +21,17 @@ final class StoreReferenceTests: GraphTestCase {
         XCTAssertEqual(Set(cases.map(\.0.uriText)).count, cases.count)
     }
 
-    func testWhatNoReferenceIsWrittenAs() {
+    func testInvalidURITextIsNotAReference() {
         for text in ["", "%", "%2", "%zz", "a%", "%ff", "%C3"] {
             XCTAssertNil(StoreReference(uriText: text), text)
         }
         XCTAssertEqual(StoreReference(uriText: "+7"), .text("+7"))
-        XCTAssertEqual(StoreReference(uriText: "%3c61%3e"), .text("<61>"), "other letters than Apple's")
+        XCTAssertEqual(StoreReference(uriText: "%3c61%3e"), .text("<61>"), "Core Data writes uppercase escapes")
         XCTAssertEqual(StoreReference(uriText: "%3CAB%3E"), .text("<AB>"))
-        XCTAssertEqual(StoreReference(uriText: "%3C%3E"), .text("<>"), "no bytes at all")
+        XCTAssertEqual(StoreReference(uriText: "%3C%3E"), .text("<>"), "empty bytes")
     }
 
-    func testReferencesAsValues() {
+    func testReferencesAreConvertedToAndFromValues() {
         for reference in [StoreReference.integer(5), .integer(-5), .text("x"), .bytes([0])] {
             XCTAssertEqual(StoreReference(reference.value), reference)
         }
@@ -44,7 +44,7 @@ final class StoreReferenceTests: GraphTestCase {
             [StoreReference.integer(1), .text("a"), .bytes([1, 171])].map(\.description), ["1", "\"a\"", "<01ab>"])
     }
 
-    func testKeysThatStandForReferences() throws {
+    func testReferenceTableAssignsKeysToReferencesPerEntityTree() throws {
         let (employee, department) = (
             try model.requireEntity(named: "Employee"), try model.requireEntity(named: "Department")
         )
@@ -56,8 +56,8 @@ final class StoreReferenceTests: GraphTestCase {
         XCTAssertEqual(table.key(of: .integer(first - 1), employee), first - 1)
         let others: [StoreReference] = [.integer(0), .integer(-4), .integer(first), .text("x"), .bytes([1])]
         XCTAssertEqual(others.map { table.key(of: $0, employee) }, (0..<5).map { first + $0 })
-        XCTAssertEqual(others.map { table.key(of: $0, employee) }, (0..<5).map { first + $0 }, "the same again")
-        XCTAssertEqual(table.key(of: .text("x"), department), first, "each tree has keys of its own")
+        XCTAssertEqual(others.map { table.key(of: $0, employee) }, (0..<5).map { first + $0 }, "the same keys again")
+        XCTAssertEqual(table.key(of: .text("x"), department), first, "each entity tree has its own keys")
         for (place, reference) in others.enumerated() {
             XCTAssertEqual(table.reference(of: first + Int64(place), employee), reference)
         }
@@ -67,7 +67,7 @@ final class StoreReferenceTests: GraphTestCase {
 
     // MARK: IDs
 
-    func testIDsByURI() throws {
+    func testObjectIDIsFoundByItsURI() throws {
         let ada = try employee("Ada")
         XCTAssertNil(ada.objectID.storeReference)
         XCTAssertTrue(ada.objectID.uri.hasPrefix("x-coredata:///Employee/t"), ada.objectID.uri)
@@ -83,12 +83,12 @@ final class StoreReferenceTests: GraphTestCase {
             head + "Employee/px", head + "Employee/p", head + "Nobody/p1", head + "Employee/q1", head + "Employee",
             "x-coredata://00000000-0000-0000-0000-0000000000FF/Employee/p1",
         ] { XCTAssertNil(try coordinator.objectID(forURI: text), text) }
-        XCTAssertEqual(try coordinator.objectID(forURI: head + "Employee/p99")?.reference, 99, "there or not")
+        XCTAssertEqual(try coordinator.objectID(forURI: head + "Employee/p99")?.reference, 99, "the row need not exist")
         try coordinator.remove(store)
         XCTAssertNil(try coordinator.objectID(forURI: uri))
     }
 
-    func testIDsByReference() throws {
+    func testNewObjectIDRefusesReferencesThatTheStoreCannotHave() throws {
         let store = coordinator.stores[0]
         let entity = try model.requireEntity(named: "Manager")
         XCTAssertEqual(
@@ -116,14 +116,14 @@ final class StoreReferenceTests: GraphTestCase {
         }
     }
 
-    func testIDsAreEqualByStoreTreeAndKey() throws {
+    func testObjectIDsAreEqualByStoreEntityTreeAndKey() throws {
         let (employee, manager) = (
             try model.requireEntity(named: "Employee"), try model.requireEntity(named: "Manager")
         )
         let department = try model.requireEntity(named: "Department")
         let store = coordinator.stores[0]
         let id = ObjectID(store: store, entity: employee, reference: 3)
-        XCTAssertEqual(id, ObjectID(store: store, entity: manager, reference: 3), "of one tree")
+        XCTAssertEqual(id, ObjectID(store: store, entity: manager, reference: 3), "entities of one tree")
         XCTAssertNotEqual(id, ObjectID(store: store, entity: department, reference: 3))
         XCTAssertNotEqual(id, ObjectID(store: store, entity: employee, reference: 4))
         XCTAssertNotEqual(id, ObjectID(store: nil, entity: employee, reference: 3))

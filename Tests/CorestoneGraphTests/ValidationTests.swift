@@ -3,7 +3,7 @@ import XCTest
 
 @testable import CorestoneGraph
 
-/// What a save refuses, by Core Data's codes.
+/// Validation failures of a save, with the codes of Core Data.
 final class ValidationTests: XCTestCase {
     private var model: Model!
     private var coordinator: Coordinator!
@@ -33,7 +33,7 @@ final class ValidationTests: XCTestCase {
         context = Context(coordinator: coordinator)
     }
 
-    /// Both bounds belong to what is allowed, of each type that has bounds.
+    /// Both bounds are valid values, for each type that has bounds.
     func testBoundsAreInclusive() throws {
         let bounds: [(String, PropertyValue, PropertyValue)] = [
             ("count", .int(1), .int(10)), ("ratio", .double(0), .double(0)), ("price", .int(100), .int(100)),
@@ -59,7 +59,7 @@ final class ValidationTests: XCTestCase {
         return nil
     }
 
-    /// The code with which a fresh Thing with that value fails, 0 when it is valid.
+    /// The code with which a new Thing with that value fails, or 0 if it is valid.
     private func code(_ key: String, _ value: PropertyValue) throws -> Int {
         try context.rollback()
         let thing = try context.insert("Thing")
@@ -75,20 +75,20 @@ final class ValidationTests: XCTestCase {
         return error?.code ?? 0
     }
 
-    func testEveryCodeOfAnAttribute() throws {
+    func testAttributeFailuresHaveTheirCodes() throws {
         XCTAssertEqual(try code("count", .int(0)), 1620)
         XCTAssertEqual(try code("count", .int(1)), 0)
         XCTAssertEqual(try code("count", .int(10)), 0)
         XCTAssertEqual(try code("count", .int(11)), 1610)
-        XCTAssertEqual(try code("count", .null), 0, "no value is not too small")
+        XCTAssertEqual(try code("count", .null), 0, "null is not too small")
         XCTAssertEqual(try code("ratio", .double(-0.5)), 1620)
-        XCTAssertEqual(try code("ratio", .double(.infinity)), 1550, "no number")
+        XCTAssertEqual(try code("ratio", .double(.infinity)), 1550, "infinity is not a number")
         XCTAssertEqual(try code("price", .decimal(DecimalNumber("100.01"))), 1610)
         XCTAssertEqual(try code("day", .date(-1)), 1640)
         XCTAssertEqual(try code("day", .date(1001)), 1630)
         XCTAssertEqual(try code("word", .string("a")), 1670)
         XCTAssertEqual(try code("word", .string("abcdef")), 1660)
-        XCTAssertEqual(try code("word", .string("été")), 0, "lengths are of characters, not of bytes")
+        XCTAssertEqual(try code("word", .string("été")), 0, "lengths count characters, not bytes")
         XCTAssertEqual(try code("word", .string("AB")), 1680)
         XCTAssertEqual(try code("site", .uri(Text("http://a b"))), 1690)
         XCTAssertEqual(try code("site", .uri(Text("http://a/%e4?q=%zz"))), 1690)
@@ -96,7 +96,7 @@ final class ValidationTests: XCTestCase {
         XCTAssertEqual(try code("label", .null), 1570, "the default does not refill an explicit nil")
     }
 
-    func testCountsAndConditionsOfRelationships() throws {
+    func testRelationshipCountsAndConditionsAreValidated() throws {
         let things = try (0..<5).map { _ in try context.insert("Thing") }
         XCTAssertNil(failure { try context.validate() }, "an optional relationship may be empty")
         try things[0].setMembers([things[1]], of: "others")
@@ -113,7 +113,7 @@ final class ValidationTests: XCTestCase {
         XCTAssertEqual(error?.key, "owner")
     }
 
-    func testMessagesTellDatesAndNoNumbers() throws {
+    func testValidationMessagesFormatDatesAndNaN() throws {
         let model = Model()
         let entity = try model.addEntity(named: "A")
         try entity.addAttribute(named: "day", type: .date).setBounds(least: .date(599_616_000), greatest: nil)
@@ -135,7 +135,7 @@ final class ValidationTests: XCTestCase {
         }
     }
 
-    func testMessagesAndFields() throws {
+    func testValidationErrorContainsMessagePredicateAndValue() throws {
         let thing = try context.insert("Thing", ["count": 11])
         var error = try XCTUnwrap(failure { try thing.validateForInsert() })
         XCTAssertEqual(error.message, "Thing.count is 11, which is too large; set a value that satisfies SELF <= 10")
@@ -148,8 +148,8 @@ final class ValidationTests: XCTestCase {
         XCTAssertTrue(store.rows.values.allSatisfy(\.isEmpty))
     }
 
-    /// One that Core Data documents: every property is checked, not the changed ones alone.
-    func testAnUpdateChecksWhatNobodyTouched() throws {
+    /// As Core Data documents, every property is validated, not only the changed ones.
+    func testUpdateValidatesUnchangedProperties() throws {
         _ = try context.insert("Thing", ["count": 5])
         try context.save()
         let slot = Int(try XCTUnwrap(model.requireEntity(named: "Thing").property(named: "count")).slot)
@@ -167,7 +167,7 @@ final class ValidationTests: XCTestCase {
         XCTAssertNil(failure { try again.validateForDelete() })
     }
 
-    func testOneValue() throws {
+    func testValidateValueConvertsOrRefusesASingleValue() throws {
         let thing = try context.insert("Thing")
         XCTAssertEqual(try thing.validateValue(.int(3), forKey: "ratio"), .double(3))
         XCTAssertEqual(failure { _ = try thing.validateValue(.int(0), forKey: "count") }?.code, 1620)
@@ -181,7 +181,7 @@ final class ValidationTests: XCTestCase {
         XCTAssertNil(try thing.get("count", as: Int.self), "the object did not change")
     }
 
-    func testConditionsThatCannotBeAnswered() throws {
+    func testInvalidConditionOfTheModelFailsValidation() throws {
         for (text, reason) in [("SELF.nowhere > 1", "nowhere"), ("this is no predicate", "predicate")] {
             let model = Model()
             let entity = try model.addEntity(named: "E")
@@ -197,7 +197,7 @@ final class ValidationTests: XCTestCase {
         }
     }
 
-    func testBoundsThatMakeNoSense() throws {
+    func testInvalidBoundsAndPatternsAreRefused() throws {
         let model = Model()
         let entity = try model.addEntity(named: "E")
         let flag = try entity.addAttribute(named: "flag", type: .boolean)
@@ -215,7 +215,7 @@ final class ValidationTests: XCTestCase {
         ] { XCTAssertThrowsError(try attempt()) }
     }
 
-    func testLocalisation() throws {
+    func testLocalizedNamesAndWarningsAppearInErrors() throws {
         let model = Model()
         let base = try model.addEntity(named: "Base")
         let run = try model.addEntity(named: "Run")

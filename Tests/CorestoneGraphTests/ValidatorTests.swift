@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// Validators of the host's: closures that check values and objects before they are saved.
+/// Validators: closures of the application that check values and objects before they are saved.
 final class ValidatorTests: GraphTestCase {
     override func setUpWithError() throws {
         try super.setUpWithError()
@@ -31,7 +31,7 @@ final class ValidatorTests: GraphTestCase {
         return nil
     }
 
-    func testAReplacedValueIsSaved() throws {
+    func testValueReplacedByAValidatorIsSaved() throws {
         let ada = try employee("ada")
         try context.save()
         XCTAssertEqual(try ada.get("name"), "Ada")
@@ -46,7 +46,7 @@ final class ValidatorTests: GraphTestCase {
         XCTAssertEqual(failure { try context.validate() }?.message, "a bad name")
     }
 
-    func testMembersAndInheritance() throws {
+    func testInheritedValidatorsCheckMembers() throws {
         let boss = try context.insert("Manager", ["name": "ada"])
         try boss.setValue(.array([.object(try employee("B")), .object(try employee("C"))]), forKey: "friends")
         let refused = try XCTUnwrap(failure { try context.save() })
@@ -54,7 +54,7 @@ final class ValidatorTests: GraphTestCase {
         XCTAssertEqual(try boss.get("name"), "Ada")
     }
 
-    func testObjectsAreAskedWhenTheirValuesAreFine() throws {
+    func testObjectValidatorRunsWhenAllValuesAreValid() throws {
         let project = try context.insert("Project", ["title": "P"])
         XCTAssertEqual(failure { try context.save() }?.message, "nobody works on it")
         try project.setValue(.array([.object(try employee("Ada"))]), forKey: "staff")
@@ -86,15 +86,15 @@ final class ValidatorTests: GraphTestCase {
             "Department \(object.objectID.uri) cannot be deleted: a validator rejected it")
     }
 
-    func testSeveralFailuresAreChildren() throws {
+    func testSeveralValidatorFailuresAreChildrenOfOneError() throws {
         _ = [try employee("bad"), try employee("bad")]
         let refused = try XCTUnwrap(failure { try context.save() })
         XCTAssertEqual(refused.code, CocoaCode.validationMultipleErrors.rawValue)
         XCTAssertEqual(refused.children.map(\.key), ["name", "name"])
     }
 
-    /// The marks of being asked and of holding a transformed value were one bit once.
-    func testAnObjectWhoseTransformedValueWasReadIsAsked() throws {
+    /// The flags for a pending validation and for a transformed value once shared a bit.
+    func testValidatorRunsAfterATransformedValueWasRead() throws {
         model = Model()
         let item = try model.addEntity(named: "Item")
         try item.addAttribute(named: "name", type: .string)
@@ -111,7 +111,7 @@ final class ValidatorTests: GraphTestCase {
         XCTAssertEqual(failure { try object.validateForInsert() }?.message, "no name will do")
     }
 
-    func testACopyHasTheValidatorsAndAFrozenModelTakesNone() throws {
+    func testCopyOfAModelKeepsValidatorsAndAFrozenModelRefusesThem() throws {
         let copy = try model.copy()
         try copy.freeze()
         XCTAssertEqual(copy.entity(named: "Manager")?.allValidators.values.count, 2)
@@ -119,7 +119,7 @@ final class ValidatorTests: GraphTestCase {
             failure { try model.requireEntity(named: "Employee").addValidator(forKey: "age") { $1 } })
     }
 
-    func testValidatorsThatNeverEndAreStopped() throws {
+    func testEndlessValidatorRoundsAreStopped() throws {
         model = try GraphTestCase.company()
         try model.requireEntity(named: "Department").addValidator { department, purpose in
             if purpose == .insert { _ = try department.context?.insert("Department", ["name": "another"]) }

@@ -2,7 +2,7 @@ import Corestone
 import XCTest
 
 final class VersionTests: XCTestCase {
-    func testTheHeaderSaysTheSame() throws {
+    func testVersionMatchesTheHeader() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let header = try String(

@@ -8,13 +8,13 @@ final class WorkersTests: GraphTestCase {
         (0..<count).map { _ in Context(coordinator: coordinator, queue: .privateQueue) }
     }
 
-    /// What is used on the queue of one context only.
+    /// State that is used on the queue of one context only.
     private final class Own: @unchecked Sendable {
         var order: [Int] = []
         var isInside = false
     }
 
-    func testEachQueueKeepsItsOrderAndHasOneThreadAtATime() throws {
+    func testEachQueueRunsItsBlocksInOrderOnOneThreadAtATime() throws {
         let contexts = contexts(40), own = contexts.map { _ in Own() }, many = 300
         DispatchQueue.concurrentPerform(iterations: 4) { part in
             for number in 0..<many {
@@ -37,7 +37,7 @@ final class WorkersTests: GraphTestCase {
         }
     }
 
-    func testQueuesThatNeverRestLetOthersCome() throws {
+    func testBusyQueuesDoNotStarveOtherQueues() throws {
         let restless = contexts(20), others = contexts(20), isEnough = Locked(false), done = DispatchGroup()
         @Sendable func again(_ context: Context) throws {
             guard !isEnough.withLock({ $0 }) else { return }
@@ -54,7 +54,7 @@ final class WorkersTests: GraphTestCase {
         for context in restless { try context.performAndWait { _ in } }
     }
 
-    func testWorkBehindSleepersOfTheLibraryIsDone() throws {
+    func testWorkersWaitingForAQueueDoNotBlockOtherQueues() throws {
         let waiting = contexts(40), others = contexts(40), done = DispatchGroup(), begun = DispatchSemaphore(value: 0)
         let gate = Context(coordinator: coordinator, queue: .privateQueue)
         try gate.lock()
@@ -66,19 +66,19 @@ final class WorkersTests: GraphTestCase {
                 done.leave()
             }
         }
-        for _ in waiting { XCTAssertEqual(begun.wait(timeout: .now() + 60), .success, "each begins") }
+        for _ in waiting { XCTAssertEqual(begun.wait(timeout: .now() + 60), .success, "each block begins") }
         let behind = DispatchGroup()
         for context in others {
             behind.enter()
             try context.enqueue { _ in behind.leave() }
         }
-        XCTAssertEqual(behind.wait(timeout: .now() + 60), .success, "those that wait have left their places")
+        XCTAssertEqual(behind.wait(timeout: .now() + 60), .success, "waiting blocks free their worker slots")
         try gate.unlock()
         XCTAssertEqual(done.wait(timeout: .now() + 60), .success)
     }
 
-    /// The host's lock is taken from a thread that ended while work waits, in the midst of which others come and go.
-    func testManyThreadsThatEndWithALock() throws {
+    /// The lock of a thread that ended is released for a waiting block, also repeatedly.
+    func testLocksOfEndedThreadsAreReleasedRepeatedly() throws {
         let worker = contexts(1)[0], ran = Locked(0)
         for round in 1...3 {
             let locked = expectation(description: "locked \(round)")

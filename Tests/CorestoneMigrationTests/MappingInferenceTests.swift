@@ -6,7 +6,7 @@ import XCTest
 
 @testable import CorestoneMigration
 
-/// Inferred mapping models, the check of their names, and the search for the one of two models.
+/// Inferred mapping models, the check of their names, and the search for the mapping model of two models.
 final class MappingInferenceTests: XCTestCase {
     private func models() throws -> (source: Model, destination: Model) {
         (
@@ -25,7 +25,7 @@ final class MappingInferenceTests: XCTestCase {
         )
     }
 
-    func testInferredMappingModel() throws {
+    func testInferenceMapsAddedRemovedRenamedAndChangedEntities() throws {
         let (source, destination) = try models()
         let model = try MappingModel(inferredFrom: source, to: destination)
         XCTAssertEqual(
@@ -57,7 +57,7 @@ final class MappingInferenceTests: XCTestCase {
         XCTAssertEqual(try MappingModel(json: model.json).entityMappings, model.entityMappings)
     }
 
-    func testEqualEntitiesAreCopied() throws {
+    func testEqualEntitiesGetCopyMappings() throws {
         let source = try models().source
         let model = try MappingModel(inferredFrom: source, to: try models().source)
         XCTAssertEqual(Set(model.entityMappings.map(\.kind)), [.copy])
@@ -73,7 +73,7 @@ final class MappingInferenceTests: XCTestCase {
         XCTAssertNoThrow(try model.validate())
     }
 
-    func testCollidingNamesGetANumber() throws {
+    func testInferredMappingWithTheNameOfAnotherOneGetsANumber() throws {
         let source = try Model(text: #"{"A": {"x": "string?"}, "AToB": {"x": "string?"}}"#)
         let destination = try Model(
             text: """
@@ -84,7 +84,7 @@ final class MappingInferenceTests: XCTestCase {
         XCTAssertEqual(try MappingModel(data: model.source()), model)
     }
 
-    func testRefusalsArePassedThrough() throws {
+    func testInferenceFailsForATypeChangeUnlessConversionIsAllowed() throws {
         let source = try Model(text: #"{"A": {"x": "string?"}}"#)
         let destination = try Model(text: #"{"A": {"x": "int16?"}}"#)
         XCTAssertThrowsError(try MappingModel(inferredFrom: source, to: destination)) {
@@ -213,14 +213,14 @@ final class MappingInferenceTests: XCTestCase {
 
     // MARK: Matching
 
-    func testMatchingNeedsEveryHash() throws {
+    func testMappingModelMatchesOnlyIfEveryHashMatches() throws {
         let (source, destination) = try models()
         func matches(_ mappings: [EntityMapping]) -> Bool {
             MappingModel(mappings).matches(source: source, destination: destination)
         }
         XCTAssertFalse(matches([]))
         XCTAssertFalse(matches([EntityMapping(name: "n", kind: .undefined)]))
-        XCTAssertFalse(matches(car { _ in }), "it has no hashes")
+        XCTAssertFalse(matches(car { _ in }), "the mapping has no hashes")
         let hashed = MappingModel(car { _ in }, source: source, destination: destination).entityMappings
         XCTAssertTrue(matches(hashed))
         XCTAssertTrue(matches(hashed + [EntityMapping(name: "n", kind: .undefined)]))
@@ -229,7 +229,7 @@ final class MappingInferenceTests: XCTestCase {
         XCTAssertFalse(matches(hashed + other))
     }
 
-    func testFindSearchesFoldersAndBundles() throws {
+    func testMappingModelIsFoundInFoldersAndBundles() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.createDirectory(
@@ -260,7 +260,7 @@ final class MappingInferenceTests: XCTestCase {
         XCTAssertEqual(find("/AA.xcmappingmodel"), "source")
         XCTAssertTrue(lines.all.isEmpty, "\(lines.all)")
         try Data("bplist00".utf8).write(to: URL(fileURLWithPath: folder + "/A.cdm"))
-        XCTAssertEqual(find("/nothing", ""), "source", "what cannot be read is skipped")
+        XCTAssertEqual(find("/nothing", ""), "source", "unreadable files are skipped")
         XCTAssertEqual(lines.all.count, 2)
         XCTAssertTrue(
             lines.all[0].contains(

@@ -1,12 +1,12 @@
+import CorestoneFormats
+@testable import CorestoneMigration
 import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 import Foundation
 import XCTest
 
-@testable import CorestoneMigration
-
-/// Mapping models of both kinds. Those among the fixtures are read by the tests of the Python package.
+/// Reading of source and compiled mapping models. The Python tests read the mapping models of the fixtures.
 final class MappingModelTests: XCTestCase {
     private func read(_ objects: String) throws -> MappingModel {
         try MappingModel(data: Array("<database>\(objects)</database>".utf8))
@@ -24,7 +24,7 @@ final class MappingModelTests: XCTestCase {
         <attribute name="sourcekeypath">$source.chairs</attribute></object>
         """
 
-    func testWhatTheAuthorLeftOpenIsFilledIn() throws {
+    func testSourceFormFillsInMissingMappingDetails() throws {
         let model = try read(car)
         XCTAssertEqual(model.entityMappings.map(\.name), ["CarToCar", "Wheel"], "in the order of their numbers")
         XCTAssertEqual(model.entityMappings.map(\.kind), [.copy, .remove])
@@ -39,7 +39,7 @@ final class MappingModelTests: XCTestCase {
         XCTAssertNil(model.sourceModel)
     }
 
-    func testDamageIsNamed() throws {
+    func testErrorNamesTheDefectOfADamagedSourceForm() throws {
         for (objects, words) in [
             ("", "no XDDEVMAPPINGMODEL"),
             ("<object id='a' type='b'/><object id='a' type='b'/>", "two objects have the id \"a\""),
@@ -59,7 +59,7 @@ final class MappingModelTests: XCTestCase {
         }
     }
 
-    func testDamagedBytes() throws {
+    func testDamagedBytesAreReadOrRejectedWithoutATrap() throws {
         let bytes = Array("<database>\(car)</database>".utf8)
         var state: UInt64 = 1
         func random(_ limit: Int) -> Int {
@@ -73,7 +73,7 @@ final class MappingModelTests: XCTestCase {
         }
     }
 
-    // MARK: What a mapping model says
+    // MARK: Contents of a mapping
 
     private func mapping(_ attributes: [String: String], _ rest: String = "") throws -> EntityMapping {
         let elements = attributes.map { "<attribute name='\($0)'>\($1)</attribute>" }.joined()
@@ -88,7 +88,7 @@ final class MappingModelTests: XCTestCase {
         ).entityMappings[0]
     }
 
-    func testKindsAndNamesThatXcodeLeavesOpen() throws {
+    func testMissingMappingNamesAndKindsAreDerivedFromTheEntities() throws {
         for (attributes, name, kind) in [
             (["sourcename": "A", "destinationname": "B"], "AToB", .copy),
             (["sourcename": "A"], "A", .remove), (["destinationname": "B"], "B", .add), ([:], "", .add),
@@ -109,7 +109,7 @@ final class MappingModelTests: XCTestCase {
         }
     }
 
-    func testKindsHaveNames() {
+    func testMappingKindsHaveTheirNumbersAndNames() {
         let kinds: [(EntityMapping.Kind, Int64, String)] = [
             (.undefined, 0, "undefined"), (.custom, 1, "custom"), (.add, 2, "add"), (.remove, 3, "remove"),
             (.copy, 4, "copy"), (.transform, 5, "transform"),
@@ -120,8 +120,8 @@ final class MappingModelTests: XCTestCase {
         }
     }
 
-    /// An expression that has no counterpart here is told as such; it is no copy's.
-    func testAnExpressionThatCannotBeRead() throws {
+    /// An expression that cannot be read is marked as unreadable, unlike the missing expression of a copied attribute.
+    func testUnreadableExpressionIsReportedWhenItIsUsed() throws {
         let archive = encodePropertyList(
             .dictionary([
                 "$archiver": .string("NSKeyedArchiver"), "$version": .integer(100_000),
@@ -144,7 +144,7 @@ final class MappingModelTests: XCTestCase {
         }
     }
 
-    func testTheSummaryHasWhatIsThere() throws {
+    func testSummaryContainsOnlyTheFieldsThatAreSet() throws {
         let model = MappingModel(
             [
                 EntityMapping(name: "empty", kind: .undefined),
@@ -223,13 +223,13 @@ final class MappingModelTests: XCTestCase {
             """)
     }
 
-    func testWhatTheModelsSayIsFilledIn() throws {
+    func testEmbeddedModelsFillInMissingMappings() throws {
         let model = try withModels(
             """
             <object type="XDDEVENTITYMAPPING" id="z4"><attribute name="destinationname">Truck</attribute></object>
             """)
         XCTAssertEqual(
-            model.entityMappings.map(\.name), ["Truck", "SeatToSeat", "CarToCar"], "one without a number is first")
+            model.entityMappings.map(\.name), ["Truck", "SeatToSeat", "CarToCar"], "unnumbered mappings are first")
         XCTAssertEqual([model.sourcePath, model.destinationPath], ["a/b", "c"])
         XCTAssertEqual(model.sourceModel?.entities.map(\.name).sorted(), ["Car", "Seat", "Truck"])
         XCTAssertEqual(model.destinationModel?.entities.count, 3)
@@ -238,11 +238,11 @@ final class MappingModelTests: XCTestCase {
         XCTAssertEqual(car.sourceHash, car.destinationHash)
         XCTAssertNil(model.entityMappings[0].sourceHash)
         XCTAssertEqual(model.entityMappings[0].destinationHash?.count, 32)
-        // What the source has by that name.
+        // Attributes that the source has under the same name.
         XCTAssertEqual(car.attributeMappings.map(\.name), ["colour", "plate"])
         XCTAssertEqual(car.attributeMappings.map { $0.valueExpression?.format }, [nil, "$source.plate"])
         XCTAssertEqual(car.kind, .copy)
-        // A Seat has one mapping; a Car may be a Truck, and Trucks have none, so one is enough there, too.
+        // A Seat has one mapping. A Car may be a Truck, but Trucks have no mapping, so the name suffices there, too.
         XCTAssertEqual(
             car.relationshipMappings[0].valueExpression?.format,
             #"FUNCTION($manager, "destinationInstancesForEntityMappingNamed:sourceInstances:" , "SeatToSeat", $source.seats)"#
@@ -253,8 +253,8 @@ final class MappingModelTests: XCTestCase {
         )
     }
 
-    /// An object that may have been migrated by one of several mappings is asked for by its relationship.
-    func testObjectsThatSeveralMappingsMake() throws {
+    /// An object that several mappings may have migrated is found by its relationship.
+    func testRelationshipToObjectsOfSeveralMappingsUsesTheRelationshipFunction() throws {
         for source in ["Truck", "Car"] {
             let model = try withModels(
                 """
@@ -283,7 +283,7 @@ final class MappingModelTests: XCTestCase {
         .dictionary(["$classname": .string(name), "$classes": .array([.string(name), .string("NSObject")])])
     }
 
-    func testACompiledMappingModel() throws {
+    func testCompiledMappingModelIsRead() throws {
         let bytes = archive([
             .dictionary(["$class": .uid(2), "NSEntityMappings": .uid(3)]), kind("NSMappingModel"),
             .dictionary(["$class": .uid(4), "NS.objects": .array([.uid(5), .uid(6)])]), kind("NSArray"),
@@ -314,7 +314,7 @@ final class MappingModelTests: XCTestCase {
         XCTAssertEqual(found.userInfo, ["Car": "Bus"])
         XCTAssertEqual(found.attributeMappings.map(\.name), ["Bus"])
         XCTAssertEqual(found.attributeMappings.map(\.isUnreadable), [true])
-        XCTAssertEqual(found.relationshipMappings.map(\.name), ["Car"], "one without a name is passed over")
+        XCTAssertEqual(found.relationshipMappings.map(\.name), ["Car"], "the mapping without a name is skipped")
         XCTAssertEqual(found.relationshipMappings.map(\.isUnreadable), [false])
         XCTAssertEqual(found.relationshipMappings[0].userInfo, ["Car": "Bus"])
         XCTAssertNil(model.sourceModel)
@@ -322,7 +322,7 @@ final class MappingModelTests: XCTestCase {
         XCTAssertNil(found.sourceExpression)
     }
 
-    func testWhatIsNoMappingModel() {
+    func testInvalidMappingModelFilesAreRejected() {
         for (bytes, words) in [
             (
                 Array("text".utf8),
@@ -331,6 +331,11 @@ final class MappingModelTests: XCTestCase {
             ([], "pass the contents of an xcmapping.xml or of a compiled .cdm"),
             (
                 archive([.dictionary(["$class": .uid(2)]), kind("NSArray")]),
+                "the keyed archive contains an object of the class \"NSArray\", not a mapping model; pass a compiled "
+                    + ".cdm"
+            ),
+            (
+                archive([.dictionary([:])]),
                 "the keyed archive does not contain a mapping model; pass a compiled .cdm"
             ),
             (Array("<data/>".utf8), "expected <database>, found <data>"),

@@ -6,7 +6,7 @@ import XCTest
 
 @testable import CorestoneMigration
 
-/// Mapping models that are written, as JSON and as files. Those of the fixtures are written by the tests of the Python package.
+/// Writing of mapping models, as JSON and as files. The Python tests write the mapping models of the fixtures.
 final class MappingModelWritingTests: XCTestCase {
     private var folder = ""
 
@@ -74,7 +74,7 @@ final class MappingModelWritingTests: XCTestCase {
             ], source: source, destination: destination, sourcePath: "a/<b>", destinationPath: "c")
     }
 
-    func testSampleIsValid() throws { XCTAssertNoThrow(try sample().validate()) }
+    func testSampleMappingModelIsValid() throws { XCTAssertNoThrow(try sample().validate()) }
 
     func testJSONReadsBackEqual() throws {
         let model = try sample()
@@ -275,7 +275,7 @@ final class MappingModelWritingTests: XCTestCase {
         }
     }
 
-    func testFilterCanBeChanged() {
+    func testFilterChangesTheSourceExpression() {
         var mapping = EntityMapping(name: "a", kind: .copy, sourceName: "Car", destinationName: "Car")
         XCTAssertNil(mapping.filter)
         XCTAssertEqual(mapping.sourceExpression, MappingExpressions.objects(of: "Car"))
@@ -288,14 +288,14 @@ final class MappingModelWritingTests: XCTestCase {
         XCTAssertNil(mapping.sourceExpression)
     }
 
-    func testExpressionIsNotGeneratedWithoutTheFlag() throws {
+    func testSourceExpressionIsGeneratedOnlyWithTheFlag() throws {
         XCTAssertNil(
             try read("<attribute name=\"autogenerateexpression\" type=\"bool\">0</attribute>").sourceExpression)
         XCTAssertNotNil(
             try read("<attribute name=\"autogenerateexpression\" type=\"bool\">1</attribute>").sourceExpression)
     }
 
-    func testRelationshipsWithAKeyPathOrAMapping() throws {
+    func testRelationshipExpressionIsGeneratedFromAKeyPathOrAMappingName() throws {
         for (attributes, expected) in [
             (
                 ["sourcekeypath": "$source.cars"],
@@ -329,7 +329,7 @@ final class MappingModelWritingTests: XCTestCase {
         }
     }
 
-    func testRelationshipWithAMappingAndWithoutAKeyPath() throws {
+    func testRelationshipOfAMappingWithoutAKeyPathGetsAnExpression() throws {
         let (source, destination) = try models()
         let model = MappingModel(
             [

@@ -7,11 +7,11 @@ import XCTest
 
 @testable import CorestoneMigration
 
-/// What mapping models do with objects.
+/// Migration of objects by mapping models.
 final class MigrationManagerTests: MigrationTestCase {
     private typealias M = MigrationManagerTests
 
-    func testAttributesAreCopiedConvertedComputedOrLeft() throws {
+    func testAttributesAreCopiedConvertedComputedOrKeptAtTheirDefaults() throws {
         let old = try M.model("Car plate:string doors:int64? colour:string? seats:int32? blob:transformable?")
         let new = try M.model(
             "Car plate:string doors:decimal? colour:string?=grey upper:string? made:string?=here blob:transformable?")
@@ -47,7 +47,7 @@ final class MigrationManagerTests: MigrationTestCase {
         }
     }
 
-    func testRelationshipsFollowByNameOfMappingAndByRelationship() throws {
+    func testRelationshipsAreMigratedByMappingNameAndByRelationship() throws {
         let old = try M.model(
             "Person name:string", "Car plate:string owner:Person? drivers:[Person] parts:<Part>", "Part name:string")
         let new = try M.model(
@@ -107,7 +107,7 @@ final class MigrationManagerTests: MigrationTestCase {
     }
 
     /// Two mappings of one source entity, one of them filtered (M078).
-    func testOneEntityBecomesTwo() throws {
+    func testTwoMappingsSplitAnEntityIntoTwo() throws {
         let old = try M.model("Note title:string image:binary?")
         let new = try M.model(
             "Note title:string attachments:[Attachment]", "Attachment image:binary? note:Note?/attachments",
@@ -152,7 +152,7 @@ final class MigrationManagerTests: MigrationTestCase {
     }
 
     /// Collection operators run on objects of the source (M041).
-    func testCollectionOperatorsOfTheSource() throws {
+    func testCollectionOperatorsInExpressionsUseTheSourceObjects() throws {
         let old = try M.model(
             "Continent name:string countries:[Country]",
             "Country name:string continent:Continent?/countries moods:[Mood]",
@@ -213,7 +213,7 @@ final class MigrationManagerTests: MigrationTestCase {
         }
     }
 
-    func testObjectsThatLackARequiredValueFailAtTheEnd() throws {
+    func testMissingRequiredValuesFailAtTheEndOfTheMigration() throws {
         let old = try M.model("Car plate:string?")
         let new = try M.model("Car plate:string label:string")
         let path = try fill(old) { context in
@@ -235,7 +235,7 @@ final class MigrationManagerTests: MigrationTestCase {
         }
     }
 
-    func testFailuresNameMappingAndProperty() throws {
+    func testErrorNamesMappingAndProperty() throws {
         let old = try M.model("Car plate:string?")
         let new = try M.model("Car plate:string? doors:int16?")
         let path = try fill(old) { try $0.insert("Car").setValue(.string("a"), forKey: "plate") }
@@ -263,11 +263,24 @@ final class MigrationManagerTests: MigrationTestCase {
         let missing = try failure(M.copy("plate"), kind: .custom, policy: "Nowhere.NoPolicy")
         XCTAssertEqual(missing.code, CocoaCode.entityMigrationPolicy.rawValue)
         XCTAssert(missing.message.contains("\"Nowhere.NoPolicy\""), missing.message)
+        let unreadable = try failure(PropertyMapping(name: "plate", isUnreadable: true))
+        XCTAssert(
+            unreadable.message.hasSuffix(
+                "cannot read; replace it, or remove it and set the value in a migration policy"), unreadable.message)
+        XCTAssertEqual([unreadable.entity, unreadable.key], ["Car", "plate"])
         let key = try failure(M.property("plate", "$source.plat"))
         XCTAssertEqual(key.children.first?.key, "plat")
+        let wrongName =
+            #"FUNCTION($manager, "destinationInstancesForEntityMappingNamed:sourceInstances:", "CarToCra", $source)"#
+        for (expression, name) in [("$manager.userInf", "userInf"), (wrongName, "CarToCra")] {
+            let error = try failure(M.property("plate", expression))
+            let cause = error.children.first ?? error
+            XCTAssertEqual(cause.value, .string(name))
+            XCTAssertNil(cause.key, "the name is not that of a property")
+        }
     }
 
-    func testProgressAndCancellation() throws {
+    func testProgressIsReportedAndCancelsTheMigration() throws {
         let old = try M.model("Car plate:string?")
         let path = try fill(old) { context in
             for number in 0..<1200 { try context.insert("Car").setValue(.string("\(number)"), forKey: "plate") }

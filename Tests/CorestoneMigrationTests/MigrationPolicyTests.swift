@@ -11,7 +11,7 @@ import XCTest
 final class MigrationPolicyTests: MigrationTestCase {
     private typealias M = MigrationPolicyTests
 
-    /// Notes the stages, and does what the default does.
+    /// Records the stages and calls the default implementation.
     private class Recorder: EntityMigrationPolicy {
         nonisolated(unsafe) static var stages: [String] = []
         private func note(_ stage: String, _ mapping: EntityMapping) {
@@ -53,7 +53,7 @@ final class MigrationPolicyTests: MigrationTestCase {
 
     private final class SafeRecorder: Recorder { override var isBatchSafe: Bool { true } }
 
-    func testStagesRunInThreePassesOverAllMappings() throws {
+    func testPolicyStagesRunInThreePassesOverAllMappings() throws {
         let old = try M.model("Car plate:string?", "Van plate:string?")
         let new = try M.model("Car plate:string? label:string?", "Van plate:string? label:string?")
         let path = try fill(old) { context in
@@ -111,7 +111,7 @@ final class MigrationPolicyTests: MigrationTestCase {
         ) throws {}
     }
 
-    func testAPolicyFindsOrCreatesSharedObjects() throws {
+    func testPolicyFindsOrCreatesSharedObjects() throws {
         let old = try M.model("Country isoContinent:int16?")
         let new = try M.model("Continent numericISO3166Code:int16?", "Country continent:Continent?")
         let path = try fill(old) { context in
@@ -133,7 +133,7 @@ final class MigrationPolicyTests: MigrationTestCase {
     }
 
     /// Policies in C and Python are compared with the same file: Tests/migration/test_same_policy.py.
-    func testTheSamePolicyInThreeLanguagesHasEqualResults() throws {
+    func testSamePolicyInThreeLanguagesHasEqualResults() throws {
         let old = try M.model("Country name:string? isoContinent:int16?")
         let new = try M.model("Continent numericISO3166Code:int16?", "Country name:string? continent:Continent?")
         let path = try fill(old) { context in
@@ -169,7 +169,7 @@ final class MigrationPolicyTests: MigrationTestCase {
         }
     }
 
-    func testAnErrorOfAStageNamesPolicyAndMapping() throws {
+    func testErrorOfAPolicyStageNamesPolicyAndMapping() throws {
         let old = try M.model("Car plate:string?")
         let path = try fill(old) { _ = try $0.insert("Car") }
         MigrationPolicies.register("Failing") { Failing() }

@@ -2,7 +2,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestonePredicate
 import CorestoneSQLite
-import CorestoneStack
+import CorestoneContainers
 import CorestoneValues
 import Foundation
 import XCTest
@@ -68,7 +68,7 @@ final class RouteTests: MigrationTestCase {
         return Context(coordinator: coordinator)
     }
 
-    func testAGivenMappingModelIsExecutedInEveryTypeOfStore() throws {
+    func testGivenMappingModelMigratesEveryStoreType() throws {
         let models = try versions()
         for type in [StoreType.sqlite, .xml, .binary] {
             let path = try garage(models[0], type: type)
@@ -83,12 +83,12 @@ final class RouteTests: MigrationTestCase {
                 guard case .transactions(let history) = try context.coordinator.fetchHistory(HistoryRequest()) else {
                     return XCTFail("no history")
                 }
-                XCTAssertEqual(history.flatMap { $0.changes ?? [] }.count, 3, "the history is carried")
+                XCTAssertEqual(history.flatMap { $0.changes ?? [] }.count, 3, "the history is copied")
             }
         }
     }
 
-    func testAMappingModelIsFoundBesideTheModels() throws {
+    func testMappingModelIsFoundNextToTheModels() throws {
         let models = try versions()
         let path = try garage(models[0])
         try mapping(models[0], models[1]).write(to: "\(folder)/FirstToSecond.cdm")
@@ -101,7 +101,7 @@ final class RouteTests: MigrationTestCase {
     }
 
     /// CoreStore's examples have mapping models in both directions.
-    func testAMappingModelMayLeadToAnOlderVersion() throws {
+    func testMappingModelMigratesToAnOlderVersion() throws {
         let models = try versions()
         let path = try garage(models[0])
         var migration = MigrationOptions.inferred
@@ -121,12 +121,12 @@ final class RouteTests: MigrationTestCase {
         }
     }
 
-    func testAChainOfAMappingModelAndAnInferredMapping() throws {
+    func testChainOfMappingModelAndInferredMappingMigratesTheStore() throws {
         let models = try versions()
         let path = try garage(models[0])
         var migration = MigrationOptions.inferred
         migration.mappingModels = [try mapping(models[0], models[1])]
-        XCTAssertThrowsError(try open(path, models[2], migration), "the version between is not known")
+        XCTAssertThrowsError(try open(path, models[2], migration), "the intermediate version is unknown")
         migration.sourceModels = [models[1]]
         var options = StoreOptions()
         options.migration = migration
@@ -141,7 +141,7 @@ final class RouteTests: MigrationTestCase {
         }
     }
 
-    func testAChainThatFailsLeavesTheStore() throws {
+    func testFailedChainLeavesTheStoreUnchanged() throws {
         let models = try versions()
         let path = try garage(models[0], doors: ["3", "many"])
         let before = FileManager.default.contents(atPath: path)
@@ -170,7 +170,7 @@ final class RouteTests: MigrationTestCase {
         }
     }
 
-    func testAManagerMigratesIntoAnotherFile() throws {
+    func testManagerMigratesIntoAnotherFile() throws {
         let models = try versions()
         let path = try garage(models[0])
         let result = "\(folder)/new.sqlite"
@@ -183,7 +183,7 @@ final class RouteTests: MigrationTestCase {
         try manager.migrateStore(at: path, with: mapping, to: result)
         XCTAssertEqual(
             try values(open(result, models[1], MigrationOptions()), "Car", "doors"), ["3", "3", "5", "5"],
-            "objects are added to a store that exists")
+            "objects are added to an existing store")
         manager.report = { _, _ in false }
         XCTAssertThrowsError(try manager.migrateStore(at: path, with: mapping, to: "\(folder)/none.sqlite"))
         XCTAssertFalse(FileManager.default.fileExists(atPath: "\(folder)/none.sqlite"))

@@ -2,7 +2,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestonePredicate
 import CorestoneSQLite
-import CorestoneStack
+import CorestoneContainers
 import CorestoneValues
 import Foundation
 import XCTest
@@ -53,7 +53,7 @@ final class StagedMigrationTests: MigrationTestCase {
         }
     }
 
-    func testCustomAndLightweightStages() throws {
+    func testCustomAndLightweightStagesMigrateTheStore() throws {
         let models = try versions()
         let path = try users(models[0])
         var order: [String] = []
@@ -76,22 +76,22 @@ final class StagedMigrationTests: MigrationTestCase {
         XCTAssertEqual(order, ["will 3", "did"])
         try context.coordinator.remove(XCTUnwrap(context.coordinator.stores.first))
         XCTAssertEqual(try open(path, models[2], stages, models: models).count(FetchRequest(entityName: "User")), 3)
-        XCTAssertEqual(order.count, 2, "nothing is left to do")
+        XCTAssertEqual(order.count, 2, "no stage runs for a migrated store")
     }
 
-    func testAStoreBetweenStartsInTheMiddle() throws {
+    func testStoreOfAnIntermediateVersionSkipsEarlierStages() throws {
         let models = try versions()
         let path = try users(models[1])
         let stages = [
             MigrationStage.custom(
                 from: ModelReference(models[0]), to: ModelReference(models[1]),
-                didMigrate: { _ in XCTFail("the store is of the next version already") }),
+                didMigrate: { _ in XCTFail("the store already has the next version") }),
             MigrationStage.lightweight([models[2].versionChecksum]),
         ]
         XCTAssertEqual(try open(path, models[2], stages, models: models).count(FetchRequest(entityName: "User")), 3)
     }
 
-    func testATransformationHasBothVersionsOpen() throws {
+    func testTransformationStageReadsTheOldStoreAndFillsTheNewOne() throws {
         let models = try versions()
         let path = try users(models[0])
         let stages = [
@@ -114,7 +114,7 @@ final class StagedMigrationTests: MigrationTestCase {
     }
 
     /// Each step to the next version can be inferred, and V2 to V4; V1 to V3 and V1 to V4 cannot, because `a` has another type.
-    private func ladder() throws -> [Model] {
+    private func versionChain() throws -> [Model] {
         [
             try M.model("A keep:string? a:string?"), try M.model("A keep:string?"),
             try M.model("A keep:string? a:int32?"),
@@ -122,7 +122,7 @@ final class StagedMigrationTests: MigrationTestCase {
         ]
     }
 
-    private func climb(_ models: [Model], to goal: Int, _ stages: [MigrationStage]) throws -> [String] {
+    private func migrationSteps(_ models: [Model], to goal: Int, _ stages: [MigrationStage]) throws -> [String] {
         let path = try fill(models[0]) { try $0.insert("A").setValue(.string("one"), forKey: "keep") }
         var migration = MigrationOptions.inferred
         migration.stages = try StagedMigration(stages)
@@ -136,40 +136,40 @@ final class StagedMigrationTests: MigrationTestCase {
         return steps
     }
 
-    func testALadderOfLightweightVersions() throws {
-        let models = try ladder()
+    func testLightweightVersionsAreChainedByTheShortestPath() throws {
+        let models = try versionChain()
         let checksums = models.map(\.versionChecksum)
         let stages = [MigrationStage.lightweight([checksums[0], checksums[1]]), .lightweight([checksums[2]])]
-        XCTAssertEqual(try climb(models, to: 2, stages).count, 2)
+        XCTAssertEqual(try migrationSteps(models, to: 2, stages).count, 2)
         XCTAssertEqual(
-            try climb(models, to: 3, [.lightweight(checksums)]).count, 2, "the shortest ladder leaves V3 out")
+            try migrationSteps(models, to: 3, [.lightweight(checksums)]).count, 2, "the shortest chain skips V3")
     }
 
-    func testLightweightVersionsAreNoStepsWhereOneIsEnough() throws {
+    func testLightweightVersionsAreSkippedWhenOneStepSuffices() throws {
         let models = [
             try M.model("A keep:string?"), try M.model("A keep:string? x:int32?"),
             try M.model("A keep:string? x:int32? y:int32?"),
         ]
-        let steps = try climb(models, to: 2, [.lightweight(models.map(\.versionChecksum), label: "numbers")])
+        let steps = try migrationSteps(models, to: 2, [.lightweight(models.map(\.versionChecksum), label: "numbers")])
         XCTAssertEqual(steps.count, 1)
         XCTAssertEqual(steps.first?.hasSuffix(", the stage \"numbers\""), true, steps.first ?? "no step")
     }
 
-    func testALaterStageDoesNotRunForAnEarlierModel() throws {
-        let models = try ladder()
+    func testLaterStageDoesNotRunForAnEarlierModel() throws {
+        let models = try versionChain()
         let stages = [
             MigrationStage.lightweight(Array(models[..<3].map(\.versionChecksum))),
             .custom(
                 from: ModelReference(models[2]), to: ModelReference(models[3]),
-                willMigrate: { _ in XCTFail("the model is of the version before") }),
+                willMigrate: { _ in XCTFail("the model has the version before") }),
         ]
-        XCTAssertEqual(try climb(models, to: 2, stages).count, 2)
+        XCTAssertEqual(try migrationSteps(models, to: 2, stages).count, 2)
     }
 
-    func testAVersionThatIsNotReachedIsNamed() throws {
-        let models = try ladder()
+    func testErrorNamesTheVersionThatIsNotReached() throws {
+        let models = try versionChain()
         let checksums = models.map(\.versionChecksum)
-        XCTAssertThrowsError(try climb(models, to: 3, [.lightweight([checksums[0], checksums[3]])])) {
+        XCTAssertThrowsError(try migrationSteps(models, to: 3, [.lightweight([checksums[0], checksums[3]])])) {
             let error = $0 as? CoreError
             XCTAssertEqual(error?.code, CocoaCode.migrationMissingMappingModel.rawValue)
             XCTAssertEqual(error?.value, .string(checksums[3]))
@@ -177,7 +177,7 @@ final class StagedMigrationTests: MigrationTestCase {
         }
     }
 
-    func testRefusalsHaveTheirCodes() throws {
+    func testInvalidStagesFailWithTheirCodes() throws {
         let models = try versions()
         let path = try users(models[0])
         let before = FileManager.default.contents(atPath: path)
@@ -201,7 +201,7 @@ final class StagedMigrationTests: MigrationTestCase {
         XCTAssertEqual(
             failure([.custom(from: first, to: third), .lightweight([models[2].versionChecksum])])?.status,
             .invalidArgument,
-            "two stages lead to one version")
+            "two stages end at one version")
         let unknown = failure([.custom(from: second, to: third)])
         XCTAssertEqual(unknown?.code, CocoaCode.migration.rawValue)
         XCTAssert(unknown?.message.contains("no stage starts at") == true, unknown?.message ?? "no failure")
@@ -227,7 +227,7 @@ final class StagedMigrationTests: MigrationTestCase {
         XCTAssertEqual(FileManager.default.contents(atPath: path), before)
     }
 
-    func testAnOlderModelIsRefused() throws {
+    func testStagedMigrationToAnOlderModelFails() throws {
         let models = try versions()
         let path = try users(models[0])
         let stages = [MigrationStage.lightweight([models[1].versionChecksum, models[2].versionChecksum])]

@@ -3,7 +3,7 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// Classes and transformers of the process, by name, and what the class that a model names lets pass.
+/// Registered classes and transformers, by name, and the values that a value class of a model accepts.
 final class ArchivableClassTests: XCTestCase {
     private struct Colour: Hashable, Sendable {
         var red = 0.0
@@ -51,7 +51,7 @@ final class ArchivableClassTests: XCTestCase {
 
     // MARK: - Classes
 
-    func testAnObjectIsItsFieldsUnderItsName() throws {
+    func testObjectIsArchivedAsFieldsUnderItsClassName() throws {
         registerColour()
         XCTAssertEqual(try archived(Colour(red: 0.5)), object("ModelColour", ["red": .double(0.5)]))
         XCTAssertEqual(
@@ -60,14 +60,14 @@ final class ArchivableClassTests: XCTestCase {
             try restored(object("Unknown", ["red": .int(1)])) as? PropertyValue, object("Unknown", ["red": .int(1)]))
     }
 
-    func testANameThatIsRegisteredAgainHasTheNewFunctions() throws {
+    func testRegisteringAClassNameAgainReplacesItsFunctions() throws {
         registerColour()
         registerColour(factor: 4)
         XCTAssertEqual(try archived(Colour(red: 0.5)), object("ModelColour", ["red": .double(2)]))
         XCTAssertEqual(try restored(object("ModelColour", ["red": .double(2)])) as? Colour, Colour(red: 0.5))
     }
 
-    func testANameThatIsRegisteredForAnotherTypeForgetsTheFormerOne() throws {
+    func testRegisteringAClassNameForAnotherTypeReplacesTheType() throws {
         registerColour()
         registerShade("ModelColour")
         XCTAssertEqual(try archived(Shade(grey: 1)), object("ModelColour", ["grey": .double(1)]))
@@ -80,14 +80,14 @@ final class ArchivableClassTests: XCTestCase {
                 + "register the class with ArchivableClasses, or set another transformer")
     }
 
-    func testATypeUnderASecondNameIsArchivedUnderThat() throws {
+    func testTypeIsArchivedUnderItsLastRegisteredName() throws {
         registerColour()
         registerColour("ModelOther")
         XCTAssertEqual(try archived(Colour(red: 1)), object("ModelOther", ["red": .double(1)]))
         XCTAssertEqual(try restored(object("ModelColour", ["red": .double(1)])) as? Colour, Colour(red: 1))
     }
 
-    func testUnregistering() throws {
+    func testUnregisteredClassIsNotArchived() throws {
         registerColour()
         registerShade("ModelOther")
         XCTAssertTrue(ArchivableClasses.unregister("ModelColour"))
@@ -95,10 +95,10 @@ final class ArchivableClassTests: XCTestCase {
         XCTAssertNil(ArchivableClasses.named("ModelColour"))
         XCTAssertEqual(ArchivableClasses.named("ModelOther")?.className, "ModelOther")
         XCTAssertEqual(failure { _ = try archived(Colour()) }?.status, .typeMismatch)
-        XCTAssertEqual(try archived(Shade(grey: 1)), object("ModelOther", ["grey": .double(1)]), "others stay")
+        XCTAssertEqual(try archived(Shade(grey: 1)), object("ModelOther", ["grey": .double(1)]), "other classes remain")
     }
 
-    func testObjectsAmongPlainData() throws {
+    func testObjectsInCollectionsAreArchived() throws {
         registerColour()
         let colour = PropertyValue.object(ArchivableObject(Colour(red: 0.5)))
         let archivedColour = object("ModelColour", ["red": .double(0.5)])
@@ -112,7 +112,7 @@ final class ArchivableClassTests: XCTestCase {
         }
     }
 
-    func testTwoObjectsAreEqualByWhatTheyHold() {
+    func testArchivableObjectsAreComparedByValue() {
         let (one, other) = (ArchivableObject(Colour(red: 1)), ArchivableObject(Colour(red: 1)))
         XCTAssertTrue(one.isEqual(to: other))
         XCTAssertFalse(one.isEqual(to: ArchivableObject(Colour(red: 2))))
@@ -131,7 +131,7 @@ final class ArchivableClassTests: XCTestCase {
         XCTAssertEqual(plain.valueDescription, "an archived A")
     }
 
-    func testWhatTheFunctionsThrow() {
+    func testErrorsOfRegisteredFunctionsAreReported() {
         ArchivableClasses.register(
             "ModelColour", fields: { (_: Colour) in throw Failure() },
             object: { _ in throw CoreError(.validation, "no such colour") })
@@ -141,7 +141,7 @@ final class ArchivableClassTests: XCTestCase {
         XCTAssertEqual(failure { _ = try restored(object("ModelColour", [:])) }?.message, "no such colour")
     }
 
-    func testValuesMayBeNested128Deep() throws {
+    func testValuesNestUpTo128Levels() throws {
         func nested(_ depth: Int) -> PropertyValue {
             (0..<depth).reduce(PropertyValue.int(1)) { inner, _ in .array([inner]) }
         }
@@ -151,9 +151,9 @@ final class ArchivableClassTests: XCTestCase {
         XCTAssertEqual(error?.message, "the value is nested more than 128 levels deep, which is the limit; flatten it")
     }
 
-    // MARK: - The class that a model names
+    // MARK: - Value classes
 
-    func testKindsOfFoundationsClasses() {
+    func testFoundationClassesHaveTheirKindsOfValues() {
         let kinds: [(String, String?)] = [
             ("NSString", "string uri"), ("NSMutableString", "string uri"), ("NSNumber", "bool int double decimal"),
             ("NSDecimalNumber", "bool int decimal"), ("NSDate", "date"), ("NSData", "bytes"),
@@ -165,7 +165,7 @@ final class ArchivableClassTests: XCTestCase {
         for (name, expected) in kinds { XCTAssertEqual(ValueClass.kinds(of: name), expected, name) }
     }
 
-    func testWhatFoundationsClassesLetPass() {
+    func testFoundationClassesAcceptValuesOfTheirKinds() {
         let values: [(Any, String)] = [
             (PropertyValue.bool(true), "NSNumber NSDecimalNumber"), (PropertyValue.int(1), "NSNumber NSDecimalNumber"),
             (PropertyValue.double(1), "NSNumber"),
@@ -191,11 +191,11 @@ final class ArchivableClassTests: XCTestCase {
                 XCTAssertEqual(
                     ValueClass.allows(name, value), classes.contains(name), "\(name) \(type(of: value)) \(value)")
             }
-            XCTAssertTrue(ValueClass.allows("NSColor", value), "nobody knows the class")
+            XCTAssertTrue(ValueClass.allows("NSColor", value), "an unknown class accepts every value")
         }
     }
 
-    func testARegisteredClassLetsItsObjectsPassAlone() {
+    func testRegisteredClassAcceptsOnlyItsObjects() {
         registerColour()
         registerShade("ModelOther")
         XCTAssertTrue(ValueClass.allows("ModelColour", Colour()))
@@ -203,12 +203,12 @@ final class ArchivableClassTests: XCTestCase {
         XCTAssertFalse(ValueClass.allows("ModelColour", Shade()))
         XCTAssertFalse(ValueClass.allows("ModelColour", PropertyValue.int(1)))
         XCTAssertFalse(ValueClass.allows("NSArray", Colour()), "an object of another registered class")
-        XCTAssertTrue(ValueClass.allows("NSArray", Failure()), "a host's own value")
+        XCTAssertTrue(ValueClass.allows("NSArray", Failure()), "a value of the application")
     }
 
     // MARK: - Transformers
 
-    func testNamesOfBuiltInTransformers() throws {
+    func testBuiltInTransformersAreFoundByName() throws {
         for name in [
             nil, "NSSecureUnarchiveFromData", "NSSecureUnarchiveFromDataTransformer", "NSKeyedUnarchiveFromData",
             "NSKeyedUnarchiveFromDataTransformer",
@@ -220,7 +220,7 @@ final class ArchivableClassTests: XCTestCase {
         XCTAssertNil(ValueTransformers.named(""))
     }
 
-    func testJSON() throws {
+    func testJSONTransformerRoundTrips() throws {
         let transformer = try XCTUnwrap(ValueTransformers.named("JSON"))
         let value = PropertyValue.dictionary([
             "$a": .array([.null, .bool(true), .int(-3), .double(1.5), .string("é")]), "b": .dictionary([:]),
@@ -248,7 +248,7 @@ final class ArchivableClassTests: XCTestCase {
             "the transformer takes a PropertyValue, not a value of type String")
     }
 
-    func testAFunctionHidesTheBuiltInTransformerOfItsName() throws {
+    func testRegisteredTransformerHidesTheBuiltInOneOfItsName() throws {
         XCTAssertFalse(ValueTransformers.isRegistered("JSON"))
         for mark in [UInt8(1), 2] {
             ValueTransformers.register("JSON", transform: { (text: String) in Bytes([mark] + text.utf8) }) {
@@ -257,7 +257,7 @@ final class ArchivableClassTests: XCTestCase {
         }
         XCTAssertTrue(ValueTransformers.isRegistered("JSON"))
         let transformer = try XCTUnwrap(ValueTransformers.named("JSON"))
-        XCTAssertEqual(try transformer.bytes(for: "a").array, [2, 0x61], "the later one")
+        XCTAssertEqual(try transformer.bytes(for: "a").array, [2, 0x61], "the last registration is used")
         XCTAssertEqual(try transformer.value(for: Bytes([2, 0x62])) as? String, "b")
         let error = failure { _ = try transformer.bytes(for: 3) }
         XCTAssertEqual(error?.status, .typeMismatch)
@@ -266,6 +266,6 @@ final class ArchivableClassTests: XCTestCase {
         XCTAssertFalse(ValueTransformers.unregister("JSON"))
         XCTAssertEqual(
             try XCTUnwrap(ValueTransformers.named("JSON")).bytes(for: PropertyValue.int(1)).array, [0x31],
-            "the built-in one is back")
+            "the built-in transformer is used again")
     }
 }

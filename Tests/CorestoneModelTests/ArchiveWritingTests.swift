@@ -1,10 +1,10 @@
+import CorestoneFormats
+@testable import CorestoneModel
 import CorestoneValues
 import Foundation
 import XCTest
 
-@testable import CorestoneModel
-
-/// What we archive, read back by ourselves and by Foundation.
+/// Archives that the library writes, read by the library and by Foundation.
 final class ArchiveWritingTests: XCTestCase {
     private let uuid = UUIDValue("123E4567-E89B-12D3-A456-426614174000")!
 
@@ -20,7 +20,7 @@ final class ArchiveWritingTests: XCTestCase {
         }
     }
 
-    func testTheSameComesBack() throws {
+    func testArchivedValuesRoundTripDeterministically() throws {
         let value = try plain
         XCTAssertEqual(try decodeArchive(encodeArchive(value)), value)
         XCTAssertEqual(try encodeArchive(value), try encodeArchive(value))
@@ -30,7 +30,7 @@ final class ArchiveWritingTests: XCTestCase {
     }
 
     /// Foundation's own reader finds objects of the classes that it would have archived.
-    func testFoundationReadsIt() throws {
+    func testFoundationReadsTheArchive() throws {
         guard case .dictionary(var entries) = try plain else { return XCTFail("no dictionary") }
         entries["decimal"] = nil
         let data = Data(try encodeArchive(.dictionary(entries)))
@@ -50,7 +50,7 @@ final class ArchiveWritingTests: XCTestCase {
         XCTAssert(read["null"] is NSNull)
     }
 
-    func testObjectsOfOtherClasses() throws {
+    func testObjectsOfOtherClassesRoundTrip() throws {
         let colour = ArchivedObject(
             className: "Colour", classes: ["Colour", "Shade", "NSObject"],
             fields: [
@@ -64,8 +64,8 @@ final class ArchiveWritingTests: XCTestCase {
         XCTAssertEqual(try decodeTaggedJSON(Array(text.utf8)), .object(colour))
     }
 
-    /// An object that leads to itself, and arrays that double thirty times, are refused.
-    func testCirclesAndBombs() throws {
+    /// An object that contains itself, and arrays that double thirty times, are rejected.
+    func testCyclesAndExpansionBombsAreRejected() throws {
         let circle = KeyedArchiver().archive { archiver in
             let number = archiver.reserve()
             archiver.fill(number, KeyedArchiver.ClassName("Node"), ["next": .uid(number)])
@@ -82,7 +82,7 @@ final class ArchiveWritingTests: XCTestCase {
         XCTAssertThrowsError(try encodeArchive(deep)) { XCTAssert("\($0)".contains("128 levels deep"), "\($0)") }
     }
 
-    func testEveryTagOfJSON() throws {
+    func testEveryTagOfTaggedJSONRoundTrips() throws {
         let values: [(PropertyValue, String)] = [
             (.null, "null"), (.bool(true), "true"), (.bool(false), "false"), (.int(-3), "-3"), (.double(3), "3.0"),
             (.double(.infinity), #"{"$real": "inf"}"#), (.double(-.infinity), #"{"$real": "-inf"}"#),
@@ -110,7 +110,7 @@ final class ArchiveWritingTests: XCTestCase {
         XCTAssertEqual(try decodeTaggedJSON(Array(#"{"$date": 3}"#.utf8)), .date(3))
         XCTAssertEqual(
             try decodeTaggedJSON(Array(#"{"$a": 1, "b": 2}"#.utf8)), .dictionary(["$a": .int(1), "b": .int(2)]),
-            "a tag stands alone")
+            "a tag must be the only key")
         for text in [
             #"{"$set": {}}"#, #"{"$dictionary": []}"#, #"{"$uri": 1}"#, #"{"$real": 1}"#, #"{"$decimal": 1}"#,
             #"[{"$object": {"class": "C"}}]"#,
@@ -121,7 +121,7 @@ final class ArchiveWritingTests: XCTestCase {
         }
     }
 
-    func testTaggedJSON() throws {
+    func testTaggedJSONRoundTripsAndInvalidTagsAreRejected() throws {
         let value = try plain
         XCTAssertEqual(try decodeTaggedJSON(Array(JSONText(value).text.utf8)), value)
         for text in [
@@ -138,7 +138,7 @@ final class ArchiveWritingTests: XCTestCase {
 final class JSONReaderTests: XCTestCase {
     private func read(_ text: String) throws -> PropertyValue { try decodeJSON(Array(text.utf8)) }
 
-    func testValues() throws {
+    func testJSONValuesAreRead() throws {
         XCTAssertEqual(
             try read(#" {"a": [1, -2.5e1, true, false, null, "x\n\u00e9\ud83d\ude00\/"], "b": {}} "#),
             .dictionary([
@@ -151,8 +151,8 @@ final class JSONReaderTests: XCTestCase {
         XCTAssertEqual(try read("[]"), .array([]))
     }
 
-    /// Digits that no double has are in a decimal, where one is wanted and holds them.
-    func testDigits() throws {
+    /// Digits beyond the precision of a double are kept in a decimal, if requested and if they fit.
+    func testJSONDigitsAreKeptInADecimalOnRequest() throws {
         func exact(_ text: String) throws -> PropertyValue { try decodeJSON(Array(text.utf8), keepsDigits: true) }
         for text in [
             "123456789012345678.25", "-0.10000000000000000001", "9007199254740993.0",
@@ -169,7 +169,7 @@ final class JSONReaderTests: XCTestCase {
         ] { XCTAssertEqual(try exact(text), try XCTUnwrap(Double(text)).asValue, text) }
     }
 
-    func testMistakesAreNamed() {
+    func testInvalidJSONFailsWithAnOffset() {
         for text in [
             "", "{", "[1,]", "[1 2]", "{\"a\" 1}", "{a: 1}", "01", "1.", "-", "tru", "\"a", "\"\\x\"", "\"\\ud800\"",
             "\"\u{1}\"", "1 2", "1e999", "\"\\u12\"", String(repeating: "[", count: 200),

@@ -1,8 +1,8 @@
+import CorestoneFormats
+@testable import CorestoneModel
 import CorestoneValues
 import Foundation
 import XCTest
-
-@testable import CorestoneModel
 
 final class ArchivedValueTests: XCTestCase {
     /// Foundation's own archiver is the independent writer.
@@ -10,7 +10,7 @@ final class ArchivedValueTests: XCTestCase {
         Array(try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: false))
     }
 
-    func testPlainData() throws {
+    func testPlainDataOfFoundationIsRead() throws {
         let uuid = UUID()
         let object: NSDictionary = [
             "text": "Zoë", "number": 42, "real": 1.5, "flag": true, "date": Date(timeIntervalSinceReferenceDate: 7.25),
@@ -33,7 +33,7 @@ final class ArchivedValueTests: XCTestCase {
         XCTAssertEqual(values["inner"], .dictionary(["deep": .dictionary(["er": .string("x")])]))
     }
 
-    func testScalarsAtTheTop() throws {
+    func testScalarsAsRootAreRead() throws {
         XCTAssertEqual(try decodeArchive(archive("x" as NSString)), .string("x"))
         XCTAssertEqual(try decodeArchive(archive(NSDate(timeIntervalSinceReferenceDate: 3))), .date(3))
         XCTAssertEqual(try decodeArchive(archive(NSArray())), .array([]))
@@ -42,7 +42,7 @@ final class ArchivedValueTests: XCTestCase {
             .decimal(try DecimalNumber("-12.5")))
     }
 
-    func testMutableAndOrderedCollectionsAndLargeNumbers() throws {
+    func testMutableAndOrderedCollectionsAreRead() throws {
         XCTAssertEqual(
             try decodeArchive(archive(NSOrderedSet(array: ["b", "a", 3]))),
             .array([.string("b"), .string("a"), .int(3)]))
@@ -71,8 +71,8 @@ final class ArchivedValueTests: XCTestCase {
             .decimal(try DecimalNumber("18446744073709551615")))
     }
 
-    /// Values in the fields in which the classes of Foundation's keep them.
-    func testEveryFormOfAValue() throws {
+    /// Values in the fields that Foundation's classes use.
+    func testEveryFieldFormOfAValueIsRead() throws {
         func value(_ name: String, _ fields: [String: PropertyListValue]) throws -> PropertyValue {
             try decodeArchive(KeyedArchiver().archive { $0.add(KeyedArchiver.ClassName(name), fields) })
         }
@@ -101,7 +101,7 @@ final class ArchivedValueTests: XCTestCase {
         }
     }
 
-    func testDecimalsInWordsOfEitherByteOrder() throws {
+    func testDecimalsOfEitherByteOrderAreRead() throws {
         func decimal(_ changes: [String: PropertyListValue], _ name: String = "NSDecimalNumber") throws -> PropertyValue
         {
             let fields: [String: PropertyListValue] = [
@@ -121,7 +121,7 @@ final class ArchivedValueTests: XCTestCase {
         XCTAssertEqual(try decimal([:], "NSDecimalNumberPlaceholder"), try number("778.81"))
         XCTAssertEqual(try decimal(["NS.negative": .bool(true)]), try number("-778.81"))
         XCTAssertEqual(try decimal(["NS.negative": .null, "NS.mantissa.bo": .null]), try number("778.81"))
-        XCTAssertEqual(try decimal(["NS.length": .integer(1)]), try number("123.45"), "one word of them is used")
+        XCTAssertEqual(try decimal(["NS.length": .integer(1)]), try number("123.45"), "only one word is used")
         XCTAssertEqual(try decimal(["NS.length": .integer(0)]), try number("0"))
         XCTAssertEqual(try decimal(["NS.length": .integer(8)]), try number("778.81"))
         XCTAssertEqual(try decimal(["NS.exponent": .integer(3)]), try number("77881000"))
@@ -135,7 +135,7 @@ final class ArchivedValueTests: XCTestCase {
         ] { XCTAssertThrowsError(try decimal(changes), "\(changes)") }
     }
 
-    func testDictionariesWithAnotherNumberOfKeys() {
+    func testDictionaryWithUnequalKeyAndValueCountsIsRejected() {
         let odd = KeyedArchiver().archive { archiver in
             archiver.add(
                 KeyedArchiver.ClassName("NSDictionary"),
@@ -151,7 +151,7 @@ final class ArchivedValueTests: XCTestCase {
         }
     }
 
-    func testArchivesInXML() throws {
+    func testXMLArchivesAreRead() throws {
         let object: NSDictionary = [
             "text": "Zoë <&>", "number": -42, "real": 0.25, "flag": false,
             "date": Date(timeIntervalSinceReferenceDate: 7),
@@ -171,7 +171,7 @@ final class ArchivedValueTests: XCTestCase {
         }
     }
 
-    func testSeveralRoots() throws {
+    func testArchiveWithSeveralRootsIsADictionary() throws {
         let archiver = NSKeyedArchiver(requiringSecureCoding: false)
         archiver.encode("x" as NSString, forKey: "name")
         archiver.encode(7, forKey: "count")
@@ -180,7 +180,7 @@ final class ArchivedValueTests: XCTestCase {
             try decodeArchive(Array(archiver.encodedData)), .dictionary(["name": .string("x"), "count": .int(7)]))
     }
 
-    func testRefusalsSayWhatAndWhereto() throws {
+    func testErrorsDescribeTheProblemAndTheRemedy() throws {
         func message(_ bytes: [UInt8]) -> String {
             do { return "\(try decodeArchive(bytes))" } catch {
                 XCTAssertEqual((error as? CoreError)?.status, .unsupported)
@@ -217,7 +217,7 @@ final class ArchivedValueTests: XCTestCase {
             "the archive contains a value without a class\(remedy)")
     }
 
-    func testSharedTextIsBounded() throws {
+    func testSharedTextIsLimited() throws {
         let bomb = KeyedArchiver().archive { archiver in
             let text = archiver.string(String(repeating: "x", count: 1 << 20))
             return archiver.array(Array(repeating: text, count: 100_000))
@@ -225,7 +225,7 @@ final class ArchivedValueTests: XCTestCase {
         XCTAssertThrowsError(try decodeArchive(bomb)) { XCTAssert("\($0)".contains("the same text"), "\($0)") }
     }
 
-    func testAnyOtherClassIsNamedAndNeverMade() throws {
+    func testUnknownClassIsKeptByNameAndNotInstantiated() throws {
         let foreign = KeyedArchiver().archive { archiver in
             archiver.array([archiver.add(KeyedArchiver.ClassName("UIColor"), ["UIRed": .real(1)])])
         }
@@ -240,7 +240,7 @@ final class ArchivedValueTests: XCTestCase {
         }
     }
 
-    func testDamagedArchives() throws {
+    func testDamagedArchivesAreRejected() throws {
         for bytes in [[], Array("bplist00".utf8), encodePropertyList(.dictionary(["a": .integer(1)]))] {
             XCTAssertThrowsError(try decodeArchive(bytes)) { XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt) }
         }
@@ -251,7 +251,7 @@ final class ArchivedValueTests: XCTestCase {
             return .uid(number)
         }
         XCTAssertThrowsError(try decodeArchive(circle)) { XCTAssert("\($0)".contains("contains a cycle"), "\($0)") }
-        // Thirty arrays of two references to the next are a thousand million values.
+        // Thirty arrays, each with two references to the next one, expand to a thousand million values.
         let bomb = KeyedArchiver().archive { archiver in
             (0..<30).reduce(archiver.string("x")) { inner, _ in archiver.array([inner, inner]) }
         }
@@ -268,7 +268,7 @@ final class ArchivedValueTests: XCTestCase {
     }
 
     /// The transformables of the fixture stores.
-    func testTransformablesOfAppleStores() throws {
+    func testTransformablesOfAppleStoresAreRead() throws {
         let program = """
             import glob, sys, sqlite3
             from decode_model import open_store, model_from_store, unarchive, entities, kk

@@ -4,7 +4,7 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// Which values attributes take, and what becomes of them.
+/// The values that each attribute type accepts, and how it converts them.
 final class AttributeValueTests: XCTestCase {
     private func attribute(_ type: AttributeType) throws -> (Model, Attribute) {
         let model = Model()
@@ -24,9 +24,9 @@ final class AttributeValueTests: XCTestCase {
         .uuid(uuid), .uri(Text("a:b")), .array([.int(1)]), .set([.int(1)]), .dictionary(["k": .int(1)]),
     ]
 
-    // MARK: - Taking
+    // MARK: - Accepted values
 
-    func testWhatEachTypeTakes() throws {
+    func testAttributeTypesAcceptTheirKinds() throws {
         let taken: [(AttributeType, [PropertyValue?])] = [
             (.integer16, [.int(1), .int(7), nil, nil, nil, nil, nil, nil, nil, nil, nil, nil]),
             (.integer32, [.int(1), .int(7), nil, nil, nil, nil, nil, nil, nil, nil, nil, nil]),
@@ -70,7 +70,7 @@ final class AttributeValueTests: XCTestCase {
         }
     }
 
-    func testKindsAreNamedForPeople() {
+    func testKindsHaveReadableNames() {
         XCTAssertEqual(
             ([.null] + AttributeValueTests.kinds).map(\.kindName),
             [
@@ -79,7 +79,7 @@ final class AttributeValueTests: XCTestCase {
             ])
     }
 
-    func testNumbersThatBecomeOthers() throws {
+    func testNumbersAreConvertedToTheAttributeType() throws {
         let cases: [(AttributeType, PropertyValue, PropertyValue?)] = [
             (.integer32, .double(3), .int(3)), (.integer32, .double(3.5), nil), (.integer16, .double(-2), .int(-2)),
             (.integer64, .double(9.3e18), nil), (.integer64, .bool(false), .int(0)), (.boolean, .int(0), .bool(false)),
@@ -99,7 +99,18 @@ final class AttributeValueTests: XCTestCase {
         }
     }
 
-    func testIntegersAtTheEndsOfTheirWidths() throws {
+    func testDecimalRejectsNumbersThatAreNotFinite() throws {
+        let (model, attribute) = try attribute(.decimal)
+        for (real, text) in [(Double.nan, "nan"), (.infinity, "inf"), (-.infinity, "-inf")] {
+            let error = failure { _ = try attribute.accept(.double(real)) }
+            XCTAssertEqual(error?.status, .typeMismatch)
+            XCTAssertEqual(error?.message, "E.a takes a finite number (Decimal), not \(text)")
+            XCTAssertEqual([error?.entity, error?.key], ["E", "a"])
+        }
+        withExtendedLifetime(model) {}
+    }
+
+    func testIntegersBeyondTheirWidthAreRejected() throws {
         for (type, least, greatest) in [
             (AttributeType.integer16, Int64(Int16.min), Int64(Int16.max)),
             (.integer32, Int64(Int32.min), Int64(Int32.max)),
@@ -123,7 +134,7 @@ final class AttributeValueTests: XCTestCase {
         }
     }
 
-    func testErrorsNameTheEntityThatInherits() throws {
+    func testErrorNamesTheInheritingEntity() throws {
         let (model, attribute) = try attribute(.integer16)
         let child = try model.addEntity(named: "Child")
         for (value, message) in [
@@ -147,13 +158,13 @@ final class AttributeValueTests: XCTestCase {
         return (model, place)
     }
 
-    func testACompositeTakesADictionaryOfItsElements() throws {
+    func testCompositeAcceptsADictionaryOfItsElements() throws {
         let (model, place) = try place()
         XCTAssertEqual(
             try place.accept(.dictionary(["x": .double(2), "more": .dictionary(["flag": .int(1), "word": .null])])),
             .dictionary(["x": .int(2), "more": .dictionary(["flag": .bool(true)])]))
         for empty in [PropertyValue.dictionary([:]), .dictionary(["x": .null, "more": .dictionary([:])])] {
-            XCTAssertEqual(try place.accept(empty), .null, "nothing in it is no value")
+            XCTAssertEqual(try place.accept(empty), .null, "a dictionary without values is null")
         }
         let unknown = failure { _ = try place.accept(.dictionary(["y": .int(1), "X": .int(2)])) }
         XCTAssertEqual(unknown?.status, .invalidArgument)
@@ -165,7 +176,7 @@ final class AttributeValueTests: XCTestCase {
         withExtendedLifetime(model) {}
     }
 
-    func testCompositesAreTakenApartAndPutTogether() throws {
+    func testCompositeIsDecomposedAndComposed() throws {
         let (model, place) = try place()
         let value = PropertyValue.dictionary(["x": .int(2), "more": .dictionary(["word": .string("w")])])
         let parts = place.decomposed(value)
@@ -180,13 +191,13 @@ final class AttributeValueTests: XCTestCase {
         withExtendedLifetime(model) {}
     }
 
-    func testADefaultOfACompositeIsThatOfItsElements() throws {
+    func testCompositeDefaultSetsTheDefaultsOfItsElements() throws {
         let (model, place) = try place()
         try place.setDefaultValue(.dictionary(["x": .int(2), "more": .dictionary(["flag": .bool(false)])]))
         XCTAssertEqual(place.defaultValue, .null)
         XCTAssertEqual(place.leaves.map(\.defaultValue), [.int(2), .null, .bool(false)])
         try place.setDefaultValue(.dictionary(["more": .dictionary(["word": .string("w")])]))
-        XCTAssertEqual(place.leaves.map(\.defaultValue), [.null, .string("w"), .null], "the former ones are gone")
+        XCTAssertEqual(place.leaves.map(\.defaultValue), [.null, .string("w"), .null], "former defaults are removed")
         try model.freeze()
         XCTAssertEqual(model.entities[0].defaults.map(\.slot), [3])
         XCTAssertEqual(model.entities[0].defaults.map(\.value), [.string("w")])
@@ -202,7 +213,7 @@ final class AttributeValueTests: XCTestCase {
         withExtendedLifetime(model) {}
     }
 
-    func testNamesOfElements() throws {
+    func testElementNamesAreUniqueAndRenamed() throws {
         let (model, place) = try place()
         let error = failure { try model.edit { _ = try place.addElement(named: "x", type: .date) } }
         XCTAssertEqual(error?.message, "E.a already has an element \"x\"; choose another name")
@@ -217,9 +228,9 @@ final class AttributeValueTests: XCTestCase {
         XCTAssertEqual(place.leaves.map(\.path), ["b.y", "b.more.word", "b.more.flag"])
     }
 
-    // MARK: - Converting
+    // MARK: - Conversion
 
-    func testWhatIsMadeOfWhatCameOverAWire() throws {
+    func testTextAndNumbersAreConvertedToAttributeTypes() throws {
         let cases: [(AttributeType, PropertyValue, PropertyValue)] = [
             (.integer16, .string("-5"), .int(-5)), (.integer32, .string("70000"), .int(70_000)),
             (.integer64, .string("9223372036854775807"), .int(.max)),
@@ -251,11 +262,11 @@ final class AttributeValueTests: XCTestCase {
         let (model, number) = try attribute(.integer16)
         XCTAssertEqual(try number.converted(.null), .null)
         try number.setDefaultValue(.int(4))
-        XCTAssertEqual(try number.converted(.null), .int(4), "null is the default")
+        XCTAssertEqual(try number.converted(.null), .int(4), "null becomes the default value")
         withExtendedLifetime(model) {}
     }
 
-    func testWhatCannotBeConverted() throws {
+    func testInvalidTextIsNotConverted() throws {
         let date = "; write a date such as 2001-01-31T12:00:00Z"
         for (type, text, remedy) in [
             (AttributeType.integer16, "1.5", ""), (.double, "x", ""), (.decimal, "", ""),
@@ -281,7 +292,7 @@ final class AttributeValueTests: XCTestCase {
 
     // MARK: - Types
 
-    func testNamesAndCodesOfTypes() {
+    func testAttributeTypesHaveTheirNamesAndCodes() {
         let types: [(AttributeType, Int32, String, String, String?)] = [
             (.undefined, 0, "Undefined", "Undefined", nil), (.integer16, 100, "Integer 16", "Integer 16", "NSNumber"),
             (.integer32, 200, "Integer 32", "Integer 32", "NSNumber"),
@@ -305,7 +316,7 @@ final class AttributeValueTests: XCTestCase {
         XCTAssertNil(AttributeType(source: "Binary Data"))
     }
 
-    func testTypesThatAStoreReadsAsOneAnother() {
+    func testTypesAreReadAsTypesOfTheirStorageGroup() {
         let groups: [[AttributeType]] = [
             [.integer16, .integer32, .integer64], [.double, .float], [.binary, .transformable],
         ]
@@ -320,7 +331,7 @@ final class AttributeValueTests: XCTestCase {
 
     // MARK: - Rules
 
-    func testBoundsTakeThePlaceOfFormerOnes() throws {
+    func testBoundsReplaceFormerBounds() throws {
         let (model, attribute) = try attribute(.integer32)
         try attribute.addValidation(PredicateText("SELF != 3"), warning: "Not three.")
         try attribute.setBounds(least: .int(1), greatest: .int(9))
@@ -329,13 +340,13 @@ final class AttributeValueTests: XCTestCase {
         XCTAssertEqual(attribute.bounds.least, .int(2))
         XCTAssertNil(attribute.bounds.greatest)
         try attribute.setBounds(least: .int(4), greatest: .int(4))
-        XCTAssertEqual(attribute.bounds.greatest, .int(4), "one value alone may be left")
+        XCTAssertEqual(attribute.bounds.greatest, .int(4), "a range of one value is valid")
         try attribute.setBounds(least: nil, greatest: nil)
         XCTAssertEqual(attribute.validationRules.map(\.warning), [.text("Not three.")])
         withExtendedLifetime(model) {}
     }
 
-    func testBoundsThatMakeNoSense() throws {
+    func testInvalidBoundsAreRejected() throws {
         for type in [AttributeType.boolean, .binary, .uuid, .uri, .transformable, .undefined, .objectID] {
             let (model, attribute) = try attribute(type)
             let error = failure { try attribute.setBounds(least: .int(1), greatest: nil) }
@@ -364,7 +375,7 @@ final class AttributeValueTests: XCTestCase {
         withExtendedLifetime((first, second)) {}
     }
 
-    func testAPatternTakesThePlaceOfTheFormerOne() throws {
+    func testPatternReplacesTheFormerPattern() throws {
         let (model, text) = try attribute(.string)
         try text.setBounds(least: .int(1), greatest: nil)
         try text.setPattern("a+")

@@ -1,14 +1,14 @@
+import CorestoneFileSystem
+@testable import CorestoneModel
 import CorestoneValues
 import Foundation
 import XCTest
 
-@testable import CorestoneModel
-
-/// What is there already where a bundle is written: links, permissions, other writers, versions, keys.
+/// Existing files at the path of a written bundle: links, permissions, other writers, versions, keys.
 final class BundleWritingTests: FolderTestCase {
     // MARK: - Links
 
-    func testALinkedVersionBecomesOneOfTheBundle() throws {
+    func testWritingReplacesALinkedVersionByAFile() throws {
         try model("A").write(to: path("m.xcdatamodeld"), version: "v1")
         try model("Outside").write(to: path("ext.xcdatamodel"))
         try put("L", "ext.xcdatamodel/layout")
@@ -26,11 +26,11 @@ final class BundleWritingTests: FolderTestCase {
             try files.destinationOfSymbolicLink(atPath: path("m.xcdatamodeld/v2.xcdatamodel")), "../ext.xcdatamodel")
     }
 
-    func testWhatALinkLeadsToIsWritten() throws {
+    func testWritingToALinkWritesItsTarget() throws {
         try files.createDirectory(atPath: path("real"), withIntermediateDirectories: true)
         for name in ["m.xcdatamodeld", "m.momd", "m.xcdatamodel", "m.mom"] {
             try link(name, to: "real/\(name)")
-            // Nothing is there at first.
+            // The target does not exist at first.
             for entity in ["A", "B"] {
                 try model(entity).write(to: path(name))
                 XCTAssertEqual(try files.destinationOfSymbolicLink(atPath: path(name)), "real/\(name)")
@@ -45,7 +45,7 @@ final class BundleWritingTests: FolderTestCase {
 
     // MARK: - Permissions
 
-    func testPermissionsStay() throws {
+    func testPermissionsAreKept() throws {
         for name in ["m.momd", "m.xcdatamodeld"] {
             let file = name == "m.momd" ? "v1.mom" : "v1.xcdatamodel/contents"
             try model("A").write(to: path(name), version: "v1")
@@ -67,7 +67,7 @@ final class BundleWritingTests: FolderTestCase {
 
     // MARK: - Several writers
 
-    func testPermissionsOfWhatBelongsToAFile() throws {
+    func testCompanionFilesHavePermissionsOfTheirFile() throws {
         try put("", "a")
         try put("", "b")
         for (mode, companion, folder) in [
@@ -96,11 +96,11 @@ final class BundleWritingTests: FolderTestCase {
         let descriptor = open(path("b"), O_RDWR)
         copy.give(to: descriptor)
         close(descriptor)
-        XCTAssertEqual(try mode("b"), 0o640, "no more than the file in whose place it comes")
+        XCTAssertEqual(try mode("b"), 0o640, "the copy has no more permissions than the file that it replaces")
         XCTAssertNil(FilePermissions(of: path("none")))
     }
 
-    func testWritersKeepWhatOthersWrite() throws {
+    func testConcurrentWritersKeepEachOthersVersions() throws {
         for name in ["m.momd", "m.xcdatamodeld"] {
             let bundle = path(name)
             try model("Base").write(to: bundle, version: "base")
@@ -119,7 +119,7 @@ final class BundleWritingTests: FolderTestCase {
 
     // MARK: - Names
 
-    func testNamesThatFilesCannotHaveAreRefused() throws {
+    func testInvalidVersionNamesAreRejected() throws {
         for kind in ["momd", "xcdatamodeld"] {
             let bundle = "m.\(kind)"
             try model("A").write(to: path(bundle), version: "base")
@@ -136,7 +136,7 @@ final class BundleWritingTests: FolderTestCase {
         XCTAssertEqual(try names(), ["m.momd", "m.xcdatamodeld"])
     }
 
-    func testADotIsPartOfAVersionsName() throws {
+    func testDotIsPartOfAVersionName() throws {
         try model("A").write(to: path("m.momd"), version: "1")
         try model("B").write(to: path("m.momd"), version: "2.0")
         _ = message(.invalidArgument) { _ = try entities("m.momd", "1.5") }
@@ -145,12 +145,12 @@ final class BundleWritingTests: FolderTestCase {
         XCTAssertEqual(try entities("m.momd"), ["B"])
     }
 
-    func testNamesAreComparedByTheirBytes() throws {
+    func testVersionNamesAreComparedByBytes() throws {
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
         for kind in ["momd", "xcdatamodeld"] {
             let bundle = "m.\(kind)"
             try model("A").write(to: path(bundle), version: decomposed)
-            // As a file system may have spelt it.
+            // In the normalisation form of another file system.
             XCTAssertEqual(try entities(bundle, composed), ["A"])
             let text = message(.invalidArgument) { try model("B").write(to: path(bundle), version: composed) }
             XCTAssert(text.contains("in another Unicode normalisation form"), text)
@@ -163,9 +163,9 @@ final class BundleWritingTests: FolderTestCase {
         XCTAssertEqual(try entities("m.xcdatamodeld"), ["A"])
     }
 
-    // MARK: - What a bundle says of its versions
+    // MARK: - Version information
 
-    func testUnknownKeysStay() throws {
+    func testUnknownKeysAreKept() throws {
         try model("A").write(to: path("m.xcdatamodeld"), version: "1")
         var list = try plist("m.xcdatamodeld/.xccurrentversion")
         list["note"] = "kept"
@@ -193,7 +193,7 @@ final class BundleWritingTests: FolderTestCase {
         XCTAssertEqual(try entities("m.momd", "1"), ["A"])
     }
 
-    func testAMissingCurrentVersionIsTheOneThatIsWritten() throws {
+    func testMissingCurrentVersionIsWritten() throws {
         for (bundle, file) in [("m.xcdatamodeld", "2.xcdatamodel"), ("m.momd", "2.mom")] {
             try model("A").write(to: path(bundle), version: "1")
             try model("B").write(to: path(bundle), version: "2")

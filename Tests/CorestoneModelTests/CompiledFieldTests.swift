@@ -1,12 +1,12 @@
+import CorestoneFormats
+@testable import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 import XCTest
 
-@testable import CorestoneModel
-
-/// The fields that Apple's reader finds in what we archive, one by one.
+/// The fields of compiled models that Apple's reader uses, one by one.
 final class CompiledFieldTests: XCTestCase {
-    /// The fields of the objects of a class, by what a key of theirs says; references to scalars are followed.
+    /// The fields of the objects of a class, by the value of one of their keys. References to scalars are followed.
     private func objects(
         _ bytes: [UInt8], _ className: String, by key: String = "NSPropertyName"
     ) throws -> [String: [String: PropertyListValue]] {
@@ -33,7 +33,7 @@ final class CompiledFieldTests: XCTestCase {
         return try compiledModel(model, form: form)
     }
 
-    func testFlagsOfPropertiesAndTheirSum() throws {
+    func testPropertyFlagsAreSummedUp() throws {
         let cases: [(String, Int64, [String], (Attribute) throws -> Void)] = [
             ("plain", 0b1111_0001, [], { _ in }),
             ("optional", 0b1111_0011, ["NSIsOptional"], { try $0.setOptional(true) }),
@@ -62,7 +62,7 @@ final class CompiledFieldTests: XCTestCase {
         }
     }
 
-    func testFieldsOfRelationshipsAndFetchedProperties() throws {
+    func testRelationshipsAndFetchedPropertiesHaveAppleFields() throws {
         let bytes = try compiled { _, entity in
             let many = try entity.addRelationship(
                 named: "many", destination: entity, isToMany: true, isOptional: false, isOrdered: true)
@@ -93,7 +93,7 @@ final class CompiledFieldTests: XCTestCase {
         XCTAssertEqual(fetched["_NSFetchRequestEntityName"], .string("E"))
     }
 
-    func testFieldsOfEntities() throws {
+    func testEntitiesHaveAppleFields() throws {
         let bytes = try compiled { model, entity in
             let child = try model.addEntity(named: "Child")
             try child.setParent(entity)
@@ -123,7 +123,7 @@ final class CompiledFieldTests: XCTestCase {
             ["a", "b"].map { attributes[$0]?["NSIsIndexed"] }, [.bool(true), nil], "what an index has alone, ascending")
     }
 
-    func testAFileListsWhatIsDeclaredAndAStoreWhatIsInherited() throws {
+    func testFileListsDeclaredAndCacheListsInheritedProperties() throws {
         for (form, count) in [(CompiledModelForm.file, 1), (.cache, 2)] {
             let bytes = try compiled(form) { model, entity in
                 try entity.addAttribute(named: "a", type: .string)
@@ -136,7 +136,7 @@ final class CompiledFieldTests: XCTestCase {
         }
     }
 
-    func testNumbersOfOperators() {
+    func testOperatorsHaveTheirArchiveNumbers() {
         let operators: [(Comparison.Operator, Int64)] = [
             (.less, 0), (.lessOrEqual, 1), (.greater, 2), (.greaterOrEqual, 3), (.equal, 4), (.notEqual, 5),
             (.matches, 6), (.like, 7), (.beginsWith, 8), (.endsWith, 9), (.in, 10), (.contains, 99), (.between, 100),
@@ -159,7 +159,7 @@ final class CompiledFieldTests: XCTestCase {
         XCTAssertNil(Comparison.Modifier(archiveValue: 3))
     }
 
-    func testFieldsOfOperators() throws {
+    func testOperatorsHaveAppleClassesAndFields() throws {
         let cases: [(String, String, [String: PropertyListValue])] = [
             ("a < 1", "NSComparisonPredicateOperator", ["NSVariant": .integer(0), "NSOptions": .integer(0)]),
             ("a >= 1", "NSComparisonPredicateOperator", ["NSVariant": .integer(3), "NSOptions": .integer(0)]),
@@ -196,7 +196,7 @@ final class CompiledFieldTests: XCTestCase {
 
     // MARK: - Columns and derivations
 
-    func testWhatAColumnMakesOfAValue() throws {
+    func testExpressionColumnConvertsValuesToItsType() throws {
         let (uuid, bytes) = (UUIDValue(high: 1, low: 2), PropertyValue.bytes(Bytes([1, 171])))
         let cases: [(AttributeType, PropertyValue, PropertyValue?)] = [
             (.undefined, .double(1.5), .double(1.5)), (.integer16, .double(-1.9), .int(-1)),
@@ -240,14 +240,14 @@ final class CompiledFieldTests: XCTestCase {
         XCTAssertEqual(ExpressionDescription(name: "c", expression: .key("a")).resultType, .undefined)
     }
 
-    func testWhatKeepsAnAttributeFromBeingDerived() throws {
+    func testDerivationObstaclesAreReported() throws {
         let model = Model()
         let (entity, base) = (try model.addEntity(named: "E"), try model.addEntity(named: "Base"))
         try entity.setParent(base)
         try base.addAttribute(named: "name", type: .string)
         try entity.addRelationship(named: "items", destination: base, isToMany: true)
         let derived = try entity.addAttribute(named: "d", type: .string)
-        XCTAssertNil(derived.derivationObstacle, "it is not derived")
+        XCTAssertNil(derived.derivationObstacle, "the attribute is not derived")
         try model.freeze()
         for (text, filter, obstacle) in [
             ("name", nil, nil), ("items.name", nil, nil), ("items.@count", nil, nil), ("items", "name != nil", nil),

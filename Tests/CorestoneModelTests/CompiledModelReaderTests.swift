@@ -1,12 +1,12 @@
+import CorestoneFormats
+@testable import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 import XCTest
 
-@testable import CorestoneModel
-
 final class CompiledModelReaderTests: XCTestCase {
-    /// What is read is what was written, to the last field: written again it is the same archive.
-    func testRoundTrip() throws {
+    /// A model that was read and written again has the same bytes.
+    func testCompiledModelRoundTrips() throws {
         for form in [CompiledModelForm.cache, .file] {
             let model = try SampleModels.everything()
             let bytes = try compiledModel(model, form: form)
@@ -19,7 +19,7 @@ final class CompiledModelReaderTests: XCTestCase {
         }
     }
 
-    func testCompositesSurvive() throws {
+    func testCompositesRoundTrip() throws {
         let model = Model()
         let place = try model.addEntity(named: "Place").addAttribute(named: "place", type: .composite)
         try place.addElement(named: "city", type: .string).setDefaultValue(.string("Kyoto"))
@@ -33,8 +33,8 @@ final class CompiledModelReaderTests: XCTestCase {
         XCTAssertEqual(entityVersionHashes(of: read), entityVersionHashes(of: model))
     }
 
-    /// Models that real stores carry become models with the hashes that Apple's framework computed from them.
-    func testModelsOfRealStores() throws {
+    /// Models of real stores have the version hashes that Apple's framework computed.
+    func testCachedModelsOfRealStoresHaveAppleHashes() throws {
         var (models, equal, total) = (0, 0, 0)
         for store in try Fixtures.stores() {
             guard let packed = store.packedModel else { continue }
@@ -49,7 +49,7 @@ final class CompiledModelReaderTests: XCTestCase {
             }
             if let digest = metadata.digest { XCTAssertEqual(digest, modelVersionDigest(hashes), store.name) }
             if let checksum = metadata.checksum { XCTAssertEqual(checksum, modelVersionChecksum(hashes), store.name) }
-            // Written by us and read again, nothing is lost.
+            // Written by the library and read again, the model is unchanged.
             let again = try Model(compiledModel: compiledModel(model))
             XCTAssertEqual(try ModelSummary.of(again), try ModelSummary.of(model), store.name)
             models += 1
@@ -59,7 +59,7 @@ final class CompiledModelReaderTests: XCTestCase {
         XCTAssertGreaterThan(total, 200)
     }
 
-    func testWhatIsNoModelIsRefused() throws {
+    func testInvalidCompiledModelsAreRejected() throws {
         func message(_ bytes: [UInt8]) -> String? {
             do { _ = try Model(compiledModel: bytes) } catch { return (error as? CoreError)?.message }
             return nil
@@ -67,6 +67,11 @@ final class CompiledModelReaderTests: XCTestCase {
         XCTAssertEqual(
             message(encodePropertyList(.dictionary([:]))),
             "the property list is not a keyed archive of NSKeyedArchiver")
+        let withoutRoot: PropertyListValue = .dictionary([
+            "$archiver": .string("NSKeyedArchiver"), "$objects": .array([.string("$null")]), "$top": .dictionary([:]),
+        ])
+        XCTAssertEqual(
+            message(encodePropertyList(withoutRoot)), "the keyed archive has no root object; archive a value")
         let archiver = KeyedArchiver()
         let other = archiver.string("hello")
         XCTAssertEqual(

@@ -1,11 +1,11 @@
+import CorestoneFormats
+@testable import CorestoneModel
 import CorestoneValues
 import XCTest
 
-@testable import CorestoneModel
-
 final class CompiledModelTests: XCTestCase {
-    /// The independent reader understands the archive, and finds in it what the model says.
-    func testTheIndependentReaderDecodesTheArchive() throws {
+    /// The independent reader decodes the archive and finds the contents of the model.
+    func testIndependentReaderDecodesTheArchive() throws {
         let file = try Fixtures.temporaryFile(compiledModel(try SampleModels.everything()))
         defer { try? FileManager.default.removeItem(at: file) }
         let text = try Fixtures.python(
@@ -23,8 +23,8 @@ final class CompiledModelTests: XCTestCase {
         ] where !text.contains(expected) { XCTFail("no \(expected) in\n\(text)") }
     }
 
-    /// Each object has the keys that every object of its class has in Apple's files, and none that Apple never writes.
-    func testKeysAreThoseOfApplesFiles() throws {
+    /// Each object has the keys that every object of its class has in Apple's files, and no unknown key.
+    func testArchiveKeysAreThoseOfAppleFiles() throws {
         let file = try Fixtures.temporaryFile(compiledModel(try SampleModels.everything()))
         defer { try? FileManager.default.removeItem(at: file) }
         let program = """
@@ -56,7 +56,7 @@ final class CompiledModelTests: XCTestCase {
             """
         let folder = try Fixtures.folder().path
         let lines = try Fixtures.python(program, [file.path, folder]).split(separator: "\n").map(String.init)
-        // These classes are in no fixture; their keys come from published archives of other kinds.
+        // The fixtures do not contain these classes; their keys come from published archives of other kinds.
         let unknown = [
             "NSUUID", "NSURL", "NSDecimalNumberPlaceholder", "NSSubstringPredicateOperator", "NSAggregateExpression",
         ]
@@ -87,13 +87,13 @@ final class CompiledModelTests: XCTestCase {
                 if data: check(data)
             print(count > 2000)
             """
-        // Taken outside the assertion, which would turn a skip into a failure.
+        // Computed outside the assertion, which would turn a skip into a failure.
         let answer = try Fixtures.python(program, [file.path, try Fixtures.folder().path])
         XCTAssertEqual(answer, "True\n")
     }
 
-    /// Our own reader, Apple's conventions: no reference leads nowhere, every object has a class.
-    func testTheArchiveIsClosed() throws {
+    /// By Apple's conventions every reference has a target, and every object has a class.
+    func testArchiveHasNoDanglingReferences() throws {
         for model in [try SampleModels.everything(), Model()] {
             guard case .dictionary(let top) = try decodePropertyList(compiledModel(model)) else {
                 return XCTFail("no archive")
@@ -144,7 +144,7 @@ final class CompiledModelTests: XCTestCase {
         XCTAssertEqual(find("a100None"), .string("$null"))
     }
 
-    func testCacheRoundTrip() throws {
+    func testDeflatedModelRoundTrips() throws {
         for bytes in [try compiledModel(try SampleModels.everything()), [], [UInt8](repeating: 7, count: 3_000_000)] {
             let packed = try deflateRaw(bytes)
             XCTAssertEqual(try inflateRaw(packed), bytes)
@@ -158,7 +158,7 @@ final class CompiledModelTests: XCTestCase {
         XCTAssertThrowsError(try inflateRaw([0xFF, 0xFF, 0xFF]))
     }
 
-    func testModelsCachedInRealStoresExpandAndDecode() throws {
+    func testCachedModelsOfRealStoresAreDecoded() throws {
         var count = 0
         for store in try Fixtures.stores() {
             guard let packed = store.packedModel else { continue }

@@ -8,7 +8,7 @@ import XCTest
 private typealias Predicate = CorestonePredicate.Predicate
 private typealias Expression = CorestonePredicate.Expression
 
-/// What the author of a model wrote is compiled as it stands, or not at all.
+/// Predicates of a model are compiled unchanged, or rejected.
 final class CompiledPredicateTests: XCTestCase {
     private func model() throws -> Model {
         let model = Model()
@@ -20,7 +20,7 @@ final class CompiledPredicateTests: XCTestCase {
         FetchRequestTemplate(entityName: "Person", predicate: predicate)
     }
 
-    /// The predicate as it comes back from a compiled model.
+    /// Compiles a predicate and reads it back.
     private func compiled(_ predicate: Predicate) throws -> Predicate? {
         let model = try model()
         try model.setFetchRequestTemplate(request(PredicateText(predicate)), forName: "t")
@@ -28,7 +28,7 @@ final class CompiledPredicateTests: XCTestCase {
         return read.fetchRequestTemplates["t"]?.predicate?.predicate
     }
 
-    /// The formats of the shared cases, with `%@` of nothing where they take arguments.
+    /// The formats of the shared cases.
     private func formats() throws -> [String] {
         let file = try Fixtures.folder().deletingLastPathComponent().appendingPathComponent(
             "predicate-cases.json")
@@ -36,7 +36,7 @@ final class CompiledPredicateTests: XCTestCase {
         return cases.compactMap { $0["format"] as? String }.filter { !$0.isEmpty }
     }
 
-    func testEveryPredicateOfTheCasesSurvives() throws {
+    func testEverySampleCaseRoundTrips() throws {
         let arguments = Array(repeating: PropertyValue.string("x"), count: 20)
         var (predicates, expressions) = (0, 0)
         for format in try formats() {
@@ -54,7 +54,7 @@ final class CompiledPredicateTests: XCTestCase {
         XCTAssertGreaterThan(expressions, 50)
     }
 
-    func testEveryFormOfExpressionSurvives() throws {
+    func testEveryFormOfExpressionRoundTrips() throws {
         for text in [
             "a == SELF.b", "a.b == SELF", "y[FIRST] == 1", "y[LAST] == y[SIZE]", "(a.b)[0] == y['k']", "a.$k == 1",
             "CAST(x, 'NSNumber') == 3", "FUNCTION(x, 'foo:', 3, y) == FUNCTION($m, 'bar')",
@@ -71,7 +71,7 @@ final class CompiledPredicateTests: XCTestCase {
         }
     }
 
-    func testEveryConstantSurvives() throws {
+    func testEveryConstantRoundTrips() throws {
         for value in [
             PropertyValue.int(.min), .double(.infinity), .double(5e-324), .date(0.3), .uuid(UUIDValue(high: 0, low: 1)),
             .bytes(Bytes([0, 1])), .uri(Text("https://example.org")), .set([.int(1), .null]), .array([.array([])]),
@@ -80,19 +80,19 @@ final class CompiledPredicateTests: XCTestCase {
         ] {
             let predicate = Predicate.comparison(Comparison(.key("name"), .equal, .constant(value)))
             XCTAssertEqual(try compiled(predicate), predicate)
-            // A model's text means the same as the predicate that it came from.
+            // The predicate that is parsed from the text of the model equals the original one.
             XCTAssertEqual(PredicateText(PredicateText(predicate).text).predicate, predicate)
         }
     }
 
-    func testDeepPredicatesSurvive() throws {
+    func testDeepPredicateRoundTrips() throws {
         var deep = try Predicate.parse(
             String(repeating: "(", count: 100) + "a" + String(repeating: " + 1)", count: 100) + " == 1")
         for _ in 0..<290 { deep = try .not(deep) }
         XCTAssertEqual(try compiled(deep), deep)
     }
 
-    func testWhatIsNotCommonToRequestsSurvives() throws {
+    func testUncommonOptionsOfFetchRequestsRoundTrip() throws {
         let model = try model()
         var request = request(PredicateText("name != nil"))
         (request.includesSubentities, request.includesPropertyValues) = (false, false)
@@ -104,8 +104,8 @@ final class CompiledPredicateTests: XCTestCase {
             model.extrapolations.contains { $0.text.hasPrefix("the fetch request template \"t\": the compiled form") })
     }
 
-    /// An index over an expression stays one, so that a compiled model can be used.
-    func testIndexesOverExpressions() throws {
+    /// Indexes over expressions are kept, so that a compiled model remains usable.
+    func testIndexesOverExpressionsRoundTrip() throws {
         let model = try model()
         let entity = try XCTUnwrap(model.entity(named: "Person"))
         for (place, text) in ["TERNARY(name == nil, 1, 0)", "CAST(name, 'NSNumber')"].enumerated() {
@@ -127,7 +127,7 @@ final class CompiledPredicateTests: XCTestCase {
             "the index \"e0\": the compiled form of TERNARY, an index in brackets is not confirmed")
     }
 
-    // MARK: - What cannot be compiled
+    // MARK: - Rejected predicates
 
     private func refusal(_ change: (Model) throws -> Void) throws -> CoreError? {
         let model = try model()
@@ -138,7 +138,7 @@ final class CompiledPredicateTests: XCTestCase {
         return nil
     }
 
-    func testWhatCannotBeCompiledIsRefused() throws {
+    func testUnreadablePredicatesAreRejected() throws {
         let unreadable = try XCTUnwrap(
             try refusal { try $0.setFetchRequestTemplate(request(PredicateText("name ==")), forName: "t") })
         XCTAssertEqual(unreadable.status, .model)
@@ -165,7 +165,7 @@ final class CompiledPredicateTests: XCTestCase {
         XCTAssertEqual(list.key, "long")
     }
 
-    func testObjectsAreNoPartOfAModel() throws {
+    func testPredicatesWithObjectsAreRejected() throws {
         let object = PropertyValue.object(ArchivedObject(className: "Thing", classes: nil, fields: [:]))
         let predicate = PredicateText(.comparison(Comparison(.key("name"), .in, .constant(.array([object])))))
         let error = try XCTUnwrap(try refusal { try $0.setFetchRequestTemplate(request(predicate), forName: "t") })

@@ -1,13 +1,13 @@
 import CorestoneModel
 import XCTest
 
-/// Pictures of models, as the text that Graphviz draws.
+/// Diagrams of models, as text for Graphviz.
 final class DiagramTests: XCTestCase {
     private func lines(_ model: Model) -> [String] {
         model.diagram.split(separator: "\n").map { $0.drop { $0 == " " } }.map(String.init)
     }
 
-    func testAnInversePairIsOneLineWithAHeadAtEachEnd() throws {
+    func testInversePairIsOneEdgeWithTwoHeads() throws {
         let model = Model()
         let (note, tag) = (try model.addEntity(named: "Note"), try model.addEntity(named: "Tag"))
         try note.addAttribute(named: "title", type: .string, isOptional: false)
@@ -29,7 +29,7 @@ final class DiagramTests: XCTestCase {
         }
     }
 
-    func testALineWithinOneBoxTurnsAroundAtAPointOfItsOwn() throws {
+    func testEdgeWithinOneEntityHasAnIntermediatePoint() throws {
         let model = Model()
         let person = try model.addEntity(named: "Person")
         let friends = try person.addRelationship(named: "friends", destination: person, isToMany: true)
@@ -47,7 +47,7 @@ final class DiagramTests: XCTestCase {
             ])
     }
 
-    func testInheritanceAbstractEntitiesAndFetches() throws {
+    func testInheritanceAbstractEntitiesAndFetchedPropertiesAreDrawn() throws {
         let model = try SampleModels.everything()
         let lines = lines(model)
         let heads = lines.filter { $0.contains("arrowtail=onormal") }
@@ -63,7 +63,7 @@ final class DiagramTests: XCTestCase {
         XCTAssertEqual(model.diagram, try SampleModels.everything().diagram)
     }
 
-    func testHowManyARelationshipCanHave() throws {
+    func testEdgesShowTheCountsOfRelationships() throws {
         for (isOptional, minimum, maximum, text) in [
             (true, 0, 1, "0..1"), (false, 0, 1, "1"), (true, 1, 1, "1"), (true, 0, 0, "*"), (false, 0, 0, "1..*"),
             (true, 2, 0, "2..*"), (true, 0, 5, "0..5"), (false, 2, 5, "2..5"), (true, 3, 3, "3"),
@@ -77,7 +77,7 @@ final class DiagramTests: XCTestCase {
         }
     }
 
-    func testKindsOfAttributes() throws {
+    func testAttributesShowTypeAndOptionality() throws {
         let model = Model()
         let entity = try model.addEntity(named: "E")
         try entity.addAttribute(named: "a", type: .integer16, isOptional: false)
@@ -102,7 +102,7 @@ final class DiagramTests: XCTestCase {
         XCTAssertFalse(model.diagram.contains("<i>a</i>"))
     }
 
-    func testOneChildHangsOnItsParent() throws {
+    func testSingleSubentityIsConnectedToItsParent() throws {
         let model = Model()
         let (base, child) = (try model.addEntity(named: "Base"), try model.addEntity(named: "Child"))
         try child.setParent(base)
@@ -125,7 +125,7 @@ final class DiagramTests: XCTestCase {
         XCTAssertEqual(model.diagram.suffix(3), "\n}\n")
     }
 
-    func testTextIsEscaped() throws {
+    func testDiagramTextIsEscaped() throws {
         let model = Model()
         let entity = try model.addEntity(named: "Note")
         try entity.addFetchedProperty(

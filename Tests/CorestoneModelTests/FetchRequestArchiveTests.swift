@@ -1,10 +1,10 @@
+import CorestoneFormats
+@testable import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 import XCTest
 
-@testable import CorestoneModel
-
-/// Fetch requests kept outside of a model.
+/// Archives of fetch requests outside a model.
 final class FetchRequestArchiveTests: XCTestCase {
     private func again(_ change: (inout FetchRequestArchive) throws -> Void) throws -> FetchRequestArchive {
         var archive = FetchRequestArchive(FetchRequestTemplate(entityName: "E"))
@@ -12,7 +12,7 @@ final class FetchRequestArchiveTests: XCTestCase {
         return try FetchRequestArchive(try archive.encoded())
     }
 
-    func testARequestAsItIsMade() throws {
+    func testDefaultRequestRoundTrips() throws {
         let read = try again { _ in }
         XCTAssertEqual(read.template, FetchRequestTemplate(entityName: "E"))
         XCTAssertEqual(read.columns.count, 0)
@@ -22,7 +22,7 @@ final class FetchRequestArchiveTests: XCTestCase {
         XCTAssertEqual(read.nulls, 0)
     }
 
-    func testEveryFlagByItself() throws {
+    func testEveryFlagRoundTripsAlone() throws {
         let flags: [WritableKeyPath<FetchRequestArchive, Bool>] = [
             \.includesPendingChanges, \.refreshesRefetched, \.allowsSplit, \.template.includesSubentities,
             \.template.includesPropertyValues, \.template.returnsObjectsAsFaults, \.template.returnsDistinctResults,
@@ -36,7 +36,7 @@ final class FetchRequestArchiveTests: XCTestCase {
         XCTAssertEqual(try again { $0.nulls = 2 }.nulls, 2)
     }
 
-    func testWhatTheRequestSays() throws {
+    func testEveryFieldOfARequestRoundTrips() throws {
         let read = try again {
             $0.template.predicate = PredicateText("name == $N")
             ($0.template.limit, $0.template.offset, $0.template.batchSize) = (3, 4, 5)
@@ -65,7 +65,7 @@ final class FetchRequestArchiveTests: XCTestCase {
         XCTAssertEqual(read.columns.map(\.type), [.undefined, .integer64, .undefined])
     }
 
-    func testAThousandColumnsAreTheMost() throws {
+    func testMoreThanAThousandColumnsAreRejected() throws {
         let names = (0..<1001).map { "c\($0)" }
         for (count, isRead) in [(1000, true), (1001, false)] {
             for isGroup in [true, false] {
@@ -93,7 +93,7 @@ final class FetchRequestArchiveTests: XCTestCase {
         }
     }
 
-    func testWhatIsNoRequest() throws {
+    func testInvalidArchivesAreRejected() throws {
         XCTAssertThrowsError(try FetchRequestArchive(try encodeArchive(.int(1)))) {
             XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)
             XCTAssertEqual(
@@ -109,7 +109,7 @@ final class FetchRequestArchiveTests: XCTestCase {
         }
     }
 
-    func testNumbersBelowZeroAreNone() throws {
+    func testNegativeNumbersAreReadAsZero() throws {
         let bytes = KeyedArchiver().archive { archiver in
             archiver.add(
                 KeyedArchiver.ClassName("NSFetchRequest"),
@@ -134,6 +134,6 @@ final class FetchRequestArchiveTests: XCTestCase {
         XCTAssertEqual(template.resultType, .objects)
         XCTAssertEqual(
             template.sortDescriptors, [SortDescriptor("a"), SortDescriptor("b", ascending: false)],
-            "one without a key is none")
+            "a sort descriptor without a key is skipped")
     }
 }

@@ -4,7 +4,7 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// Every model among the fixtures, of every kind.
+/// All models of the fixtures, of every kind.
 final class FixtureModelTests: XCTestCase {
     private func paths(_ folder: String, _ suffix: String) throws -> [String] {
         let root = try Fixtures.folder().appendingPathComponent(folder)
@@ -12,7 +12,7 @@ final class FixtureModelTests: XCTestCase {
         return all.filter { $0.hasSuffix(suffix) }.sorted().map { root.path + "/" + $0 }
     }
 
-    /// Drafts with an attribute that has no type yet: they parse, and neither Xcode compiles them nor do they freeze.
+    /// Drafts with an attribute without a type. They are parsed, but neither compiled by Xcode nor frozen.
     private let drafts = [
         "Bouncer/Model.xcdatamodeld/Model.xcdatamodel", "Flowing/Model.xcdatamodeld/Model.xcdatamodel",
     ]
@@ -50,7 +50,7 @@ final class FixtureModelTests: XCTestCase {
             do {
                 let versions = try Model.versions(of: bundle)
                 guard let current = versions.first(where: \.isCurrent) else {
-                    // Only some versions are among the fixtures.
+                    // The fixtures contain only some versions.
                     XCTAssertThrowsError(try Model(contentsOf: bundle)) {
                         let text = "\($0)"
                         let faults = [
@@ -71,7 +71,7 @@ final class FixtureModelTests: XCTestCase {
         XCTAssertGreaterThan(bundles.count, 60)
     }
 
-    func testEveryCompiledModelIsReadAndHashesAsItsBundleSays() throws {
+    func testEveryCompiledModelHasTheHashesOfItsBundle() throws {
         let files = try paths("compiled-models", ".mom") + paths("compiled-models", ".omo")
         let models = read(files)
         print("compiled models read: \(models.count) of \(files.count)")
@@ -92,8 +92,8 @@ final class FixtureModelTests: XCTestCase {
         XCTAssertGreaterThan(total, 20)
     }
 
-    /// Many of them are also there as sources, or nearly: then their entities hash alike.
-    func testEveryModelWithinAMappingModelIsRead() throws {
+    /// Many of these models also exist as sources, whose entities have the same hashes.
+    func testEveryModelOfAMappingModelIsRead() throws {
         var (count, known, total) = (0, 0, 0)
         let sources = read(try paths("source-models", ".xcdatamodel"))
         let hashes = Set(sources.values.flatMap { entityVersionHashes(of: $0).values })
@@ -114,7 +114,7 @@ final class FixtureModelTests: XCTestCase {
         XCTAssertEqual(known, total)
     }
 
-    /// An .xcdatamodel of older editors is a folder with such an archive.
+    /// An .xcdatamodel of older editors is a folder with an archive of the editor.
     func testOldSourceModelsAreRead() throws {
         let path = try XCTUnwrap(try paths("mapping-models", "xcmapping.xml").first)
         let bytes = try XCTUnwrap(try Fixtures.embeddedModels(path).first?.bytes)
@@ -129,8 +129,7 @@ final class FixtureModelTests: XCTestCase {
 
     // MARK: - Pairs
 
-    /// Of the manifest's pairs, those whose store was written with another version than the source that is named: the
-    /// version hashes say so.
+    /// The pairs of the manifest whose store, by its version hashes, was written with another version than the source.
     private let noPairs: Set<String> = [
         "Bookmarks_V1.sqlite BookmarksModel 2", "Bookmarks_V2.sqlite BookmarksModel", "Moody.moody Moody",
     ]
@@ -155,8 +154,8 @@ final class FixtureModelTests: XCTestCase {
                 continue
             }
             let (a, b) = (compiler.lines(of: compiled, beside: source), Set(try ModelSummary.of(source)))
-            XCTAssertEqual(a.subtracting(b).sorted(), [], "\(name) has, and its source has not")
-            XCTAssertEqual(b.subtracting(a).sorted(), [], "the source of \(name) has, and it has not")
+            XCTAssertEqual(a.subtracting(b).sorted(), [], "only in \(name)")
+            XCTAssertEqual(b.subtracting(a).sorted(), [], "only in the source of \(name)")
             agreeing += 1
         }
         print("pairs of source and compiled model: \(agreeing) of \(pairs.count) agree; \(compiler)")
@@ -165,7 +164,7 @@ final class FixtureModelTests: XCTestCase {
     }
 }
 
-/// What compiling changes by itself, undone in the lines of a compiled model where the source allows it.
+/// Reverts the changes that a compiler makes to a model, in the lines of a compiled model.
 private struct CompilerDifferences: CustomStringConvertible {
     /// A program that has no class for an entity caches its model without the class.
     var missingClasses = 0

@@ -6,7 +6,7 @@ import XCTest
 
 /// Files that Apple's framework wrote, and the tools that read them independently of us.
 enum Fixtures {
-    /// The folder, or a skipped test when it is absent; with CORESTONE_REQUIRE_FIXTURES=1 a failed one.
+    /// The folder of the fixtures. Skips the test if it is missing, or fails it if CORESTONE_REQUIRE_FIXTURES is 1.
     static func folder() throws -> URL {
         let environment = ProcessInfo.processInfo.environment
         let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -26,7 +26,7 @@ enum Fixtures {
         let name: String
         /// `Z_PLIST`
         let metadata: [UInt8]
-        /// `Z_CONTENT`; nil when the store holds no model.
+        /// `Z_CONTENT`; nil if the store does not contain a model.
         let packedModel: [UInt8]?
     }
 
@@ -61,7 +61,7 @@ enum Fixtures {
         }
     }
 
-    /// Runs a Python program with the tools on its path and answers what it prints.
+    /// Runs a Python program with the tools on its path and returns its output.
     static func python(_ program: String, _ arguments: [String]) throws -> String {
         let tools = try folder().deletingLastPathComponent().appendingPathComponent("tools")
         let process = Process()

@@ -4,7 +4,7 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// Tests with a folder of their own.
+/// Tests with a temporary folder.
 class FolderTestCase: XCTestCase {
     private(set) var folder = URL(fileURLWithPath: "/")
     let files = FileManager.default
@@ -45,7 +45,7 @@ class FolderTestCase: XCTestCase {
     func plist(_ name: String) throws -> [String: Any] {
         try XCTUnwrap(PropertyListSerialization.propertyList(from: data(name), format: nil) as? [String: Any])
     }
-    /// The message of the error, which names the path that the host gave and no draft.
+    /// Returns the message of the error, which must not name a temporary file.
     func message(_ status: Status, line: UInt = #line, _ body: () throws -> Void) -> String {
         do { try body() } catch let error as CoreError {
             XCTAssertEqual(error.status, status, error.message, line: line)

@@ -1,10 +1,10 @@
+import CorestoneFormats
+@testable import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 import XCTest
 
-@testable import CorestoneModel
-
-/// Compiled models and archives of the editor as others may write them: what is missing has a default, older forms are read.
+/// Compiled models and editor archives of other programs: missing fields have defaults, and older forms are read.
 final class ForeignArchiveTests: XCTestCase {
     private typealias Fields = [String: PropertyListValue]
 
@@ -39,7 +39,7 @@ final class ForeignArchiveTests: XCTestCase {
 
     // MARK: - Compiled models
 
-    func testWhatACompiledModelDoesNotSay() throws {
+    func testMissingFieldsOfACompiledModelHaveDefaults() throws {
         let model = try compiled { archiver in
             [
                 (
@@ -75,7 +75,7 @@ final class ForeignArchiveTests: XCTestCase {
         XCTAssertEqual(entity.indexes.count, 0)
     }
 
-    func testTheFlagsOfAnAttribute() throws {
+    func testAttributeFlagsAreRead() throws {
         for (flags, external, history) in [
             (0, false, false), (4, true, false), (16, false, true), (20, true, true), (11, false, false),
         ]
@@ -103,7 +103,7 @@ final class ForeignArchiveTests: XCTestCase {
         }
     }
 
-    func testNumbersOfARelationship() throws {
+    func testRelationshipCountsAndDeleteRulesAreRead() throws {
         for (minimum, maximum, rule, expected, deleteRule) in [
             (0, -1, 1, [0, .max], .nullify), (-5, 1, 2, [0, 1], .cascade), (2, 9, 3, [2, 9], .deny),
             (0, 0, 0, [0, 0], .noAction), (0, 1, 4, [0, 1], .nullify), (0, 1, -1, [0, 1], .nullify),
@@ -127,11 +127,11 @@ final class ForeignArchiveTests: XCTestCase {
             let relationship = model.entities[0].ownRelationships[0]
             XCTAssertEqual([relationship.minimumCount, relationship.maximumCount], expected)
             XCTAssertEqual(relationship.deleteRule, deleteRule, "\(rule)")
-            XCTAssertEqual(relationship.isOrdered, maximum != 1, "only a to-many relationship is")
+            XCTAssertEqual(relationship.isOrdered, maximum != 1, "only a to-many relationship is ordered")
         }
     }
 
-    func testADefaultThatTheAttributeCannotHoldIsNone() throws {
+    func testUnsuitableDefaultValueIsDropped() throws {
         let model = try compiled { archiver in
             let fields: [Fields] = [
                 ["NSAttributeType": .integer(100), "NSDefaultValue": archiver.add(.integer(70_000))],
@@ -157,7 +157,7 @@ final class ForeignArchiveTests: XCTestCase {
             [.null, .int(3), .bool(true), .null, .uri(Text("a:b"))])
     }
 
-    func testTheClassOfTheTypeIsNoClassOfItsOwn() throws {
+    func testDefaultClassOfATypeIsNotAValueClass() throws {
         let model = try compiled { archiver in
             let classes: [(Int64, String)] = [(700, "NSString"), (700, "Name"), (800, "NSNumber"), (1800, "NSColor")]
             return [
@@ -183,7 +183,7 @@ final class ForeignArchiveTests: XCTestCase {
         XCTAssertEqual(model.entities[0].ownAttributes.map(\.valueClassName), [nil, "Name", nil, "NSColor"])
     }
 
-    func testAnUnknownTypeIsRefused() {
+    func testUnknownAttributeTypeIsRejected() {
         for code in [1, 2200, -1, 1 << 40] as [Int64] {
             XCTAssertEqual(
                 message {
@@ -207,7 +207,7 @@ final class ForeignArchiveTests: XCTestCase {
         }
     }
 
-    func testWhatLeadsNowhereIsRefused() {
+    func testMissingReferencesAreRejected() {
         XCTAssertEqual(
             message {
                 _ = try compiled { archiver in
@@ -241,7 +241,7 @@ final class ForeignArchiveTests: XCTestCase {
             "the keyed archive does not contain a model of Xcode's editor; save the model in Xcode again")
     }
 
-    func testIndexesFromBeforeThereWereFetchIndexes() throws {
+    func testOlderIndexedFlagsBecomeFetchIndexes() throws {
         let model = try compiled { archiver in
             func attribute(_ isIndexed: Bool) -> PropertyListValue {
                 self.property(
@@ -274,7 +274,7 @@ final class ForeignArchiveTests: XCTestCase {
         XCTAssertEqual(model.entities[0].uniqueConstraints, [["c", "b"]])
     }
 
-    func testAnElementOfAnIndexThatSaysNothingOfItselfIsBinaryAndAscending() throws {
+    func testIndexElementIsBinaryAndAscendingByDefault() throws {
         let model = try compiled { archiver in
             func element(_ fields: Fields) -> PropertyListValue {
                 archiver.add(
@@ -305,10 +305,10 @@ final class ForeignArchiveTests: XCTestCase {
         XCTAssertEqual(
             model.entities[0].indexes.map(ModelSummary.index),
             ["i [\"a - binary true\", \"a - binary false\", \"a - binary true\"] where -"],
-            "where there are fetch indexes, marks of attributes say nothing")
+            "the indexed flags of attributes are ignored if there are fetch indexes")
     }
 
-    func testPropertiesBehindProxiesAndThoseThatAreInherited() throws {
+    func testPropertyProxiesAndInheritedPropertiesAreResolved() throws {
         let archiver = KeyedArchiver()
         func attribute(_ code: Int64) -> PropertyListValue {
             property(archiver, "NSAttributeDescription", ["NSAttributeType": .integer(code)])
@@ -335,7 +335,7 @@ final class ForeignArchiveTests: XCTestCase {
 
     // MARK: - Archives of the editor
 
-    /// An object of the editor's with the values of a stereotype.
+    /// An object of the editor with the values of a stereotype.
     private func object(
         _ archiver: KeyedArchiver, _ className: String, _ values: [(String, PropertyListValue)], _ fields: Fields = [:]
     ) -> PropertyListValue {
@@ -351,7 +351,7 @@ final class ForeignArchiveTests: XCTestCase {
             })
     }
 
-    func testEveryWordOfTheEditor() throws {
+    func testEveryFieldOfAnEditorArchiveIsRead() throws {
         let archiver = KeyedArchiver()
         let (yes, no) = (archiver.add(.bool(true)), archiver.add(.bool(false)))
         func text(_ text: String) -> PropertyListValue { archiver.string(text) }

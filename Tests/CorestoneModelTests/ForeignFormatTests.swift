@@ -4,9 +4,9 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// Predicates of somebody else's archives that mean nothing here.
+/// Predicates of unknown classes, in archives of other applications.
 final class ForeignFormatTests: XCTestCase {
-    /// A compiled model with every kind of predicate, of which each `NSTruePredicate` is of a class that nobody knows.
+    /// A compiled model with every kind of predicate, in which each `NSTruePredicate` has an unknown class instead.
     private func foreign() throws -> [UInt8] {
         let yes = PredicateText("TRUEPREDICATE")
         let model = Model()
@@ -30,7 +30,7 @@ final class ForeignFormatTests: XCTestCase {
 
     private func text(_ model: Model) -> PredicateText? { model.fetchRequestTemplates["all"]?.predicate }
 
-    func testTheyAreKeptAndWrittenBack() throws {
+    func testUnknownPredicatesAreKeptAndWrittenBack() throws {
         let model = try Model(compiledModel: foreign())
         try model.freeze()
         XCTAssertNil(text(model)?.predicate)
@@ -40,13 +40,13 @@ final class ForeignFormatTests: XCTestCase {
         let again = try Model(compiledModel: compiledModel(model, form: .file))
         XCTAssertEqual(text(again), text(model))
         XCTAssertEqual(again.summary, model.summary)
-        // The copy of a model has them too, and written twice they are the same bytes.
+        // A copy of the model has them, too, and writing it twice results in the same bytes.
         let copy = try compiledModel(again, form: .file)
         XCTAssertEqual(try compiledModel(Model(compiledModel: copy), form: .file), copy)
         XCTAssertEqual(text(try again.copy()), text(model))
     }
 
-    func testUsingOneNamesIt() throws {
+    func testUsingAnUnknownPredicateFails() throws {
         let model = try Model(compiledModel: foreign())
         XCTAssertThrowsError(try text(model)?.required()) { error in
             let message = (error as? CoreError)?.message ?? ""
@@ -56,7 +56,7 @@ final class ForeignFormatTests: XCTestCase {
         }
     }
 
-    func testLintAndSourcesSaySo() throws {
+    func testLintAndSourceLossesReportUnknownPredicates() throws {
         let model = try Model(compiledModel: foreign())
         let findings = model.lint().filter { $0.rule == .unreadablePredicate }
         XCTAssertEqual(findings.count, 3, "\(findings)")

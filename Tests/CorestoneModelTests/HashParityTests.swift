@@ -1,10 +1,10 @@
+import CorestoneFormats
+@testable import CorestoneModel
 import CorestoneValues
 import Foundation
 import XCTest
 
-@testable import CorestoneModel
-
-/// Entity version hashes against those that Apple's framework wrote: into the metadata of its stores, and beside its
+/// Comparison of entity version hashes with those of Apple's framework, in the metadata of its stores and next to its
 /// compiled models.
 final class HashParityTests: XCTestCase {
     private var entities = (equal: 0, all: 0)
@@ -22,13 +22,13 @@ final class HashParityTests: XCTestCase {
                 unexplained.append("\(name): \(entity)")
             }
         }
-        // What such a file confirms must not be called unconfirmed.
+        // Entities that such a file confirms must not be reported as unconfirmed.
         for extrapolation in model.extrapolations where computed[extrapolation.entity] == stored[extrapolation.entity] {
             unexplained.append("\(name): \(extrapolation.entity): \(extrapolation.text)")
         }
     }
 
-    func testCachedModelsAgainstTheMetadataOfTheirStores() throws {
+    func testCachedModelsHashAsTheMetadataOfTheirStores() throws {
         var stores = 0
         for store in try Fixtures.stores() {
             let metadata = try StoreMetadata(decoding: store.metadata)
@@ -53,7 +53,7 @@ final class HashParityTests: XCTestCase {
         XCTAssertGreaterThan(entities.all, 200)
     }
 
-    func testCompiledModelsAgainstVersionInfo() throws {
+    func testCompiledModelsHashAsTheirVersionInfo() throws {
         let folder = try Fixtures.folder().appendingPathComponent("compiled-models")
         let bundles =
             FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?
@@ -76,10 +76,10 @@ final class HashParityTests: XCTestCase {
         XCTAssertGreaterThan(entities.all, 10)
     }
 
-    /// The manifest's pairs whose store was written with another version than the source that is named.
+    /// The pairs of the manifest whose store was written with another version than the source.
     private let otherVersions: Set<String> = ["Bookmarks_V1.sqlite", "Bookmarks_V2.sqlite", "Moody.moody"]
 
-    func testSourceModelsAgainstTheStoresAndBundlesOfTheirPairs() throws {
+    func testSourceModelsHashAsTheStoresAndBundlesOfTheirPairs() throws {
         let folder = try Fixtures.folder()
         let manifest = try JSONSerialization.jsonObject(
             with: Data(contentsOf: folder.appendingPathComponent("manifest.json")))
@@ -109,8 +109,8 @@ final class HashParityTests: XCTestCase {
         XCTAssertGreaterThan(entities.all, 50)
     }
 
-    /// A bundle whose model is not the one on record.
-    func testABundleIsCheckedWhenItIsOpened() throws {
+    /// A bundle whose model does not match the recorded hashes.
+    func testOpeningABundleChecksItsHashes() throws {
         let folder = try Fixtures.folder().appendingPathComponent("compiled-models/coredataplus/SampleModel3.momd")
         let copy = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).momd")
         try FileManager.default.copyItem(at: folder, to: copy)

@@ -1,14 +1,14 @@
+import CorestoneFormats
+@testable import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 import XCTest
 
-@testable import CorestoneModel
-
-/// Archives that no archiver writes: in circles, shared without end, with impossible numbers.
+/// Archives that no archiver writes: with cycles, excessive sharing and impossible numbers.
 final class HostileArchiveTests: XCTestCase {
     private typealias ClassName = KeyedArchiver.ClassName
 
-    /// A model whose entities are what `body` makes of the archiver.
+    /// Reads a model with the entities that `body` archives.
     private func read(_ body: (KeyedArchiver) -> [(String, PropertyListValue)]) throws -> Model {
         let archiver = KeyedArchiver()
         let entities = archiver.dictionary(body(archiver))
@@ -37,7 +37,7 @@ final class HostileArchiveTests: XCTestCase {
         } catch { return (error as? CoreError)?.message ?? "\(error)" }
     }
 
-    func testEntitiesThatInheritInACircle() {
+    func testEntityInheritanceCycleIsRejected() {
         XCTAssertEqual(
             message { archiver in
                 let (a, b) = (archiver.reserve(), archiver.reserve())
@@ -50,8 +50,8 @@ final class HostileArchiveTests: XCTestCase {
             }, "B cannot inherit from A: the inheritance would be circular; set another parent")
     }
 
-    func testObjectsThatContainThemselves() {
-        // Arrays, dictionaries and proxies that lead back to themselves are followed one step and no further.
+    func testObjectsThatContainThemselvesAreLimited() {
+        // Arrays, dictionaries and proxies that contain themselves are followed for one step only.
         XCTAssertEqual(
             message { archiver in
                 let (list, proxy, element) = (archiver.reserve(), archiver.reserve(), archiver.reserve())
@@ -82,7 +82,7 @@ final class HostileArchiveTests: XCTestCase {
     }
 
     /// Sixty compounds, each with the next one twice: a tree of 2^60 predicates in a few hundred bytes.
-    func testSharedPredicatesAreBounded() {
+    func testSharedPredicatesAreLimited() {
         XCTAssertEqual(
             message { archiver in
                 var predicate = archiver.add(ClassName("NSTruePredicate", "NSPredicate"), [:])
@@ -103,7 +103,7 @@ final class HostileArchiveTests: XCTestCase {
         )
     }
 
-    func testPredicatesInACircleAreBounded() {
+    func testPredicateCycleIsLimited() {
         XCTAssertEqual(
             message { archiver in
                 let number = archiver.reserve()
@@ -124,7 +124,7 @@ final class HostileArchiveTests: XCTestCase {
     }
 
     /// A hundred entities that share a list of four thousand properties.
-    func testSharedPropertiesAreBounded() {
+    func testSharedPropertiesAreLimited() {
         let message = message { archiver in
             let attribute = property(archiver, "NSAttributeDescription", "a", ["NSAttributeType": .integer(700)]).1
             let properties = archiver.dictionary((0..<4000).map { ("a\($0)", attribute) })
@@ -135,7 +135,7 @@ final class HostileArchiveTests: XCTestCase {
             message.hasSuffix(": the model has 250000 properties, which is the limit; split the model"), message)
     }
 
-    func testAModelThatExpandsWithoutEndIsRefused() throws {
+    func testDeflatedModelBeyondTheLimitIsRejected() throws {
         let bomb = try deflateRaw([UInt8](repeating: 0, count: 80 << 20))
         XCTAssertLessThan(bomb.count, 100_000)
         for read in [{ try Model(modelCache: bomb) }, { try Model(data: bomb) }] {
@@ -146,7 +146,7 @@ final class HostileArchiveTests: XCTestCase {
         }
     }
 
-    func testImpossibleNumbers() throws {
+    func testImpossibleCountsAreClamped() throws {
         let model = try read { archiver in
             let numbers: [(String, Int64, Int64)] = [
                 ("negative", -5, -1), ("huge", 1, .max), ("least", .min, .min), ("plain", 2, 3),
@@ -171,7 +171,7 @@ final class HostileArchiveTests: XCTestCase {
         XCTAssertEqual(counts.count, 4)
     }
 
-    func testTheWrongKindsOfEverything() throws {
+    func testFieldsOfWrongKindsNeverTrap() throws {
         // Each field in turn is a number, a text, a list, a reference to the root.
         let keys = [
             "NSProperties", "NSSuperentity", "NSUserInfo", "NSUniqueTuples", "NSFetchIndexDescriptions",

@@ -1,8 +1,8 @@
 import Foundation
 import XCTest
 
-/// Checks that eight times as much takes not much more than eight times the processor's time: what is quadratic takes 64 times
-/// as much. `body` gets the number of things to make, and is timed whole.
+/// Checks that eight times the input takes about eight times the processor time; quadratic code takes 64 times as much.
+/// `body` receives the size of the input.
 func assertLinearTime(
     upTo count: Int, file: StaticString = #filePath, line: UInt = #line, _ body: (Int) throws -> Void
 ) rethrows {

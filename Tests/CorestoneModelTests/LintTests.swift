@@ -11,7 +11,7 @@ final class LintTests: XCTestCase {
             .map { [$0.entity, $0.key].compactMap { $0 }.joined(separator: ".") }
     }
 
-    /// A model that breaks nothing, and its two entities.
+    /// A model without findings, and its two entities.
     private func sound() throws -> (Model, Entity, Entity) {
         let model = Model()
         let (a, b) = (try model.addEntity(named: "A"), try model.addEntity(named: "B"))
@@ -23,7 +23,7 @@ final class LintTests: XCTestCase {
         return (model, a, b)
     }
 
-    func testASoundModelHasNoFindings() throws {
+    func testSoundModelHasNoFindings() throws {
         let (model, _, _) = try sound()
         XCTAssertEqual(model.lint(), [])
         XCTAssertEqual(model.lint(.cloudKit), [])
@@ -31,8 +31,8 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(model.lint(.cloudKit), [])
     }
 
-    /// Identifiers of the previous version, and identifiers that were dropped; the version before the previous one has them right.
-    func testIdentifiersThatNameThePreviousVersion() throws {
+    /// Identifiers of the previous version and dropped identifiers are findings. Those of the first version are not.
+    func testRenamingIdentifiersOfThePreviousVersionAreFound() throws {
         func version(_ entity: (String, String?), _ property: (String, String?)) throws -> Model {
             let model = Model()
             let made = try model.addEntity(named: entity.0)
@@ -67,7 +67,7 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(places(try version(("Page", nil), ("body", nil)), after: first, second, renamed), [])
     }
 
-    func testNames() throws {
+    func testNameProblemsAreFound() throws {
         let (model, a, b) = try sound()
         try a.addAttribute(named: "description", type: .string)
         try b.addAttribute(named: "isDeleted", type: .boolean)
@@ -82,7 +82,7 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(places(model, .sharedColumnName), ["A2.size"])
     }
 
-    func testRelationships() throws {
+    func testRelationshipProblemsAreFound() throws {
         let (model, a, b) = try sound()
         try a.addRelationship(named: "alone", destination: b).setDeleteRule(.noAction)
         XCTAssertEqual(places(model, .noInverse), ["A.alone"])
@@ -96,7 +96,7 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(places(model, .abstractWithoutChildren), ["Base"])
     }
 
-    func testAttributes() throws {
+    func testAttributeProblemsAreFound() throws {
         let (model, a, b) = try sound()
         try a.addAttribute(named: "needed", type: .string, isOptional: false)
         XCTAssertEqual(places(model, .requiredWithoutDefault), ["A.needed"])
@@ -122,11 +122,11 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(places(model, .unknownKey), ["A.typo"])
     }
 
-    func testIndexesAndConstraints() throws {
+    func testIndexAndConstraintProblemsAreFound() throws {
         let (model, a, _) = try sound()
         try a.addAttribute(named: "draft", type: .string, isTransient: true)
         try a.addIndex(FetchIndex(name: "i", elements: [.init(property: "draft"), .init(property: "nam")]))
-        // As a file may have it.
+        // Only a file can contain this index.
         try a.keepIndex(FetchIndex(name: "i", elements: [.init(property: "name")]))
         try a.addIndex(
             FetchIndex(name: "p", elements: [.init(property: "name")], partialPredicate: PredicateText("draft == 'x'")))
@@ -139,7 +139,7 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(places(model, .transientInPredicate), ["A"])
     }
 
-    func testRTreesThatServeNoFetch() throws {
+    func testRTreesWithoutUseAreFound() throws {
         let (model, a, b) = try sound()
         try b.addAttribute(named: "open", type: .boolean)
         let (count, open) = (
@@ -165,7 +165,7 @@ final class LintTests: XCTestCase {
         }
     }
 
-    func testRequests() throws {
+    func testFetchRequestProblemsAreFound() throws {
         let (model, a, _) = try sound()
         func set(_ name: String, _ entity: String, _ predicate: String) throws {
             try model.setFetchRequestTemplate(
@@ -188,7 +188,7 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(places(model, .unknownVariable), ["A.fetched"])
     }
 
-    func testCloudKit() throws {
+    func testCloudKitProblemsAreFound() throws {
         let (model, a, b) = try sound()
         try a.addAttribute(named: "needed", type: .string, isOptional: false)
         try a.addAttribute(named: "untyped", type: .undefined)
@@ -205,7 +205,7 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(places(model, .cloudKitUnique), [])
     }
 
-    func testHowBadEachRuleIs() {
+    func testRulesHaveTheirSeverities() {
         let warnings: Set<LintRule> = [
             .reservedName, .nameCollision, .noInverse, .cascadeBothWays, .noAction, .repeatedIndex, .unservedRTree,
             .transientInPredicate, .abstractWithoutChildren, .chainedRenaming,
@@ -219,7 +219,7 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(LintRule.allCases.count, 29)
     }
 
-    func testAFindingNamesWhatIsThereAndWhatToDo() throws {
+    func testFindingNamesTheProblemAndTheRemedy() throws {
         let (model, a, _) = try sound()
         try a.addAttribute(named: "needed", type: .string, isOptional: false)
         XCTAssertEqual(
@@ -233,7 +233,7 @@ final class LintTests: XCTestCase {
             ])
     }
 
-    func testWhatIsRequiredAndHasAValueAnyway() throws {
+    func testRequiredAttributesWithAValueAreAccepted() throws {
         let (model, a, _) = try sound()
         try a.addAttribute(named: "given", type: .string, isOptional: false).setDefaultValue(.string("x"))
         try a.addAttribute(named: "passing", type: .string, isOptional: false, isTransient: true)
@@ -242,7 +242,7 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(model.lint(.cloudKit), [])
     }
 
-    func testWhichDerivationsStoresCompute() throws {
+    func testUnsupportedDerivationsAreFound() throws {
         for (type, text, isComputed) in [
             (AttributeType.date, "now()", true), (.string, "now()", false), (.integer16, "group.@count", true),
             (.decimal, "group.@count", true), (.string, "group.@count", false), (.double, "group.weight.@sum", true),
@@ -267,12 +267,12 @@ final class LintTests: XCTestCase {
                 places(model, .unsupportedDerivation), isComputed ? [] : ["B.derived"], "\(type) \(text)")
             if isComputed {
                 try attribute.setDerivation(Derivation(ExpressionText(text), filter: PredicateText("weight > 1")))
-                XCTAssertEqual(places(model, .unsupportedDerivation), ["B.derived"], "no store filters: \(text)")
+                XCTAssertEqual(places(model, .unsupportedDerivation), ["B.derived"], "with a filter: \(text)")
             }
         }
     }
 
-    func testCascadesOfARelationshipThatIsItsOwnInverse() throws {
+    func testCascadeOfASelfInverseRelationshipIsFound() throws {
         let (model, a, _) = try sound()
         let friends = try a.addRelationship(named: "friends", destination: a, isToMany: true)
         try friends.setInverse(friends)
@@ -280,10 +280,10 @@ final class LintTests: XCTestCase {
         try friends.setDeleteRule(.cascade)
         XCTAssertEqual(places(model, .cascadeBothWays), ["A.friends"])
         try a.ownRelationships[0].setDeleteRule(.cascade)
-        XCTAssertEqual(places(model, .cascadeBothWays), ["A.friends"], "one side alone may")
+        XCTAssertEqual(places(model, .cascadeBothWays), ["A.friends"], "a cascade of one side is accepted")
     }
 
-    func testKeyPathsOfRequests() throws {
+    func testUnknownKeyPathsOfFetchRequestsAreFound() throws {
         let (model, a, _) = try sound()
         try a.addAttribute(named: "passing", type: .string, isTransient: true)
         var request = FetchRequestTemplate(entityName: "A", predicate: PredicateText("passing == 'x'"))
@@ -300,7 +300,7 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(model.lint().map(\.entity), ["A", "A", "A"])
     }
 
-    func testConditionsOfRelationships() throws {
+    func testInvalidConditionsOfRelationshipsAreFound() throws {
         let (model, a, b) = try sound()
         try a.ownRelationships[0].addValidation(PredicateText("cuont > 1"), warning: "w")
         try b.ownRelationships[0].addValidation(PredicateText("@count > 1 AND nmae != 'x'"), warning: "w")
@@ -310,21 +310,21 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(places(model, .unreadablePredicate), ["A.name", "B.group"])
     }
 
-    func testColumnsOfOneTable() throws {
+    func testColumnNameCollisionsAreFound() throws {
         let (model, a, b) = try sound()
         let children = try ["A1", "A2"].map { try model.addEntity(named: $0) }
         for child in children { try child.setParent(a) }
         try children[0].addAttribute(named: "size", type: .integer16, isTransient: true)
         try children[1].addAttribute(named: "size", type: .integer16)
         try b.addAttribute(named: "NAME", type: .string)
-        XCTAssertEqual(model.lint(), [], "what is transient has no column, and another table has other ones")
+        XCTAssertEqual(model.lint(), [], "transient attributes have no column, and other tables do not collide")
         try children[0].addAttribute(named: "Size", type: .integer16)
         XCTAssertEqual(places(model, .nameCollision), ["A2.size"])
         try children[0].addRelationship(named: "SIZE", destination: b)
         XCTAssertEqual(places(model, .nameCollision), ["A1.SIZE", "A2.size"])
     }
 
-    func testAnIndexOfWhatACompositeHas() throws {
+    func testIndexesOverCompositeElementsAreChecked() throws {
         let (model, a, _) = try sound()
         let place = try a.addAttribute(named: "place", type: .composite)
         try place.addElement(named: "x", type: .double)
@@ -340,7 +340,7 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(places(model, .unreadablePredicate), ["A"])
     }
 
-    func testCloudKitLooksAtItsConfigurations() throws {
+    func testCloudKitRulesApplyToItsConfigurations() throws {
         let (model, a, _) = try sound()
         try a.addUniqueConstraint(["name"])
         try model.setConfiguration(ModelConfiguration(name: "Local", entityNames: ["A"]))
@@ -353,7 +353,7 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(places(model, .cloudKitUnique, .cloudKit), ["A"])
     }
 
-    func testCloudKitLooksAtElementsOfComposites() throws {
+    func testCloudKitRulesApplyToCompositeElements() throws {
         let (model, a, _) = try sound()
         let place = try a.addAttribute(named: "place", type: .composite, isOptional: false)
         try place.addElement(named: "latitude", type: .double, isOptional: false)
@@ -361,7 +361,7 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(places(model, .cloudKitRequired, .cloudKit), ["A.place.latitude"])
     }
 
-    func testWhatCloudKitLeavesAlone() throws {
+    func testCloudKitRulesIgnoreTransientProperties() throws {
         let (model, a, b) = try sound()
         try a.addAttribute(named: "untyped", type: .undefined, isTransient: true)
         let passing = try a.addRelationship(named: "passing", destination: b, isOptional: false)
@@ -375,7 +375,7 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(LintProfile.allCases.map(\.rawValue), ["standard", "cloudkit"])
     }
 
-    func testFixturesAreLinted() throws {
+    func testLintIsDeterministicForAllFixtures() throws {
         var count = 0
         let folder = try Fixtures.folder().appendingPathComponent("source-models")
         for case let file as URL in FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)

@@ -1,12 +1,12 @@
+import CorestoneFormats
+@testable import CorestoneModel
 import CorestoneValues
 import Foundation
 import XCTest
 
-@testable import CorestoneModel
-
-/// What the parts of a model are called for people.
+/// Localised names of entities and properties.
 final class LocalizationTests: FolderTestCase {
-    func testTheMoreSpecificKeyWins() throws {
+    func testMoreSpecificLocalizationKeyIsUsed() throws {
         let model = Model()
         let (base, child) = (try model.addEntity(named: "Base"), try model.addEntity(named: "Child"))
         let grandchild = try model.addEntity(named: "Grandchild")
@@ -32,7 +32,7 @@ final class LocalizationTests: FolderTestCase {
         XCTAssertEqual(model.localizedError("too short"), "too short")
     }
 
-    func testLoadedEntriesTakeThePlaceOfThoseOfTheirKeys() throws {
+    func testLoadedStringsReplaceEntriesWithTheirKeys() throws {
         try put("\"Entity/A\" = \"new\"; \"Entity/B\" = \"B\";", "a.strings")
         let model = try model("A")
         try model.setLocalization("old", forKey: "Entity/A")
@@ -44,7 +44,7 @@ final class LocalizationTests: FolderTestCase {
         XCTAssertEqual(message(.model) { try model.loadStrings(path("bad.strings")) }.hasPrefix(path("bad")), true)
     }
 
-    func testWhereWordsAreLookedFor() throws {
+    func testLocalizationIsFoundInLanguageFolders() throws {
         try model("A").write(to: path("M.mom"))
         let model = try model("A")
         func word(_ languages: String...) throws -> String? {
@@ -53,7 +53,7 @@ final class LocalizationTests: FolderTestCase {
                 ? model.localization["Entity/A"] : nil
         }
         XCTAssertNil(try word("de"))
-        // Each that is added comes before the former ones.
+        // Each added folder takes precedence over the former ones.
         for (folder, languages) in [
             ("English.lproj", []), ("en.lproj", []), ("Base.lproj", []), ("", []), ("German.lproj", ["de_CH@euro"]),
             ("de.lproj", ["de_CH.UTF-8"]), ("de-CH.lproj", ["de_CH"]), ("de_CH.lproj", ["de-CH"]),
@@ -74,7 +74,7 @@ final class LocalizationTests: FolderTestCase {
         }
     }
 
-    func testTheLanguagesOfTheUser() {
+    func testUserLanguagesFollowTheEnvironment() {
         let names = ["LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"]
         let former = names.map { name in getenv(name).map { String(cString: $0) } }
         defer {
@@ -93,7 +93,7 @@ final class LocalizationTests: FolderTestCase {
         }
     }
 
-    func testEscapesOfStringsFiles() throws {
+    func testStringsFileEscapesAreRead() throws {
         for (text, value) in [
             (#"\a\b\f\v\r"#, "\u{7}\u{8}\u{C}\u{B}\r"), (#"\0"#, "\0"), (#"\1018"#, "A8"), (#"\x"#, "x"), (#"\'"#, "'"),
             (#"\u41"#, "A"), (#"\U0041B"#, "AB"), (#"\ud83d\ude00"#, "😀"),

@@ -3,7 +3,7 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// What the guard finds in the steps between versions of a model, and what it does not.
+/// Findings of the migration guard for steps between versions of a model.
 final class MigrationGuardTests: XCTestCase {
     /// Entities by name, each with its properties as `Model(text:)` reads them; "name<former" has a renaming identifier.
     private func model(_ entities: [String: [String: String]]) throws -> Model {
@@ -49,7 +49,7 @@ final class MigrationGuardTests: XCTestCase {
         }
     }
 
-    func testSoundStepsHaveNoFindings() throws {
+    func testSoundMigrationStepsHaveNoFindings() throws {
         let first = try model(["Note": ["title": "string?", "rank": "int16 = 0"]])
         let second = try model(["Note": ["headline<title": "string?", "rank": "int16 = 0", "done": "bool = false"]])
         let third = try model([
@@ -60,7 +60,7 @@ final class MigrationGuardTests: XCTestCase {
         XCTAssertEqual(try findings(first, to: first.copy()), [])
     }
 
-    func testChangesThatCannotBeInferred() throws {
+    func testChangesThatCannotBeInferredAreFound() throws {
         let old = try model(["Note": ["size": "int16", "tags": "to-many Tag"], "Tag": ["name": "string?"]])
         let new = try model(["Note": ["size": "int64", "tags": "to-one Tag?"], "Tag": ["name": "string?"]])
         XCTAssertEqual(
@@ -74,7 +74,7 @@ final class MigrationGuardTests: XCTestCase {
         XCTAssertEqual(try findings(old, to: twins).map { $0.prefix(20) }, ["ambiguous-identifier"])
     }
 
-    func testRenamesWithoutIdentifier() throws {
+    func testRenamedPropertiesWithoutIdentifierAreFound() throws {
         func step(_ old: String, _ new: String, _ type: String = "string?") throws -> [String] {
             try findings(
                 model(["Note": [old: type, "kept": "int16?"]]), to: model(["Note": [new: type, "kept": "int16?"]]))
@@ -91,13 +91,13 @@ final class MigrationGuardTests: XCTestCase {
         ] {
             XCTAssertEqual(try step(old, new), ["removed-property Note.\(old): 1"], old)
         }
-        // Of another type it is another attribute.
+        // An attribute of another type is not a rename.
         XCTAssertEqual(
             try findings(model(["Note": ["title": "string?"]]), to: model(["Note": ["headline": "date?"]])),
             ["removed-property Note.title: 1"])
     }
 
-    func testRenamesAreSeenByInverses() throws {
+    func testRenamedRelationshipsAreFoundByTheirInverses() throws {
         let old = try model([
             "Note": ["box": "to-one Box? inverse content"], "Box": ["content": "to-many Note inverse box"],
         ])
@@ -117,7 +117,7 @@ final class MigrationGuardTests: XCTestCase {
         XCTAssertEqual(try findings(first, neither, to: last), ["removed-property Note.rank: 2"])
     }
 
-    func testRenamedEntitiesWithoutIdentifier() throws {
+    func testRenamedEntitiesWithoutIdentifierAreFound() throws {
         let old = try model(["Loan": ["since": "date?", "days": "int32?"]])
         XCTAssertEqual(
             try findings(old, to: model(["Lending": ["since": "date?", "days": "int32?"]])),
@@ -126,7 +126,7 @@ final class MigrationGuardTests: XCTestCase {
             try findings(old, to: model(["Person": ["name": "string?", "age": "int32?"]])), ["removed-entity Loan: 1"])
     }
 
-    func testIdentifiers() throws {
+    func testWrongRenamingIdentifiersAreFound() throws {
         let first = try model(["Note": ["a": "string?"]])
         let second = try model(["Note": ["b<a": "string?"]])
         XCTAssertEqual(
@@ -139,24 +139,24 @@ final class MigrationGuardTests: XCTestCase {
             newest: .init(name: "new", model: try model(["Note": ["c<b": "string?"]])),
             older: [.init(name: "1", model: first)], related: [second])
         XCTAssertEqual(try check.findings().map(\.rule.rawValue), ["chained-identifier"])
-        // The name of an added property is not a mistake of the version before it was added.
+        // The name of an added property is not a finding for an earlier version.
         let third = try model(["Note": ["a": "string?", "d": "date?"]])
         XCTAssertEqual(try findings(first, third, to: model(["Note": ["a": "string?", "e<d": "date?"]])), [])
     }
 
-    func testSwappedNames() throws {
+    func testSwappedNamesAreFoundIfTypesAreEqual() throws {
         let old = try model(["Note": ["x": "string?", "y": "date?", "a": "int16?", "b": "int16?"]])
         XCTAssertEqual(
             try findings(
                 old, to: model(["Note": ["x<y": "date?", "y<x": "string?", "a": "int16?", "b": "int16?"]])), [])
-        // Of one type they leave the hash as it is, and nothing is migrated.
+        // With equal types the version hash is unchanged, so the store is not migrated.
         XCTAssertEqual(
             try findings(
                 old, to: model(["Note": ["x": "string?", "y": "date?", "a<b": "int16?", "b<a": "int16?"]])
             ).sorted(), ["unapplied-rename Note.a: 1", "unapplied-rename Note.b: 1"])
     }
 
-    func testRequiredValues() throws {
+    func testRequiredPropertiesWithoutDefaultAreFound() throws {
         let old = try model(["Note": ["text": "string?", "rank": "int16?"]])
         XCTAssertEqual(
             try findings(
@@ -185,7 +185,7 @@ final class MigrationGuardTests: XCTestCase {
         XCTAssertEqual(try findings(second, to: abstract), ["abstract-entity Note: 1"])
     }
 
-    func testPropertiesOfAbstractEntitiesMoveDown() throws {
+    func testPropertiesMayMoveBetweenAbstractAndSubentity() throws {
         func tree(_ owner: String) throws -> Model {
             let model = Model()
             let base = try model.addEntity(named: "Base")
@@ -199,7 +199,7 @@ final class MigrationGuardTests: XCTestCase {
         XCTAssertEqual(try findings(tree("Leaf"), to: tree("Base")), [])
     }
 
-    func testChangesWithoutEffect() throws {
+    func testChangesWithoutEffectAreNotes() throws {
         let old = try model(["Note": ["text": "string?"]])
         let forced = try old.copy()
         try forced.requireEntity(named: "Note").setVersionHashModifier("2")
@@ -226,7 +226,7 @@ final class MigrationGuardTests: XCTestCase {
             ])
     }
 
-    func testFindingIsOneLine() throws {
+    func testFindingTextHasMessageRemedyAndVersions() throws {
         let check = MigrationGuard(
             newest: .init(name: "2", model: try model(["Note": ["size": "int64"]])),
             older: [.init(name: "1", model: try model(["Note": ["size": "int16"]]))])
@@ -236,7 +236,7 @@ final class MigrationGuardTests: XCTestCase {
         XCTAssertEqual(finding.text, "\(finding.message); \(finding.remedy) [type-change, from \"1\"]")
     }
 
-    func testWordsOfNames() {
+    func testNamesAreSplitIntoWordsAndCompared() {
         XCTAssertEqual(words(of: "createdAt"), ["created", "at"])
         XCTAssertEqual(words(of: "created_at"), ["created", "at"])
         XCTAssertEqual(words(of: "URLString"), ["url", "string"])

@@ -8,15 +8,15 @@ import XCTest
 final class ModelChangeTests: XCTestCase {
     private func base() throws -> Model { try SampleModels.everything().copy() }
 
-    /// What `edit` changes, as text; each change's word about hashes is compared with the hashes themselves.
+    /// Returns the changes of `edit` as text, and compares their `changesHash` flags with the hashes.
     private func changes(_ edit: (Model) throws -> Void, line: UInt = #line) throws -> [String] {
         let (old, new) = (try base(), try base())
         try edit(new)
         let changes = old.changes(to: new)
         let (before, after) = (entityVersionHashes(of: old), entityVersionHashes(of: new))
-        XCTAssertEqual(changes.contains(where: \.changesHash), before != after, "the word about hashes", line: line)
+        XCTAssertEqual(changes.contains(where: \.changesHash), before != after, "changesHash is wrong", line: line)
         let back = new.changes(to: old)
-        XCTAssertEqual(back.count, changes.count, "there and back", line: line)
+        XCTAssertEqual(back.count, changes.count, "the reverse comparison has another number of changes", line: line)
         return changes.map(\.text)
     }
 
@@ -26,7 +26,7 @@ final class ModelChangeTests: XCTestCase {
 
     func testEqualModelsHaveNoChanges() throws { XCTAssertEqual(try changes { _ in }, []) }
 
-    func testFlagsOfAttributes() throws {
+    func testChangedAttributeFlagsAreListed() throws {
         XCTAssertEqual(
             try changes { try self.attribute($0, "Tag", "label").setOptional(true) },
             ["attribute Tag.label: optional false -> true"])
@@ -47,7 +47,7 @@ final class ModelChangeTests: XCTestCase {
         XCTAssertEqual(try changes { try self.attribute($0, "Item", "tagCount").setOptional(false) }.count, 1)
     }
 
-    func testWhatAChangeSaysOfItself() throws {
+    func testChangeHasItsFieldsAndText() throws {
         let (old, new) = (try base(), try base())
         try attribute(new, "Tag", "label").setOptional(true)
         try attribute(new, "Tag", "weight").setUserInfo("kg", forKey: "unit")
@@ -83,7 +83,7 @@ final class ModelChangeTests: XCTestCase {
             ])
     }
 
-    func testWhichChangesOfAnAttributeNeedAMigration() throws {
+    func testAttributeChangesReportWhetherTheyChangeTheHash() throws {
         let edits: [(String, Bool, (Attribute) throws -> Void)] = [
             ("optional", true, { try $0.setOptional(false) }), ("type", true, { try $0.setType(.string) }),
             ("externalStorage", true, { try $0.setAllowsExternalStorage(false) }),
@@ -110,7 +110,7 @@ final class ModelChangeTests: XCTestCase {
         }
     }
 
-    func testThingsThatComeAndGo() throws {
+    func testAddedAndRemovedElementsAreListed() throws {
         func edit(_ body: (Model, Entity) throws -> Void) throws -> [String] {
             let (old, new) = (try base(), try base())
             try body(new, try new.requireEntity(named: "Tag"))
@@ -142,8 +142,8 @@ final class ModelChangeTests: XCTestCase {
             try edit { model, _ in try model.addEntity(named: "A") }, ["entity A: added true"], "new ones come last")
     }
 
-    func testARenamingIdentifierOfAThirdVersion() throws {
-        // Both call it as the first version did.
+    func testRenameIsFoundByTheIdentifierOfAThirdVersion() throws {
+        // Both refer to the name in the first version.
         let (old, new) = (Model(), Model())
         let (former, later) = (try old.addEntity(named: "B"), try new.addEntity(named: "C"))
         try former.setRenamingIdentifier("A")
@@ -155,7 +155,7 @@ final class ModelChangeTests: XCTestCase {
         XCTAssertEqual(old.changes(to: new).map(\.changesHash), [true, true])
     }
 
-    func testRelationships() throws {
+    func testChangedRelationshipsAreListed() throws {
         func edit(_ name: String, _ body: @escaping (Relationship) throws -> Void) throws -> [String] {
             try changes { model in
                 let item = try model.requireEntity(named: "Item")
@@ -172,7 +172,7 @@ final class ModelChangeTests: XCTestCase {
         XCTAssertEqual(try edit("tags") { try $0.setOrdered(false) }, ["relationship Item.tags: ordered true -> false"])
     }
 
-    func testEntitiesAndWhatTheyHold() throws {
+    func testChangedEntitiesIndexesAndConstraintsAreListed() throws {
         XCTAssertEqual(try changes { try $0.requireEntity(named: "Tag").setClassName("Label") }.count, 1)
         XCTAssertEqual(
             try changes { try $0.requireEntity(named: "Tag").addUniqueConstraint(["code"]) }.count, 1)
@@ -188,7 +188,7 @@ final class ModelChangeTests: XCTestCase {
             ["attribute Tag.new: added"])
     }
 
-    func testRenamesAreFollowed() throws {
+    func testRenamesAreListedInsteadOfAdditions() throws {
         let renamed = try changes { model in
             let tag = try model.requireEntity(named: "Tag")
             let label = try tag.requireOwnProperty(named: "label")
@@ -208,7 +208,7 @@ final class ModelChangeTests: XCTestCase {
             lost.filter { $0.hasPrefix("entity") }.count, 2, "without an identifier it is another one: \(lost)")
     }
 
-    func testWhatBelongsToTheModel() throws {
+    func testChangesOfTheModelItselfAreListed() throws {
         XCTAssertEqual(
             try changes { try $0.setFetchRequestTemplate(nil, forName: "notesBeginning") },
             ["fetch request notesBeginning: removed"])
@@ -225,7 +225,7 @@ final class ModelChangeTests: XCTestCase {
             }, ["fetched property note.sameTags: removed"])
     }
 
-    /// Fields of the changes that matter to stores or programs, and those of all.
+    /// The changes that matter to stores or programs, and the number of all changes.
     private func fields(_ old: Model, _ new: Model) -> (noticed: [String], all: Int) {
         let changes = old.changes(to: new)
         return (changes.filter { !$0.isEditorial }.map(\.text), changes.count)
@@ -244,7 +244,7 @@ final class ModelChangeTests: XCTestCase {
         XCTAssertEqual(fields(old, saved).noticed, [])
         XCTAssertEqual(fields(old, saved).all, 2)
         let code = try source("lastSavedToolsVersion='1'", "syncable='YES' usesScalarValueType='YES'")
-        XCTAssertEqual(fields(old, code).noticed.count, 1, "it changes generated code")
+        XCTAssertEqual(fields(old, code).noticed.count, 1, "the change affects generated code")
         let compiled = try Model(data: compiledModel(code, form: .file))
         XCTAssertEqual(fields(code, compiled).noticed, [])
         try compiled.requireEntity(named: "Note").setClassName("App.Note")

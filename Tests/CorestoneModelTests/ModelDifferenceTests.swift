@@ -4,7 +4,7 @@ import XCTest
 @testable import CorestoneModel
 
 final class ModelDifferenceTests: XCTestCase {
-    func testOwnModelsDoNotDifferFromThemselves() throws {
+    func testModelDoesNotDifferFromItsCompiledForm() throws {
         let model = try SampleModels.everything()
         for form in [CompiledModelForm.cache, .file] {
             let read = try Model(compiledModel: compiledModel(model, form: form))
@@ -61,8 +61,8 @@ final class ModelDifferenceTests: XCTestCase {
             ["Base is abstract in the store and not abstract in the model"])
     }
 
-    /// Each thing that the version hash takes in, one at a time.
-    func testEveryClauseOfADifference() throws {
+    /// Each input of the version hash, one at a time.
+    func testEveryInputOfTheVersionHashIsADifference() throws {
         struct Parts {
             let entity: Entity
             let attribute: Attribute
@@ -147,7 +147,7 @@ final class ModelDifferenceTests: XCTestCase {
             XCTAssertEqual(found.first { $0.entity == "E" }?.key, subject.count == 2 ? subject[1] : nil, text)
         }
         let unbounded = try model { try $0.relationship.setCounts(minimum: 0, maximum: .max) }
-        XCTAssertEqual(plain.differences(from: unbounded), [], "people need not know")
+        XCTAssertEqual(plain.differences(from: unbounded), [], "the difference does not affect the hash")
         let modified = try model { try $0.attribute.setVersionHashModifier("m") }
         XCTAssertEqual(
             modified.differences(from: plain).map(\.text),

@@ -5,14 +5,14 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// Half-finished source models, which can be looked at, and what entities say of where paths lead.
+/// Unfinished source models, and the resolution of key paths by entities.
 final class ModelDraftTests: FolderTestCase {
     private func draft(_ inner: String) throws -> Model {
         try put("<model>\(inner)</model>", "contents")
         return try Model(draftAt: path("contents"))
     }
 
-    func testEachProblemIsToldAndTheRestIsRead() throws {
+    func testDraftReportsEachProblemAndReadsTheRest() throws {
         let model = try draft(
             """
             <entity name='A' parentEntity='Gone'>
@@ -59,11 +59,11 @@ final class ModelDraftTests: FolderTestCase {
             { try model.freeze() }, { _ = try model.source() }, { try model.write(to: self.path("a.mom")) },
             { try model.copy().freeze() },
         ] {
-            XCTAssertEqual(message(.model, use), tensor, "the first problem")
+            XCTAssertEqual(message(.model, use), tensor, "the error names the first problem")
         }
     }
 
-    func testADraftWithoutProblemsIsAnyModel() throws {
+    func testDraftWithoutProblemsIsAUsableModel() throws {
         let model = try draft("<entity name='A'><attribute name='a' attributeType='String'/></entity>")
         XCTAssertEqual(model.draftProblems.count, 0)
         XCTAssertTrue(model.isFrozen)
@@ -71,7 +71,7 @@ final class ModelDraftTests: FolderTestCase {
         XCTAssertEqual(try entities("a.mom"), ["A"])
     }
 
-    func testWhatADraftMayNotHaveEither() throws {
+    func testUnreadableDraftsAreRejected() throws {
         for text in ["<model><entity name='A'></model>", "<other/>", "text"] {
             try put(text, "contents")
             XCTAssertTrue(
@@ -81,7 +81,7 @@ final class ModelDraftTests: FolderTestCase {
         XCTAssertTrue(message(.storeIO) { _ = try Model(draftAt: path("none")) }.hasPrefix(path("none")))
     }
 
-    func testAThousandProblemsAreTheMost() throws {
+    func testDraftsWithMoreThanAThousandProblemsAreRejected() throws {
         func text(_ count: Int) -> String {
             (0..<count).map { "<entity name='A\($0)' parentEntity='Gone'/>" }.joined()
         }
@@ -111,7 +111,7 @@ final class ModelDraftTests: FolderTestCase {
         return model
     }
 
-    func testWhereKeyPathsLead() throws {
+    func testKeyPathsAreResolvedToPropertiesAndDestination() throws {
         let model = try company()
         let employee = try model.requireEntity(named: "Employee")
         for (text, names, destination) in [
@@ -134,7 +134,7 @@ final class ModelDraftTests: FolderTestCase {
         }
     }
 
-    func testWhatExpressionsReach() throws {
+    func testExpressionsAreResolvedToEntities() throws {
         let model = try company()
         let (employee, department) = (
             try model.requireEntity(named: "Employee"), try model.requireEntity(named: "Department")
@@ -150,7 +150,7 @@ final class ModelDraftTests: FolderTestCase {
         }
     }
 
-    func testPropertiesOfAnEntityAndItsParents() throws {
+    func testPropertiesIncludeThoseOfSuperentities() throws {
         let model = try company()
         let (employee, manager) = (
             try model.requireEntity(named: "Employee"), try model.requireEntity(named: "Manager")
@@ -162,7 +162,7 @@ final class ModelDraftTests: FolderTestCase {
         XCTAssertEqual(manager.fetchedProperty(named: "rooms")?.entity.name, "Employee")
         XCTAssertNil(manager.fetchedProperty(named: "name"))
         XCTAssertEqual(employee.withDescendants.map(\.name), ["Employee", "Manager"])
-        XCTAssertTrue(manager.root === employee, "before it is frozen, too")
+        XCTAssertTrue(manager.root === employee, "also before the model is frozen")
         XCTAssertEqual(model.roots.map(\.name), ["Department", "Employee"])
         try model.freeze()
         XCTAssertEqual(manager.attributes.map(\.path), ["name", "bonus"])
@@ -186,7 +186,7 @@ final class ModelDraftTests: FolderTestCase {
         }
     }
 
-    func testHooksAreInherited() throws {
+    func testLifecycleHooksAreInherited() throws {
         let model = Model()
         let entities = try ["A", "B", "C", "D"].map { try model.addEntity(named: $0) }
         for (child, parent) in zip(entities[1..<3], entities) { try child.setParent(parent) }

@@ -4,7 +4,7 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// Changes of what a model has already: removing, renaming, other types and other places.
+/// Changes of existing model elements: removal, renaming and changes of types.
 final class ModelEditingTests: XCTestCase {
     private func failure(_ body: () throws -> Void) -> CoreError? {
         do { try body() } catch { return error as? CoreError }
@@ -48,7 +48,7 @@ final class ModelEditingTests: XCTestCase {
         return model
     }
 
-    func testRenamingAnEntity() throws {
+    func testRenamingAnEntityUpdatesItsReferences() throws {
         let model = try company()
         let employee = try model.requireEntity(named: "Employee")
         try employee.rename(to: "Person")
@@ -62,7 +62,7 @@ final class ModelEditingTests: XCTestCase {
         XCTAssertNotNil(failure { try model.requireEntity(named: "Manager").rename(to: "Department") })
     }
 
-    func testRenamingAProperty() throws {
+    func testRenamingAPropertyUpdatesItsReferences() throws {
         let model = try company()
         let (employee, department) = (
             try model.requireEntity(named: "Employee"), try model.requireEntity(named: "Department")
@@ -92,7 +92,7 @@ final class ModelEditingTests: XCTestCase {
         XCTAssertEqual(place.inverse?.name, "people")
     }
 
-    func testRemovingAProperty() throws {
+    func testRemovingAPropertyRemovesItsReferences() throws {
         let model = try company()
         let employee = try model.requireEntity(named: "Employee")
         let works = try employee.requireOwnProperty(named: "department")
@@ -111,7 +111,7 @@ final class ModelEditingTests: XCTestCase {
         XCTAssertEqual(failure { try works.setOptional(true) }?.status, .model)
     }
 
-    func testRemovingAnEntity() throws {
+    func testRemovingAnEntityRemovesItsReferences() throws {
         let model = try company()
         let employee = try model.requireEntity(named: "Employee")
         let (manager, department) = (
@@ -134,7 +134,7 @@ final class ModelEditingTests: XCTestCase {
             "cannot remove Department: it was already removed from its model")
     }
 
-    func testWhatNamesTheRemovedIsRefused() throws {
+    func testReferencesToARemovedEntityAreRejected() throws {
         let model = try company()
         let department = try model.requireEntity(named: "Department")
         try model.remove(department)
@@ -148,7 +148,7 @@ final class ModelEditingTests: XCTestCase {
         XCTAssertEqual(failure { try boss.setInverse(staff) }?.status, .model)
     }
 
-    func testAnotherTypeDropsWhatDoesNotSuit() throws {
+    func testChangingTheTypeDropsUnsuitableSettings() throws {
         let model = Model()
         let entity = try model.addEntity(named: "A")
         let size = try entity.addAttribute(named: "size", type: .integer32)
@@ -175,7 +175,7 @@ final class ModelEditingTests: XCTestCase {
         try model.freeze()
     }
 
-    func testRenamingAnElement() throws {
+    func testRenamingAnElementUpdatesItsKeyPaths() throws {
         let model = Model()
         let entity = try model.addEntity(named: "Town")
         let place = try entity.addAttribute(named: "place", type: .composite)
@@ -211,7 +211,7 @@ final class ModelEditingTests: XCTestCase {
         XCTAssert(model.lint().allSatisfy { $0.rule != .unknownKey }, "\(model.lint())")
     }
 
-    func testAnElementIsNoPropertyOfTheEntity() throws {
+    func testElementIsNotRemovedAsAPropertyOfItsEntity() throws {
         let model = Model()
         let entity = try model.addEntity(named: "A")
         try entity.addAttribute(named: "x", type: .string)
@@ -221,7 +221,7 @@ final class ModelEditingTests: XCTestCase {
         XCTAssertNotNil(entity.ownProperty(named: "x"))
     }
 
-    func testRelationshipsOfAnotherShape() throws {
+    func testChangingARelationshipClearsUnsuitableSettings() throws {
         let model = try company()
         let (employee, department) = (
             try model.requireEntity(named: "Employee"), try model.requireEntity(named: "Department")
@@ -244,7 +244,7 @@ final class ModelEditingTests: XCTestCase {
         XCTAssertNotNil(failure { try staff.setOrdered(true) })
     }
 
-    func testIndexesConstraintsAndLabelsGo() throws {
+    func testIndexesConstraintsAndConfigurationsAreRemoved() throws {
         let model = try company()
         let employee = try model.requireEntity(named: "Employee")
         XCTAssertTrue(try employee.removeIndex(named: "name"))
@@ -259,7 +259,7 @@ final class ModelEditingTests: XCTestCase {
         XCTAssertEqual(failure { try employee.removeIndex(named: "name") }?.status, .model)
     }
 
-    func testEditingKeepsTheExtrasOfEverythingElse() throws {
+    func testEditingKeepsUnknownContentOfOtherElements() throws {
         let source = """
             <model type="X" documentVersion="1.0"><entity name="A" syncable="YES">
             <attribute name="a" attributeType="String" syncable="YES"/><attribute name="b" attributeType="String" odd="1"/>

@@ -4,7 +4,7 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// What a model says is the same in every form in which it is kept: source, compiled file, cache of a store, copy.
+/// A model has the same contents in every form: source, compiled file, cache of a store, and copy.
 final class ModelFormTests: XCTestCase {
     private enum Form: CaseIterable { case source, file, cache, copy }
 
@@ -19,7 +19,7 @@ final class ModelFormTests: XCTestCase {
         }
     }
 
-    /// Checks a model with one entity, `E`, as it comes back from each form.
+    /// Checks a model with one entity, `E`, read back from each form.
     private func check(
         _ forms: [Form] = Form.allCases, line: UInt = #line, _ build: (Entity) throws -> Void,
         _ look: (Entity, String) throws -> Void
@@ -39,7 +39,7 @@ final class ModelFormTests: XCTestCase {
 
     // MARK: - Attributes
 
-    func testDefaultsOfEveryType() throws {
+    func testDefaultsOfEveryTypeRoundTrip() throws {
         let float = Double(Float(0.1))
         let defaults: [(AttributeType, [PropertyValue])] = [
             (.integer16, [.int(0), .int(-32_768), .int(32_767)]),
@@ -68,7 +68,7 @@ final class ModelFormTests: XCTestCase {
                 }
             }
         }
-        // A source has no word for bytes.
+        // A source cannot represent bytes.
         for bytes in [[], [UInt8](0...255)] {
             try check([.file, .cache, .copy]) {
                 try $0.addAttribute(named: "a", type: .binary).setDefaultValue(.bytes(Bytes(bytes)))
@@ -78,7 +78,7 @@ final class ModelFormTests: XCTestCase {
         }
     }
 
-    func testEveryTypeWithoutADefault() throws {
+    func testEveryTypeWithoutADefaultRoundTrips() throws {
         for type in AttributeType.allCases where type != .composite {
             try check {
                 try $0.addAttribute(named: "a", type: type, isTransient: true)
@@ -91,7 +91,7 @@ final class ModelFormTests: XCTestCase {
         }
     }
 
-    func testFlagsOfAttributes() throws {
+    func testAttributeFlagsRoundTrip() throws {
         let flags: [(String, [Form], (Attribute, Bool) throws -> Void, (Attribute) -> Bool)] = [
             ("optional", Form.allCases, { try $0.setOptional($1) }, \.isOptional),
             ("transient", Form.allCases, { try $0.setTransient($1) }, \.isTransient),
@@ -107,7 +107,7 @@ final class ModelFormTests: XCTestCase {
             for flag in [true, false] {
                 try check(forms) { entity in
                     let attribute = try entity.addAttribute(named: "a", type: .binary)
-                    // All others the other way.
+                    // All other flags with the opposite value.
                     for (other, _, set, _) in flags where other != name && other != "NaN" { try set(attribute, !flag) }
                     try set(attribute, flag)
                 } _: {
@@ -121,7 +121,7 @@ final class ModelFormTests: XCTestCase {
         }
     }
 
-    func testTextsOfAttributes() throws {
+    func testAttributeTextsRoundTrip() throws {
         try check {
             let attribute = try $0.addAttribute(named: "a", type: .transformable)
             try attribute.setVersionHashModifier("m")
@@ -146,7 +146,7 @@ final class ModelFormTests: XCTestCase {
         }
     }
 
-    func testBoundsOfEveryType() throws {
+    func testBoundsOfEveryTypeRoundTrip() throws {
         func decimal(_ text: String) throws -> PropertyValue { .decimal(try DecimalNumber(text)) }
         let bounds: [(AttributeType, PropertyValue, PropertyValue, [Int64])] = [
             (.integer16, .int(-3), .int(5), [1620, 1610]), (.integer32, .int(0), .int(70_000), [1620, 1610]),
@@ -173,7 +173,7 @@ final class ModelFormTests: XCTestCase {
         }
     }
 
-    func testPatternsAndConditions() throws {
+    func testPatternsAndConditionsRoundTrip() throws {
         try check {
             let attribute = try $0.addAttribute(named: "a", type: .string)
             try attribute.setBounds(least: .int(1), greatest: nil)
@@ -200,7 +200,7 @@ final class ModelFormTests: XCTestCase {
         }
     }
 
-    func testDerivations() throws {
+    func testDerivationsRoundTrip() throws {
         for (written, expression, source) in [
             ("r.@count", "count:(r)", "r.@count"), ("r.n.@sum", "sum:(r.n)", "r.n.@sum"),
             ("r.n.@avg", "average:(r.n)", "r.n.@avg"), ("r.n.@min", "min:(r.n)", "r.n.@min"),
@@ -224,7 +224,7 @@ final class ModelFormTests: XCTestCase {
         }
     }
 
-    func testElementsOfComposites() throws {
+    func testCompositeElementsRoundTrip() throws {
         try check {
             let place = try $0.addAttribute(named: "a", type: .composite, isOptional: false)
             try place.setCompositeName("Place")
@@ -258,7 +258,7 @@ final class ModelFormTests: XCTestCase {
             XCTAssertEqual([element.renamingIdentifier, element.versionHashModifier], ["former", "m"], $1)
             XCTAssertTrue(element.isIndexedBySpotlight, $1)
         }
-        // A compiled model has no place for it.
+        // A compiled model cannot represent the name.
         try check([.source, .copy]) {
             try $0.addAttribute(named: "a", type: .composite).setCompositeName("Place")
             try $0.addAttribute(named: "b", type: .string)
@@ -270,7 +270,7 @@ final class ModelFormTests: XCTestCase {
 
     // MARK: - Relationships
 
-    func testDeleteRules() throws {
+    func testDeleteRulesRoundTrip() throws {
         for rule in DeleteRule.allCases {
             try check {
                 try $0.addRelationship(named: "r", destination: $0).setDeleteRule(rule)
@@ -280,7 +280,7 @@ final class ModelFormTests: XCTestCase {
         }
     }
 
-    func testCountsOfRelationships() throws {
+    func testRelationshipCountsRoundTrip() throws {
         for (minimum, maximum) in [(0, 1), (1, 1), (0, 0), (1, 0), (2, 2), (2, 5), (0, 3)] as [(UInt32, UInt32)] {
             try check {
                 try $0.addRelationship(named: "r", destination: $0, isToMany: maximum != 1)
@@ -293,7 +293,7 @@ final class ModelFormTests: XCTestCase {
         }
     }
 
-    func testFlagsOfRelationships() throws {
+    func testRelationshipFlagsRoundTrip() throws {
         for flag in [true, false] {
             try check {
                 let there = try $0.addRelationship(
@@ -320,7 +320,7 @@ final class ModelFormTests: XCTestCase {
 
     // MARK: - Entities
 
-    func testWhatEntitiesSay() throws {
+    func testEntityFieldsRoundTrip() throws {
         let model = Model()
         let (base, child) = (try model.addEntity(named: "Base"), try model.addEntity(named: "Child"))
         let grandchild = try model.addEntity(named: "Grandchild")
@@ -354,7 +354,7 @@ final class ModelFormTests: XCTestCase {
         }
     }
 
-    func testIndexesAndTheirElements() throws {
+    func testIndexesAndTheirElementsRoundTrip() throws {
         let indexes = [
             FetchIndex(
                 name: "second down", elements: [.init(property: "s"), .init(property: "n", isAscending: false)]),
@@ -391,7 +391,7 @@ final class ModelFormTests: XCTestCase {
         }
     }
 
-    func testUniqueConstraintsKeepTheirOrder() throws {
+    func testUniqueConstraintsKeepTheirOrderInEveryForm() throws {
         try check {
             for name in ["a", "b", "c"] { try $0.addAttribute(named: name, type: .string) }
             try $0.addUniqueConstraint(["c"])
@@ -425,7 +425,7 @@ final class ModelFormTests: XCTestCase {
         return requests
     }
 
-    func testFetchRequests() throws {
+    func testFetchRequestTemplatesRoundTrip() throws {
         let model = Model()
         let entity = try model.addEntity(named: "E")
         for (name, request) in requests() {
@@ -441,7 +441,7 @@ final class ModelFormTests: XCTestCase {
         }
     }
 
-    func testOrdersAndPrefetchedPaths() throws {
+    func testSortDescriptorsAndPrefetchedPathsRoundTrip() throws {
         let model = Model()
         try model.addEntity(named: "E")
         var request = FetchRequestTemplate(entityName: "E")
@@ -461,7 +461,7 @@ final class ModelFormTests: XCTestCase {
             ])
     }
 
-    func testFlagsOfFetchedProperties() throws {
+    func testFetchedPropertyFlagsRoundTrip() throws {
         for flag in [true, false] {
             try check {
                 let property = try $0.addFetchedProperty(
@@ -478,7 +478,7 @@ final class ModelFormTests: XCTestCase {
         }
     }
 
-    func testConfigurations() throws {
+    func testConfigurationsRoundTrip() throws {
         let model = Model()
         for name in ["B", "A", "C"] { try model.addEntity(named: name) }
         try model.setConfiguration(ModelConfiguration(name: "Two", entityNames: ["B", "A"], isUsedWithCloudKit: true))
@@ -486,7 +486,7 @@ final class ModelFormTests: XCTestCase {
         for form in [Form.source, .copy] {
             XCTAssertEqual(try read(model, form).configurations, model.configurations, "\(form)")
         }
-        // A set of entities, which says nothing of CloudKit.
+        // A compiled configuration is a set of entities without the CloudKit flag.
         for form in ModelFormTests.compiled {
             XCTAssertEqual(
                 try read(model, form).configurations,

@@ -3,7 +3,7 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// How two versions of a model correspond.
+/// Mappings between two versions of a model.
 final class ModelMappingTests: XCTestCase {
     /// Entities by name, each with attributes by name; "name<former" has a renaming identifier.
     private func model(_ entities: [String: [String: AttributeType]], parents: [String: String] = [:]) throws -> Model {
@@ -29,7 +29,7 @@ final class ModelMappingTests: XCTestCase {
     ) -> CoreError? {
         do {
             _ = try ModelMapping.inferred(from: source, to: destination, typeChanges: types)
-            XCTFail("nothing was refused", line: line)
+            XCTFail("the mapping did not fail", line: line)
         } catch let error as CoreError {
             XCTAssertEqual(error.code, 134190, line: line)
             XCTAssertEqual(error.status, .migration, line: line)
@@ -78,14 +78,14 @@ final class ModelMappingTests: XCTestCase {
         XCTAssert(dropped.warnings[0].contains("keep the renaming identifier \"a\""), dropped.warnings[0])
     }
 
-    func testNamesAreSwapped() throws {
+    func testSwappedNamesAreMappedByIdentifier() throws {
         let mapping = try ModelMapping.inferred(
             from: model(["Note": ["x": .string, "y": .date]]), to: model(["Note": ["x<y": .date, "y<x": .string]]))
         XCTAssertEqual(
             mapping.entities[0].properties.map { "\($0.source.name) \($0.destination.name)" }.sorted(), ["x y", "y x"])
     }
 
-    func testEqualIdentifiersAreRefused() throws {
+    func testDuplicateRenamingIdentifiersAreRejected() throws {
         let source = try model(["Note": ["x": .string]])
         let twice = refusal(source, try model(["Note": ["a<x": .string, "b<x": .string]]))
         XCTAssertEqual(twice?.entity, "Note")
@@ -103,19 +103,19 @@ final class ModelMappingTests: XCTestCase {
         XCTAssertEqual(refusal(narrow, try model(["N": ["x": .binary]]), .exact)?.key, "x")
     }
 
-    func testTreesDoNotMerge() throws {
+    func testEntityTreesDoNotMerge() throws {
         let error = refusal(
             try model(["A": ["x": .string], "B": ["y": .string]]),
             try model(["A": ["x": .string], "B": ["y": .string], "Top": [:]], parents: ["A": "Top", "B": "Top"]))
         XCTAssert(error?.message.contains("do not have a common superentity") == true, error?.message ?? "")
-        // One tree may get a new top, and may be split.
+        // One tree may get a new root, and may be split.
         let single = try model(["A": ["x": .string]])
         let below = try model(["A": ["x": .string], "Top": [:]], parents: ["A": "Top"])
         XCTAssertNoThrow(try ModelMapping.inferred(from: single, to: below))
         XCTAssertNoThrow(try ModelMapping.inferred(from: below, to: model(["A": ["x": .string], "Top": ["t": .date]])))
     }
 
-    func testPropertiesMoveInAHierarchy() throws {
+    func testPropertiesMoveWithinAnEntityTree() throws {
         let parents = ["Sub": "Top"]
         let mapping = try ModelMapping.inferred(
             from: model(["Sub": ["x": .string], "Top": [:]], parents: parents),
@@ -125,7 +125,7 @@ final class ModelMappingTests: XCTestCase {
         XCTAssertEqual(mapping.pair(to: try XCTUnwrap(sub.parent)).added.map(\.name), ["x"])
     }
 
-    /// It is the parent's now, and was checked nowhere before.
+    /// The property belongs to the superentity now, which did not have it before.
     func testTypesOfPropertiesThatMoveUpAreChecked() throws {
         let parents = ["Sub": "Top"]
         let source = try model(["Sub": ["x": .date], "Top": [:]], parents: parents)
@@ -146,7 +146,7 @@ final class ModelMappingTests: XCTestCase {
         XCTAssertNoThrow(try ModelMapping.inferred(from: model(toMany: false), to: model(toMany: true)))
     }
 
-    func testOnlyRemovalsHaveNoKnownOrder() throws {
+    func testMappingReportsWhetherItOnlyRemoves() throws {
         let full = try model(["A": ["x": .string, "y": .string], "B": [:]])
         func onlyRemoves(_ wanted: Model) throws -> Bool {
             try ModelMapping.inferred(from: full, to: wanted).onlyRemoves
@@ -159,7 +159,7 @@ final class ModelMappingTests: XCTestCase {
         XCTAssertFalse(try onlyRemoves(model(["A": ["x": .string, "y": .string], "B": [:]])))
     }
 
-    func testExactConversions() {
+    func testExactConversionsConvertOrReturnNil() {
         func convert(_ value: PropertyValue, _ from: AttributeType, _ to: AttributeType) -> PropertyValue? {
             from.converts(to: to) ? from.exactConversion(of: value, to: to) : nil
         }

@@ -17,17 +17,17 @@ final class ModelMergingTests: XCTestCase {
         XCTAssertTrue(copy.summary == model.summary, name)
         let merged = try Model.merging([model, copy])
         XCTAssertTrue(merged.entities.map(\.summary) == model.entities.map(\.summary), "\(name), merged with itself")
-        // One fixture has an attribute without a type, which nothing can use.
+        // One fixture has an attribute without a type, so it cannot be frozen.
         do { try model.freeze() } catch { return }
         try copy.freeze()
         XCTAssertEqual(entityVersionHashes(of: copy), entityVersionHashes(of: model), name)
         for (one, two) in zip(model.entities, copy.entities) {
-            XCTAssertEqual(one.properties.map(\.name), two.properties.map(\.name), "the slots of \(one.name)")
+            XCTAssertEqual(one.properties.map(\.name), two.properties.map(\.name), "the slots of \(one.name) differ")
             XCTAssertEqual(one.number, two.number)
         }
     }
 
-    func testCopiesAreEqual() throws {
+    func testCopiesEqualTheirModels() throws {
         try check(try SampleModels.everything(), "everything")
         var fixtures = 0
         let folder = try Fixtures.folder().appendingPathComponent("source-models")
@@ -57,7 +57,7 @@ final class ModelMergingTests: XCTestCase {
         return model
     }
 
-    func testHalvesComeTogether() throws {
+    func testMergingCombinesModelsThatShareAnEntity() throws {
         let merged = try Model.merging([half("Book"), half("Song")])
         XCTAssertEqual(merged.entities.map(\.name), ["Person", "Book", "Song"])
         XCTAssertEqual(merged.configuration(named: "Synced")?.entityNames, ["Book", "Song"])
@@ -65,7 +65,7 @@ final class ModelMergingTests: XCTestCase {
         XCTAssertEqual(try Model.merging([]).entities.count, 0)
     }
 
-    func testDifferencesAreNamed() throws {
+    func testMergeErrorNamesTheDifference() throws {
         let type = failure { _ = try Model.merging([half("Book"), half("Song", age: .integer32)]) }
         XCTAssertEqual(type?.status, .model)
         XCTAssertEqual(type?.entity, "Person")
@@ -84,7 +84,7 @@ final class ModelMergingTests: XCTestCase {
                 == true)
     }
 
-    func testWhatAMergeTakesOfEach() throws {
+    func testMergeCombinesLocalizationRequestsAndConfigurations() throws {
         let (one, two) = (try half("Book"), try half("Song"))
         try one.setLocalization("one", forKey: "Entity/Person")
         try one.setLocalization("stays", forKey: "Entity/Book")
@@ -98,7 +98,7 @@ final class ModelMergingTests: XCTestCase {
         try two.setConfiguration(
             ModelConfiguration(name: "Both", entityNames: ["Song", "Person"], isUsedWithCloudKit: true))
         let merged = try Model.merging([one, two])
-        XCTAssertEqual(merged.localization, ["Entity/Person": "two", "Entity/Book": "stays"], "the later one counts")
+        XCTAssertEqual(merged.localization, ["Entity/Person": "two", "Entity/Book": "stays"], "the later entry is used")
         XCTAssertEqual(
             merged.fetchRequestTemplates.mapValues(\.entityName),
             [
@@ -111,8 +111,8 @@ final class ModelMergingTests: XCTestCase {
         XCTAssertFalse(merged.isFrozen)
     }
 
-    /// Everything that keeps two entities of one name from being the same.
-    func testEveryDifferenceOfEntitiesCounts() throws {
+    /// Every difference that prevents the merging of two entities with one name.
+    func testEveryDifferenceOfEntitiesPreventsAMerge() throws {
         func model(_ change: (Entity) throws -> Void) throws -> Model {
             let model = Model()
             let entity = try model.addEntity(named: "E")
@@ -158,10 +158,10 @@ final class ModelMergingTests: XCTestCase {
         extras.attributes = ["syncable": "YES"]
         XCTAssertEqual(
             try Model.merging([try model { _ in }, try model { try $0.setExtras(extras) }]).entities.count, 1,
-            "what means nothing here is no difference")
+            "content without a meaning for the library is not a difference")
     }
 
-    func testAStoresModelIsFoundByItsHashes() throws {
+    func testMergeSelectsTheModelOfAStoreByHashes() throws {
         let (book, song) = (try half("Book"), try half("Song", age: .integer32))
         try book.freeze()
         try song.freeze()

@@ -4,14 +4,14 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// What a model refuses: when it is built, when it is edited, when it is frozen.
+/// Errors of models: when they are built, edited and frozen.
 final class ModelMistakeTests: XCTestCase {
     private func failure(_ body: () throws -> Void) -> CoreError? {
         do { try body() } catch { return error as? CoreError }
         return nil
     }
 
-    /// The refusal of a model with the entity `E`, built or frozen.
+    /// Returns the error of building or freezing a model with the entity `E`.
     private func refusal(_ build: (Model, Entity) throws -> Void) -> CoreError? {
         let model = Model()
         return failure {
@@ -34,7 +34,7 @@ final class ModelMistakeTests: XCTestCase {
         XCTAssertEqual(error?.key, key, line: line)
     }
 
-    func testNames() {
+    func testInvalidNamesAreRejected() {
         for name in ["a", "_", "_1", "é", "名", "a1", "A_b", String(repeating: "x", count: 255)] {
             XCTAssertTrue(isIdentifier(name), name)
         }
@@ -58,7 +58,7 @@ final class ModelMistakeTests: XCTestCase {
         ] { check("E already has a property \"a\"; choose another name", key: "a") { try add($1) } }
     }
 
-    func testRelationshipsThatCannotBe() {
+    func testInvalidRelationshipsAreRejected() {
         check("E.r is to-one and cannot be ordered; make it to-many", key: "r") {
             try $1.addRelationship(named: "r", destination: $1, isOrdered: true)
         }
@@ -81,8 +81,8 @@ final class ModelMistakeTests: XCTestCase {
             key: "r"
         ) {
             let foreign = try other.requireEntity(named: "F")
-            let stranger = try foreign.addRelationship(named: "s", destination: foreign)
-            try $1.addRelationship(named: "r", destination: $1).setInverse(stranger)
+            let inverse = try foreign.addRelationship(named: "s", destination: foreign)
+            try $1.addRelationship(named: "r", destination: $1).setInverse(inverse)
         }
         check("F belongs to another model and cannot be the parent of E; pass an entity of the same model") {
             try $1.setParent(try other.requireEntity(named: "F"))
@@ -106,7 +106,7 @@ final class ModelMistakeTests: XCTestCase {
         }
     }
 
-    func testAnInverseMayBelongToAKin() throws {
+    func testInverseMayBelongToASubentity() throws {
         let model = Model()
         let (base, child) = (try model.addEntity(named: "Base"), try model.addEntity(named: "Child"))
         let other = try model.addEntity(named: "Other")
@@ -118,10 +118,10 @@ final class ModelMistakeTests: XCTestCase {
         XCTAssertEqual([base.isKind(of: child), child.isKind(of: base), child.isKind(of: child)], [false, true, true])
         XCTAssertEqual([there.leads(to: other), there.leads(to: base)], [true, false])
         XCTAssertEqual(child.relationships(to: other).map(\.name), ["there"])
-        XCTAssertEqual(other.relationships(to: base).map(\.name), [], "it leads to the child itself")
+        XCTAssertEqual(other.relationships(to: base).map(\.name), [], "the destination is the subentity only")
     }
 
-    func testANewInverseLeavesNoFormerOneBehind() throws {
+    func testNewInverseClearsTheFormerInverse() throws {
         let model = Model()
         let entity = try model.addEntity(named: "E")
         let all = try ["a", "b", "c", "d"].map { try entity.addRelationship(named: $0, destination: entity) }
@@ -137,7 +137,7 @@ final class ModelMistakeTests: XCTestCase {
         XCTAssertNil(all[1].inverse)
     }
 
-    func testIndexesThatCannotBe() {
+    func testInvalidIndexesAreRejected() {
         func add(_ elements: [FetchIndex.Element], _ name: String = "i") -> (Model, Entity) throws -> Void {
             { try $1.addIndex(FetchIndex(name: name, elements: elements)) }
         }
@@ -179,7 +179,7 @@ final class ModelMistakeTests: XCTestCase {
         }
     }
 
-    func testConstraintsThatCannotBe() {
+    func testInvalidConstraintsAreRejected() {
         check("a unique constraint of E is empty; add an attribute to it, or remove it") {
             try $1.addUniqueConstraint([])
         }
@@ -204,7 +204,7 @@ final class ModelMistakeTests: XCTestCase {
             }, "a to-one relationship has a column")
     }
 
-    func testAttributesThatCannotBe() {
+    func testInvalidAttributesAreRejected() {
         let advice = "which only a transient attribute can have; set another type, or make it transient"
         check("E.u has the type Undefined, \(advice)", key: "u") {
             try $1.addAttribute(named: "u", type: .undefined)
@@ -246,21 +246,26 @@ final class ModelMistakeTests: XCTestCase {
         }
     }
 
-    func testTheNameOfTheWholeModelIsNoConfigurations() {
+    func testConfigurationNamedDefaultIsRejected() {
         check(
             "\"Default\" is the name of the configuration with all entities; choose another name",
             entity: nil, key: "Default"
         ) { model, _ in try model.setConfiguration(ModelConfiguration(name: "Default", entityNames: ["E"])) }
     }
 
-    func testMistakesSayWhatWasMeant() throws {
+    func testErrorsSuggestSimilarNames() throws {
         let model = Model()
         let (base, child) = (try model.addEntity(named: "Person"), try model.addEntity(named: "Manager"))
         try child.setParent(base)
         try base.addAttribute(named: "salary", type: .decimal)
         try child.addAttribute(named: "bonus", type: .decimal)
+        try base.addFetchedProperty(named: "peers", fetchRequest: FetchRequestTemplate(entityName: "Person"))
         try model.freeze()
         let cases: [(CoreError?, String, String?, String?)] = [
+            (
+                failure { _ = try child.requireProperty(named: "peers") },
+                "Manager.peers is a fetched property, not an attribute or a relationship", "Manager", "peers"
+            ),
             (
                 failure { _ = try model.requireEntity(named: "Preson") },
                 "the model has no entity \"Preson\"; did you mean \"Person\"?", "Preson", nil
@@ -290,9 +295,9 @@ final class ModelMistakeTests: XCTestCase {
         }
     }
 
-    // MARK: - Mistakes that stick, and edits that are forgotten
+    // MARK: - Kept errors and rejected edits
 
-    func testTheFirstMistakeSticks() throws {
+    func testFirstModelErrorIsRepeatedByLaterCalls() throws {
         let model = Model()
         let entity = try model.addEntity(named: "E")
         XCTAssertNotNil(failure { try model.addEntity(named: "1") })
@@ -308,7 +313,7 @@ final class ModelMistakeTests: XCTestCase {
         XCTAssertEqual(failure { try second.addEntity(named: "E") }?.message, "earlier")
     }
 
-    func testARefusedEditLeavesTheModelSound() throws {
+    func testRejectedEditLeavesTheModelUsable() throws {
         let model = Model()
         let entity = try model.addEntity(named: "E")
         let attribute = try entity.addAttribute(named: "a", type: .string)
@@ -321,9 +326,9 @@ final class ModelMistakeTests: XCTestCase {
         XCTAssertEqual(
             failure { try model.requireEntity(named: "F").remove(attribute) }?.message,
             "E.a is not declared by F; remove it from E")
-        let stranger = try Model().copy()
+        let otherModel = try Model().copy()
         XCTAssertEqual(
-            failure { try stranger.remove(entity) }?.message,
+            failure { try otherModel.remove(entity) }?.message,
             "cannot remove E: it belongs to another model; pass an entity of this model")
         XCTAssertEqual([entity.name, attribute.name], ["E", "a"])
         XCTAssertFalse(try entity.removeIndex(named: "none"))
@@ -335,7 +340,7 @@ final class ModelMistakeTests: XCTestCase {
         try model.freeze()
     }
 
-    func testAModelThatIsInUseDoesNotChange() throws {
+    func testFrozenModelRejectsChanges() throws {
         let model = Model()
         let entity = try model.addEntity(named: "E")
         let attribute = try entity.addAttribute(named: "a", type: .string)
@@ -353,7 +358,7 @@ final class ModelMistakeTests: XCTestCase {
         }
         XCTAssertEqual(fetched.userInfoChanges, 0)
         try fetched.setUserInfo("x", forKey: "k")
-        XCTAssertEqual(fetched.userInfo, ["k": "x"], "nothing depends on it")
+        XCTAssertEqual(fetched.userInfo, ["k": "x"], "user info may change in a frozen model")
         XCTAssertEqual(fetched.userInfoChanges, 1)
         let copy = try model.copy()
         XCTAssertFalse(copy.isFrozen)
@@ -361,7 +366,7 @@ final class ModelMistakeTests: XCTestCase {
         XCTAssertFalse(entity.isAbstract)
     }
 
-    func testConfigurationsOfTheSameNameAreReplacedInTheirPlace() throws {
+    func testConfigurationsOfTheSameNameKeepTheirPosition() throws {
         let model = Model()
         for name in ["A", "B", "C"] { try model.setConfiguration(ModelConfiguration(name: name, entityNames: [])) }
         try model.setConfiguration(ModelConfiguration(name: "B", entityNames: ["E"]))

@@ -4,9 +4,9 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// What models hold beyond plain attributes and relationships.
+/// Model elements beyond plain attributes and relationships.
 final class ModelNounTests: XCTestCase {
-    func testOperatorsOfDerivationsBecomeFunctions() {
+    func testDerivationOperatorsBecomeFunctions() {
         for (text, expected) in [
             ("pages.@count", "count:(pages)"), ("beachEntities.rating.@sum", "sum:(beachEntities.rating)"),
             ("items.@sum.price", "items.@sum.price"), ("primaryLabel.code", "primaryLabel.code"),
@@ -21,14 +21,14 @@ final class ModelNounTests: XCTestCase {
         XCTAssertEqual(Derivation(ExpressionText("no (( sense")).expression.text, "no (( sense")
     }
 
-    func testTextThatCannotBeReadIsKeptAndAnErrorOnUse() {
+    func testUnreadablePredicateIsKeptAndFailsOnUse() {
         let text = PredicateText("name ~~ 3")
         XCTAssertNil(text.predicate)
         XCTAssertEqual(text.text, "name ~~ 3")
         XCTAssertThrowsError(try text.required()) { XCTAssertEqual(($0 as? CoreError)?.status, .predicateSyntax) }
     }
 
-    func testCompositesHaveLeavesAndPaths() throws {
+    func testCompositesHaveLeavesAndKeyPaths() throws {
         let model = Model()
         let place = try model.addEntity(named: "Place")
         let location = try place.addAttribute(named: "location", type: .composite)
@@ -53,7 +53,7 @@ final class ModelNounTests: XCTestCase {
         XCTAssertEqual(place.allProperties.map(\.path), ["location"])
     }
 
-    func testMistakesWithComposites() throws {
+    func testInvalidCompositesAreRejected() throws {
         func message(_ build: (Entity) throws -> Void) -> String? {
             do {
                 let model = Model()
@@ -79,7 +79,7 @@ final class ModelNounTests: XCTestCase {
             }?.suffix(83), "is nested 16 levels deep, which is the limit; add the element to an outer attribute")
     }
 
-    func testConfigurationsAndTemplates() throws {
+    func testConfigurationsAndTemplatesAreFoundByName() throws {
         let model = try SampleModels.everything()
         XCTAssertEqual(try model.entities(ofConfiguration: "Small").map(\.name), ["Tag", "note"])
         XCTAssertEqual(try model.entities(ofConfiguration: nil).count, 4)
@@ -92,10 +92,10 @@ final class ModelNounTests: XCTestCase {
         XCTAssertThrowsError(try model.setFetchRequestTemplate(nil, forName: "x"), "a frozen model")
         let note = try model.requireEntity(named: "note")
         XCTAssertEqual(note.fetchedProperties.map(\.name), ["sameTags"])
-        XCTAssertNil(note.property(named: "sameTags"), "it has no slot")
+        XCTAssertNil(note.property(named: "sameTags"), "a fetched property does not have a slot")
     }
 
-    func testInheritanceIsBounded() throws {
+    func testInheritanceDepthIsLimited() throws {
         func chain(_ count: Int, topDown: Bool) throws -> Model {
             let model = Model()
             let entities = try (0..<count).map { try model.addEntity(named: "E\($0)") }
@@ -115,7 +115,7 @@ final class ModelNounTests: XCTestCase {
         }
     }
 
-    func testATreeOfAnyHeightIsFreed() throws {
+    func testEntityTreeOfAnyDepthIsFreed() throws {
         weak var lowest: Entity?
         func grow() throws {
             let model = Model()
@@ -128,7 +128,7 @@ final class ModelNounTests: XCTestCase {
         XCTAssertNil(lowest)
     }
 
-    func testSlotsAreBounded() throws {
+    func testNumberOfSlotsIsLimited() throws {
         let model = Model()
         let base = try model.addEntity(named: "Base")
         for number in 0..<4000 { try base.addAttribute(named: "a\(number)", type: .boolean) }
@@ -141,7 +141,7 @@ final class ModelNounTests: XCTestCase {
         }
     }
 
-    /// A hundred thousand entities, alike and under one parent.
+    /// A hundred thousand equal entities with one superentity.
     func testLargeModelsFreezeInLinearTime() throws {
         try assertLinearTime(upTo: 100_000) { count in
             let model = Model()

@@ -4,7 +4,7 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// Where models lie, and which version of a bundle is meant.
+/// Paths of models, and the selection of bundle versions.
 final class ModelPlaceTests: FolderTestCase {
     private func source(_ entity: String, _ name: String) throws {
         try files.createDirectory(atPath: path(name), withIntermediateDirectories: true)
@@ -19,7 +19,7 @@ final class ModelPlaceTests: FolderTestCase {
 
     // MARK: - Names
 
-    func testPartsOfAPath() {
+    func testPathIsSplitIntoNameStemAndFolder() {
         for (path, name, stem, folder) in [
             ("/a/b.mom", "b.mom", "b", "/a"), ("b.mom", "b.mom", "b", "."), ("/b", "b", "b", "/"),
             ("/a/b.c.mom//", "b.c.mom", "b.c", "/a"), ("a/.hidden", ".hidden", ".hidden", "a"),
@@ -34,7 +34,7 @@ final class ModelPlaceTests: FolderTestCase {
         XCTAssertEqual([shown.path, shown.shown], ["/x/draft/c", "/x/a/c"])
     }
 
-    func testKindsByTheExtension() throws {
+    func testModelKindFollowsTheExtension() throws {
         for (name, kind) in [
             ("a.xcdatamodel", ModelKind.source), ("a.xcdatamodeld", .sourceBundle), ("a.mom", .compiled),
             ("a.momd", .compiledBundle), ("a.b.momd/", .compiledBundle),
@@ -55,7 +55,7 @@ final class ModelPlaceTests: FolderTestCase {
 
     // MARK: - Versions
 
-    func testVersionsAreInTheOrderOfTheirNumbers() throws {
+    func testVersionsAreOrderedByTheirNumbers() throws {
         for name in ["App 10", "App 2", "App", "App 1", "Another 3", "9"] {
             try source("E", "A.xcdatamodeld/\(name).xcdatamodel")
         }
@@ -64,21 +64,21 @@ final class ModelPlaceTests: FolderTestCase {
             ["9", "Another 3", "App", "App 1", "App 2", "App 10"])
     }
 
-    func testTheCurrentVersion() throws {
+    func testCurrentVersionIsRecordedOrNamedLikeTheBundle() throws {
         let bundle = "A.xcdatamodeld"
         func currents() throws -> [String] {
             try Model.versions(of: path(bundle)).filter(\.isCurrent).map(\.name)
         }
         try source("One", "\(bundle)/One.xcdatamodel")
-        XCTAssertEqual(try currents(), ["One"], "the only one")
+        XCTAssertEqual(try currents(), ["One"], "the only version is current")
         try source("Two", "\(bundle)/Two.xcdatamodel")
-        XCTAssertEqual(try currents(), [], "neither is called like the bundle")
+        XCTAssertEqual(try currents(), [], "no version has the name of the bundle")
         XCTAssertEqual(
             message(.invalidArgument) { _ = try Model(contentsOf: path(bundle)) },
             "\(path(bundle)) does not specify the current version; choose one of: \"One\", \"Two\"")
         XCTAssertEqual(try entities(bundle, "Two"), ["Two"])
         try source("A", "\(bundle)/A.xcdatamodel")
-        XCTAssertEqual(try currents(), ["A"], "called like the bundle")
+        XCTAssertEqual(try currents(), ["A"], "the version has the name of the bundle")
         for (text, name) in [("Two.xcdatamodel", "Two"), ("One", "One"), ("Two.mom", "Two")] {
             try current(text, bundle)
             XCTAssertEqual(try currents(), [name])
@@ -95,7 +95,7 @@ final class ModelPlaceTests: FolderTestCase {
             message(.model) { _ = try Model(contentsOf: path(bundle)) }.hasPrefix("\(path(bundle))/.xccurrentversion"))
     }
 
-    func testNamesOfVersions() throws {
+    func testVersionsAreFoundByName() throws {
         try source("E", "A.xcdatamodeld/A.xcdatamodel")
         try source("F", "A.xcdatamodeld/1.5.xcdatamodel")
         XCTAssertEqual(try entities("A.xcdatamodeld", "1.5"), ["F"])
@@ -125,16 +125,16 @@ final class ModelPlaceTests: FolderTestCase {
                 + ".xcdatamodel, .xcdatamodeld or .momd folder")
     }
 
-    func testTheArchiveOfOlderEditorsLiesInElements() throws {
+    func testArchiveOfOlderEditorsIsReadFromElements() throws {
         try files.createDirectory(atPath: path("A.xcdatamodel"), withIntermediateDirectories: true)
         try model("E").write(to: path("a.mom"))
         try files.moveItem(atPath: path("a.mom"), toPath: path("A.xcdatamodel/elements"))
         XCTAssertEqual(try entities("A.xcdatamodel"), ["E"])
         try put("<model><entity name='F'/></model>", "A.xcdatamodel/contents")
-        XCTAssertEqual(try entities("A.xcdatamodel"), ["F"], "the newer form counts")
+        XCTAssertEqual(try entities("A.xcdatamodel"), ["F"], "the newer form is preferred")
     }
 
-    func testWhatBundlesRecord() throws {
+    func testBundleRecordsHashesAndChecksums() throws {
         try model("E").write(to: path("A.momd"))
         try model("E", "F").write(to: path("A.momd"), version: "B", makesCurrent: false)
         let list = try plist("A.momd/VersionInfo.plist")
@@ -146,13 +146,13 @@ final class ModelPlaceTests: FolderTestCase {
         let recorded = try Model.versionChecksums(of: path("A.momd"))
         XCTAssertEqual(recorded.map(\.version), ["A", "B"])
         XCTAssertEqual(recorded.map(\.checksum), [checksums["A"], checksums["B"]])
-        // Without a list the models themselves say.
+        // Without a recorded list the checksums are computed from the models.
         try files.removeItem(atPath: path("A.momd/VersionInfo.plist"))
         XCTAssertEqual(try Model.versionChecksums(of: path("A.momd")).map(\.checksum), recorded.map(\.checksum))
         XCTAssertEqual(try Model.versions(of: path("A.momd")).map(\.recordedChecksum), [nil, nil])
     }
 
-    func testAVersionThatIsNotTheOneOnRecordIsRefused() throws {
+    func testVersionThatDiffersFromItsRecordIsRejected() throws {
         try model("E", "F").write(to: path("A.momd"))
         try model("E", "F").write(to: path("B.mom"))
         let other = try model("E", "F")
@@ -172,7 +172,7 @@ final class ModelPlaceTests: FolderTestCase {
         }
     }
 
-    func testAnOptimisedModelIsReadFromThePlainOneBesideIt() throws {
+    func testOptimisedModelIsReadFromTheModelNextToIt() throws {
         try put("momv2$ and more", "A.omo")
         XCTAssertEqual(
             message(.model) { _ = try Model(contentsOf: path("A.omo")) },
@@ -184,7 +184,7 @@ final class ModelPlaceTests: FolderTestCase {
         XCTAssertTrue(message(.model) { _ = try Model(contentsOf: path("A.bin")) }.contains("read the .mom file"))
     }
 
-    func testBytesOfEveryKind() throws {
+    func testModelDataOfEveryKindIsRead() throws {
         let model = try model("E")
         let compiled = try compiledModel(model)
         for bytes in [
@@ -207,9 +207,9 @@ final class ModelPlaceTests: FolderTestCase {
                 "the data is not XML, a property list or the intact cached model of a store. "))
     }
 
-    // MARK: - Converting
+    // MARK: - Conversion
 
-    func testClassesOfTheModuleAreFilledIn() throws {
+    func testConversionFillsInTheModuleOfClasses() throws {
         let model = try model("A", "B", "C")
         for (entity, name) in zip(model.entities, [".A", "Other.B", "C"]) { try entity.setClassName(name) }
         try model.write(to: path("M.xcdatamodeld"))
@@ -219,7 +219,7 @@ final class ModelPlaceTests: FolderTestCase {
         }
     }
 
-    func testWhatCannotBeConverted() throws {
+    func testInvalidConversionsFail() throws {
         try model("E").write(to: path("A.xcdatamodeld"))
         try model("E").write(to: path("B.xcdatamodel"))
         XCTAssertEqual(
@@ -246,16 +246,16 @@ final class ModelPlaceTests: FolderTestCase {
         }
     }
 
-    func testWhichVersionIsWritten() throws {
+    func testWriteSelectsTheVersion() throws {
         let bundle = "A.xcdatamodeld"
         try model("One").write(to: path(bundle), version: "One", makesCurrent: false)
-        XCTAssertEqual(try Model.versions(of: path(bundle)).map(\.isCurrent), [true], "the first one in any case")
+        XCTAssertEqual(try Model.versions(of: path(bundle)).map(\.isCurrent), [true], "the first version is current")
         try model("Two").write(to: path(bundle), version: "Two")
         let read = try Model(contentsOf: path(bundle), version: "One")
         try read.addEntity(named: "More")
         try read.write(to: path(bundle))
-        XCTAssertEqual(try entities(bundle, "One"), ["More", "One"], "as which it was read")
-        XCTAssertEqual(try entities(bundle), ["Two"], "and the current one stays")
+        XCTAssertEqual(try entities(bundle, "One"), ["More", "One"], "written as the version that was read")
+        XCTAssertEqual(try entities(bundle), ["Two"], "the current version is unchanged")
         try model("Three").write(to: path(bundle))
         XCTAssertEqual(try entities(bundle), ["Three"])
         XCTAssertEqual(try Model.versions(of: path(bundle)).map(\.name), ["One", "Two"])
@@ -270,7 +270,7 @@ final class ModelPlaceTests: FolderTestCase {
         XCTAssertEqual(try entities("D.mom"), ["E"])
     }
 
-    func testDraftsThatACrashLeft() throws {
+    func testDraftsOfACrashAreRemoved() throws {
         let leftover = [".a.x.1zz.corestone-part", ".a.x.0.corestone-part"]
         let others = [
             ".a.x.corestone-part", ".a.x.!.corestone-part", ".b.x.1.corestone-part", ".a.x.b.1.corestone-part", "a.x",

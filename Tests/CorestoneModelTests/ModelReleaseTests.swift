@@ -28,14 +28,14 @@ final class ModelReleaseTests: FolderTestCase {
         }
     }
 
-    func testNamesThatCannotBeFiles() throws {
+    func testInvalidReleaseNamesAreRejected() throws {
         for name in ["", ".x", "a/b", "a\0", String(repeating: "x", count: 300)] {
             XCTAssertThrowsError(try ModelRelease.keep(try note(), as: name, inFolder: released), name)
         }
         XCTAssertEqual(try names(), [])
     }
 
-    func testDamagedFilesAreFindings() throws {
+    func testDamagedAndChangedReleasesAreFindings() throws {
         try ModelRelease.keep(try note(), as: "Notes", inFolder: released)
         let bundle = path("Notes.xcdatamodeld")
         try note().write(to: bundle, version: "Notes")
@@ -58,7 +58,7 @@ final class ModelReleaseTests: FolderTestCase {
         XCTAssertThrowsError(try ModelRelease.releases(inFolder: released))
     }
 
-    func testEarlierVersionsAreThoseWithLowerNumbers() throws {
+    func testEarlierVersionsHaveLowerNumbers() throws {
         func older(_ names: String..., newest: String) throws -> [String] {
             let bundle = path("\(UUID().uuidString).xcdatamodeld")
             for name in names { try note().write(to: bundle, version: name, makesCurrent: name == newest) }

@@ -4,9 +4,9 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// What names a part of a model follows it when it gets another name, and goes when it is taken out.
+/// References to a model element are updated when it is renamed, and removed with it.
 final class ModelRenamingTests: XCTestCase {
-    /// Who holds an entity does not keep its model.
+    /// A reference to an entity does not keep its model alive.
     private var models: [Model] = []
 
     /// Departments with employees, of whom some are managers.
@@ -30,7 +30,7 @@ final class ModelRenamingTests: XCTestCase {
         try XCTUnwrap(entity.ownProperty(named: name)).rename(to: newName)
     }
 
-    func testPredicatesFollowAProperty() throws {
+    func testPredicatesFollowARenamedProperty() throws {
         let texts = [
             ("staff.name == 'x'", "staff.title == \"x\""), ("ANY staff.name == name", "ANY staff.title == name"),
             ("SUBQUERY(staff, $e, $e.name == $N).@count > 1", "SUBQUERY(staff, $e, $e.title == $N).@count > 1"),
@@ -48,7 +48,7 @@ final class ModelRenamingTests: XCTestCase {
         }
     }
 
-    func testAPropertyOfAnHeirIsFollowedFromItsParent() throws {
+    func testPredicatesFollowARenamedPropertyOfASubentity() throws {
         let (model, _, employee, manager) = try company()
         try model.setFetchRequestTemplate(
             FetchRequestTemplate(entityName: "Department", predicate: PredicateText("staff.bonus > 1")), forName: "t")
@@ -63,7 +63,7 @@ final class ModelRenamingTests: XCTestCase {
         XCTAssertEqual(manager.uniqueConstraints, [["extra", "title"]])
     }
 
-    func testEverythingElseThatNamesAPropertyFollows() throws {
+    func testRequestsRulesAndDerivationsFollowARenamedProperty() throws {
         let (model, department, employee, _) = try company()
         var request = FetchRequestTemplate(entityName: "Department")
         request.sortDescriptors = [
@@ -116,7 +116,7 @@ final class ModelRenamingTests: XCTestCase {
         XCTAssertEqual(model.fetchRequestTemplates["t"]?.sortDescriptors.map(\.keyPath), ["people.title", "name"])
     }
 
-    func testAnIndexIsCalledLikeItsAttributeWhenItIsItsOwn() throws {
+    func testIndexNamedAfterItsAttributeIsRenamedWithIt() throws {
         let (_, _, employee, _) = try company()
         try employee.addIndex(FetchIndex(name: "name", elements: [.init(property: "name")]))
         try employee.addIndex(FetchIndex(name: "other", elements: [.init(property: "name")]))
@@ -129,7 +129,7 @@ final class ModelRenamingTests: XCTestCase {
         XCTAssertEqual(employee.indexes.map(\.spelling), [.fetchIndex, .fetchIndex, .compoundIndex])
     }
 
-    func testWordsForPeopleFollowAProperty() throws {
+    func testLocalizationFollowsARenamedProperty() throws {
         let (model, department, employee, _) = try company()
         let words = [
             "Property/name": "any", "Property/name/Entity/Employee": "e", "Property/name/Entity/Manager": "m",
@@ -145,7 +145,7 @@ final class ModelRenamingTests: XCTestCase {
                 "ErrorString/name": "error",
             ], "another entity has a property of that name")
         try rename(department, "name", to: "label")
-        XCTAssertNil(model.localization["Property/name"], "and now none has")
+        XCTAssertNil(model.localization["Property/name"], "no property has the name now")
         XCTAssertEqual(model.localization["Property/label"], "any")
         try employee.remove(try XCTUnwrap(employee.ownProperty(named: "title")))
         XCTAssertEqual(
@@ -153,7 +153,7 @@ final class ModelRenamingTests: XCTestCase {
             ["Property/label": "any", "Property/label/Entity/Department": "d", "ErrorString/name": "error"])
     }
 
-    func testWhatNamesAnEntityFollowsIt() throws {
+    func testReferencesFollowARenamedEntity() throws {
         let (model, department, employee, _) = try company()
         try model.setFetchRequestTemplate(FetchRequestTemplate(entityName: "Employee"), forName: "e")
         try model.setFetchRequestTemplate(FetchRequestTemplate(entityName: "Department"), forName: "d")
@@ -184,7 +184,7 @@ final class ModelRenamingTests: XCTestCase {
         XCTAssertNil(model.entity(named: "Employee"))
     }
 
-    func testWhatGoesWithAnEntity() throws {
+    func testRemovingAnEntityRemovesItsReferences() throws {
         let (model, department, employee, manager) = try company()
         let base = try model.addEntity(named: "Base")
         try employee.setParent(base)
@@ -201,7 +201,7 @@ final class ModelRenamingTests: XCTestCase {
         try model.remove(employee)
         XCTAssertTrue(manager.parent === base)
         XCTAssertTrue(base.children.count == 1 && base.children[0] === manager)
-        XCTAssertNil(department.ownProperty(named: "staff"), "it led there")
+        XCTAssertNil(department.ownProperty(named: "staff"), "its destination was removed")
         XCTAssertTrue(department.ownProperty(named: "chief") === alone)
         XCTAssertEqual(manager.ownFetchedProperties.map(\.name), ["allDepartment"])
         XCTAssertEqual(Set(model.fetchRequestTemplates.keys), ["d"])
@@ -214,7 +214,7 @@ final class ModelRenamingTests: XCTestCase {
         try model.freeze()
     }
 
-    func testWhatGoesWithAProperty() throws {
+    func testRemovingAPropertyRemovesItsReferences() throws {
         let (model, department, employee, manager) = try company()
         try employee.addAttribute(named: "age", type: .integer16)
         for (name, elements, predicate) in [
@@ -250,14 +250,14 @@ final class ModelRenamingTests: XCTestCase {
         }
     }
 
-    func testConstraintsAreRemovedWhateverTheirOrder() throws {
+    func testConstraintIsRemovedByItsKeysInAnyOrder() throws {
         let (_, _, employee, _) = try company()
         for constraint in [["name", "department"], ["name"]] { try employee.addUniqueConstraint(constraint) }
         XCTAssertTrue(try employee.removeUniqueConstraint(["department", "name"]))
         XCTAssertEqual(employee.uniqueConstraints, [["name"]])
     }
 
-    func testAnotherTypeKeepsWhatSuits() throws {
+    func testChangingTheTypeKeepsSuitableSettings() throws {
         let (_, _, employee, _) = try company()
         let attribute = try employee.addAttribute(named: "a", type: .transformable)
         try attribute.setValueTransformerName("T")
@@ -273,7 +273,7 @@ final class ModelRenamingTests: XCTestCase {
         XCTAssertEqual(attribute.defaultValue, .int(70_000))
         XCTAssertEqual(attribute.validationRules.count, 2, "numbers have the same bounds")
         try attribute.setType(.integer16)
-        XCTAssertEqual(attribute.defaultValue, .null, "it is too large")
+        XCTAssertEqual(attribute.defaultValue, .null, "the default is too large for the new type")
         try attribute.setType(.date)
         XCTAssertEqual(attribute.validationRules.map(\.warning), [.text("w")])
         let place = try employee.addAttribute(named: "place", type: .composite)
@@ -286,12 +286,12 @@ final class ModelRenamingTests: XCTestCase {
         XCTAssertEqual([element.isRemoved, place.isRemoved], [true, false])
     }
 
-    func testShapesOfARelationship() throws {
+    func testChangingToOneAndToManyKeepsSuitableCounts() throws {
         let (model, department, employee, _) = try company()
         let staff = department.ownRelationships[0]
         try staff.setCounts(minimum: 2, maximum: 5)
         try staff.setToMany(true)
-        XCTAssertEqual([staff.minimumCount, staff.maximumCount], [2, 5], "it is to-many already")
+        XCTAssertEqual([staff.minimumCount, staff.maximumCount], [2, 5], "the relationship is already to-many")
         try staff.setOrdered(true)
         try staff.setToMany(false)
         XCTAssertEqual([staff.minimumCount, staff.maximumCount], [0, 1])
@@ -308,7 +308,7 @@ final class ModelRenamingTests: XCTestCase {
 
     // MARK: - Copies
 
-    func testACopyHasTheHostsChecksToo() throws {
+    func testCopyHasTheValidators() throws {
         let (model, _, employee, manager) = try company()
         try employee.addValidator(forKey: "name") { _, value, _ in value }
         try employee.addObjectValidator { _, _ in }

@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// All that a model says, as lines of text: two models that say the same have the same lines.
+/// The complete contents of a model as lines of text: equal models have equal lines.
 enum ModelSummary {
     static func of(_ model: Model) throws -> [String] {
         var lines = model.entities.flatMap(entity)

@@ -4,7 +4,7 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// What a model says of itself, as lists and dictionaries: what is at its default is left out.
+/// Summaries of models as lists and dictionaries, without default values.
 final class ModelSummaryTests: XCTestCase {
     private typealias Fields = [String: PropertyValue]
 
@@ -18,7 +18,7 @@ final class ModelSummaryTests: XCTestCase {
 
     private func json(_ value: PropertyValue) -> String { JSONText(value).text }
 
-    func testModelsAndEntitiesAtTheirDefaults() throws {
+    func testSummariesOmitDefaults() throws {
         XCTAssertEqual(
             Model().summary,
             .dictionary([
@@ -34,7 +34,7 @@ final class ModelSummaryTests: XCTestCase {
             ]))
     }
 
-    func testEverythingAModelSays() throws {
+    func testModelSummaryHasEveryField() throws {
         let entity = try entity()
         let model = entity.model
         try model.addVersionIdentifier("2")
@@ -53,7 +53,7 @@ final class ModelSummaryTests: XCTestCase {
                 + #""fetchRequests.all.entity": "E", "localization.Entity/E": "Ding", "versionIdentifiers": ["2"]}"#)
     }
 
-    func testEverythingAnEntitySays() throws {
+    func testEntitySummaryHasEveryField() throws {
         let entity = try entity()
         try entity.setParent(try entity.model.addEntity(named: "Base"))
         try entity.setAbstract(true)
@@ -72,7 +72,7 @@ final class ModelSummaryTests: XCTestCase {
         XCTAssertEqual(said, expected)
     }
 
-    func testEachFlagOfAnAttribute() throws {
+    func testAttributeSummaryHasEachFlag() throws {
         let plain: Fields = ["name": .string("a"), "optional": .bool(true), "type": .string("Binary Data")]
         let flags: [(String, PropertyValue, (Attribute) throws -> Void)] = [
             ("optional", .bool(false), { try $0.setOptional(false) }),
@@ -116,7 +116,7 @@ final class ModelSummaryTests: XCTestCase {
             json(place.summary.fields["elements"] ?? .null), #"[{"name": "x", "optional": true, "type": "Double"}]"#)
     }
 
-    func testRelationships() throws {
+    func testRelationshipSummaryHasEveryField() throws {
         let entity = try entity()
         let one = try entity.addRelationship(named: "one", destination: entity)
         XCTAssertEqual(
@@ -125,7 +125,7 @@ final class ModelSummaryTests: XCTestCase {
                 + #""ordered": false, "toMany": false}"#)
         try one.setCounts(minimum: 1, maximum: 1)
         XCTAssertEqual(one.summary.fields["minimumCount"], .int(1))
-        XCTAssertNil(one.summary.fields["maximumCount"], "that of every to-one relationship")
+        XCTAssertNil(one.summary.fields["maximumCount"], "the maximum of a to-one relationship is omitted")
         let many = try entity.addRelationship(
             named: "many", destination: entity, isToMany: true, isOptional: false, isOrdered: true)
         try many.setCounts(minimum: 2, maximum: 5)
@@ -142,7 +142,7 @@ final class ModelSummaryTests: XCTestCase {
         }
     }
 
-    func testIndexesAndRequests() throws {
+    func testIndexAndRequestSummariesHaveEveryField() throws {
         let index = FetchIndex(
             name: "i",
             elements: [
@@ -171,9 +171,9 @@ final class ModelSummaryTests: XCTestCase {
                 + #""returnsDistinctResults": true, "returnsObjectsAsFaults": false, "sort": ["a", "-b"]}"#)
     }
 
-    // MARK: - What rests on extrapolation
+    // MARK: - Extrapolations
 
-    func testExtrapolations() throws {
+    func testExtrapolationsAreListed() throws {
         let entity = try entity()
         XCTAssertEqual(entity.model.extrapolations, [])
         try entity.addAttribute(named: "größe", type: .string)

@@ -3,7 +3,7 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// Mistakes in the text of a model: each names entity, key and word, and what to write instead.
+/// Errors in the text of a model: each names entity, key and word, and the remedy.
 final class ModelTextMistakeTests: XCTestCase {
     private func failure(_ text: String) -> CoreError? {
         do { try Model(text: text).freeze() } catch { return error as? CoreError }
@@ -22,21 +22,21 @@ final class ModelTextMistakeTests: XCTestCase {
         if status == .model { XCTAssertEqual(error?.code, 134_060, text, line: line) }
     }
 
-    /// The mistake of a line for the property `p` of `E`.
+    /// Checks the error of a line for the property `p` of `E`.
     private func check(_ line: String, says message: String, at number: UInt = #line) {
         var quoted = ""
         quoted.appendJSON(line)
         check("{\"E\": {\"p\": \(quoted)}}", message, entity: "E", key: "p", line: number)
     }
 
-    /// The mistake of an object of options for the property `p` of `E`.
+    /// Checks the error of an object of options for the property `p` of `E`.
     private func check(
         options: String, says message: String, key: String = "p", status: Status = .model, at number: UInt = #line
     ) {
         check("{\"E\": {\"p\": \(options)}}", message, entity: "E", key: key, status: status, line: number)
     }
 
-    func testTextThatIsNotJSONNamesLineAndColumn() {
+    func testJSONErrorNamesLineAndColumn() {
         let table = [
             ("", "ends where a value is expected, at line 1, column 1", 0),
             ("{\n  \"A\": {\n    \"x\" \"int\"\n  }\n}", "is missing a \":\", at line 3, column 9", 19),
@@ -55,7 +55,7 @@ final class ModelTextMistakeTests: XCTestCase {
             "the model text is nested more than 128 levels deep, at line 1, column 646")
     }
 
-    func testTextsThatAreTooLarge() {
+    func testTooLargeTextsAreRejected() {
         check(
             "[" + String(repeating: "0,", count: 1_000_000) + "0]",
             "the model text has more than 1000000 values, at line 1, column 2000000")
@@ -64,7 +64,7 @@ final class ModelTextMistakeTests: XCTestCase {
             "the model text has 67108865 bytes, but the limit is 67108864; split the model")
     }
 
-    func testTheShapeOfTheText() {
+    func testTextMustBeAnObjectOfEntities() {
         let wanted = "but must be an object of entities, such as {\"Person\": {\"name\": \"string\"}}"
         check("[]", "the model text is a list, \(wanted)")
         check("7", "the model text is a number (7), \(wanted)")
@@ -79,7 +79,7 @@ final class ModelTextMistakeTests: XCTestCase {
         check(options: "{}", says: "E.p is an empty object, but must be \(line)")
     }
 
-    func testDuplicates() {
+    func testDuplicateNamesAreRejected() {
         check("{\"E\": {}, \"E\": {}}", "E is in the text twice; remove one of the two", entity: "E")
         check(
             "{\"E\": {\"p\": \"int\", \"p\": \"int\"}}", "E.p is in the text twice; remove one of the two", entity: "E",
@@ -93,7 +93,7 @@ final class ModelTextMistakeTests: XCTestCase {
             says: "E.p: \"default\" has \"x\" twice; remove one of the two")
     }
 
-    func testNames() {
+    func testInvalidNamesAreRejected() {
         check(
             "{\"1st\": {}}",
             "\"1st\" is not a valid name for an entity; use letters, digits and underscores, without a leading digit",
@@ -105,7 +105,7 @@ final class ModelTextMistakeTests: XCTestCase {
             key: "a b")
     }
 
-    func testOptionsOfAnEntity() {
+    func testInvalidEntityOptionsAreRejected() {
         check("{\"E\": {\"@parents\": \"A\"}}", "E has no option \"@parents\"; did you mean \"@parent\"?", entity: "E")
         check(
             "{\"E\": {\"@kind\": 1}}",
@@ -134,7 +134,7 @@ final class ModelTextMistakeTests: XCTestCase {
             entity: "E", key: "b")
     }
 
-    func testWordsOfAnAttribute() {
+    func testInvalidAttributeWordsAreRejected() {
         check("strin", says: "E.p: \"strin\" is not an attribute type; did you mean \"string\"?")
         check("to-mny E", says: "E.p: \"to-mny\" is not an attribute type; did you mean \"to-many\"?")
         check(
@@ -145,7 +145,7 @@ final class ModelTextMistakeTests: XCTestCase {
                 + "\"objectid\" or \"composite\"")
         check("", says: "E.p has no attribute type; write a line such as \"string?\" or \"int16 = 0\"")
         check("= 3", says: "E.p has no attribute type; write a line such as \"string?\" or \"int16 = 0\"")
-        check("derived", says: "E.p has no attribute type; write a line such as \"string?\" or \"int16 = 0\"")
+        check("derived", says: "E.p has no attribute type; write a line such as \"derived int64? = articles.@count\"")
         check("string indexd", says: "E.p: \"indexd\" is not an option of an attribute; did you mean \"indexed\"?")
         check(
             "string wonderful",
@@ -161,10 +161,11 @@ final class ModelTextMistakeTests: XCTestCase {
         )
     }
 
-    func testValuesInLines() {
+    func testInvalidValuesInLinesAreRejected() {
         check("int = seven", says: "E.p: \"seven\" is not a value of Integer 64")
         check("int16 max 1.5", says: "E.p: \"1.5\" is not a value of Integer 16")
-        check("string max many", says: "E.p: \"many\" is not a value of Integer 64")
+        check("string min abc", says: "E.p: the minimum length \"abc\" is not an integer")
+        check("string max many", says: "E.p: the maximum length \"many\" is not an integer")
         check("bool = maybe", says: "E.p: \"maybe\" is not a value of Boolean; write true or false")
         check("uuid = 7", says: "E.p: \"7\" is not a value of UUID")
         check("decimal = x", says: "E.p: \"x\" is not a value of Decimal")
@@ -187,7 +188,7 @@ final class ModelTextMistakeTests: XCTestCase {
             says: "E.p is a string, so its bounds are lengths and must be integers from 0, not an integer (-1)")
     }
 
-    func testWordsOfARelationship() {
+    func testInvalidRelationshipWordsAreRejected() {
         check("to-one", says: "E.p does not have a destination; write a line such as \"to-one Person\"")
         check("to-many ordered", says: "E.p does not have a destination; write a line such as \"to-many Person\"")
         check(
@@ -210,7 +211,7 @@ final class ModelTextMistakeTests: XCTestCase {
             says: "E.p cannot require at least 3 members and allow at most 2; raise the maximum or lower the minimum")
     }
 
-    func testEndsOfRelationships() {
+    func testUnknownDestinationsAndInversesAreRejected() {
         check(
             "{\"A\": {\"b\": \"to-one Bee?\"}, \"Been\": {}}",
             "A.b has the destination \"Bee\", which is not an entity of the model; did you mean \"Been\"?", entity: "A",
@@ -234,7 +235,7 @@ final class ModelTextMistakeTests: XCTestCase {
             entity: "A", key: "c")
     }
 
-    func testOptionsOfAProperty() {
+    func testInvalidPropertyOptionsAreRejected() {
         check(
             options: "{\"type\": \"binary\", \"externalStorage\": true}",
             says: "E.p has no option \"externalStorage\"; did you mean \"external_storage\"?")
@@ -281,7 +282,7 @@ final class ModelTextMistakeTests: XCTestCase {
             status: .invalidArgument)
     }
 
-    func testConditionsAndExpressionsThatCannotBeRead() {
+    func testUnreadableConditionsAndExpressionsAreRejected() {
         for options in [
             "{\"type\": \"int16\", \"validation\": {\"SELF >\": \"cut off\"}}",
             "{\"type\": \"int\", \"derived\": \"a.\"}",
@@ -297,7 +298,7 @@ final class ModelTextMistakeTests: XCTestCase {
         XCTAssertEqual(error?.key, "p")
     }
 
-    func testElements() {
+    func testInvalidElementsAreRejected() {
         check(
             options: "{\"b\": \"to-one E\"}",
             says:
@@ -329,8 +330,8 @@ final class ModelTextMistakeTests: XCTestCase {
 
     // MARK: Damage
 
-    /// Texts of which parts were cut out, repeated or replaced make a model or an error, in little time.
-    func testDamagedTextsAreReadOrRefused() throws {
+    /// Texts with removed, repeated or replaced parts result in a model or an error, in little time.
+    func testDamagedTextsAreReadOrRejected() throws {
         let seed = Array(
             """
             {"Person": {"@unique": [["name"]], "@indexes": {"i": ["-age", ["age * 2", "int"]]}, "@user_info": {"k": "v"},
@@ -371,14 +372,14 @@ final class ModelTextMistakeTests: XCTestCase {
         XCTAssertGreaterThan(refused, 1000)
     }
 
-    func testALineOfManyWordsTakesLinearTime() throws {
+    func testLineOfManyWordsTakesLinearTime() throws {
         try assertLinearTime(upTo: 400_000) { count in
             _ = try Model(text: "{\"E\": {\"p\": \"string \(String(repeating: "indexed ", count: count))\"}}")
         }
     }
 }
 
-/// The same numbers in every run.
+/// A generator with the same numbers in every run.
 private struct Numbers: RandomNumberGenerator {
     var state: UInt64
 

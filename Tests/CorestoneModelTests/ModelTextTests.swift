@@ -4,7 +4,7 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// Models from a text: what each word of it makes of a model.
+/// Models from text: the effect of each word.
 final class ModelTextTests: XCTestCase {
     private func model(_ text: String) throws -> Model { try Model(text: text) }
 
@@ -37,7 +37,7 @@ final class ModelTextTests: XCTestCase {
 
     // MARK: Models
 
-    func testATextAndCallsMakeTheSameModel() throws {
+    func testTextAndCallsCreateEqualModels() throws {
         let read = try model(
             """
             {
@@ -93,12 +93,12 @@ final class ModelTextTests: XCTestCase {
         try model.addEntity(named: "More")
     }
 
-    func testAnEmptyTextMakesAModelWithoutEntities() throws {
+    func testEmptyTextCreatesAModelWithoutEntities() throws {
         XCTAssertEqual(try model("{}").entities.count, 0)
         XCTAssertEqual(try model(" { \"A\" : { } } ").entities.map(\.name), ["A"])
     }
 
-    func testATextAddsToAModel() throws {
+    func testTextIsAddedToAModel() throws {
         let model = try model("{\"A\": {\"x\": \"int\"}}")
         try model.add(
             text: "{\"B\": {\"@parent\": \"A\", \"a\": \"to-one A? inverse bs\"}, \"A\": {\"bs\": \"to-many B\"}}")
@@ -113,14 +113,14 @@ final class ModelTextTests: XCTestCase {
         }
     }
 
-    func testTheFirstMistakeOfATextSticks() throws {
+    func testFirstTextErrorIsRepeatedByLaterCalls() throws {
         let model = Model()
         XCTAssertThrowsError(try model.add(text: "{\"A\": {\"x\": \"integr\"}}"))
         XCTAssertThrowsError(try model.addEntity(named: "B")) { XCTAssertEqual(($0 as? CoreError)?.key, "x") }
         XCTAssertThrowsError(try model.freeze()) { XCTAssertEqual(($0 as? CoreError)?.entity, "A") }
     }
 
-    func testMissingEndsAreReportedWhereTheyAreAllowed() throws {
+    func testMissingDestinationsAreReportedWhenAllowed() throws {
         let model = Model()
         let missing = try model.add(
             text: "{\"A\": {\"b\": \"to-one B? inverse a\", \"c\": \"to-one A inverse d\", \"e\": \"to-one A\"}}",
@@ -144,7 +144,7 @@ final class ModelTextTests: XCTestCase {
 
     // MARK: Lines
 
-    func testEveryNameOfAType() throws {
+    func testEveryTypeNameIsRead() throws {
         let names: [AttributeType: [String]] = [
             .undefined: ["undefined"], .integer16: ["int16", "integer16"], .integer32: ["int32", "integer32"],
             .integer64: ["int", "integer", "int64", "Integer64"], .decimal: ["decimal"], .double: ["double"],
@@ -164,7 +164,7 @@ final class ModelTextTests: XCTestCase {
         }
     }
 
-    func testWordsOfAnAttribute() throws {
+    func testAttributeWordsAreRead() throws {
         let plain = try attribute(" string ")
         XCTAssertFalse(plain.isOptional)
         XCTAssertTrue(try attribute("string?").isOptional)
@@ -203,7 +203,7 @@ final class ModelTextTests: XCTestCase {
         for (line, value) in table { XCTAssertEqual(try attribute(line).defaultValue, value, line) }
     }
 
-    func testDerivedAttributes() throws {
+    func testDerivedAttributesAreRead() throws {
         let count = try attribute("derived int64? = articles.@count")
         XCTAssertEqual(count.derivation?.expression.text, "count:(articles)")
         XCTAssertTrue(count.isOptional)
@@ -211,7 +211,7 @@ final class ModelTextTests: XCTestCase {
         XCTAssertFalse(try attribute("Derived string = name").isOptional)
     }
 
-    func testWordsOfARelationship() throws {
+    func testRelationshipWordsAreRead() throws {
         let plain = try relationship("to-one T")
         XCTAssertFalse(plain.isOptional || plain.isToMany)
         XCTAssertEqual(plain.deleteRule, .nullify)
@@ -230,7 +230,7 @@ final class ModelTextTests: XCTestCase {
 
     // MARK: Objects
 
-    func testOptionsOfAnAttribute() throws {
+    func testAttributeOptionsAreRead() throws {
         let model = try model(
             """
             {"E": {
@@ -272,7 +272,7 @@ final class ModelTextTests: XCTestCase {
         XCTAssertEqual(all["j"]?.defaultValue, .null)
     }
 
-    func testOptionsOfARelationship() throws {
+    func testRelationshipOptionsAreRead() throws {
         let model = try model(
             """
             {"E": {"one": {"to_one": "E", "delete": "cascade", "inverse": "many", "user_info": {"k": "v"}},
@@ -289,7 +289,7 @@ final class ModelTextTests: XCTestCase {
         XCTAssertEqual(many.validationRules.first?.warning, .text("Not two."))
     }
 
-    func testCompositeAttributes() throws {
+    func testCompositeAttributesAreRead() throws {
         let model = try model(
             """
             {"E": {"place": {"x": "double = 1.5", "y": {"type": "double", "default": 2}, "address": {"street": "string?"}},
@@ -306,7 +306,7 @@ final class ModelTextTests: XCTestCase {
         XCTAssertEqual(size.leaves.map(\.defaultValue), [.int(1), .int(3), .string("cm")])
     }
 
-    func testOptionsOfAnEntity() throws {
+    func testEntityOptionsAreRead() throws {
         let model = try model(
             """
             {"A": {"@abstract": false, "@parent": null, "@unique": ["code", ["n", "m"]], "code": "string", "n": "int",
@@ -325,7 +325,7 @@ final class ModelTextTests: XCTestCase {
         XCTAssertEqual([a.className, b.className], ["NSManagedObject", "Bee"])
     }
 
-    func testRenamingIdentifiersOfEveryPart() throws {
+    func testRenamingIdentifiersAreRead() throws {
         let model = try Model(
             text: """
                 {"Entry": {"@renaming_identifier": "Note", "headline": {"type": "string", "renaming_identifier": "title"},

@@ -38,7 +38,7 @@ final class ModelVersionTests: XCTestCase {
         XCTAssertFalse(try first.isCompatible(with: StoreMetadata(uuid: .random())))
     }
 
-    func testACompatibleConfigurationHasTheEntitiesOfTheStoreAlone() throws {
+    func testCompatibleConfigurationHasExactlyTheEntitiesOfTheStore() throws {
         let model = try staff(title: false)
         try model.setConfiguration(ModelConfiguration(name: "People", entityNames: ["Employee"]))
         var metadata = StoreMetadata(model: model)
@@ -51,7 +51,7 @@ final class ModelVersionTests: XCTestCase {
         XCTAssertThrowsError(try model.isCompatible(with: metadata, configuration: "Nobody"))
     }
 
-    func testS325IdentifiersAreNoPartOfHashesAndComeTogetherInAMerge() throws {
+    func testS325VersionIdentifiersAreNotHashedAndAreMerged() throws {
         let (one, other) = (try staff(title: false), try staff(title: false))
         XCTAssertEqual(one.versionIdentifiers, [])
         try one.addVersionIdentifier("2")
@@ -60,7 +60,7 @@ final class ModelVersionTests: XCTestCase {
         XCTAssertEqual(Set(try Model.merging([one, other]).versionIdentifiers), ["2", "3"])
     }
 
-    func testChecksumsOfFixtures() throws {
+    func testChecksumsMatchTheFixtures() throws {
         let root = try Fixtures.folder().appendingPathComponent("compiled-models")
         var (recorded, equal) = (0, 0)
         for name in ["coredataplus/SampleModel3.momd", "coredataplus/SampleModel.momd", "blobjot/GMSCacheStorage.momd"]
@@ -79,7 +79,7 @@ final class ModelVersionTests: XCTestCase {
         XCTAssertEqual(equal, recorded)
     }
 
-    func testHashesOfPropertiesTellWhatChanged() throws {
+    func testPropertyHashDiffersOnlyForTheChangedProperty() throws {
         let (one, two) = (try staff(title: false), try staff(title: false))
         try two.requireEntity(named: "Employee").ownAttributes[1].setOptional(false)
         for (a, b) in zip(one.entities[0].ownProperties, two.entities[0].ownProperties) {
@@ -88,14 +88,14 @@ final class ModelVersionTests: XCTestCase {
         }
     }
 
-    func testModelsOfAFolder() throws {
+    func testModelsOfAFolderAreMerged() throws {
         XCTAssertThrowsError(try Model.merging(folder: folder.path)) { error in
             XCTAssertEqual((error as? CoreError)?.status, .model)
         }
         let staff = try staff(title: false)
         try staff.write(to: path("Staff.xcdatamodeld"))
         try Model.convert(path("Staff.xcdatamodeld"), to: path("Staff.momd"))
-        // It differs from the compiled form, which is the one that counts.
+        // The source differs from the compiled form, which is preferred.
         try self.staff(title: true).write(to: path("Staff.xcdatamodeld"))
         let book = Model()
         try book.addEntity(named: "Book")
@@ -106,7 +106,7 @@ final class ModelVersionTests: XCTestCase {
         XCTAssertEqual(
             entityVersionHashes(of: merged)["Employee"], entityVersionHashes(of: staff)["Employee"])
 
-        // For a store every version counts, not the current one alone.
+        // For a store, every version is considered, not only the current one.
         let newer = try self.staff(title: true)
         try newer.write(to: path("Staff.momd"), version: "Staff 2")
         let former = try Model.merging(folder: folder.path, forHashes: entityVersionHashes(of: staff))

@@ -4,9 +4,9 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// Files and bundles of models on the disk.
+/// Model files and bundles.
 final class ModelWritingTests: FolderTestCase {
-    /// Notes with texts.
+    /// A model of notes with string attributes.
     private func notes(_ attributes: String...) throws -> Model {
         let model = Model()
         let entity = try model.addEntity(named: "Note")
@@ -14,7 +14,7 @@ final class ModelWritingTests: FolderTestCase {
         return model
     }
 
-    func testEveryKindIsReadBack() throws {
+    func testEveryKindOfModelFileIsReadBack() throws {
         let model = try SampleModels.everything()
         for name in ["A.xcdatamodel", "A.xcdatamodeld", "A.mom", "A.momd"] {
             try model.write(to: path(name), isLossy: true)
@@ -24,7 +24,7 @@ final class ModelWritingTests: FolderTestCase {
         XCTAssertEqual(try names("A.xcdatamodel"), ["contents"])
         XCTAssertEqual(try names("A.xcdatamodeld"), [".xccurrentversion", "A.xcdatamodel"])
         XCTAssertEqual(try names("A.momd"), ["A.mom", "VersionInfo.plist"])
-        XCTAssertEqual(try names(), ["A.mom", "A.momd", "A.xcdatamodel", "A.xcdatamodeld"], "nothing is left over")
+        XCTAssertEqual(try names(), ["A.mom", "A.momd", "A.xcdatamodel", "A.xcdatamodeld"], "no temporary files remain")
         for name in ["A.sqlite", "A", ".mom.x"] {
             XCTAssertThrowsError(try model.write(to: path(name))) { error in
                 XCTAssertEqual((error as? CoreError)?.status, .invalidArgument)
@@ -36,14 +36,14 @@ final class ModelWritingTests: FolderTestCase {
         }
     }
 
-    func testVersionsOfABundle() throws {
+    func testVersionsAreAddedToABundleAndReplaced() throws {
         for kind in ["xcdatamodeld", "momd"] {
             let bundle = "Notes.\(kind)"
             try notes("text").write(to: path(bundle))
             try notes("text", "title").write(to: path(bundle), version: "Notes 2")
             try notes("text", "title", "tag").write(to: path(bundle), version: "Notes 3", makesCurrent: false)
             try notes("body").write(to: path(bundle), version: "Notes")
-            // Without a name, the current one.
+            // Without a name, the current version is written.
             try notes("body", "color").write(to: path(bundle))
             let versions = try Model.versions(of: path(bundle))
             XCTAssertEqual(versions.map(\.name), ["Notes", "Notes 2", "Notes 3"])
@@ -75,7 +75,7 @@ final class ModelWritingTests: FolderTestCase {
         XCTAssertEqual(try names(), ["Notes.momd", "Notes.xcdatamodeld"])
     }
 
-    func testWhatElseLiesInABundleStays() throws {
+    func testOtherFilesOfABundleAreKept() throws {
         let bundle = path("A.xcdatamodeld")
         try notes("a").write(to: bundle)
         try FileManager.default.createDirectory(atPath: bundle + "/de.lproj/deep", withIntermediateDirectories: true)
@@ -89,8 +89,8 @@ final class ModelWritingTests: FolderTestCase {
         XCTAssertEqual(try FileManager.default.destinationOfSymbolicLink(atPath: bundle + "/link"), "nowhere")
     }
 
-    /// A refused write leaves what was there, byte for byte, and nothing beside it.
-    func testARefusedWriteChangesNothing() throws {
+    /// A rejected write leaves the existing files unchanged, byte for byte, and adds no other file.
+    func testFailedWriteChangesNothing() throws {
         let bundle = path("A.xcdatamodeld")
         try notes("a").write(to: bundle)
         let former = try Data(contentsOf: URL(fileURLWithPath: bundle + "/A.xcdatamodel/contents"))
@@ -102,12 +102,12 @@ final class ModelWritingTests: FolderTestCase {
         XCTAssertEqual(try names(), ["A.xcdatamodeld"])
     }
 
-    func testAnOptimisedModelDoesNotOutliveItsModel() throws {
+    func testOptimisedModelIsRemovedWhenItsModelIsWritten() throws {
         let source = try Fixtures.folder().appendingPathComponent("compiled-models/coredataplus/SampleModel.momd")
         let bundle = path("SampleModel.momd")
         try FileManager.default.copyItem(atPath: source.path, toPath: bundle)
         let before = try Model.versions(of: bundle)
-        // What was read as a version goes back as that version.
+        // A model that was read as a version is written as that version.
         try Model(contentsOf: bundle, version: "SampleModel2").write(to: bundle)
         XCTAssert(try names("SampleModel.momd").contains("SampleModel.omo"))
         try Model(contentsOf: bundle).write(to: bundle)
@@ -124,7 +124,7 @@ final class ModelWritingTests: FolderTestCase {
         for name in all.sorted() where name.hasSuffix(".xcdatamodeld") {
             let source = root.appendingPathComponent(name).path
             guard let found = try? Model.versions(of: source), found.contains(where: \.isCurrent) else { continue }
-            // Under construction, Xcode lets a model have attributes without a type; its compiler does not.
+            // Xcode's editor allows attributes without a type; its compiler does not.
             guard (try? found.forEach { try Model(contentsOf: $0.path).freeze() }) != nil else {
                 XCTAssertThrowsError(try Model.convert(source, to: path("refused.momd")))
                 refused += 1
@@ -150,7 +150,7 @@ final class ModelWritingTests: FolderTestCase {
                     entityVersionHashes(of: try Model(contentsOf: version.path)),
                     entityVersionHashes(of: try Model(contentsOf: original.path)), name)
             }
-            XCTAssertThrowsError(try Model.convert(compiled, to: back), "a source is not written over")
+            XCTAssertThrowsError(try Model.convert(compiled, to: back), "a source model is not overwritten")
         }
         print(
             "bundles compiled and made sources again: \(bundles), with \(versions) versions; "

@@ -1,7 +1,7 @@
+import CorestoneFormats
+@testable import CorestoneModel
 import CorestoneValues
 import XCTest
-
-@testable import CorestoneModel
 
 final class PropertyListTests: XCTestCase {
     private func sample() -> PropertyListValue {
@@ -18,7 +18,7 @@ final class PropertyListTests: XCTestCase {
         ])
     }
 
-    func testRoundTrip() throws {
+    func testPropertyListRoundTrips() throws {
         let value = sample()
         let bytes = encodePropertyList(value)
         XCTAssertEqual(try decodePropertyList(bytes), value)
@@ -39,7 +39,7 @@ final class PropertyListTests: XCTestCase {
         XCTAssertEqual(read["decomposed"]?.string?.unicodeScalars.count, 2)
     }
 
-    func testFoundationReadsWhatWeWriteAndTheReverse() throws {
+    func testFoundationReadsWrittenListsAndViceVersa() throws {
         let plain: [String: Any] = [
             "a": 1, "b": -1.5, "c": "Grüße", "d": Data([1, 2]), "e": [true, false],
             "f": Date(timeIntervalSinceReferenceDate: 9),
@@ -54,7 +54,7 @@ final class PropertyListTests: XCTestCase {
         XCTAssertEqual(read as? NSDictionary, plain as NSDictionary)
     }
 
-    func testPythonReadsWhatWeWrite() throws {
+    func testPythonReadsWrittenLists() throws {
         let file = try Fixtures.temporaryFile(encodePropertyList(sample()))
         defer { try? FileManager.default.removeItem(at: file) }
         let program = """
@@ -77,7 +77,7 @@ final class PropertyListTests: XCTestCase {
 
     // MARK: - Hostile bytes
 
-    /// Objects one after the other, a table of one-byte offsets, and a trailer.
+    /// A property list of consecutive objects, a table of one-byte offsets, and a trailer.
     private func file(_ objects: [[UInt8]], top: UInt8 = 0) -> [UInt8] {
         var bytes = Array("bplist00".utf8)
         var offsets: [UInt8] = []
@@ -90,7 +90,7 @@ final class PropertyListTests: XCTestCase {
             + [0, 0, 0, 0, 0, 0, 0, top] + [0, 0, 0, 0, 0, 0, 0, table]
     }
 
-    func testEveryMarker() throws {
+    func testEveryMarkerIsReadOrRejected() throws {
         let values: [([UInt8], PropertyListValue)] = [
             ([0x00], .null), ([0x08], .bool(false)), ([0x09], .bool(true)), ([0x10, 0xFF], .integer(255)),
             ([0x11, 0x01, 0x02], .integer(258)), ([0x12, 0xFF, 0, 0, 1], .integer(0xFF00_0001)),
@@ -117,14 +117,14 @@ final class PropertyListTests: XCTestCase {
         }
     }
 
-    func testStrictReadersRefuseWhatOthersMend() throws {
+    func testStrictReaderRejectsWhatTheDefaultReaderAccepts() throws {
         var limits = PropertyListLimits()
         limits.isStrict = true
         let odd: [(String, [[UInt8]], PropertyListValue)] = [
             ("text in UTF-8", [[0x73, 0xE2, 0x82, 0xAC]], .string("€")),
-            ("ASCII that is none", [[0x52, 0xC3, 0xA9]], .string("é")),
-            ("half a character", [[0x61, 0xD8, 0x00]], .string("\u{FFFD}")),
-            ("a key twice", [[0xD2, 1, 1, 2, 3], [0x51, 0x61], [0x08], [0x09]], .dictionary(["a": .bool(true)])),
+            ("invalid ASCII", [[0x52, 0xC3, 0xA9]], .string("é")),
+            ("a lone surrogate", [[0x61, 0xD8, 0x00]], .string("\u{FFFD}")),
+            ("a duplicate key", [[0xD2, 1, 1, 2, 3], [0x51, 0x61], [0x08], [0x09]], .dictionary(["a": .bool(true)])),
         ]
         for (what, objects, value) in odd {
             XCTAssertEqual(try decodePropertyList(file(objects)), value, what)
@@ -139,7 +139,7 @@ final class PropertyListTests: XCTestCase {
         XCTAssertThrowsError(try decodePropertyList(newer, limits: limits))
     }
 
-    func testLimitsAtTheirBounds() throws {
+    func testLimitsAreEnforcedExactly() throws {
         func nested(_ depth: Int) -> [UInt8] {
             encodePropertyList((0..<depth).reduce(.bool(true)) { inner, _ in .array([inner]) })
         }
@@ -171,7 +171,7 @@ final class PropertyListTests: XCTestCase {
         }
     }
 
-    func testCountsBesideAndBehindTheMarker() {
+    func testCountsAreWrittenInOrAfterTheMarker() {
         func start(_ value: PropertyListValue, _ count: Int) -> [UInt8] {
             Array(encodePropertyList(value).dropFirst(8).prefix(count))
         }
@@ -194,7 +194,7 @@ final class PropertyListTests: XCTestCase {
         XCTAssertEqual(start(.bool(true), 1) + start(.bool(false), 1) + start(.null, 1), [0x09, 0x08, 0x00])
     }
 
-    func testWhatCountsAsAFlag() {
+    func testBooleansAndIntegersAreFlags() {
         let values: [(PropertyListValue, Bool)] = [
             (.bool(true), true), (.bool(false), false), (.integer(0), false), (.integer(2), true), (.integer(-1), true),
             (.string("YES"), false), (.real(1), false), (.null, false),
@@ -202,12 +202,12 @@ final class PropertyListTests: XCTestCase {
         for (value, flag) in values { XCTAssertEqual(value.flag, flag, "\(value)") }
     }
 
-    func testNamesAreSortedByTheirBytes() {
+    func testNamesAreSortedByBytes() {
         XCTAssertEqual(
             sortedByBytes(["b", "é", "a", "B", "e\u{301}", "ab", ""]), ["", "B", "a", "ab", "b", "e\u{301}", "é"])
     }
 
-    func testHostileFilesAreRefused() throws {
+    func testHostileFilesAreRejected() throws {
         XCTAssertEqual(try decodePropertyList(file([[0xA1, 1], [0x10, 5]])), .array([.integer(5)]))
         let refused: [(String, [UInt8])] = [
             ("nothing", []), ("only a header", Array("bplist00".utf8)), ("an array in itself", file([[0xA1, 0]])),
@@ -229,7 +229,7 @@ final class PropertyListTests: XCTestCase {
         }
     }
 
-    /// A hundred arrays, each holding the next one twice: small, but 2^100 values when spelt out.
+    /// A hundred arrays, each with the next one twice: a small file that expands to 2^100 values.
     func testSharedValuesCountEachTime() {
         let objects = (0..<100).map { [0xA2, UInt8($0 + 1), UInt8($0 + 1)] } + [[0x08]]
         var bytes = Array("bplist00".utf8)

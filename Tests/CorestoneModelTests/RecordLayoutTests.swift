@@ -1,10 +1,9 @@
 import CorestonePredicate
 import CorestoneValues
 import XCTest
-
 @testable import CorestoneModel
 
-/// Where the values of an entity lie in its records, and what they have to meet.
+/// The slots of an entity's values in its records, and the conditions of each slot.
 final class RecordLayoutTests: XCTestCase {
     private func frozen(_ build: (Entity) throws -> Void) throws -> (Model, Entity) {
         let model = Model()
@@ -18,7 +17,7 @@ final class RecordLayoutTests: XCTestCase {
         entity.layout.slots[Int(try entity.requireProperty(named: name).slot)]
     }
 
-    func testTheKindAndTheWidthOfEveryType() throws {
+    func testEveryTypeHasItsSlotKindAndWidth() throws {
         let kinds: [(AttributeType, SlotKind, Int)] = [
             (.boolean, .bool, 1), (.integer16, .int16, 2), (.integer32, .int32, 4), (.integer64, .int64, 8),
             (.double, .double, 8), (.float, .double, 8), (.date, .date, 8), (.string, .text, 8), (.uri, .uri, 8),
@@ -31,7 +30,7 @@ final class RecordLayoutTests: XCTestCase {
             }
             let slot = try slot(entity, "a")
             XCTAssertEqual(slot.kind, kind, "\(type)")
-            // Header and one word of the bitmap come before, and wide values before narrow ones.
+            // The header and one word of the bitmap precede the values, and wide values precede narrow ones.
             XCTAssertEqual(slot.offset, 32, "\(type)")
             XCTAssertEqual(try self.slot(entity, "z").offset, UInt32(32 + width), "\(type)")
             XCTAssertEqual(entity.layout.fixedSize, (32 + width + 1 + 7) / 8 * 8, "\(type)")
@@ -39,7 +38,7 @@ final class RecordLayoutTests: XCTestCase {
         }
     }
 
-    func testWideValuesComeFirst() throws {
+    func testWideValuesPrecedeNarrowValues() throws {
         let names: [(String, AttributeType)] = [
             ("b", .boolean), ("s", .integer16), ("d", .decimal), ("i", .integer32), ("u", .uuid), ("t", .string),
             ("b2", .boolean), ("d2", .decimal),
@@ -59,7 +58,7 @@ final class RecordLayoutTests: XCTestCase {
         withExtendedLifetime(model) {}
     }
 
-    func testTheBitmapHasAWordForSixtyFourSlots() throws {
+    func testBitmapHasAWordForEach64Slots() throws {
         for (count, words) in [(0, 0), (1, 1), (64, 1), (65, 2), (128, 2), (129, 3)] {
             let (model, entity) = try frozen { entity in
                 for place in 0..<count { try entity.addAttribute(named: "a\(place)", type: .integer64) }
@@ -71,7 +70,7 @@ final class RecordLayoutTests: XCTestCase {
         }
     }
 
-    func testRolesAndPlacesAmongThem() throws {
+    func testSlotsHaveRolesAndPositions() throws {
         let (model, entity) = try frozen { entity in
             try entity.addAttribute(named: "a", type: .string)
             try entity.addAttribute(named: "file", type: .binary).setAllowsExternalStorage(true)
@@ -96,12 +95,12 @@ final class RecordLayoutTests: XCTestCase {
         }
         XCTAssertEqual(entity.layout.toOneCount, 2)
         XCTAssertEqual(entity.layout.toManyCount, 2)
-        // Where a null has something to say, the fixed part is cleared too.
+        // If null values matter, the fixed part is cleared too.
         XCTAssertEqual(entity.layout.clearedWords, (entity.layout.fixedSize - 24) / 8)
         withExtendedLifetime(model) {}
     }
 
-    func testWhatValuesHaveToMeet() throws {
+    func testSlotsHaveTheConditionsOfTheirValues() throws {
         let (model, entity) = try frozen { entity in
             try entity.addAttribute(named: "free", type: .string)
             try entity.addAttribute(named: "required", type: .string, isOptional: false)
@@ -137,7 +136,7 @@ final class RecordLayoutTests: XCTestCase {
         withExtendedLifetime(model) {}
     }
 
-    func testSlotsAndKeysOfEntitiesThatInherit() throws {
+    func testSubentitiesShareSlotsAndKeysOfTheirSuperentity() throws {
         let model = Model()
         let (zoo, base) = (try model.addEntity(named: "zoo"), try model.addEntity(named: "Base"))
         let (second, first) = (try model.addEntity(named: "b"), try model.addEntity(named: "A"))
@@ -156,7 +155,7 @@ final class RecordLayoutTests: XCTestCase {
         XCTAssertEqual(second.defaults.map(\.slot), [0, 2])
         XCTAssertEqual(second.defaults.map(\.value), [.int(4), .string("d")])
         XCTAssertEqual(first.defaults.map(\.slot), [0])
-        // By name without regard to case, parents before children.
+        // Ordered by name, ignoring case, with superentities first.
         XCTAssertEqual(model.preorder.map(\.name), ["Base", "A", "b", "zoo"])
         XCTAssertEqual([zoo, base, second, first].map(\.number), [4, 1, 3, 2])
         XCTAssertEqual([zoo, base, second, first].map(\.index), [0, 1, 2, 3])
@@ -167,7 +166,7 @@ final class RecordLayoutTests: XCTestCase {
         XCTAssertNil(link.settledInverse)
     }
 
-    func testWhichSideTellsThePairs() throws {
+    func testManyToManyPairsAreWrittenByOneSide() throws {
         let model = Model()
         let (b, a) = (try model.addEntity(named: "B"), try model.addEntity(named: "A"))
         func pair(_ one: Entity, _ name: String, _ isToMany: Bool, _ other: Entity, _ back: String, _ backToMany: Bool)
@@ -186,14 +185,14 @@ final class RecordLayoutTests: XCTestCase {
         let alone = try a.addRelationship(named: "alone", destination: b, isToMany: true)
         let toOne = try a.addRelationship(named: "one", destination: b)
         try model.freeze()
-        XCTAssertEqual([manyToMany.0.tellsPairs, manyToMany.1.tellsPairs], [false, true], "the lower number")
-        XCTAssertEqual([withinOne.0.tellsPairs, withinOne.1.tellsPairs], [false, true], "the name that comes first")
-        XCTAssertEqual([oneToMany.0.tellsPairs, oneToMany.1.tellsPairs], [false, false])
-        XCTAssertEqual([itself.tellsPairs, alone.tellsPairs, toOne.tellsPairs], [true, true, false])
+        XCTAssertEqual([manyToMany.0.ownsJoinRows, manyToMany.1.ownsJoinRows], [false, true], "the lower entity number")
+        XCTAssertEqual([withinOne.0.ownsJoinRows, withinOne.1.ownsJoinRows], [false, true], "the first name in order")
+        XCTAssertEqual([oneToMany.0.ownsJoinRows, oneToMany.1.ownsJoinRows], [false, false])
+        XCTAssertEqual([itself.ownsJoinRows, alone.ownsJoinRows, toOne.ownsJoinRows], [true, true, false])
         XCTAssertTrue(manyToMany.0.settledInverse === manyToMany.1)
     }
 
-    func testHoldingsOfConfigurationsTakeInWhatInherits() throws {
+    func testConfigurationIncludesSubentities() throws {
         let model = Model()
         for name in ["Other", "Base", "Child", "Alone"] { try model.addEntity(named: name) }
         try model.requireEntity(named: "Child").setParent(try model.requireEntity(named: "Base"))

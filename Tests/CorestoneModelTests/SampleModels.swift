@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// Models that use everything a compiled model can say.
+/// Models that use every feature of a compiled model.
 enum SampleModels {
     static func everything() throws -> Model {
         let model = Model()
@@ -50,7 +50,7 @@ enum SampleModels {
         return model
     }
 
-    /// What few models hold.
+    /// Rare features.
     private static func rarities(item: Entity, note: Entity, tag: Entity) throws {
         let model = item.model
         let count = try item.addAttribute(named: "tagCount", type: .integer64)

@@ -3,12 +3,12 @@ import Foundation
 
 @testable import CorestoneModel
 
-// MARK: - What a model has for an element
+// MARK: - Model elements of XML elements
 
 private let flags = ["YES": true, "true": true, "1": true, "NO": false, "false": false, "0": false]
 
 extension XMLNode {
-    /// The values that children of one name have of one attribute; nil when there is anything else in it.
+    /// The values of one attribute of all children with one name; nil if there is any other content.
     func list(_ name: String, _ attribute: String) -> [String]? {
         let values = children.compactMap { child in
             child.name == name && child.attributes.count == 1 && child.children.isEmpty

@@ -17,7 +17,7 @@ final class XMLNode {
     }
 
     func children(_ name: String) -> [XMLNode] { children.filter { $0.name == name } }
-    /// Elements and attributes in it, itself included.
+    /// The number of elements and attributes, including the node itself.
     var weight: Int { children.reduce(1 + attributes.count) { $0 + $1.weight } }
 
     static func == (node: XMLNode, element: SourceElement) -> Bool {
@@ -67,8 +67,8 @@ final class XMLNode {
     }
 }
 
-/// Says of every element and attribute of a source model where the model that was read of it has it: as something that it
-/// understands, or among the extras. What has neither is lost.
+/// Finds for every element and attribute of a source model whether the model understands it, keeps it among the extras,
+/// or loses it.
 struct SourceAccounting {
     private(set) var understood = 0
     private(set) var kept = 0
@@ -80,7 +80,8 @@ struct SourceAccounting {
         count(source)
     }
 
-    /// The attributes of a node that are no extras are what `isUnderstood` says.
+    /// Counts the attributes of a node. An attribute that is not among the extras is understood or lost, as
+    /// `isUnderstood` returns.
     private mutating func attributes(
         of node: XMLNode, _ extras: SourceExtras, _ path: String, _ isUnderstood: (String, String) -> Bool
     ) {
@@ -95,7 +96,8 @@ struct SourceAccounting {
         }
     }
 
-    /// A child that is among the extras is kept as a whole; any other is what `isUnderstood` says, as a whole.
+    /// Counts a child as a whole. A child that is not among the extras is understood or lost, as `isUnderstood`
+    /// returns.
     private mutating func child(
         _ place: Int, of node: XMLNode, _ extras: SourceExtras, _ path: String, _ isUnderstood: (XMLNode) -> Bool
     ) {
@@ -127,7 +129,7 @@ struct SourceAccounting {
         for attribute in model.entities.flatMap(\.ownAttributes) { countElements(of: attribute, types) }
     }
 
-    /// What the elements of a composite attribute say lies in each attribute of the type.
+    /// Counts the declarations of a composite type once for each attribute of the type.
     private mutating func countElements(of attribute: Attribute, _ types: [String: XMLNode]) {
         for (element, node) in zip(
             attribute.elements, types[attribute.compositeName ?? ""]?.children("attribute") ?? [])

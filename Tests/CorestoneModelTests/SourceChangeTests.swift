@@ -3,7 +3,7 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// What a source says beyond our words survives changes of what stands around it.
+/// Unknown content of a source model is kept when other content changes.
 final class SourceChangeTests: XCTestCase {
     private static let source = """
         <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
@@ -40,7 +40,7 @@ final class SourceChangeTests: XCTestCase {
         </model>
         """
 
-    /// The lines that a change takes away and brings, without what is before them.
+    /// The removed and added lines of a change, without indentation.
     private func lines(_ change: (Model) throws -> Void) throws -> (removed: [String], added: [String]) {
         let model = try Model(sourceModel: Array(SourceChangeTests.source.utf8))
         func lines() throws -> [String] {
@@ -53,7 +53,7 @@ final class SourceChangeTests: XCTestCase {
         try change(model)
         let now = try lines()
         let again = try Model(sourceModel: try model.source())
-        XCTAssertEqual(try again.source(), try model.source(), "what is written is read as the same")
+        XCTAssertEqual(try again.source(), try model.source(), "the written source is read back unchanged")
         var (removed, added) = ([String](), [String]())
         for change in now.difference(from: former) {
             switch change {
@@ -70,7 +70,7 @@ final class SourceChangeTests: XCTestCase {
         try XCTUnwrap(try a(model).ownProperties.first { $0.name == "x" })
     }
 
-    func testRenamingAnEntity() throws {
+    func testRenamingAnEntityKeepsUnknownContent() throws {
         let (removed, added) = try lines { try self.a($0).rename(to: "AA") }
         XCTAssertEqual(removed.count, 3)
         XCTAssertEqual(
@@ -78,7 +78,7 @@ final class SourceChangeTests: XCTestCase {
             [#"<fetchRequest name="r1" entity="AA" fetchLimit="5" frx="1"/>"#, #"<memberEntity name="AA" mx="1"/>"#])
     }
 
-    func testRenamingAnAttribute() throws {
+    func testRenamingAnAttributeKeepsUnknownContent() throws {
         let (removed, added) = try lines { try self.attribute($0).rename(to: "xx") }
         XCTAssertEqual(removed.count, 3)
         XCTAssertEqual(
@@ -89,7 +89,7 @@ final class SourceChangeTests: XCTestCase {
             ])
     }
 
-    func testUserInfo() throws {
+    func testChangingUserInfoKeepsUnknownContent() throws {
         var change = try lines { try self.attribute($0).setUserInfo("5", forKey: "b") }
         XCTAssertEqual(change.removed, [#"<entry key="b" value="2" e="9"/>"#])
         XCTAssertEqual(change.added, [#"<entry key="b" value="5" e="9"/>"#])
@@ -99,7 +99,7 @@ final class SourceChangeTests: XCTestCase {
         change = try lines { try self.attribute($0).setUserInfo(nil, forKey: "a") }
         XCTAssertEqual(change.removed, [#"<entry key="a" value="1"/>"#])
         XCTAssertEqual(change.added, [])
-        // A new entry takes nothing over from one that has gone.
+        // A new entry does not inherit unknown attributes of a removed entry.
         change = try lines {
             try self.attribute($0).setUserInfo(nil, forKey: "b")
             try self.attribute($0).setUserInfo("3", forKey: "c")
@@ -110,7 +110,7 @@ final class SourceChangeTests: XCTestCase {
         XCTAssertEqual(change.added, [#"<userInfo ex="1">"#, #"<entry key="k" value="1"/>"#, "</userInfo>"])
     }
 
-    func testConstraints() throws {
+    func testChangingConstraintsKeepsUnknownContent() throws {
         var change = try lines { try self.a($0).addUniqueConstraint(["n"]) }
         XCTAssertEqual(change.removed, [])
         XCTAssertEqual(
@@ -122,7 +122,7 @@ final class SourceChangeTests: XCTestCase {
         XCTAssert(change.added.contains(#"<constraint value="xx" c="1"/>"#))
     }
 
-    func testRequestsAndConfigurations() throws {
+    func testChangingRequestsAndConfigurationsKeepsUnknownContent() throws {
         var change = try lines { model in
             var template = try XCTUnwrap(model.fetchRequestTemplates["r1"])
             template.limit = 6
@@ -134,7 +134,7 @@ final class SourceChangeTests: XCTestCase {
         }
         XCTAssertEqual(change.removed, [#"<memberEntity name="B"/>"#])
         XCTAssertEqual(change.added, [])
-        // The model's order counts where it has changed.
+        // A changed order of the model is written.
         change = try lines {
             try $0.setConfiguration(ModelConfiguration(name: "Cfg", entityNames: ["B", "A"], isUsedWithCloudKit: true))
         }
@@ -144,7 +144,7 @@ final class SourceChangeTests: XCTestCase {
             change.added.contains(#"<fetchRequest name="fetchedPropertyFetchRequest" entity="BB" fr="1"/>"#))
     }
 
-    func testAVersionIdentifierReplacesTheEmptyOne() throws {
+    func testVersionIdentifierReplacesTheEmptyOne() throws {
         let (_, added) = try lines { try $0.addVersionIdentifier("v3") }
         XCTAssertEqual(added.count, 1)
         XCTAssert(added[0].contains(#"userDefinedModelVersionIdentifier="v3""#), added[0])

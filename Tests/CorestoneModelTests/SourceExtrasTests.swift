@@ -4,7 +4,7 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// Nothing that a source model says is lost: the model understands it, or keeps it where it stood.
+/// No content of a source model is lost: the model understands it, or keeps it in its position.
 final class SourceExtrasTests: XCTestCase {
     private func accounting(_ text: String) throws -> (SourceAccounting, Model) {
         let bytes = Array(text.utf8)
@@ -12,7 +12,7 @@ final class SourceExtrasTests: XCTestCase {
         return (SourceAccounting(try XCTUnwrap(XMLNode.parse(bytes)), readAs: model), model)
     }
 
-    func testEveryFixtureIsKept() throws {
+    func testNoContentOfTheFixturesIsLost() throws {
         let root = try Fixtures.folder().appendingPathComponent("source-models")
         let all = FileManager.default.enumerator(atPath: root.path)?.allObjects as? [String] ?? []
         var (files, understood, kept, lost) = (0, 0, 0, [String]())
@@ -33,7 +33,7 @@ final class SourceExtrasTests: XCTestCase {
         XCTAssertGreaterThan(kept, 1000)
     }
 
-    func testUnknownElementsOnEveryLevel() throws {
+    func testUnknownContentIsKeptOnEveryLevel() throws {
         let (accounting, model) = try accounting(
             """
             <model xmlns:x="urn:x" userDefinedModelVersionIdentifier="2,2" future="1">
@@ -93,7 +93,7 @@ final class SourceExtrasTests: XCTestCase {
             ["", "fetchIndex", "fetchIndex", "uniquenessConstraints", "compoundIndexes", "userInfo"])
         XCTAssertEqual(entity.extras.elements.map(\.place), [5, 8, 9, 11, 12, 13])
         XCTAssertEqual(entity.indexes.map(\.name).sorted(), ["d", "i", "j", "k", "n", "n"])
-        XCTAssertEqual(entity.userInfo, ["k": "v"], "what is understood in a kept element is read all the same")
+        XCTAssertEqual(entity.userInfo, ["k": "v"], "known content of a kept element is read too")
         let attribute = entity.ownAttributes[0]
         XCTAssertEqual(attribute.userInfo, ["a": "1"])
         XCTAssertEqual(attribute.extras.elements.map(\.name), ["userInfo", "note"])
@@ -108,7 +108,7 @@ final class SourceExtrasTests: XCTestCase {
         XCTAssertEqual(entity.ownFetchedProperties[1].extras, SourceExtras())
     }
 
-    func testHostsReadThem() throws {
+    func testSummaryIncludesUnknownContent() throws {
         let model = try Model(
             sourceModel: Array("<model><entity name='A'><new a='1'>x<y/></new></entity></model>".utf8))
         guard case .dictionary(let fields) = model.summary, case .array(let entities)? = fields["entities"],
@@ -129,8 +129,8 @@ final class SourceExtrasTests: XCTestCase {
             ]))
     }
 
-    /// Files with a great many of what is looked up by name.
-    func testWhatIsRepeatedIsReadInLinearTime() throws {
+    /// Files with very many elements that are looked up by name.
+    func testRepeatedElementsAreReadInLinearTime() throws {
         let forms: [(head: String, part: (Int) -> String, tail: String)] = [
             ("<model>", { "<configuration name='c\($0)'/>" }, "</model>"),
             ("<model>", { "<fetchRequest name='c\($0)' entity='A'/>" }, "</model>"),

@@ -1,10 +1,10 @@
+import CorestoneFormats
+@testable import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 import XCTest
 
-@testable import CorestoneModel
-
-/// The words and the order of what is written into a source model, and how each of its words is read.
+/// The words and the order of written source models, and the reading of each word.
 final class SourceLayoutTests: XCTestCase {
     private func read(_ inner: String, _ attributes: String = "") throws -> Model {
         try Model(sourceModel: Array("<model \(attributes)>\(inner)</model>".utf8))
@@ -24,7 +24,7 @@ final class SourceLayoutTests: XCTestCase {
 
     // MARK: - Writing
 
-    func testANewModel() throws {
+    func testEmptyModelIsWritten() throws {
         XCTAssertEqual(
             String(decoding: try Model().source(), as: UTF8.self),
             """
@@ -35,7 +35,7 @@ final class SourceLayoutTests: XCTestCase {
             """)
     }
 
-    func testVersionIdentifiersStandWithCommas() throws {
+    func testVersionIdentifiersAreSeparatedByCommas() throws {
         let model = Model()
         for identifier in ["", "2", "1"] { try model.addVersionIdentifier(identifier) }
         XCTAssertTrue(try lines(model)[1].contains(" userDefinedModelVersionIdentifier=\"2,1\""))
@@ -43,7 +43,7 @@ final class SourceLayoutTests: XCTestCase {
         XCTAssertEqual(model.sourceLosses, ["the version identifier \"a,b\", which contains a comma"])
     }
 
-    func testEveryWordOfEveryElementInItsOrder() throws {
+    func testEveryElementIsWrittenWithItsWordsInOrder() throws {
         let model = Model()
         let (base, note) = (try model.addEntity(named: "Base"), try model.addEntity(named: "Note"))
         try note.setParent(base)
@@ -154,7 +154,7 @@ final class SourceLayoutTests: XCTestCase {
             try lines(model).dropFirst(2).dropLast(), ArraySlice(expected.split(separator: "\n").map(String.init)))
     }
 
-    func testValuesAsASourceSpellsThem() throws {
+    func testValuesHaveTheirSourceText() throws {
         let cases: [(AttributeType, PropertyValue, String?)] = [
             (.boolean, .bool(true), "YES"), (.boolean, .bool(false), "NO"), (.integer16, .int(-3), "-3"),
             (.double, .double(0.1), "0.1"), (.float, .double(Double(Float(0.1))), "0.1"),
@@ -167,7 +167,7 @@ final class SourceLayoutTests: XCTestCase {
         for (type, value, text) in cases { XCTAssertEqual(type.sourceText(of: value), text, "\(type) \(value)") }
     }
 
-    func testCompositesWithoutANameAreCalledLikeTheirAttribute() throws {
+    func testUnnamedCompositeIsNamedAfterItsAttribute() throws {
         let model = Model()
         let place = try model.addEntity(named: "E").addAttribute(named: "homePlace", type: .composite)
         try place.addElement(named: "x", type: .double, isOptional: false)
@@ -182,7 +182,7 @@ final class SourceLayoutTests: XCTestCase {
             ])
     }
 
-    func testUpToXcode7TheIdentifierOfTheVersionStandsFirst() throws {
+    func testVersionIdentifierIsFirstUpToXcode7() throws {
         for (version, isFirst) in [("7701", true), ("10999.9", true), ("11000", false), ("1", false), ("x", false)] {
             let model = try read(
                 "", "documentVersion='1.0' lastSavedToolsVersion='\(version)' userDefinedModelVersionIdentifier='v'")
@@ -194,7 +194,7 @@ final class SourceLayoutTests: XCTestCase {
         }
     }
 
-    func testTextIsEscaped() throws {
+    func testXMLTextIsEscapedAndControlCharactersFail() throws {
         XCTAssertEqual(try escapedXML("a&b<c>d\"e\n\t\r"), "a&amp;b&lt;c&gt;d\"e\n\t&#13;")
         XCTAssertEqual(
             try escapedXML("a&b<c>d\"e\n\t\r", isAttribute: true), "a&amp;b&lt;c&gt;d&quot;e&#10;&#9;&#13;")
@@ -212,7 +212,7 @@ final class SourceLayoutTests: XCTestCase {
 
     // MARK: - Reading
 
-    func testFlagsInEverySpelling() throws {
+    func testFlagSpellingsAreReadOrKept() throws {
         for (text, flag) in [
             ("YES", true), ("true", true), ("1", true), ("NO", false), ("false", false), ("0", false), ("yes", false),
             ("", false), ("2", false),
@@ -224,7 +224,7 @@ final class SourceLayoutTests: XCTestCase {
         }
     }
 
-    func testWhatIsNotSaid() throws {
+    func testMissingWordsHaveDefaults() throws {
         let entity = try entity(
             """
             <attribute name='a'/><relationship name='r' destinationEntity='E'/>
@@ -243,13 +243,13 @@ final class SourceLayoutTests: XCTestCase {
         XCTAssertEqual([toOne.deleteRule, toMany.deleteRule], [.nullify, .nullify])
         XCTAssertEqual(entity.ownFetchedProperties[0].isOptional, false)
         XCTAssertEqual(entity.ownFetchedProperties[0].fetchRequest, FetchRequestTemplate(entityName: "E"))
-        XCTAssertEqual(ModelSummary.index(entity.indexes[0]), "a [\"a - binary true\"] where -", "marked by the other")
+        XCTAssertEqual(ModelSummary.index(entity.indexes[0]), "a [\"a - binary true\"] where -", "of the attribute")
         XCTAssertEqual(ModelSummary.index(entity.indexes[1]), "i [\"a - binary true\"] where -")
         XCTAssertEqual(entity.className, "NSManagedObject")
         XCTAssertEqual(entity.isAbstract, false)
     }
 
-    func testNamesThatSayNothingNew() throws {
+    func testRedundantNamesAreIgnored() throws {
         let model = try read(
             """
             <entity name='E' elementID='E' representedClassName=''>
@@ -261,7 +261,7 @@ final class SourceLayoutTests: XCTestCase {
         XCTAssertNil(model.entities[0].ownAttributes[0].valueTransformerName)
     }
 
-    func testCountsDecideWhatARelationshipIs() throws {
+    func testCountsDetermineToOneAndToMany() throws {
         for (words, isToMany, counts) in [
             ("maxCount='1'", false, [0, 1]), ("maxCount='2'", true, [0, 2]), ("maxCount='0'", true, [0, 0]),
             ("toMany='YES' maxCount='1' minCount='1'", true, [1, 1]), ("minCount='1'", false, [1, 1]),
@@ -275,7 +275,7 @@ final class SourceLayoutTests: XCTestCase {
         }
     }
 
-    func testDefaultsOfIntegersThatAreNone() throws {
+    func testInvalidDefaultsAreReadLenientlyOrKeptAsText() throws {
         for (type, text, value) in [
             ("Integer 16", "12.7", .int(12)), ("Integer 32", "-3.5", .int(-3)), ("Integer 64", "NO", .int(0)),
             ("Integer 16", "-x", .int(0)), ("Integer 16", "5 apples", .int(5)), ("Integer 16", "", .int(0)),
@@ -292,10 +292,10 @@ final class SourceLayoutTests: XCTestCase {
                 attribute.extras.attributes, value.isNull ? ["defaultValueString": text] : [:], "\(type) \(text)")
         }
         let date = try entity("<attribute name='a' attributeType='Date' defaultValueString='3'/>").ownAttributes[0]
-        XCTAssertEqual(date.defaultValue, .null, "a date's default has a word of its own")
+        XCTAssertEqual(date.defaultValue, .null, "the default of a date has its own XML attribute")
     }
 
-    func testFetchRequestsWithNumbersThatAreNone() throws {
+    func testInvalidNumbersOfFetchRequestsAreIgnored() throws {
         let model = try read(
             """
             <fetchRequest name='r' entity='E' fetchLimit='-1' fetchOffset='x' fetchBatchSize='2' resultType='3'
@@ -304,10 +304,10 @@ final class SourceLayoutTests: XCTestCase {
         var expected = FetchRequestTemplate(entityName: "E")
         (expected.batchSize, expected.includesSubentities, expected.returnsDistinctResults) = (2, false, true)
         XCTAssertEqual(model.fetchRequestTemplates, ["r": expected])
-        XCTAssertEqual(model.extras.elements.map(\.name), ["fetchRequest"], "kept, since not all of it is understood")
+        XCTAssertEqual(model.extras.elements.map(\.name), ["fetchRequest"], "kept, because part of it is unknown")
     }
 
-    func testOfTwoOfOneNameTheFirstCounts() throws {
+    func testFirstOfDuplicateNamesIsUsed() throws {
         let model = try read(
             """
             <entity name='E'><attribute name='a' attributeType='String'>
@@ -321,7 +321,7 @@ final class SourceLayoutTests: XCTestCase {
         XCTAssertEqual(model.extras.elements.map(\.name), ["fetchRequest", "configuration"])
     }
 
-    func testIndexesOfMarkedAttributes() throws {
+    func testIndexedAttributesBecomeFetchIndexes() throws {
         let indexes = try entity(
             """
             <attribute name='b' attributeType='String' indexed='YES'/><attribute name='a' attributeType='String'/>
@@ -335,7 +335,7 @@ final class SourceLayoutTests: XCTestCase {
         XCTAssertEqual(indexes.map(\.spelling), [.implied, .attribute, .fetchIndex, .fetchIndex, .fetchIndex])
     }
 
-    func testRelationshipsThatDoNotAnswerEachOtherHaveNoInverse() throws {
+    func testMismatchedInversesAreIgnored() throws {
         let model = try read(
             """
             <entity name='A'><relationship name='b' destinationEntity='B' inverseName='a' inverseEntity='B'/>
@@ -349,7 +349,7 @@ final class SourceLayoutTests: XCTestCase {
         XCTAssertEqual(a[1].extras.attributes, [:])
     }
 
-    func testAnUnknownRuleStaysAWord() throws {
+    func testUnknownDeleteRuleIsKeptAsText() throws {
         let relationship = try entity(
             "<relationship name='r' destinationEntity='E' deletionRule='Shred'/>"
         ).ownRelationships[0]
@@ -360,7 +360,7 @@ final class SourceLayoutTests: XCTestCase {
         XCTAssertEqual(DeleteRule.allCases.map(\.rawValue), [0, 1, 2, 3])
     }
 
-    func testBoundsThatCannotBeReadStay() throws {
+    func testUnreadableBoundsAreKeptAsText() throws {
         let attribute = try entity(
             "<attribute name='a' attributeType='Integer 16' minValueString='low' maxValueString='5'/>"
         ).ownAttributes[0]
@@ -375,7 +375,7 @@ final class SourceLayoutTests: XCTestCase {
         XCTAssertEqual(number.validationRules, [], "only strings have patterns")
     }
 
-    func testWhatASourceHasNoWordsFor() throws {
+    func testSourceLossesListUnsupportedContent() throws {
         let model = Model()
         let entity = try model.addEntity(named: "E")
         let count = try entity.addAttribute(named: "count", type: .integer16)

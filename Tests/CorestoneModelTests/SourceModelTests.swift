@@ -24,7 +24,7 @@ final class SourceModelTests: XCTestCase {
         } catch { return (error as? CoreError)?.message ?? "\(error)" }
     }
 
-    func testCompoundIndexesOfTheObjectAndItsEntity() throws {
+    func testCompoundIndexesMayContainSelfAndEntity() throws {
         let model = try model(
             """
             <entity name="Place"><attribute name="title" attributeType="String"/>
@@ -42,8 +42,8 @@ final class SourceModelTests: XCTestCase {
         XCTAssertEqual(again.map { $0.elements.map { $0.expression?.text ?? "" } }, [["", "SELF"], ["entity", ""]])
     }
 
-    /// What a file has stands, whatever it is; no fetch uses an R-tree over anything else.
-    func testAnRTreeHoldsNumbersBooleansAndDates() throws {
+    /// An index of a file is kept in any case, but no fetch uses an R-tree over other types.
+    func testLintFindsRTreesOverOtherTypesThanNumbersBooleansAndDates() throws {
         func faults(_ type: String) throws -> [String] {
             let model = try model(
                 """
@@ -63,7 +63,7 @@ final class SourceModelTests: XCTestCase {
         }
     }
 
-    func testEveryKindOfElement() throws {
+    func testEveryKindOfElementIsRead() throws {
         let model = try model(
             """
             <entity name="Place" representedClassName=".Place" isAbstract="YES" elementID="Spot" syncable="YES"
@@ -172,7 +172,7 @@ final class SourceModelTests: XCTestCase {
         XCTAssertEqual(model.entity(named: "Part")?.property(named: "name")?.slot, 0)
     }
 
-    func testMistakesAreNamed() {
+    func testInvalidSourceModelsFailWithTheirMessage() {
         XCTAssertEqual(
             message("<entity/>"), "the source model has a <entity> without the XML attribute \"name\"; add it")
         XCTAssertEqual(
@@ -198,7 +198,7 @@ final class SourceModelTests: XCTestCase {
         XCTAssertTrue(message("<entity name='A'>").contains("mismatched tag"))
     }
 
-    func testWhatCouldGrowWithoutEndIsRefused() throws {
+    func testEntityDeclarationsAndDeepNestingAreRejected() throws {
         func refused(_ text: String) -> String {
             do {
                 _ = try Model(sourceModel: Array(text.utf8))
@@ -227,7 +227,7 @@ final class SourceModelTests: XCTestCase {
     }
 
     /// A hundred thousand entities are read, linked and frozen in linear time.
-    func testLargeModels() throws {
+    func testLargeModelIsReadInLinearTime() throws {
         try assertLinearTime(upTo: 100_000) { count in
             var text = "<model userDefinedModelVersionIdentifier=''>"
             for number in 0..<count {
@@ -256,7 +256,7 @@ final class SourceModelTests: XCTestCase {
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
     }
 
-    func testBundlesAndVersions() throws {
+    func testVersionsOfASourceBundleAreRead() throws {
         let bundle = try scratch() + "/App.xcdatamodeld"
         for version in ["App", "App 2"] {
             try write(
@@ -284,7 +284,7 @@ final class SourceModelTests: XCTestCase {
         XCTAssertThrowsError(try Model(contentsOf: single, version: "App"))
     }
 
-    func testWhatIsNoModelIsNamed() throws {
+    func testErrorNamesTheFileThatIsNotAModel() throws {
         let folder = try scratch()
         func message(_ path: String) -> (String, Status?) {
             do { _ = try Model(contentsOf: path) } catch {

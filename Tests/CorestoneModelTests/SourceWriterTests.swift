@@ -4,7 +4,7 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// Source models written back.
+/// Writing of source models that were read.
 final class SourceWriterTests: XCTestCase {
     private func text(_ model: Model) throws -> String { String(decoding: try model.source(), as: UTF8.self) }
     private func read(_ text: String) throws -> Model { try Model(sourceModel: Array(text.utf8)) }
@@ -18,7 +18,7 @@ final class SourceWriterTests: XCTestCase {
         }
     }
 
-    func testFixturesComeBackAsTheyWere() throws {
+    func testFixturesRoundTripWithoutDifferences() throws {
         var (count, equal) = (0, 0)
         var others: [String] = []
         for (path, bytes) in try SourceWriterTests.fixtures() {
@@ -42,7 +42,7 @@ final class SourceWriterTests: XCTestCase {
         XCTAssertGreaterThanOrEqual(equal, count - 4)
     }
 
-    func testTwoThirdsOfAFileStayWhenOneThirdChanges() throws {
+    func testUnchangedElementsKeepTheirText() throws {
         let text = """
             <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
             <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0" lastSavedToolsVersion="14460.32" \
@@ -96,13 +96,13 @@ final class SourceWriterTests: XCTestCase {
                 #"<entry key="c" value="3"/>"#,
                 #"<element name="Middle" positionX="0" positionY="0" width="128" height="59"/>"#,
             ])
-        XCTAssertEqual(changed.removals.count, 1, "the attribute")
+        XCTAssertEqual(changed.removals.count, 1, "only the attribute is replaced")
         let names = lines.filter { $0.hasPrefix("<entity") }.map { $0.split(separator: "\"")[1] }
-        XCTAssertEqual(names, ["Alpha", "Middle", "Zeta"], "new entities stand in the order of names")
+        XCTAssertEqual(names, ["Alpha", "Middle", "Zeta"], "new entities are inserted by name")
         XCTAssertEqual(try self.text(read(self.text(model))), try self.text(model))
     }
 
-    func testUnknownElementsComeBackWhereTheyStood() throws {
+    func testUnknownElementsAreWrittenInTheirPosition() throws {
         let text = """
             <model xmlns:x="urn:x" future="1" userDefinedModelVersionIdentifier="2,2">
                 <x:first kind="a">text <b>bold</b> more &amp; &lt;raw&gt;<empty/></x:first>
@@ -145,7 +145,7 @@ final class SourceWriterTests: XCTestCase {
         XCTAssertEqual(written.split(separator: "\n").count, text.split(separator: "\n").count + 1)
     }
 
-    func testWhatASourceCannotSayIsNamed() throws {
+    func testWritingFailsForContentThatASourceCannotRepresent() throws {
         let model = try SampleModels.everything().copy()
         let entity = try model.addEntity(named: "Run")
         try entity.addAttribute(named: "processID", type: .integer32).addValidation(
@@ -164,7 +164,7 @@ final class SourceWriterTests: XCTestCase {
         XCTAssertThrowsError(try odd.source())
         let wrong = Model()
         XCTAssertThrowsError(try wrong.addEntity(named: "no name"))
-        XCTAssertThrowsError(try wrong.source(), "a mistake sticks")
+        XCTAssertThrowsError(try wrong.source(), "the model keeps its first error")
     }
 
     private func firstDifference(_ one: [UInt8], _ two: [UInt8]) -> String {
@@ -177,7 +177,7 @@ final class SourceWriterTests: XCTestCase {
 }
 
 extension XMLNode {
-    /// Where two elements first differ; the order of attributes says nothing.
+    /// The first difference of two elements; the order of attributes is ignored.
     func difference(from other: XMLNode) -> String? {
         if name != other.name { return "<\(name)> and <\(other.name)>" }
         if attributes != other.attributes {

@@ -1,10 +1,10 @@
+import CorestoneFormats
+@testable import CorestoneModel
 import CorestoneValues
 import XCTest
 
-@testable import CorestoneModel
-
 final class StoreMetadataTests: XCTestCase {
-    func testMetadataOfANewStore() throws {
+    func testMetadataOfANewStoreRoundTrips() throws {
         let model = try SampleModels.everything()
         let metadata = StoreMetadata(model: model)
         let back = try StoreMetadata(decoding: metadata.encoded(), uuid: metadata.uuid)
@@ -18,7 +18,7 @@ final class StoreMetadataTests: XCTestCase {
         XCTAssertEqual(back.values.count, 8)
     }
 
-    func testForeignKeysSurvive() throws {
+    func testUnknownKeysAreKept() throws {
         var metadata = StoreMetadata(model: try SampleModels.everything())
         metadata.values["App.nested"] = .dictionary(["a": .array([.bool(true), .date(5), .data([1])])])
         var back = try StoreMetadata(decoding: metadata.encoded())
@@ -27,7 +27,7 @@ final class StoreMetadataTests: XCTestCase {
         XCTAssertEqual(back.entityVersionHashes, [:])
     }
 
-    func testDifferences() throws {
+    func testDifferencesFromAModelAreListed() throws {
         let metadata = StoreMetadata(model: try SampleModels.everything())
         let other = Model()
         try other.addEntity(named: "Tag")
@@ -37,7 +37,7 @@ final class StoreMetadataTests: XCTestCase {
             ModelDifference(onlyInStore: ["Item", "Photo", "note"], onlyInModel: ["New"], changed: ["Tag"]))
     }
 
-    func testTheTypeOfAStore() throws {
+    func testMetadataHasTheStoreType() throws {
         for (type, name) in [
             (StoreType.sqlite, "SQLite"), (.xml, "XML"), (.binary, "Binary"), (.inMemory, "InMemory"),
         ] {
@@ -53,13 +53,13 @@ final class StoreMetadataTests: XCTestCase {
         XCTAssertEqual([silent.digest, silent.checksum], [nil, nil])
     }
 
-    func testWhichModelAStoreNames() throws {
+    func testMetadataOfAnotherModelIsRecognised() throws {
         let (model, other) = (Model(), Model())
         try model.addEntity(named: "A")
         try other.addEntity(named: "B")
         XCTAssertFalse(StoreMetadata(model: model).isOfAnotherModel(than: model))
         XCTAssertTrue(StoreMetadata(model: model).isOfAnotherModel(than: other))
-        XCTAssertFalse(StoreMetadata(uuid: .random()).isOfAnotherModel(than: model), "it names none")
+        XCTAssertFalse(StoreMetadata(uuid: .random()).isOfAnotherModel(than: model), "no model is named")
     }
 
     private static let guaranteed = [
@@ -68,7 +68,7 @@ final class StoreMetadataTests: XCTestCase {
         "_NSAutoVacuumLevel", "NSPersistentStoreDeferredLightweightMigrationOptionKey",
     ]
 
-    func testAHostReplacesEverythingButWhatTellsTheStore() throws {
+    func testReplacingMetadataKeepsReservedKeys() throws {
         var metadata = StoreMetadata(model: try SampleModels.everything())
         metadata.values["app"] = .integer(1)
         metadata.values["former"] = .integer(1)
@@ -95,7 +95,7 @@ final class StoreMetadataTests: XCTestCase {
         for key in ["app", "NSOther", "_NSOther"] { XCTAssertFalse(StoreMetadata.isGuaranteed(key), key) }
     }
 
-    func testWhatAHostWasGivenItMayGiveBack() throws {
+    func testMetadataDictionaryMayBeSetUnchanged() throws {
         let metadata = StoreMetadata(model: try SampleModels.everything())
         XCTAssertEqual(metadata.dictionary["NSStoreUUID"], .string(metadata.uuid.description))
         XCTAssertNil(metadata.values["NSStoreUUID"])
@@ -111,7 +111,7 @@ final class StoreMetadataTests: XCTestCase {
         }
     }
 
-    func testPropertyListsThatAHostGives() throws {
+    func testMetadataMustBeAPropertyListDictionary() throws {
         let list = PropertyListValue.dictionary(["a": .integer(1)])
         for bytes in [encodePropertyList(list), try encodeXMLPropertyList(list)] {
             XCTAssertEqual(try StoreMetadata.entries(decoding: bytes, file: "f"), ["a": .integer(1)])
@@ -125,10 +125,13 @@ final class StoreMetadataTests: XCTestCase {
         XCTAssertThrowsError(try StoreMetadata(decoding: encodePropertyList(.array([])))) {
             XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)
             XCTAssertEqual(($0 as? CoreError)?.code, CocoaCode.persistentStoreOpen.rawValue)
+            XCTAssertEqual(
+                ($0 as? CoreError)?.message,
+                "the root of the metadata's property list is an array, not a dictionary")
         }
     }
 
-    func testEveryRealStoresMetadataIsReadAndRewritten() throws {
+    func testMetadataOfRealStoresRoundTrips() throws {
         let stores = try Fixtures.stores()
         XCTAssertGreaterThan(stores.count, 35)
         for store in stores {

@@ -1,10 +1,10 @@
+import CorestoneFormats
+@testable import CorestoneModel
 import CorestoneValues
 import Foundation
 import XCTest
 
-@testable import CorestoneModel
-
-/// `<Model>Model.strings`: what the parts of a model are called for people.
+/// `<Model>Model.strings`: localised names of model elements.
 final class StringsTests: XCTestCase {
     private func decode(_ text: String, _ encoding: String.Encoding = .utf8) throws -> [String: String] {
         try decodeStringsFile(Array(try XCTUnwrap(text.data(using: encoding))))
@@ -24,7 +24,7 @@ final class StringsTests: XCTestCase {
         "alone": "alone", "escapes": "a\"b\\c\n\té中😀A",
     ]
 
-    func testEveryFormAndEncoding() throws {
+    func testEveryFormAndEncodingIsRead() throws {
         for encoding in [String.Encoding.utf8, .utf16, .utf16LittleEndian, .utf16BigEndian] {
             XCTAssertEqual(try decode(sample, encoding), entries, "\(encoding)")
         }
@@ -36,7 +36,7 @@ final class StringsTests: XCTestCase {
         XCTAssertEqual(try decode("  /* nothing */ "), [:])
     }
 
-    func testDamageIsNamed() throws {
+    func testErrorNamesTheDefect() throws {
         for (text, words) in [
             ("\"a\" = \"b\"", "semicolon"), ("\"a", "unterminated string"), ("\"a\" = ;", "where a string is expected"),
             ("/* a", "unterminated comment"), ("\"a\" = \"\\uD83D\";", "unpaired surrogate"),
@@ -52,8 +52,8 @@ final class StringsTests: XCTestCase {
         XCTAssertThrowsError(try decodeStringsFile([0xFF, 0xFE, 0x22]))
     }
 
-    /// Whatever is done to the bytes, there is an answer or an error.
-    func testDamagedBytes() throws {
+    /// Every damage of the bytes results in strings or an error.
+    func testDamagedBytesAreReadOrRejected() throws {
         var generator = SeededGenerator(state: 7)
         for bytes in [Array(sample.utf8), Array(try XCTUnwrap(sample.data(using: .utf16)))] {
             for _ in 0..<400 {
@@ -67,7 +67,7 @@ final class StringsTests: XCTestCase {
         }
     }
 
-    func testTheUsersLanguageIsChosen() throws {
+    func testStringsOfTheUserLanguageAreChosen() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }
         func write(_ name: String, _ text: String) throws {
@@ -94,8 +94,8 @@ final class StringsTests: XCTestCase {
         XCTAssertEqual(try word("zh-TW"), "跑步 (繁)")
         XCTAssertEqual(try word("pt-BR"), "Corrida")
         XCTAssertEqual(try word("fr"), "Course")
-        XCTAssertEqual(try word("sv", "de"), "Lauf", "the next language that is there")
-        XCTAssertEqual(try word("sv"), "Run!", "English when there is nothing else")
+        XCTAssertEqual(try word("sv", "de"), "Lauf", "the next available language")
+        XCTAssertEqual(try word("sv"), "Run!", "English if no other language is available")
         XCTAssertEqual(try word("../de"), "Run!")
         try write("ExercisesModel.strings", "beside")
         XCTAssertEqual(try word("sv"), "beside")

@@ -1,10 +1,10 @@
+import CorestoneFormats
+@testable import CorestoneModel
 import CorestoneValues
 import XCTest
 
-@testable import CorestoneModel
-
 final class VersionHashTests: XCTestCase {
-    func testDigestsOfKnownTexts() {
+    func testDigestsAndBase64OfKnownTextsAreCorrect() {
         XCTAssertEqual(
             hex(sha256(Array("abc".utf8))), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
         XCTAssertEqual(hex(sha512([])).prefix(16), "cf83e1357eefb8bd")
@@ -14,8 +14,8 @@ final class VersionHashTests: XCTestCase {
         XCTAssertEqual(base64([0xFB, 0xFF, 0xFE]), "+//+")
     }
 
-    /// The example of the format's description.
-    func testHashOfOneRequiredString() throws {
+    /// The example in the description of the format.
+    func testHashOfOneRequiredStringIsCorrect() throws {
         let model = Model()
         try model.addEntity(named: "FilePath").addAttribute(named: "path", type: .string, isOptional: false)
         let hash = try XCTUnwrap(entityVersionHashes(of: model)["FilePath"])
@@ -24,7 +24,7 @@ final class VersionHashTests: XCTestCase {
         XCTAssertEqual(entityVersionHashes(of: model)["FilePath"], hash)
     }
 
-    func testHashesAndDigestsAgreeWithTheIndependentCalculator() throws {
+    func testHashesAndDigestsMatchTheIndependentCalculator() throws {
         let model = try SampleModels.everything()
         let ours = entityVersionHashes(of: model)
         let program = """
@@ -36,7 +36,7 @@ final class VersionHashTests: XCTestCase {
             print(base64.b64encode(hashlib.sha512(b''.join(n.encode() + h[n] for n in sorted(h))).digest()).decode())
             print(base64.b64encode(hashlib.sha256(b''.join(h[n] for n in sorted(h))).digest()).decode())
             """
-        // Of files, where entities do not list what they inherit, the calculator gets Apple's own hashes wrong too.
+        // The calculator is wrong for files, even for Apple's, because their entities do not list inherited properties.
         let file = try Fixtures.temporaryFile(compiledModel(model))
         defer { try? FileManager.default.removeItem(at: file) }
         let expected =
@@ -47,7 +47,7 @@ final class VersionHashTests: XCTestCase {
         XCTAssertEqual(lines.count, 6)
     }
 
-    func testTheHashesOfPropertiesByTheirParts() throws {
+    func testPropertyHashIsTheDigestOfItsParts() throws {
         let model = Model()
         let (entity, other) = (try model.addEntity(named: "E"), try model.addEntity(named: "Föö"))
         func bytes(_ name: String, _ flag: UInt8, _ modifier: String = "") -> [UInt8] {
@@ -82,7 +82,7 @@ final class VersionHashTests: XCTestCase {
         XCTAssertEqual(entityVersionHashes(of: model)["C"], sha256(Array("C".utf8) + [1] + expected + own))
     }
 
-    func testEveryInputOfTheHashChangesIt() throws {
+    func testEveryInputChangesTheHash() throws {
         func hashes(_ change: (Entity, Attribute, Relationship, Entity) throws -> Void) throws -> [UInt8] {
             let model = Model()
             let (entity, other) = (try model.addEntity(named: "E"), try model.addEntity(named: "F"))

@@ -4,9 +4,9 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// What is not written over, and what errors name.
+/// Files that writing a model does not replace, and the paths in errors.
 final class WritingErrorTests: FolderTestCase {
-    func testErrorsNameThePathThatTheHostGave() throws {
+    func testErrorsNameTheGivenPath() throws {
         try model("A").write(to: path("m.xcdatamodeld"), version: "v1")
         try put("", "m.xcdatamodeld/v2.xcdatamodel")
         let text = message(.storeIO) { try model("B").write(to: path("m.xcdatamodeld"), version: "v2") }
@@ -24,10 +24,10 @@ final class WritingErrorTests: FolderTestCase {
         XCTAssert(refused.contains("version \"v3\"") && refused.contains(path("m.xcdatamodeld")), refused)
     }
 
-    func testConvertingReplacesModelsAlone() throws {
+    func testConversionReplacesOnlyModels() throws {
         try model("A").write(to: path("s.xcdatamodeld"), version: "v1")
         try files.createDirectory(atPath: path("m.momd"), withIntermediateDirectories: true)
-        // An empty folder is as good as none.
+        // An empty folder is treated as a missing folder.
         try Model.convert(path("s.xcdatamodeld"), to: path("m.momd"))
         try put("p", "m.momd/precious")
         try model("B").write(to: path("m.momd"), version: "old")
@@ -49,7 +49,7 @@ final class WritingErrorTests: FolderTestCase {
         XCTAssertEqual(try names("m.momd"), before)
     }
 
-    func testTheFolderOfAPath() {
+    func testModelFileHasItsFolder() {
         XCTAssertEqual(ModelFile("/m.mom").folder.path, "/")
         XCTAssertEqual(ModelFile("/").child("m.mom").path, "/m.mom")
         XCTAssertEqual(ModelFile("m.mom").folder.path, ".")

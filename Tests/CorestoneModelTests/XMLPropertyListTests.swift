@@ -1,7 +1,7 @@
+import CorestoneFormats
+@testable import CorestoneModel
 import CorestoneValues
 import XCTest
-
-@testable import CorestoneModel
 
 final class XMLPropertyListTests: XCTestCase {
     private func document(_ content: String) -> [UInt8] {
@@ -13,7 +13,7 @@ final class XMLPropertyListTests: XCTestCase {
         return Array((header + "<plist version=\"1.0\">\(content)</plist>\n").utf8)
     }
 
-    func testEveryKindOfValue() throws {
+    func testEveryKindOfValueIsRead() throws {
         let content = """
             <dict><key>a &amp; b</key><string>Grüße &lt;1&gt;</string><key>i</key><array><integer>-5</integer>
             <integer>0xFF</integer><integer>18446744073709551615</integer></array><key>r</key><real>-1.5e3</real>
@@ -35,7 +35,7 @@ final class XMLPropertyListTests: XCTestCase {
             ]))
     }
 
-    func testMetadataInXMLAsOldStoresHaveIt() throws {
+    func testXMLMetadataOfOldStoresIsRead() throws {
         let hash = base64([UInt8](repeating: 7, count: 32))
         let content = """
             <dict><key>NSPersistenceFrameworkVersion</key><integer>186</integer><key>NSStoreModelVersionHashes</key>
@@ -46,7 +46,7 @@ final class XMLPropertyListTests: XCTestCase {
         XCTAssertEqual(try StoreMetadata(decoding: metadata.encoded()).values, metadata.values)
     }
 
-    func testFoundationsXMLIsRead() throws {
+    func testFoundationXMLIsRead() throws {
         let plain: [String: Any] = [
             "text": "a\u{0}b".replacingOccurrences(of: "\u{0}", with: "<&>"), "data": Data((0...255).map { UInt8($0) }),
             "list": [1, 2.5, true, Date(timeIntervalSinceReferenceDate: 86400)],
@@ -60,7 +60,7 @@ final class XMLPropertyListTests: XCTestCase {
             ]))
     }
 
-    func testEveryKindIsWritten() throws {
+    func testEveryKindOfValueIsWritten() throws {
         let value = PropertyListValue.dictionary([
             "b": .array([.integer(-5), .unsigned(.max), .real(1.5), .bool(true), .bool(false)]),
             "a & b": .string("<1>"),
@@ -111,7 +111,7 @@ final class XMLPropertyListTests: XCTestCase {
         }
     }
 
-    func testMetadataAsAnXMLStoreHasThem() throws {
+    func testMetadataOfAnXMLStoreIsWritten() throws {
         let text = String(
             decoding: try encodeXMLStoreMetadata([
                 "a": .data([UInt8](repeating: 0, count: 46)), "b": .array([]), "c": .bool(true), "d": .integer(3),
@@ -135,7 +135,7 @@ final class XMLPropertyListTests: XCTestCase {
                         </plist>
 
             """)
-        // A line has 76 places, of which each tab takes eight.
+        // A line has 76 columns, and each tab takes eight.
         let long = String(
             decoding: try encodeXMLStoreMetadata(["a": .data([UInt8](repeating: 0, count: 60))]), as: UTF8.self)
         XCTAssertEqual(
@@ -148,7 +148,7 @@ final class XMLPropertyListTests: XCTestCase {
         }
     }
 
-    func testIntegersOfEveryForm() throws {
+    func testIntegersOfEveryFormAreReadOrRejected() throws {
         for (text, value) in [
             ("0", .integer(0)), ("-9223372036854775808", .integer(.min)), ("9223372036854775808", .unsigned(1 << 63)),
             ("0xff", .integer(255)), ("0XFFFFFFFFFFFFFFFF", .unsigned(.max)),
@@ -160,7 +160,7 @@ final class XMLPropertyListTests: XCTestCase {
         }
     }
 
-    func testLimitsOfDocuments() throws {
+    func testLimitsAreEnforcedExactly() throws {
         var limits = PropertyListLimits()
         (limits.depth, limits.count) = (3, 3)
         func nested(_ depth: Int) -> [UInt8] {
@@ -176,7 +176,7 @@ final class XMLPropertyListTests: XCTestCase {
         ) { XCTAssertEqual(($0 as? CoreError)?.message.hasSuffix("more than 3 values"), true) }
     }
 
-    func testWhatMayBeXML() {
+    func testXMLIsRecognisedByItsFirstBytes() {
         for (bytes, isXML) in [
             (Array("<a/>".utf8), true), (Array(" \t\r\n<a/>".utf8), true), ([0xEF, 0xBB, 0xBF, 0x78], true),
             ([0xFE, 0xFF], true), ([0xFF, 0xFE], true), (Array("x<a/>".utf8), false), ([], false), ([0xFE], false),
@@ -187,7 +187,7 @@ final class XMLPropertyListTests: XCTestCase {
         }
     }
 
-    func testHostileDocumentsAreRefused() throws {
+    func testHostileDocumentsAreRejected() throws {
         let nested = String(repeating: "<array>", count: 200) + String(repeating: "</array>", count: 200)
         for content in [
             "", "<dict><key>a</key></dict>", "<dict><string>a</string></dict>", "<array><key>a</key></array>",
@@ -233,7 +233,7 @@ final class XMLPropertyListTests: XCTestCase {
         XCTAssertGreaterThan(read, 100)
     }
 
-    func testBase64() {
+    func testBase64RoundTripsAndInvalidTextIsRejected() {
         for count in 0..<20 {
             let bytes = (0..<count).map { UInt8($0 * 37 & 255) }
             XCTAssertEqual(decodeBase64(Array(base64(bytes).utf8)), bytes)

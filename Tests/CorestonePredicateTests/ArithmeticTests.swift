@@ -2,7 +2,7 @@ import CorestonePredicate
 import CorestoneValues
 import XCTest
 
-/// Arithmetic and statistics: their values, and of which kind these are.
+/// Arithmetic and statistics: the values and kinds of their results.
 final class ArithmeticTests: XCTestCase {
     private static let object = PropertyValue.dictionary([
         "d": .decimal(DecimalNumber(mantissa: 25, exponent: -1)), "nan": .double(.nan), "yes": .bool(true),
@@ -24,7 +24,7 @@ final class ArithmeticTests: XCTestCase {
         }
     }
 
-    func testKindsOfResults() throws {
+    func testArithmeticResultsHaveTheKindOfTheirOperands() throws {
         let table = [
             ("1 + 2", "int 3"), ("1 + 2.0", "double 3.0"), ("5 - 7", "int -2"), ("5.5 - 1", "double 4.5"),
             ("2 * 3", "int 6"),
@@ -56,7 +56,7 @@ final class ArithmeticTests: XCTestCase {
         for (format, expected) in table { XCTAssertEqual(exact(try value(format)), expected, format) }
     }
 
-    func testStrictArithmeticRefusesAndStoresGiveNil() throws {
+    func testStrictArithmeticFailsAndStoreArithmeticReturnsNil() throws {
         let range = "takes numbers from -9223372036854775808 to 9223372036854775807, not"
         let remedy = "; add a condition that excludes 0 as the divisor"
         for (format, message) in [
@@ -102,7 +102,7 @@ final class ArithmeticTests: XCTestCase {
         XCTAssertEqual(exact(try value("modulus:by:(5, 1)", .nilPropagating)), "int 0")
     }
 
-    func testStatisticsOfValuesOfWhichSomeAreNil() throws {
+    func testStatisticsIgnoreNil() throws {
         let table = [
             ("sum:({1, nil, 2})", "int 3"), ("sum:({1, 2.5})", "double 3.5"), ("sum:({d, 1})", "decimal 3.5"),
             ("sum:({})", "int 0"),
@@ -129,6 +129,8 @@ final class ArithmeticTests: XCTestCase {
                 "max:({1, 'a'})",
                 "cannot compute the maximum: \"a\" and 1 cannot be ordered: one is a string, the other a number; use values of the same kind"
             ),
+            ("max:({nan, 1})", "cannot compute the maximum: a value is NaN; exclude NaN first"),
+            ("min:({1, nan})", "cannot compute the minimum: a value is NaN; exclude NaN first"),
             ("distinct:(5)", "distinct: takes a collection, not 5"),
             ("uppercase:(5)", "uppercase: takes a string, not 5"),
             ("randomn:(0)", "randomn: takes a number of at least 1, not 0"),
@@ -144,7 +146,7 @@ final class ArithmeticTests: XCTestCase {
         }
     }
 
-    func testFunctionsThatGiveBackWhatTheyGet() throws {
+    func testOtherFunctionsReturnTheirValues() throws {
         for format in ["noindex:('a')", "indexed:by:('a', 'index')", "inverseOrderKey:('a')"] {
             XCTAssertEqual(try value(format), .string("a"), format)
         }
@@ -153,7 +155,7 @@ final class ArithmeticTests: XCTestCase {
         for function in ["uppercase", "lowercase", "canonical", "length"] {
             XCTAssertEqual(try value("\(function):(nil)"), .null)
         }
-        // A quarter of the way round the earth, from the equator to the pole and along the equator.
+        // A quarter of the circumference of the earth, from the equator to the pole and along the equator.
         for places in ["({90, 0}, {0, 50})", "({0, 90}, {0, 0})", "({0, -45}, {0, 45})"] {
             let metres = try XCTUnwrap(try value("distanceToLocation:fromLocation:\(places)").number)
             XCTAssertEqual(metres, 10_007_557.2, accuracy: 0.1, places)

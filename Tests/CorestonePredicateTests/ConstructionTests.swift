@@ -2,16 +2,16 @@ import CorestonePredicate
 import CorestoneValues
 import XCTest
 
-/// Predicates and expressions without text, and expressions in the place of values.
+/// Predicates and expressions that are built in code, and expressions as arguments.
 final class ConstructionTests: XCTestCase {
-    func testSelfAboveZero() throws {
+    func testComparisonIsBuiltWithoutText() throws {
         let positive = Predicate.comparison(Comparison(.selfObject, .greater, .integer(0)))
         XCTAssertEqual(positive.format, "SELF > 0")
         XCTAssertTrue(try positive.evaluate(with: .int(3)))
         XCTAssertFalse(try positive.evaluate(with: .int(0)))
     }
 
-    func testExpressionsAreSpliced() throws {
+    func testExpressionArgumentsAreInserted() throws {
         let doubled = PropertyValue.object(ExpressionValue(try Expression.parse("bonus * 2")))
         let predicate = try Predicate.parse("salary > %@ AND a IN {%@, 1}", arguments: [doubled, doubled])
         XCTAssertEqual(predicate.format, "salary > bonus * 2 AND a IN {bonus * 2, 1}")
@@ -34,7 +34,7 @@ final class ConstructionTests: XCTestCase {
         }
     }
 
-    func testPartsOfEveryKind() throws {
+    func testExpressionsReturnTheirOperandsAndNames() throws {
         let cases: [(String, [String], String?)] = [
             ("a.b", [], "a.b"), ("$x", [], "x"), ("$x.b", ["$x"], "b"), ("a + 1", ["a", "1"], "add:to:"),
             ("{a, 1}", ["a", "1"], nil), ("a[2]", ["a", "2"], "objectFrom:withIndex:"),
@@ -51,7 +51,7 @@ final class ConstructionTests: XCTestCase {
         XCTAssertEqual(try Expression.parse("SUBQUERY(a, $x, $x > 1)").condition?.format, "$x > 1")
     }
 
-    func testTheOrderOfPlaces() throws {
+    func testSortOrderReturnsIndexes() throws {
         let order = try SortDescriptor.order(
             of: [.int(3), .null, .int(1)], by: [SortDescriptor(path: KeyPath("self"))])
         XCTAssertEqual(order, [1, 2, 0])

@@ -3,12 +3,12 @@ import CorestoneValues
 import XCTest
 
 final class EvaluationTests: XCTestCase {
-    /// An object as a context's objects are: asked by key, refusing unknown ones, counting how.
+    /// An object like those of a context. It rejects unknown keys and counts its reads.
     private final class Person: KeyValueCoding {
         var values: [String: PropertyValue]
-        /// Keys of to-many relationships that paths gather, as a context's objects have them.
+        /// Keys of to-many relationships, which key paths flatten as for objects of a context.
         var gathered: Set<String> = []
-        /// What to-many relationships have, where it is known without reading them.
+        /// Member counts that are known without reading the members.
         var counts: [String: Int] = [:]
         private(set) var reads = 0
         var nameOfEntity: String? { values["entity"]?.textual?.string }
@@ -49,7 +49,7 @@ final class EvaluationTests: XCTestCase {
         }
     }
 
-    func testObjects() throws {
+    func testPredicatesAreEvaluatedOnObjects() throws {
         let boss = Person(["name": .string("Zoë"), "age": .int(50), "reports": .array([]), "boss": .null])
         let ann = Person(["name": .string("Ann"), "age": .int(30), "reports": .array([]), "boss": .object(boss)])
         let ben = Person(["name": .string("Ben"), "age": .null, "reports": .array([]), "boss": .object(boss)])
@@ -69,7 +69,7 @@ final class EvaluationTests: XCTestCase {
         XCTAssertEqual(boss.reads, reads + 3)
     }
 
-    func testObjectsOfClassesAndWithAnOrder() throws {
+    func testObjectsAreComparedByClassAndOrder() throws {
         let (low, high, other) = (Person(["rank": .int(1)]), Person(["rank": .int(2)]), Person([:]))
         let arguments = [low, high, other].map { PropertyValue.object($0) }
         for format in [
@@ -89,7 +89,7 @@ final class EvaluationTests: XCTestCase {
         XCTAssertEqual(sorted, [arguments[0], arguments[1]])
     }
 
-    func testErrorsNameTheEntity() throws {
+    func testEvaluationErrorNamesTheEntity() throws {
         let ann = PropertyValue.object(Person(["entity": .string("Person"), "name": .string("Ann"), "age": .int(30)]))
         for (format, key, message) in [
             (
@@ -115,18 +115,18 @@ final class EvaluationTests: XCTestCase {
         }
     }
 
-    func testCountsAreTakenWithoutReadingTheMembers() throws {
+    func testMembersAreCountedWithoutReadingThem() throws {
         let boss = Person(["reports": .array([.null]), "tags": .set([.int(1), .int(2)]), "boss": .null])
         boss.counts["reports"] = 7
         XCTAssertTrue(try holds("reports.@count == 7", with: .object(boss)))
         XCTAssertEqual(boss.reads, 0)
         XCTAssertTrue(try holds("tags.@count == 2 AND self.tags.@sum.self == 3", with: .object(boss)))
         XCTAssertEqual(boss.reads, 2)
-        XCTAssertTrue(try holds("reports.@avg.self == 0", with: .object(boss)), "another operator reads them")
+        XCTAssertTrue(try holds("reports.@avg.self == 0", with: .object(boss)), "another operator reads the members")
         XCTAssertTrue(try holds("boss == nil AND tags != nil AND NOT boss < nil AND boss <= nil", with: .object(boss)))
     }
 
-    func testMeaninglessComparisonsThrow() {
+    func testInvalidComparisonsFail() {
         for format in [
             "'a' < 1", "1 > 'a'", "1 BEGINSWITH 'a'", "1 IN 'abc'", "1 IN 2", "'a' MATCHES '('", "1 BETWEEN {1}",
             "1 BETWEEN 2", "ANY 1 == 1", "$x == 1", "1 + nil == 2", "1 / 0 == 1", "modulus:by:(5, 0.5) == 1",
@@ -139,14 +139,14 @@ final class EvaluationTests: XCTestCase {
         }
     }
 
-    func testNilPropagatesWhereStoresDoSo() throws {
+    func testNilPropagatesWithStoreArithmetic() throws {
         XCTAssertFalse(try holds("nil + 1 > 2", arithmetic: .nilPropagating))
         XCTAssertTrue(try holds("nil * 2 != 4", arithmetic: .nilPropagating))
         XCTAssertFalse(try holds("1 / 0 > 0", arithmetic: .nilPropagating))
         XCTAssertTrue(try holds("modulus:by:(5, 0) == nil", arithmetic: .nilPropagating))
     }
 
-    func testNumbersAtTheirLimits() throws {
+    func testNumbersAreComparedAtTheirLimits() throws {
         for format in [
             "9223372036854775807 + 1 == 9223372036854775808", "-9223372036854775808 < -9223372036854775807",
             "-9223372036854775808 / -1 > 9223372036854775806", "modulus:by:(-9223372036854775808, -1) == 0",
@@ -159,19 +159,19 @@ final class EvaluationTests: XCTestCase {
         }
     }
 
-    func testDecimals() throws {
+    func testDecimalsAreComputedExactly() throws {
         let price = PropertyValue.decimal(try DecimalNumber("0.10"))
         XCTAssertTrue(try holds("%@ + %@ + %@ == %@", price, price, price, .decimal(try DecimalNumber("0.3"))))
         XCTAssertTrue(try holds("%@ < 1 AND %@ > 0.05", price, price))
     }
 
-    func testURIsAndStringsMeet() throws {
+    func testURIsAreComparedWithStrings() throws {
         let object = PropertyValue.dictionary(["homepage": .uri("https://example.org/a")])
         XCTAssertTrue(try holds("homepage == 'https://example.org/a' AND homepage CONTAINS 'example'", with: object))
         XCTAssertFalse(try holds("homepage == 'https://example.org/b'", with: object))
     }
 
-    func testCollectionsOfCollections() throws {
+    func testQuantifiersAndUnionsFlattenNestedCollections() throws {
         let object = PropertyValue.dictionary([
             "lists": .array([
                 .dictionary(["tags": .set([.string("a"), .string("b")])]), .dictionary(["tags": .set([.string("c")])]),
@@ -182,7 +182,7 @@ final class EvaluationTests: XCTestCase {
         XCTAssertTrue(try holds("(lists.@distinctUnionOfSets.tags)[SIZE] == 3", with: object))
     }
 
-    func testPathsOverSeveralRelationshipsLeadToLeaves() throws {
+    func testPathsOverSeveralToManyRelationshipsAreFlattened() throws {
         func person(_ age: Int64, _ friends: [Person] = []) -> Person {
             let person = Person([
                 "age": .int(age), "friends": .array(friends.map { .object($0) }),
@@ -200,14 +200,14 @@ final class EvaluationTests: XCTestCase {
             "5 IN friends.friends.age", "friends.friends.age == {3, 4, 5, 4}", "friends.@sum.friends.@count == 4",
             "SUBQUERY(friends, $f, $f.friends.@count == 2).friends.@max.age == 5",
             "(friends.friends)[SIZE] == 4", "friends.@unionOfArrays.friends == friends.friends",
-            // What is no relationship stays as key-value coding has it.
+            // Lists that are not relationships are not flattened, as in key-value coding.
             "(friends.lists)[0] == {{1}, {2}}", "friends.lists.@count == 2",
         ] {
             XCTAssertTrue(try holds(format, with: root), format)
         }
     }
 
-    func testComparisonMethodsAsFunctions() throws {
+    func testComparisonMethodsAreCalledAsFunctions() throws {
         for format in [
             "FUNCTION('abc', 'hasPrefix:', 'a') == YES", "FUNCTION('abc', 'hasSuffix:', 'a') == NO",
             "FUNCTION('abc', 'containsString:', 'bc') == 1", "FUNCTION('abc', 'isEqualToString:', 'abc') == YES",
@@ -231,7 +231,7 @@ final class EvaluationTests: XCTestCase {
         }
     }
 
-    func testLongListsAreLookedUp() throws {
+    func testValueIsFoundInALongList() throws {
         let list = PropertyValue.array((0..<5_000).map { .int($0 * 2) })
         XCTAssertTrue(try holds("SELF IN %@", list, with: .int(9_998)))
         XCTAssertTrue(try holds("SELF IN %@", list, with: .double(4)))
@@ -239,12 +239,12 @@ final class EvaluationTests: XCTestCase {
         XCTAssertFalse(try holds("SELF IN %@", list, with: .null))
     }
 
-    func testAssignmentWritesVariables() throws {
+    func testAssignmentSetsTheVariable() throws {
         let predicate = try Predicate.parse("($v := 3 + 1) == 4 AND $v == 4")
         XCTAssertTrue(try predicate.evaluate(with: .null, variables: [:]))
     }
 
-    func testSorting() throws {
+    func testSortDescriptorsOrderRows() throws {
         let rows: [PropertyValue] = [("b", 1), ("a", 2), ("B", 3), ("a", 1)].map {
             .dictionary(["name": .string($0.0), "age": .int($0.1)])
         }

@@ -2,11 +2,11 @@ import CorestonePredicate
 import CorestoneValues
 import XCTest
 
-/// Predicates, values, functions and orders that are code of the host.
+/// Predicates, expressions, functions and comparators that are implemented by the application.
 final class HostCodeTests: XCTestCase {
     private let person = PropertyValue.dictionary(["name": .string("Ada"), "age": .int(36)])
 
-    func testABlockDecidesByObjectAndVariables() throws {
+    func testBlockPredicateReceivesObjectAndVariables() throws {
         let block = BlockPredicate { object, variables in
             guard case .dictionary(let values) = object else { return false }
             return values["age"] == variables["age"]
@@ -17,13 +17,13 @@ final class HostCodeTests: XCTestCase {
         XCTAssertFalse(try Predicate.not(whole).evaluate(with: person, variables: ["age": .int(36)]))
     }
 
-    func testABlockSeesTheVariablesOfTheSubqueryAround() throws {
+    func testBlockPredicateReceivesTheVariablesOfItsSubquery() throws {
         let block = BlockPredicate { _, variables in variables["x"] == variables["wanted"] }
         let chosen = Expression.subquery(.constant(.array([.int(1), .int(2)])), variable: "x", .block(block))
         XCTAssertEqual(try chosen.value(with: .null, variables: ["wanted": .int(2)]), .array([.int(2)]))
     }
 
-    func testABlockIsEqualToItselfAndPrints() throws {
+    func testBlockPredicateEqualsOnlyItselfAndHasAFormat() throws {
         let (a, b) = (BlockPredicate { _, _ in true }, BlockPredicate { _, _ in true })
         XCTAssertEqual(Predicate.block(a), .block(a))
         XCTAssertNotEqual(Predicate.block(a), .block(b))
@@ -33,7 +33,7 @@ final class HostCodeTests: XCTestCase {
         XCTAssertThrowsError(try Predicate.parse(format))
     }
 
-    func testABlockExpressionGetsItsArguments() throws {
+    func testBlockExpressionReceivesItsArguments() throws {
         let block = BlockExpression { object, arguments, variables in
             .array([.string(object.kind), .array(arguments), .int(Int64(variables.count))])
         }
@@ -45,25 +45,25 @@ final class HostCodeTests: XCTestCase {
         XCTAssertTrue(expression.format.hasSuffix(", age, 2)"), expression.format)
     }
 
-    func testWhatABlockThrowsComesOut() throws {
+    func testErrorOfABlockIsRethrown() throws {
         struct Trouble: Error {}
         let predicate = try Predicate.not(.block(BlockPredicate { _, _ in throw Trouble() }))
         XCTAssertThrowsError(try predicate.evaluate(with: .null)) { XCTAssertTrue($0 is Trouble) }
     }
 
-    func testARegisteredFunctionIsCalledReplacedAndRemoved() throws {
+    func testRegisteredFunctionIsCalledReplacedAndRemoved() throws {
         let call = try Expression.parse("FUNCTION(name, 'greet:', age)")
         FunctionRegistry.register("greet:") { receiver, arguments in .array([receiver] + arguments) }
         XCTAssertEqual(try call.value(with: person), .array([.string("Ada"), .int(36)]))
         FunctionRegistry.register("greet:") { _, _ in .int(1) }
         XCTAssertEqual(try call.value(with: person), .int(1))
-        XCTAssertEqual(try call.value(with: .dictionary([:])), .null, "nil answers nil")
+        XCTAssertEqual(try call.value(with: .dictionary([:])), .null, "a call on nil returns nil")
         XCTAssertTrue(FunctionRegistry.unregister("greet:"))
         XCTAssertFalse(FunctionRegistry.unregister("greet:"))
         XCTAssertThrowsError(try call.value(with: person))
     }
 
-    func testAnUnknownFunctionNamesTheNearOnes() throws {
+    func testErrorOfAnUnknownFunctionSuggestsASimilarName() throws {
         FunctionRegistry.register("slugify") { receiver, _ in receiver }
         defer { FunctionRegistry.unregister("slugify") }
         XCTAssertThrowsError(try Expression.parse("FUNCTION(name, 'slugfy')").value(with: person)) {
@@ -72,14 +72,14 @@ final class HostCodeTests: XCTestCase {
         }
     }
 
-    func testARegisteredFunctionIsAnOperatorToo() throws {
+    func testRegisteredFunctionIsAnOperator() throws {
         FunctionRegistry.register("isTwice:") { left, right in .bool(left.number == (right[0].number ?? 0) * 2) }
         defer { FunctionRegistry.unregister("isTwice:") }
         XCTAssertTrue(try Predicate.parse("age isTwice: 18").evaluate(with: person))
         XCTAssertFalse(try Predicate.parse("age isTwice: 17").evaluate(with: person))
     }
 
-    func testAReplacedFunctionMayRegisterAgainWhenItGoes() {
+    func testUnregisteredFunctionMayRegisterAnotherOneInItsDeinit() {
         final class Witness: Sendable {
             deinit { FunctionRegistry.register("again") { _, _ in .int(2) } }
         }

@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// The little JSON that the case file needs, read into values: integers and doubles stay apart, booleans are booleans.
+/// Reads the subset of JSON of the case file. It distinguishes integers, doubles and booleans.
 struct JSONReader {
     private let bytes: [UInt8]
     private var position = 0

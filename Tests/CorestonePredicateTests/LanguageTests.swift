@@ -2,7 +2,7 @@ import CorestonePredicate
 import CorestoneValues
 import XCTest
 
-/// The rules of the language's evaluation, table by table.
+/// The evaluation rules of the predicate language, table by table.
 final class LanguageTests: XCTestCase {
     private let object = PropertyValue.dictionary([
         "n": .array([.int(3), .int(1), .int(2), .int(3)]), "empty": .array([]), "text": .string("Hello"),
@@ -33,7 +33,7 @@ final class LanguageTests: XCTestCase {
         }
     }
 
-    func testLiterals() {
+    func testLiteralsAreEvaluated() {
         check([
             "1. == 1", "1.e2 == 100", "1.5e-1 == 0.15", "0x1F == 31", "0X1f == 31", "0o17 == 15", "0b101 == 5",
             "0001 == 1",
@@ -48,7 +48,7 @@ final class LanguageTests: XCTestCase {
         }
     }
 
-    func testPrecedence() throws {
+    func testOperatorsHaveTheirPrecedence() throws {
         let table = [
             ("a + b * c == 1", "a + (b * c) == 1"), ("a * b ** c == 1", "a * (b ** c) == 1"),
             ("2 ** 3 ** 2 == 1", "(2 ** 3) ** 2 == 1"),
@@ -68,7 +68,7 @@ final class LanguageTests: XCTestCase {
         }
     }
 
-    func testNilOnOneSideOrBoth() {
+    func testOperatorsCompareNilOnEitherSide() {
         for (operation, both, one) in [
             ("==", true, false), ("!=", false, true), ("<", false, false), (">", false, false), ("<=", true, false),
             (">=", true, false), ("IN", false, false), ("CONTAINS", false, false), ("BEGINSWITH", false, false),
@@ -82,7 +82,7 @@ final class LanguageTests: XCTestCase {
         }
     }
 
-    func testFunctions() {
+    func testFunctionsReturnTheirValues() {
         check(
             [
                 "average:(n) == 2.25", "sum:(n) == 9", "count:(n) == 4", "min:(n) == 1", "max:(n) == 3",
@@ -121,7 +121,7 @@ final class LanguageTests: XCTestCase {
         }
     }
 
-    func testCasts() {
+    func testCastsConvertBetweenTypes() {
         check(
             [
                 "CAST(0, 'NSDate') < date", "CAST(date, 'NSNumber') == 100", "CAST(date, 'NSDate') == date",
@@ -139,7 +139,7 @@ final class LanguageTests: XCTestCase {
             ])
     }
 
-    func testMembership() {
+    func testMembershipAndRangesAreEvaluated() {
         check(
             [
                 "3 IN n", "n CONTAINS 3", "'v' IN d", "d CONTAINS 2", "'ell' IN text", "text CONTAINS 'ell'",
@@ -162,7 +162,7 @@ final class LanguageTests: XCTestCase {
             ])
     }
 
-    func testQuantifiers() {
+    func testQuantifiersAreEvaluated() {
         check(
             [
                 "ANY n == 2", "SOME n > 2", "ALL n > 0", "NONE n > 3", "ALL empty == 1", "NONE empty == 1",
@@ -178,7 +178,7 @@ final class LanguageTests: XCTestCase {
             ])
     }
 
-    func testIndexes() {
+    func testIndexesSelectElements() {
         check(
             [
                 "n[0] == 3", "n[FIRST] == 3", "n[LAST] == 3", "n[SIZE] == 4", "s[SIZE] == 2", "d[SIZE] == 2",
@@ -202,7 +202,7 @@ final class LanguageTests: XCTestCase {
         XCTAssertTrue(try Predicate.parse("person.names[0] == 1").evaluate(with: dynamic))
     }
 
-    func testSetsAndSubqueries() {
+    func testSetOperationsAndSubqueriesAreEvaluated() {
         check(
             [
                 "{1, 2} UNION {3} == n UNION n", "(n UNION {'b'})[SIZE] == 4", "n INTERSECT {1, 9} == distinct:({1})",
@@ -224,7 +224,7 @@ final class LanguageTests: XCTestCase {
             ])
     }
 
-    func testCollectionOperators() {
+    func testCollectionOperatorsAreEvaluated() {
         check(
             [
                 "n.@count == 4", "n.@sum.self == 9", "n.@avg.self == 2.25", "list.@sum.x == 4",
@@ -249,7 +249,7 @@ final class LanguageTests: XCTestCase {
             ])
     }
 
-    func testTokensAndTypes() {
+    func testTokensAndUniformTypesAreMatched() {
         check(
             [
                 "'The quick-brown fox' TOKENMATCHES 'qui fox'", "'The quick fox' TOKENMATCHES[c] 'THE'",
@@ -266,7 +266,7 @@ final class LanguageTests: XCTestCase {
             ], errors: [("5 TOKENMATCHES 'a'", "compares strings"), ("'a' UTI-CONFORMS-TO 5", "compares strings")])
     }
 
-    func testLookingInCollectionsOfEveryKind() throws {
+    func testMembershipIsTestedInEveryKindOfCollection() throws {
         check(
             [
                 "2 IN {1, 2, 3, 4, 5, 6, 7, 8}", "9 IN {1, 2, 3, 4, 5, 6, 7, 8, 9}",
@@ -306,7 +306,7 @@ final class LanguageTests: XCTestCase {
             ])
     }
 
-    func testOrdersWithoutAMeaningNameTheKeyAndTheKind() throws {
+    func testErrorOfAnInvalidOrderNamesTheKeyAndTheKinds() throws {
         for (format, key, value, message) in [
             (
                 "text < 5", "text", PropertyValue.int(5),
@@ -337,6 +337,11 @@ final class LanguageTests: XCTestCase {
                     + "CAST(…, \"NSString\")"
             ),
             (
+                "home BEGINSWITH 'a'", "home", .array([.double(48.137), .double(11.575)]),
+                "BEGINSWITH compares strings, not {48.137, 11.575} (home) with \"a\"; write ANY home BEGINSWITH \"a\" "
+                    + "to compare each element"
+            ),
+            (
                 "'a' MATCHES date", "date", .date(100),
                 "MATCHES compares strings, not \"a\" with 2001-01-01T00:01:40Z (date); compare two strings, or convert with "
                     + "CAST(…, \"NSString\")"
@@ -362,7 +367,7 @@ final class LanguageTests: XCTestCase {
             errors: [("\(uuid) < \(uuid)", "cannot be ordered: each is a UUID")])
     }
 
-    func testAnyKeyAndVariables() {
+    func testAnyKeyAndVariablesAreEvaluated() {
         check(
             [
                 "'k' IN ANYKEY", "'Hello' IN ANYKEY", "ANYKEY CONTAINS 'k'", "$v == 7", "$nothing == nil",
@@ -384,7 +389,7 @@ final class LanguageTests: XCTestCase {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message, "$v := needs variables; pass a dictionary of variables to the evaluation")
         }
-        // A variable that is an expression has its own variables already, or none.
+        // Variables inside an expression that is the value of a variable are not replaced.
         XCTAssertThrowsError(
             try Predicate.parse("$x == 1").evaluate(
                 with: .null, variables: ["x": .object(ExpressionValue(.variable("x")))])

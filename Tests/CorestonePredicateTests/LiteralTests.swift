@@ -3,7 +3,7 @@ import XCTest
 
 @testable import CorestonePredicate
 
-/// What is printed to last is read back as the same, constants of every kind included.
+/// The exact format is parsed into an equal predicate, with constants of every kind.
 final class LiteralTests: XCTestCase {
     static let constants: [PropertyValue] = [
         .null, .bool(true), .bool(false), .int(.min), .int(.max), .int(-1), .double(0.1 + 0.2), .double(1e300),
@@ -20,19 +20,19 @@ final class LiteralTests: XCTestCase {
         .array([.array([.date(1.5)]), .set([.bytes(Bytes([1]))])]),
     ]
 
-    func testEveryConstantIsReadBack() throws {
+    func testEveryConstantRoundTripsInExactFormat() throws {
         for value in LiteralTests.constants {
             let predicate = Predicate.comparison(Comparison(.key("a"), .equal, .constant(value)))
             let read = try Predicate.parse(predicate.format(.exact))
             XCTAssertEqual(read, predicate, predicate.format(.exact))
             XCTAssertEqual(try Predicate.parse(read.format(.exact)), predicate)
-            // As a number for a function, too.
+            // As an operand, too.
             let sum = Expression.function(.add, [.key("a"), .constant(value)])
             XCTAssertEqual(try Expression.parse(sum.format(.exact)).format(.exact), sum.format(.exact))
         }
     }
 
-    func testNoNumberIsReadBack() throws {
+    func testNaNRoundTripsInExactFormat() throws {
         let text = Expression.constant(.double(.nan)).format(.exact)
         XCTAssertEqual(text, "CAST(\"nan\", \"NSNumber\")")
         guard case .constant(.double(let number)) = try Expression.parse(text) else { return XCTFail(text) }
@@ -43,8 +43,8 @@ final class LiteralTests: XCTestCase {
         XCTAssertTrue(seconds.isNaN)
     }
 
-    /// The kind of a number decides what a division gives, so it is kept there and nowhere else.
-    func testKindsOfNumbersInOperations() throws {
+    /// The kind of a number determines the result of a division, so only operands keep it.
+    func testOperandsKeepTheKindOfTheirNumbers() throws {
         func text(_ value: PropertyValue) -> String {
             Expression.function(.divide, [.integer(3), .constant(value)]).format(.exact)
         }
@@ -58,8 +58,8 @@ final class LiteralTests: XCTestCase {
         XCTAssertEqual(Expression.function(.divide, [.integer(3), .constant(.double(2))]).format, "3 / 2")
     }
 
-    /// Core Data's spelling where it is known.
-    func testPlainSpelling() throws {
+    /// Core Data's format, where it is known.
+    func testPlainFormatMatchesCoreData() throws {
         func text(_ value: PropertyValue) -> String { Expression.constant(value).format }
         XCTAssertEqual(text(.date(-978_250_148)), "CAST(-978250148.000000, \"NSDate\")")
         for (seconds, digits) in [
@@ -77,15 +77,15 @@ final class LiteralTests: XCTestCase {
         XCTAssertEqual(try Predicate.parse("a IN %@", arguments: [.set([.int(1)])]).format(.exact), "a IN {1}")
     }
 
-    func testMessagesSpellForPeople() {
+    func testExcerptsAreReadable() {
         XCTAssertEqual(PropertyValue.date(567_993_600).excerpt, "2019-01-01T00:00:00Z")
         XCTAssertEqual(PropertyValue.uuid(UUIDValue(high: 0, low: 1)).excerpt, "00000000-0000-0000-0000-000000000001")
         XCTAssertEqual(PropertyValue.bytes(Bytes([1, 255])).excerpt, "<01ff>")
         XCTAssertEqual(PropertyValue.double(.nan).excerpt, "nan")
     }
 
-    /// Whatever can be written down: what is read from the text is printed as the same text.
-    func testRandomPredicates() throws {
+    /// Every predicate that has a text: the parsed text has the same format.
+    func testRandomPredicatesRoundTripInExactFormat() throws {
         for seed in 1...400 {
             var generator = PredicateGenerator(seed: UInt64(seed))
             let text = try generator.predicate(depth: 4).format(.exact)

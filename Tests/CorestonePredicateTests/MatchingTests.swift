@@ -11,7 +11,7 @@ final class MatchingTests: XCTestCase {
         try Predicate.parse("SELF MATCHES\(options) %@", arguments: [.string(pattern)]).evaluate(with: .string(text))
     }
 
-    func testLike() throws {
+    func testLikeMatchesWildcardsAndEscapes() throws {
         let table: [(text: String, pattern: String, holds: Bool)] = [
             ("", "", true), ("", "*", true), ("", "?", false), ("a*b", #"a\*b"#, true), ("axb", #"a\*b"#, false),
             ("世界", "??", true), ("世界", "?", false), ("a\nb", "a*b", true), ("a.c", "a.c", true), ("abc", "a.c", false),
@@ -25,7 +25,7 @@ final class MatchingTests: XCTestCase {
         XCTAssertTrue(try like("Straße", "STRASSE", "[c]"))
     }
 
-    func testHostilePatternsEnd() throws {
+    func testHostilePatternsEndInTime() throws {
         let text = String(repeating: "a", count: 20_000)
         let clock = ContinuousClock()
         let time = try clock.measure {
@@ -37,7 +37,7 @@ final class MatchingTests: XCTestCase {
         XCTAssertLessThan(time, .seconds(30))
     }
 
-    func testMatches() throws {
+    func testMatchesUsesRegularExpressionsAndOptions() throws {
         XCTAssertTrue(try matches("Adam", "[A-Z]\\w+"))
         XCTAssertFalse(try matches("xAdam", "[A-Z]\\w+"))
         XCTAssertTrue(try matches("ab", "a|ab"))
@@ -51,7 +51,7 @@ final class MatchingTests: XCTestCase {
         }
     }
 
-    func testPatternsWorkOnSeveralThreads() throws {
+    func testPatternsMatchOnEightThreads() throws {
         let predicate = try Predicate.parse("SELF MATCHES '[a-z]+[0-9]' AND SELF LIKE[c] 'A*'")
         let failures = UnsafeFlag()
         DispatchQueue.concurrentPerform(iterations: 8) { thread in
@@ -62,7 +62,7 @@ final class MatchingTests: XCTestCase {
         XCTAssertFalse(failures.isSet)
     }
 
-    func testWholeTextsCompareByBytesAndPartsByLetters() throws {
+    func testEqualityComparesBytesAndSearchComparesCharacters() throws {
         func holds(_ format: String) throws -> Bool { try Predicate.parse(format).evaluate(with: .null) }
         let yes = [
             "'caf\u{E9}' BEGINSWITH 'caf'", "'caf\u{E9}' ==[d] 'cafe\u{301}'", "'caf\u{E9}' CONTAINS[c] 'fe\u{301}'",
@@ -83,7 +83,7 @@ final class MatchingTests: XCTestCase {
         for format in no { XCTAssertFalse(try holds(format), format) }
     }
 
-    func testACharacterIsALetterWithItsAccents() throws {
+    func testQuestionMarkMatchesALetterWithItsAccents() throws {
         for text in ["caf\u{E9}", "cafe\u{301}"] {
             XCTAssertTrue(try like(text, "caf?"), text)
             XCTAssertTrue(try like(text, "caf?", "[c]"), text)
@@ -91,14 +91,14 @@ final class MatchingTests: XCTestCase {
         }
     }
 
-    func testPatternsAreICUs() throws {
+    func testMatchesAcceptsICUSyntax() throws {
         XCTAssertTrue(try matches("caf\u{E9}", #"caf\u00E9"#))
         XCTAssertTrue(try matches("😀", #"\uD83D\uDE00"#))
         XCTAssertTrue(try matches("😀", #"\U0001F600"#))
         XCTAssertTrue(try matches("[a]", #"\Q[a]\E"#))
         XCTAssertTrue(try matches("ab1", "[[:alpha:]]+[[:digit:]]"))
         XCTAssertTrue(try matches("]", "[]]"))
-        XCTAssertTrue(try matches("a\u{2028}b", "a.^b"), "lines end as ICU says, and . takes their ends")
+        XCTAssertTrue(try matches("a\u{2028}b", "a.^b"), "lines end as in ICU, and . matches line ends")
         XCTAssertTrue(try matches("first\nsecond", "^first$.^second$"))
         for pattern in ["[a-z&&[^aeiou]]", "[a[bc]]", "[a-z--[b]]", "(", "[", "a{2,1}"] {
             XCTAssertThrowsError(try matches("a", pattern), pattern) {
@@ -107,7 +107,7 @@ final class MatchingTests: XCTestCase {
         }
     }
 
-    func testLongTextsAndPatternsHaveABound() throws {
+    func testLongPatternsFailAndLongTextsMatch() throws {
         XCTAssertTrue(try matches(String(repeating: "ab", count: 50_000), "(a|b)*"))
         for pattern in [
             String(repeating: "a", count: 100_000),
@@ -118,7 +118,7 @@ final class MatchingTests: XCTestCase {
         }
     }
 
-    func testSpecialCharactersOfLike() throws {
+    func testLikeHandlesSpecialCharacters() throws {
         let table: [(text: String, pattern: String, holds: Bool)] = [
             ("a?", #"a\?"#, true), ("ab", #"a\?"#, false), (#"a\b"#, #"a\\b"#, true), ("ab", #"\a\b"#, true),
             ("abc", "abc*", true),
@@ -138,7 +138,7 @@ final class MatchingTests: XCTestCase {
         XCTAssertTrue(try like("é", "e", "[d]"))
     }
 
-    func testOptionsOfMatches() throws {
+    func testMatchesHonoursItsOptions() throws {
         XCTAssertFalse(try matches("GRÜN", "grün"))
         XCTAssertFalse(try matches("GRÜN", "grün", "[cn]"))
         XCTAssertFalse(try matches("grün", "grun", "[c]"))
@@ -150,7 +150,7 @@ final class MatchingTests: XCTestCase {
         XCTAssertFalse(try matches("abc", "bc"))
     }
 
-    func testMorePatternsAtOnceThanAreKept() throws {
+    func testPatternsMatchBeyondTheSizeOfTheCache() throws {
         let predicate = try Predicate.parse("a MATCHES b AND NOT c MATCHES b AND c MATCHES[c] b")
         for round in 0..<2 {
             for number in 0..<150 {
@@ -162,7 +162,7 @@ final class MatchingTests: XCTestCase {
         }
     }
 
-    func testWhatICUSpellsOtherwise() throws {
+    func testICUSyntaxIsTranslated() throws {
         for (text, pattern) in [
             ("A", #"\u0041"#), ("A1", #"[\u0041-\u0043]\d"#), ("a]b", #"a[]]b"#), ("x", "[^]]"), ("[", #"[\[]"#),
             ("-", "[a-]"),
@@ -195,7 +195,7 @@ final class MatchingTests: XCTestCase {
         }
     }
 
-    func testTextsInOrderUnderEachOption() throws {
+    func testTextOrderFollowsTheOptions() throws {
         func holds(_ format: String) throws -> Bool { try Predicate.parse(format).evaluate(with: .null) }
         let yes = [
             "'b' <[c] 'C'", "'B' <[c] 'c'", "'B' <=[c] 'b'", "'b' >=[c] 'B'", "'C' >[c] 'b'", "'\u{E9}' <=[d] 'e'",
@@ -215,7 +215,7 @@ final class MatchingTests: XCTestCase {
         for format in no { XCTAssertFalse(try holds(format), format) }
     }
 
-    func testEachUniformTypeConformsToThoseAboveIt() throws {
+    func testUniformTypesConformToTheirSupertypes() throws {
         let table = [
             ("public.png", ["public.png", "public.image", "public.content", "public.data", "public.item"]),
             ("com.adobe.pdf", ["public.data", "public.composite-content", "public.content", "public.item"]),
@@ -251,7 +251,7 @@ final class MatchingTests: XCTestCase {
         }
     }
 
-    func testWordsOfTokens() throws {
+    func testTokensAreSplitAtWordBoundaries() throws {
         func holds(_ format: String) throws -> Bool { try Predicate.parse(format).evaluate(with: .null) }
         for format in [
             "'snake_case word' TOKENMATCHES 'snake_c'", "'a1b2' TOKENMATCHES 'a1'",
@@ -266,7 +266,7 @@ final class MatchingTests: XCTestCase {
     }
 }
 
-/// Set by any thread, read after all have ended.
+/// A flag that any thread sets, and that is read after all threads have ended.
 private final class UnsafeFlag: @unchecked Sendable {
     private let lock = NSLock()
     private var value = false

@@ -2,7 +2,7 @@ import CorestonePredicate
 import CorestoneValues
 import XCTest
 
-/// Methods of plain values: sent by FUNCTION, as operators between two values, and as keys.
+/// Methods of plain values: called by FUNCTION, as operators between two values, and as keys.
 final class MessageTests: XCTestCase {
     private let object = PropertyValue.dictionary([
         "d": .dictionary(["k": .string("v"), "a.b": .int(1), "a": .dictionary(["b": .int(2)])]), "date": .date(100),
@@ -23,7 +23,7 @@ final class MessageTests: XCTestCase {
         }
     }
 
-    /// Left side, selector, right side, answer.
+    /// Left operand, selector, right operand, result.
     private static let comparisons: [(String, String, String, Bool)] = [
         ("'abc'", "hasPrefix:", "'ab'", true), ("'abc'", "hasPrefix:", "'bc'", false),
         ("'abc'", "hasPrefix:", "'AB'", false),
@@ -52,7 +52,7 @@ final class MessageTests: XCTestCase {
         ("'abc'", "hasPrefix:", "nil", false), ("1", "isEqual:", "nil", false),
     ]
 
-    func testComparisonMethodsAreSentAndAreOperators() throws {
+    func testComparisonMethodsWorkAsFunctionsAndOperators() throws {
         for (left, selector, right, answer) in MessageTests.comparisons {
             let call = "FUNCTION(\(left), '\(selector)', \(right))"
             guard case .bool(let sent) = try value(call) else { return XCTFail("\(call) gives no boolean") }
@@ -65,7 +65,7 @@ final class MessageTests: XCTestCase {
         }
     }
 
-    func testEachValueIsOfItsClasses() throws {
+    func testValuesBelongToTheirClasses() throws {
         for (expression, names) in [
             ("1", ["NSNumber", "NSValue", "NSObject"]), ("1.5", ["NSNumber", "NSValue", "NSObject"]),
             ("yes", ["NSNumber", "NSValue", "NSObject"]),
@@ -89,7 +89,7 @@ final class MessageTests: XCTestCase {
             key: "isKindOfClass:")
     }
 
-    func testMessagesWithArguments() throws {
+    func testMethodsAreCalledWithArguments() throws {
         let table: [(String, PropertyValue)] = [
             ("FUNCTION('a', 'stringByAppendingString:', 'b')", .string("ab")),
             ("FUNCTION({1, 'b', 2.5}, 'componentsJoinedByString:', '-')", .string("1-b-2.5")),
@@ -106,7 +106,7 @@ final class MessageTests: XCTestCase {
         for (format, expected) in table { XCTAssertEqual(try value(format), expected, format) }
     }
 
-    func testMessagesThatNobodyAnswers() {
+    func testUnknownMethodsFail() {
         assertFails(
             "FUNCTION('abc', 'hasPrefix:')",
             "the function \"hasPrefix:\" is not registered, and a method of this name takes 1 argument (one per colon), not 0. Pass one per colon, "
@@ -144,13 +144,13 @@ final class MessageTests: XCTestCase {
         }
     }
 
-    func testAHostsOperatorAnswersYesOrNo() throws {
+    func testRegisteredOperatorMustReturnABoolean() throws {
         FunctionRegistry.register("answers:") { _, arguments in arguments[0] }
         defer { FunctionRegistry.unregister("answers:") }
         for (right, holds) in [("1", true), ("0", false), ("0.5", true), ("NO", false), ("-1", true)] {
             XCTAssertEqual(try Predicate.parse("1 answers: \(right)").evaluate(with: .null), holds, right)
         }
-        XCTAssertFalse(try Predicate.parse("1 answers: nil").evaluate(with: .null), "nil answers no operator")
+        XCTAssertFalse(try Predicate.parse("1 answers: nil").evaluate(with: .null), "an operator with nil is false")
         XCTAssertThrowsError(try Predicate.parse("1 answers: 'yes'").evaluate(with: .null)) {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message,
@@ -158,7 +158,7 @@ final class MessageTests: XCTestCase {
         }
     }
 
-    func testKeysOfPlainValues() throws {
+    func testPlainValuesHaveKeys() throws {
         func value(_ start: PropertyValue, _ path: String) throws -> PropertyValue {
             try KeyPathEvaluation.value(of: start, atKeyPath: path)
         }
@@ -210,14 +210,14 @@ final class MessageTests: XCTestCase {
                 let error = $0 as? CoreError
                 XCTAssertEqual(
                     error?.message,
-                    "\(message), which is not key value coding-compliant for the key \"\(key)\"; correct the key")
+                    "\(message), which is not key value coding-compliant for the key \"\(key)\"")
                 XCTAssertEqual(error?.key, key)
                 XCTAssertEqual(error?.status, .predicate)
             }
         }
     }
 
-    func testKeysOfDictionariesAndCollections() throws {
+    func testDictionariesAndCollectionsHaveKeysAndOperators() throws {
         func value(_ start: PropertyValue, _ path: String) throws -> PropertyValue {
             try KeyPathEvaluation.value(of: start, atKeyPath: path)
         }

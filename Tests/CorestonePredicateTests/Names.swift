@@ -1,6 +1,6 @@
 import CorestonePredicate
 
-// XCTest brings Foundation along, which has types of these names.
+// XCTest imports Foundation, which has types of these names.
 typealias Predicate = CorestonePredicate.Predicate
 typealias Expression = CorestonePredicate.Expression
 typealias SortDescriptor = CorestonePredicate.SortDescriptor

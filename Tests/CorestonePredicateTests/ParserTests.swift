@@ -17,7 +17,7 @@ final class ParserTests: XCTestCase {
         }
     }
 
-    func testErrorsNameThePlace() throws {
+    func testSyntaxErrorsNameTheByteOffset() throws {
         let table: [(format: String, offset: Int, words: String)] = [
             ("", 0, "expected a value or a key, found the end of the text"),
             ("age", 3, "expected a comparison operator such as ==, < or IN, found the end of the text"),
@@ -42,7 +42,7 @@ final class ParserTests: XCTestCase {
         }
     }
 
-    func testCaretStandsUnderThePlace() throws {
+    func testCaretMarksTheErrorInTheText() throws {
         XCTAssertEqual(
             error("größe > 3 AND")?.message,
             """
@@ -62,7 +62,7 @@ final class ParserTests: XCTestCase {
         XCTAssertEqual(window[2].last, "^")
     }
 
-    func testArguments() throws {
+    func testArgumentsAreCheckedAndInserted() throws {
         XCTAssertTrue(try XCTUnwrap(error("a == %@")).message.contains("but the number of arguments is 0"))
         XCTAssertTrue(try XCTUnwrap(error("a == %d", [.string("x")])).message.contains("%d takes an integer"))
         XCTAssertTrue(try XCTUnwrap(error("%K == 1", [.int(3)])).message.contains("%K takes a key path"))
@@ -75,7 +75,7 @@ final class ParserTests: XCTestCase {
             ##"a == "1\" OR TRUEPREDICATE OR \"\" == ""##)
     }
 
-    func testKeyPathArgumentsBehindDots() throws {
+    func testKeyPathArgumentsFollowDots() throws {
         let table: [(format: String, arguments: [PropertyValue], printed: String)] = [
             ("items.%K == 1", [.string("a")], "items.a == 1"),
             ("items.%K.c == 1", [.string("a.b")], "items.a.b.c == 1"),
@@ -113,7 +113,7 @@ final class ParserTests: XCTestCase {
         }
     }
 
-    func testExpressionsAsArgumentsArePutInPlace() throws {
+    func testExpressionArgumentsAreInserted() throws {
         func value(_ format: String) throws -> PropertyValue { .object(ExpressionValue(try Expression.parse(format))) }
         XCTAssertEqual(
             try Predicate.parse("%@ > %@ * 2", arguments: [try value("a.b"), try value("c + 1")]).format,
@@ -128,7 +128,7 @@ final class ParserTests: XCTestCase {
                 with: .dictionary(["a": .int(1), "b": .int(1)]), variables: ["x": try value("b")]))
     }
 
-    func testNotInWithQuantifiers() throws {
+    func testNotInNegatesQuantifiers() throws {
         let table = [
             ("a NOT IN b", "NOT a IN b"), ("ANY a NOT IN b", "NOT ALL a IN b"), ("ALL a NOT IN b", "NOT ANY a IN b"),
             ("NONE a NOT IN b", "ALL a IN b"), ("NONE a IN b", "NOT ANY a IN b"), ("SOME a IN b", "ANY a IN b"),
@@ -136,7 +136,7 @@ final class ParserTests: XCTestCase {
         for (format, printed) in table { XCTAssertEqual(try Predicate.parse(format).format, printed) }
     }
 
-    func testBoundsNameThemselves() throws {
+    func testErrorsNameTheExceededLimit() throws {
         let deep = PredicateLimits.maximumNesting + 1
         let table: [(String, [PropertyValue], String)] = [
             (String(repeating: "(", count: deep), [], "exceeds the limit of \(PredicateLimits.maximumNesting) levels"),
@@ -197,8 +197,8 @@ final class ParserTests: XCTestCase {
         ]
     }
 
-    /// Runs `body` on a small thread. What the library is built to fit is 512 KB, which macOS gives a thread and which
-    /// tests of the built library use; without optimisation every call takes more.
+    /// Runs `body` on a thread with a small stack. The library fits 512 KB, the stack of a thread on macOS, which tests
+    /// of the built library use. Without optimisation every call takes more.
     private func onSmallStack(_ body: @escaping @Sendable () -> Void) {
         let done = expectation(description: "the thread ended")
         let thread = Thread {
@@ -210,7 +210,7 @@ final class ParserTests: XCTestCase {
         wait(for: [done], timeout: 300)
     }
 
-    func testHostileTextsAreRefusedOnASmallStack() {
+    func testHostileTextsAreRejectedOnASmallStack() {
         onSmallStack {
             for text in ParserTests.hostile {
                 do {
@@ -225,7 +225,7 @@ final class ParserTests: XCTestCase {
         }
     }
 
-    func testTheDeepestTextsFitASmallStack() {
+    func testDeepestTextsFitASmallStack() {
         onSmallStack {
             for text in ParserTests.deepest {
                 do {
@@ -243,7 +243,7 @@ final class ParserTests: XCTestCase {
         }
     }
 
-    func testLongTextsAreRead() throws {
+    func testLongTextsAreParsed() throws {
         let chain = (0..<20_000).map { "a == \($0)" }.joined(separator: " OR ")
         guard case .compound(let compound) = try Predicate.parse(chain) else { return XCTFail("no compound") }
         XCTAssertEqual(compound.parts.count, 20_000)
@@ -251,7 +251,7 @@ final class ParserTests: XCTestCase {
         XCTAssertEqual(try Predicate.parse(path + " == 1").format, path + " == 1")
     }
 
-    func testTreesBuiltInCodeAreBounded() throws {
+    func testTreesBuiltInCodeAreLimited() throws {
         var predicate = try Predicate.parse("a == 1")
         for _ in 0..<(PredicateLimits.maximumDepth - 1) { predicate = try .not(predicate) }
         XCTAssertThrowsError(try Predicate.not(predicate))
@@ -261,7 +261,7 @@ final class ParserTests: XCTestCase {
         for _ in 0..<PredicateLimits.maximumDepth { sum = try Expression.function(.add, [sum, .integer(1)]).checked() }
         XCTAssertThrowsError(try Expression.function(.add, [sum, .integer(1)]).checked())
 
-        // Parts may share what is below them: the tree is small in memory and endless to walk.
+        // Parts may share their subtrees: such a tree is small in memory, but its traversal takes exponential time.
         var doubled = Expression.key("a")
         var refusal: (any Error)?
         for _ in 0..<60 where refusal == nil {
@@ -278,21 +278,21 @@ final class ParserTests: XCTestCase {
         XCTAssertThrowsError(try Predicate.parse("a == $x").substituting(["x": .object(ExpressionValue(sum))]))
     }
 
-    func testSubstitution() throws {
+    func testSubstitutionReplacesFreeVariables() throws {
         let predicate = try Predicate.parse("a == $x AND SUBQUERY(b, $y, $y.c == $x AND $y.d == $z).@count > 0")
         XCTAssertEqual(
             try predicate.substituting(["x": .int(3), "y": .int(9)]).format,
             "a == 3 AND SUBQUERY(b, $y, $y.c == 3 AND $y.d == $z).@count > 0")
     }
 
-    func testKeyPaths() throws {
+    func testKeyPathsOfAPredicateAreListed() throws {
         let predicate = try Predicate.parse(
             "a.b > 3 AND ANY c.d IN {e, 2} AND SUBQUERY(f, $x, $x.g == h AND SUBQUERY($x.i, $y, $y.j == 1).@count > 1)"
                 + ".@count > 0 AND a.b < 5")
         XCTAssertEqual(predicate.keyPaths.map(\.text), ["a.b", "c.d", "e", "f", "f.g", "h", "f.i", "f.i.j"])
     }
 
-    /// The constant that a text is, with its kind.
+    /// Returns the constant of a text, with its kind.
     private func constant(_ format: String, _ arguments: [PropertyValue] = []) throws -> String {
         switch try Expression.parse(format, arguments: arguments).constantValue {
         case .int(let number): "int \(number)"
@@ -305,7 +305,7 @@ final class ParserTests: XCTestCase {
         }
     }
 
-    func testNumbersHaveTheKindThatHoldsThem() throws {
+    func testNumbersHaveTheSmallestKindThatFits() throws {
         let sevens = String(repeating: "7", count: 42)
         let digits = String(repeating: "9", count: 38)
         let table = [
@@ -332,7 +332,7 @@ final class ParserTests: XCTestCase {
         for (format, expected) in table { XCTAssertEqual(try constant(format), expected, format) }
     }
 
-    func testEscapesOfStrings() throws {
+    func testStringEscapesAreParsed() throws {
         let table = [
             (#"'\n\r\t\b\f\v\a'"#, "\n\r\t\u{8}\u{C}\u{B}\u{7}"), (#"'\101\7x\1234'"#, "A\u{7}xS4"), (#"'\0'"#, "\0"),
             (#"'\8'"#, "8"),
@@ -350,7 +350,7 @@ final class ParserTests: XCTestCase {
         XCTAssertTrue(try XCTUnwrap(error(#"a == "x\""#)).message.contains("this string is missing its closing \""))
     }
 
-    func testNamesAndTheirEscapes() throws {
+    func testNamesAndTheirEscapesAreParsed() throws {
         for (format, printed) in [
             ("_a1", "_a1"), ("größe.Ωx", "größe.Ωx"), (#"\x41b"#, "Ab"), (#"\X41b"#, "Ab"), (#"a\u00e9"#, "aé"),
             (#"\101\102"#, "AB"),
@@ -381,7 +381,7 @@ final class ParserTests: XCTestCase {
         }
     }
 
-    func testEachConversionTakesItsKind() throws {
+    func testConversionsCheckTheKindOfTheirArgument() throws {
         let decimal = PropertyValue.decimal(DecimalNumber(mantissa: 25, exponent: -1))
         for letter in [
             "d", "i", "u", "D", "U", "o", "O", "x", "X", "c", "C", "hd", "hhu", "lld", "qi", "Lu", "zu", "jd", "td",
@@ -433,7 +433,7 @@ final class ParserTests: XCTestCase {
             try Predicate.parse("a == %@", arguments: [.int(1), .int(2)]), "what is left over is not looked at")
     }
 
-    func testWhatIsMissingIsNamed() throws {
+    func testSyntaxErrorsNameTheMissingToken() throws {
         for (format, offset, words) in [
             ("SUBQUERY(a $x, $x == 1).@count == 1", 11, "expected , after the collection, found $x"),
             ("SUBQUERY(a, x, x == 1).@count == 1", 12, "expected a variable such as $x, found x"),
@@ -475,7 +475,7 @@ final class ParserTests: XCTestCase {
         XCTAssertTrue(try XCTUnwrap(error("a " + long)).message.contains("found \(long.dropLast())…\n"))
     }
 
-    func testTheLineOfAMistakeIsShown() throws {
+    func testSyntaxErrorsShowTheLine() throws {
         func lines(_ format: String) throws -> [String] {
             try XCTUnwrap(error(format)).message.split(separator: "\n").dropFirst().map(String.init)
         }
@@ -490,7 +490,7 @@ final class ParserTests: XCTestCase {
         XCTAssertEqual(try lines(";b" + behind), ["  ;\(behind.prefix(36))...", "  ^"])
     }
 
-    func testBoundsThatAreReachedExactly() throws {
+    func testTextsAtTheLimitsAreParsed() throws {
         func nested(_ count: Int) -> String {
             String(repeating: "(", count: count) + "a == 1" + String(repeating: ")", count: count)
         }

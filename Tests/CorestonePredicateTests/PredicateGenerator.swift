@@ -1,11 +1,11 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// Makes random predicates of everything that can be written down, and values to try them on.
+/// Generates random predicates that have a text, and values to evaluate them on.
 struct PredicateGenerator {
-    /// Constants of every kind, which only the exact style prints so that they are read back.
+    /// Uses constants of every kind, which round-trip only in the exact style.
     var usesAllConstants = false
-    /// Functions with any number of arguments and code of the host, which no text can say.
+    /// Uses functions with any number of arguments, and blocks, which do not have a text.
     var isWild = false
     private var state: UInt64
 
@@ -42,7 +42,7 @@ struct PredicateGenerator {
         let options = Comparison.Options(rawValue: below(3) == 0 ? UInt8(below(32)) : 0)
         let left = try expression(depth: depth - 1)
         var right = try expression(depth: depth - 1)
-        // A set that is looked into prints as the list that does as well.
+        // A set as the right operand of IN is printed as a list.
         if operation == .in, case .constant(.set(let values)) = right { right = .constant(.array(Array(values))) }
         return Comparison(
             left, operation, right,
@@ -90,7 +90,7 @@ struct PredicateGenerator {
         pick([.first, .last, .size, .value(try expression(depth: depth)), .value(.integer(Int64(below(5)) - 1))])
     }
 
-    /// All but those that print as something else; a sign before a constant is a constant.
+    /// All functions except those that are printed differently; a sign before a constant is a constant.
     private static let functions = Function.allCases.filter { ![.elementAt, .castObject].contains($0) }
 
     private mutating func function(depth: Int) throws -> Expression {
@@ -148,7 +148,7 @@ extension PredicateGenerator {
         case 2: return .int(pick([0, 1, -1, 7, .max, .min, 64, -63]))
         case 3: return .double(pick([0, -0.5, 1e300, .infinity, -.infinity, 5, 9.3e18, 5e-324]))
         case 4:
-            // Decimals come back as the doubles that they equal; LiteralTests has them.
+            // Decimals are read back as equal doubles; `LiteralTests` tests them.
             guard isWild else { return .int(4) }
             return .decimal(
                 DecimalNumber(
@@ -165,7 +165,7 @@ extension PredicateGenerator {
         }
     }
 
-    /// A dictionary with the keys that the predicates ask for.
+    /// A dictionary with the keys that the predicates use.
     mutating func object(depth: Int) -> PropertyValue {
         var values: [String: PropertyValue] = [:]
         for key in ["a", "name", "department", "like", "first", "items", "größe", "price", "last", "_x1"]

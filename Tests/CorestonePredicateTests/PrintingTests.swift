@@ -6,7 +6,7 @@ import XCTest
 final class PrintingTests: XCTestCase {
     private typealias Row = (format: String, plain: String, blank: String)
 
-    func testEveryKindOfExpression() throws {
+    func testEveryKindOfExpressionIsFormatted() throws {
         let table: [Row] = [
             ("SELF", "SELF", "SELF"), ("a.b", "a.b", "a.b"), ("#like.#Size.x", "#like.#Size.x", "#like.#Size.x"),
             ("$x.a", "$x.a", "$x.a"), ("a.$k", "a.$k", "a.$k"), ("a.b[1]", "a.b[1]", "a.b[%@]"),
@@ -48,7 +48,7 @@ final class PrintingTests: XCTestCase {
         }
     }
 
-    func testEveryOperatorAndConnective() throws {
+    func testEveryOperatorAndConnectiveIsFormatted() throws {
         let table: [Row] = [
             ("a = 1", "a == 1", "a == %@"), ("a <> 1", "a != 1", "a != %@"), ("a =< 1", "a <= 1", "a <= %@"),
             ("a => 1", "a >= 1", "a >= %@"), ("a < 1", "a < 1", "a < %@"), ("a > 1", "a > 1", "a > %@"),
@@ -83,7 +83,7 @@ final class PrintingTests: XCTestCase {
         }
     }
 
-    func testCompoundsOfNoneAndOne() throws {
+    func testCompoundsWithNoPartOrOnePartAreFormatted() throws {
         let part = try Predicate.parse("a == 1")
         let (all, any) = (try Predicate.and([]), try Predicate.or([]))
         XCTAssertEqual([all.format, any.format], ["TRUEPREDICATE", "FALSEPREDICATE"])
@@ -95,7 +95,7 @@ final class PrintingTests: XCTestCase {
         XCTAssertFalse(try any.evaluate(with: .null))
     }
 
-    func testConstantsInEachStyle() throws {
+    func testConstantsAreFormattedInEachStyle() throws {
         let uuid = UUIDValue(high: 0, low: 1)
         let uuidText = "00000000-0000-0000-0000-000000000001"
         let table: [(PropertyValue, plain: String, exact: String, operand: String, message: String)] = [
@@ -155,7 +155,7 @@ final class PrintingTests: XCTestCase {
         }
     }
 
-    func testDatesHaveSixDecimalsUnlessTheyNeedMore() {
+    func testDatesHaveSixDecimalsUnlessMoreAreNeeded() {
         for (seconds, plain, exact) in [
             (0.0, "0.000000", "0.000000"), (1.5, "1.500000", "1.500000"), (-1.25, "-1.250000", "-1.250000"),
             (0.1, "0.100000", "0.100000"), (0.000_000_4, "0.000000", "4e-07"), (-0.000_000_4, "0.000000", "-4e-07"),
@@ -167,7 +167,7 @@ final class PrintingTests: XCTestCase {
         }
     }
 
-    func testExcerptsAreShort() {
+    func testExcerptsAreShortened() {
         for (count, shown) in [(58, 58), (59, 56)] {
             let excerpt = PropertyValue.string(String(repeating: "x", count: count)).excerpt
             let end = count == shown ? "\"" : "…"
@@ -175,7 +175,7 @@ final class PrintingTests: XCTestCase {
         }
     }
 
-    func testASetToLookInPrintsAsAList() throws {
+    func testSetAsOperandOfInIsFormattedAsAList() throws {
         let arguments: [PropertyValue] = [.set([.int(1), .int(2)])]
         let membership = try Predicate.parse("a IN %@", arguments: arguments)
         XCTAssertEqual(membership.format(.exact), "a IN {1, 2}")
@@ -184,7 +184,7 @@ final class PrintingTests: XCTestCase {
             try Predicate.parse("a == %@", arguments: arguments).format(.exact), "a == CAST({1, 2}, \"NSSet\")")
     }
 
-    func testCastsOfConstantsAreReadAsConstants() throws {
+    func testCastsOfConstantsAreParsedAsConstants() throws {
         let table: [(String, PropertyValue)] = [
             ("CAST(5, 'NSDate')", .date(5)), ("CAST('-inf', 'NSNumber')", .double(-.infinity)),
             ("CAST('0.1234567890123456789', 'NSDecimalNumber')", .decimal(try DecimalNumber("0.1234567890123456789"))),

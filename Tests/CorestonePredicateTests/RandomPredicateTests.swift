@@ -3,14 +3,14 @@ import XCTest
 
 @testable import CorestonePredicate
 
-/// Random predicates of every kind: they print so that they are read back, and no value makes their evaluation trap.
+/// Random predicates of every kind: their format is parsed into an equal predicate, and their evaluation does not trap.
 final class RandomPredicateTests: XCTestCase {
-    /// CORESTONE_SEED makes another run; a failure names it.
+    /// CORESTONE_SEED selects another run; failures name the seed.
     private var seed: UInt64 {
         ProcessInfo.processInfo.environment["CORESTONE_SEED"].flatMap { UInt64($0) } ?? 7
     }
 
-    func testPrintedTextReadsBackAsTheSame() throws {
+    func testRandomPredicatesRoundTrip() throws {
         for (style, all) in [(LiteralStyle.plain, false), (.exact, true)] {
             var generator = PredicateGenerator(seed: seed)
             generator.usesAllConstants = all
@@ -27,7 +27,7 @@ final class RandomPredicateTests: XCTestCase {
         }
     }
 
-    func testExpressionsReadBackToo() throws {
+    func testRandomExpressionsRoundTrip() throws {
         var generator = PredicateGenerator(seed: seed)
         for _ in 0..<3_000 {
             let expression = try generator.expression(depth: 4)
@@ -35,7 +35,7 @@ final class RandomPredicateTests: XCTestCase {
         }
     }
 
-    /// Answers to a few keys, and refuses others, as objects of a host do.
+    /// An object that has a few keys and rejects others, like objects of an application.
     private final class Host: KeyValueCoding {
         let values: [String: PropertyValue]
         init(_ values: [String: PropertyValue]) { self.values = values }
@@ -51,7 +51,7 @@ final class RandomPredicateTests: XCTestCase {
         var classNames: [String] { ["Host"] }
     }
 
-    func testNoEvaluationTraps() throws {
+    func testEvaluationOfRandomPredicatesDoesNotTrap() throws {
         var generator = PredicateGenerator(seed: seed)
         generator.usesAllConstants = true
         generator.isWild = true

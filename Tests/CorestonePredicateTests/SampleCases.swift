@@ -17,12 +17,12 @@ struct SampleCase {
     }
     var object: PropertyValue { fields["object"]?.decoded ?? .null }
     var expected: PropertyValue { fields["expected"] ?? .null }
-    /// Sources disagree, or another store than memory is meant.
+    /// Sources disagree, or the case is for another store than an in-memory one.
     var isExcluded: Bool { fields["contested"] != nil || fields["store"] == .string("sqlite") }
 
     func text(_ name: String) -> String { fields[name]?.textual?.string ?? "" }
 
-    /// All cases; nil when the file is not there.
+    /// All cases; nil if the file does not exist.
     static func all() -> [SampleCase]? {
         let environment = ProcessInfo.processInfo.environment
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -44,7 +44,7 @@ struct SampleCase {
 }
 
 extension PropertyValue {
-    /// The value that a case means: `{"$date": …}` and the like are one value.
+    /// The value of a case: `{"$date": …}` and similar dictionaries are one value.
     var decoded: PropertyValue {
         switch self {
         case .array(let elements): return .array(elements.map(\.decoded))

@@ -12,7 +12,7 @@ final class SortTests: XCTestCase {
         }
     }
 
-    func testSelectorsHaveCoreDatasNames() {
+    func testSelectorsHaveTheNamesOfCoreData() {
         XCTAssertEqual(
             SortDescriptor.Selector.allCases.map(\.rawValue),
             [
@@ -21,7 +21,7 @@ final class SortTests: XCTestCase {
             ])
     }
 
-    func testEachSelectorOrders() throws {
+    func testSelectorsOrderStrings() throws {
         try withEachCollation {
             XCTAssertEqual(try sorted(["b", "a", "B", "A"], .compare), ["A", "B", "a", "b"])
             XCTAssertEqual(try sorted(["b", "A", "a", "B"], .caseInsensitive), ["A", "a", "b", "B"], "stable")
@@ -46,14 +46,14 @@ final class SortTests: XCTestCase {
         }
     }
 
-    func testNilComesFirstGoingUpAndLastGoingDown() throws {
+    func testNilIsFirstAscendingAndLastDescending() throws {
         let values: [PropertyValue] = [.int(2), .null, .int(1)]
         let up = SortDescriptor("self")
         XCTAssertEqual(try SortDescriptor.sorted(values, by: [up]), [.null, .int(1), .int(2)])
         XCTAssertEqual(try SortDescriptor.sorted(values, by: [up.reversed]), [.int(2), .int(1), .null])
     }
 
-    func testAComparatorOrdersWhatIsNotNil() throws {
+    func testComparatorOrdersNonNilValues() throws {
         let byLength = SortComparator { a, b in
             (a.textual?.count ?? 0) - (b.textual?.count ?? 0)
         }
@@ -69,7 +69,7 @@ final class SortTests: XCTestCase {
         XCTAssertNotEqual(descriptor, SortDescriptor(path: KeyPath("self")))
     }
 
-    func testWhatAComparatorThrowsComesOut() {
+    func testErrorOfAComparatorIsRethrown() {
         struct Trouble: Error {}
         let descriptor = SortDescriptor(path: KeyPath("self"), comparator: SortComparator { _, _ in throw Trouble() })
         XCTAssertThrowsError(try SortDescriptor.sorted([.int(1), .int(2)], by: [descriptor])) {
@@ -77,7 +77,7 @@ final class SortTests: XCTestCase {
         }
     }
 
-    func testAnInconsistentComparatorDoesNoHarm() throws {
+    func testInconsistentComparatorReturnsAPermutation() throws {
         nonisolated(unsafe) var state: UInt64 = 88_172_645_463_325_252
         let dice = SortComparator { _, _ in
             state ^= state << 13
@@ -93,7 +93,7 @@ final class SortTests: XCTestCase {
             values, by: [SortDescriptor(path: KeyPath("self"), ascending: false, comparator: extreme)])
     }
 
-    func testKeysWithASignTurnTheDirection() {
+    func testSignOfASortKeyReversesTheDirection() {
         for (key, ascending, path, isUp) in [
             ("a.b", true, "a.b", true), ("a.b", false, "a.b", false), ("-a.b", true, "a.b", false),
             ("-a", false, "a", true),
@@ -110,7 +110,7 @@ final class SortTests: XCTestCase {
         XCTAssertEqual(folded.reversed.selector, .caseInsensitive)
     }
 
-    func testValuesOfDifferentKindsHaveAnOrder() throws {
+    func testValuesOfDifferentKindsAreOrdered() throws {
         let ordered: [PropertyValue] = [
             .null, .double(-1), .bool(false), .decimal(DecimalNumber(mantissa: 5, exponent: -1)), .int(1), .uri("a"),
             .string("b"),
@@ -131,7 +131,7 @@ final class SortTests: XCTestCase {
         XCTAssertEqual(try up.compare(.array([.int(1)]), .array([.int(2)])), 0)
     }
 
-    func testTheFirstDescriptorThatTellsThemApartDecides() throws {
+    func testFirstDistinguishingDescriptorDeterminesTheOrder() throws {
         let rows: [PropertyValue] = [(1, 2, 0), (1, 1, 1), (0, 2, 2), (1, 1, 3), (0, 3, 4)].map {
             .dictionary(["a": .int($0.0), "b": .int($0.1), "place": .int($0.2)])
         }

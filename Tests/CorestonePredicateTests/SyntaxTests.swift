@@ -2,9 +2,9 @@ import CorestonePredicate
 import CorestoneValues
 import XCTest
 
-/// What is asked of predicates, and made of them, without evaluating them.
+/// Analysis and transformation of predicates without evaluation.
 final class SyntaxTests: XCTestCase {
-    func testKeyPathsOfEveryKindOfExpression() throws {
+    func testKeyPathsAreListedForEveryKindOfExpression() throws {
         let table: [(String, [String])] = [
             ("SELF.a.b == $x", ["a.b"]), ("$x.a == 1", []), ("a + b * c == d", ["a", "b", "c", "d"]), ("a == a", ["a"]),
             ("{a, b} == {1}", ["a", "b"]), ("a[b] == c[FIRST]", ["a", "b", "c"]), ("a.b[c] == 1", ["a", "b", "c"]),
@@ -13,7 +13,7 @@ final class SyntaxTests: XCTestCase {
             ("FETCH(a, b, c) == 1", ["a", "b", "c"]), ("ANYKEY == 1", []), ("a.$k == 1", ["a"]),
             ("uppercase(a).length == 1", ["a"]), ("NOT (a == 1 OR b == 2)", ["a", "b"]), ("TRUEPREDICATE", []),
             ("SUBQUERY(a, $x, $x.b == $y.c).@count == 0", ["a", "a.b"]),
-            // The variable of the inner subquery hides the outer one, which is itself again behind it.
+            // The variable of the inner subquery hides the outer variable, which is visible again after the subquery.
             ("SUBQUERY(a, $x, SUBQUERY(b, $x, $x.c == 1).@count == $x.d).@count == 0", ["a", "b", "b.c", "a.d"]),
             ("SUBQUERY(a UNION b, $x, $x.c == 1).@count == 0", ["a", "b"]),
         ]
@@ -25,7 +25,7 @@ final class SyntaxTests: XCTestCase {
         XCTAssertEqual(block.keyPaths.map(\.text), ["a", "b"])
     }
 
-    func testFetchesAreFoundWhereverTheyStand() throws {
+    func testFetchExpressionsAreFoundAnywhere() throws {
         let fetch = "FETCH(a, b, c)"
         for format in [
             "\(fetch) == 1", "1 == \(fetch)", "a == 1 OR NOT 2 == \(fetch)", "abs:(\(fetch)) == 1",
@@ -39,7 +39,7 @@ final class SyntaxTests: XCTestCase {
         XCTAssertFalse(Predicate.block(BlockPredicate { _, _ in true }).hasFetches)
     }
 
-    func testWhatLastsSaysTheSameWheneverItIsAsked() throws {
+    func testDeterministicPredicatesAreRecognised() throws {
         for format in [
             "TRUEPREDICATE", "a == 1", "a.b IN {1, 'x'} AND NOT c == $v", "SELF.a == 1", "$x.a == 1", "{a, 1} == b",
             "a[0] == 1", "SUBQUERY(a, $x, $x.b == 1).@count == 1", "TERNARY(a == 1, b, c) == 1", "a UNION b == c",
@@ -63,7 +63,7 @@ final class SyntaxTests: XCTestCase {
         }
     }
 
-    func testFreeVariablesAreThoseOfTheCaller() throws {
+    func testFreeVariablesExcludeBoundOnes() throws {
         let table: [(String, [String])] = [
             ("a == $x AND $y.b == $x", ["x", "y"]), ("a.$k == 1", ["k"]), ("a == 1", []),
             ("SUBQUERY(a, $x, $x == $y).@count == $z", ["y", "z"]), ("SUBQUERY(a, $x, $x == 1).@count == $x", ["x"]),
@@ -73,7 +73,7 @@ final class SyntaxTests: XCTestCase {
         for (format, names) in table { XCTAssertEqual(try Predicate.parse(format).freeVariables, names, format) }
     }
 
-    func testBindingPutsTheValuesOfNowInPlace() throws {
+    func testBindingReplacesVariablesByTheirValues() throws {
         let person = PropertyValue.dictionary(["name": .string("Ada"), "boss": .dictionary(["age": .int(50)])])
         let values: [String: PropertyValue] = ["p": person, "n": .int(3), "none": .null, "x": .int(9)]
         let table = [
@@ -97,7 +97,7 @@ final class SyntaxTests: XCTestCase {
                 "$q in the predicate a == $n AND b == $q does not have a value; pass a value, or null")
         }
         XCTAssertThrowsError(try Predicate.parse("a == $n.nokey AND b == $x.other").binding(values)) {
-            XCTAssertEqual(($0 as? CoreError)?.key, "nokey", "the first mistake")
+            XCTAssertEqual(($0 as? CoreError)?.key, "nokey", "the first error is reported")
         }
     }
 
@@ -126,7 +126,7 @@ final class SyntaxTests: XCTestCase {
             try Expression.block(block, [.variable("x")]).substituting(values), .block(block, [.integer(7)]))
     }
 
-    func testNullsAsADatabaseHasThem() throws {
+    func testThreeValuedLogicIsExpressedWithNilComparisons() throws {
         let table = [
             ("a == 1", "a == 1"), ("a != 1", "a != nil AND a != 1"), ("a < 1", "a < 1"), ("a <= 1", "a <= 1"),
             ("a == b", "a != nil AND b != nil AND a == b"), ("a < b", "a < b"),
@@ -152,7 +152,7 @@ final class SyntaxTests: XCTestCase {
         XCTAssertEqual(try Predicate.not(block).withDatabaseNulls, try Predicate.not(block))
     }
 
-    func testPartsOfRarerKinds() throws {
+    func testRareExpressionsReturnTheirOperandsAndNames() throws {
         let table: [(String, [String], String?)] = [
             ("a.$k", ["a", "$k"], "k"), ("a.b[0]", ["a", "b[0]"], nil), ("($v := a)", ["a"], "v"),
             ("a[LAST]", ["a"], "LAST"),
@@ -178,7 +178,7 @@ final class SyntaxTests: XCTestCase {
         XCTAssertEqual(path.hashValue, KeyPath("a.b").hashValue)
     }
 
-    func testEqualityLooksAtEveryPart() throws {
+    func testEqualityComparesEveryPart() throws {
         let comparison = Comparison(.key("a"), .contains, .string("b"), modifier: .any, options: [.caseInsensitive])
         for other in [
             Comparison(.key("x"), .contains, .string("b"), modifier: .any, options: [.caseInsensitive]),
@@ -196,7 +196,7 @@ final class SyntaxTests: XCTestCase {
         XCTAssertEqual(try Predicate.and([part]).hashValue, try Predicate.and([.comparison(comparison)]).hashValue)
     }
 
-    func testNOTTakesExactlyOnePart() throws {
+    func testNotRequiresExactlyOnePart() throws {
         for count in [0, 2] {
             XCTAssertThrowsError(try Compound(.not, Array(repeating: .constant(true), count: count))) {
                 XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
@@ -206,7 +206,7 @@ final class SyntaxTests: XCTestCase {
         XCTAssertNoThrow(try Compound(.not, [.constant(true)]))
     }
 
-    func testCallsTellWhatTheyTake() throws {
+    func testErrorNamesTheExpectedArgumentCount() throws {
         for (name, count, message) in [
             ("sum:", 0, "sum: takes 1 or more arguments, not 0"), ("abs:", 2, "abs: takes 1 argument, not 2"),
             ("now", 1, "now takes 0 arguments, not 1"),

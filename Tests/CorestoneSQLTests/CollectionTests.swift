@@ -2,7 +2,7 @@ import XCTest
 
 /// To-many paths in SQL.
 final class CollectionTests: CompilerTestCase {
-    func testAnyAndAll() throws {
+    func testAnyAndAllBecomeSubqueries() throws {
         try check([
             (
                 "Employee", "ANY projects.hours BETWEEN {1, 2}",
@@ -149,7 +149,7 @@ final class CollectionTests: CompilerTestCase {
         ])
     }
 
-    func testPathsOverSeveralRelationships() throws {
+    func testPathsOverSeveralToManyRelationshipsNestSubqueries() throws {
         try check([
             (
                 "Site", "ANY departments.employees.projects.hours > 3",
@@ -190,7 +190,7 @@ final class CollectionTests: CompilerTestCase {
         ])
     }
 
-    func testCounts() throws {
+    func testCountsBecomeExistsOrCountSubqueries() throws {
         try check([
             (
                 "Employee", "projects.@count >= 1",
@@ -335,7 +335,7 @@ final class CollectionTests: CompilerTestCase {
         ])
     }
 
-    func testAggregatesAndSubqueries() throws {
+    func testAggregatesAndSubqueriesBecomeScalarSubqueries() throws {
         try check([
             (
                 "Employee", "sum(projects.hours) > 3",

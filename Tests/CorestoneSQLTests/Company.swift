@@ -44,15 +44,15 @@ enum Company {
         try forward.setInverse(try other.addRelationship(named: toMany, destination: one, isToMany: true))
     }
 
-    /// Names as a store of Apple's layout has them, for these few entities.
+    /// Table and column names of Apple's layout, for these entities.
     struct Schema: SchemaMapping {
         let model: Model
         /// Whether the store has the R-trees of employees.
         var hasTrees = false
 
-        func mapping(of entity: Entity) throws -> EntityMapping {
+        func mapping(of entity: Entity) throws -> TableMapping {
             let family = entity.withDescendants
-            var mapping = EntityMapping(
+            var mapping = TableMapping(
                 entity: entity, table: "Z" + entity.root.name.uppercased(), number: Int64(entity.number),
                 numbers: family.map { Int64($0.number) }, isTableShared: entity.parent != nil,
                 properties: entity.properties.map { place($0) })

@@ -2,7 +2,7 @@ import XCTest
 
 /// Comparisons of columns, constants, texts and lists in SQL.
 final class ComparisonTests: CompilerTestCase {
-    func testEveryOperatorBothWaysRound() throws {
+    func testEveryOperatorIsCompiledWithOperandsInEitherOrder() throws {
         try check([
             ("Employee", "3 <= age", "ZEMPLOYEE t0 WHERE t0.ZAGE >= ?", ["3"]),
             ("Employee", "3 > age", "ZEMPLOYEE t0 WHERE t0.ZAGE < ?", ["3"]),
@@ -45,7 +45,7 @@ final class ComparisonTests: CompilerTestCase {
         ])
     }
 
-    func testOptionsOfTexts() throws {
+    func testTextOptionsBecomeComparisonFunctions() throws {
         try check([
             (
                 "Employee", "name ==[c] email",
@@ -91,7 +91,7 @@ final class ComparisonTests: CompilerTestCase {
         ])
     }
 
-    func testTextOperators() throws {
+    func testTextOperatorsBecomeFunctionsRangesOrConstants() throws {
         try check([
             ("Employee", "name LIKE 'a\\\\\\\\*'", "ZEMPLOYEE t0 WHERE cst_like(t0.ZNAME, ?, 0)", ["'a\\\\*'"]),
             ("Employee", "name LIKE 'An*n*'", "ZEMPLOYEE t0 WHERE cst_like(t0.ZNAME, ?, 0)", ["'An*n*'"]),
@@ -129,7 +129,7 @@ final class ComparisonTests: CompilerTestCase {
         ])
     }
 
-    func testListsAndRanges() throws {
+    func testListsAndRangesBecomeInAndBetween() throws {
         try check([
             (
                 "Employee", "age IN {1, 2, 3, 4, 5, 6, 7, 8}",
@@ -191,8 +191,8 @@ final class ComparisonTests: CompilerTestCase {
         ])
     }
 
-    func testMistakesNameEntityAndKey() {
-        checkMistakes([
+    func testErrorNamesEntityAndKey() {
+        checkErrors([
             (
                 "Employee", "reports.@sum.name > 3", "Employee", "name",
                 "@sum takes numbers, but Employee.name is a string"

@@ -24,7 +24,7 @@ class CompilerTestCase: XCTestCase {
             StoreFetch(entity: try XCTUnwrap(model.entity(named: entity)), predicate: try Predicate.parse(format)))
     }
 
-    /// Of each predicate the SQL behind FROM, and what is bound to it; nothing is left to memory.
+    /// Checks the SQL after FROM and the bindings of each predicate, none of which is evaluated in memory.
     func check(_ rows: [Row], line: UInt = #line) throws {
         for row in rows {
             let compiled = try compile(row.entity, row.format)
@@ -35,7 +35,7 @@ class CompilerTestCase: XCTestCase {
         }
     }
 
-    /// Of each predicate nothing is SQL, for one reason.
+    /// Checks that each predicate is evaluated in memory, and the reason.
     func checkMemory(_ rows: [(entity: String, format: String, reason: String)], line: UInt = #line) throws {
         for (entity, format, reason) in rows {
             let compiled = try compile(entity, format)
@@ -50,7 +50,7 @@ class CompilerTestCase: XCTestCase {
 
     typealias Mistake = (entity: String, format: String, errorEntity: String?, key: String?, message: String)
 
-    func checkMistakes(_ rows: [Mistake], line: UInt = #line) {
+    func checkErrors(_ rows: [Mistake], line: UInt = #line) {
         for row in rows {
             XCTAssertThrowsError(try compile(row.entity, row.format), row.format, line: line) {
                 let error = $0 as? CoreError

@@ -6,9 +6,9 @@ import XCTest
 
 @testable import CorestoneSQL
 
-/// Each predicate with the SQL it becomes, behind `FROM`, and what is bound to it.
+/// Predicates with their SQL, after `FROM`, and their bindings.
 final class FetchCompilerTests: CompilerTestCase {
-    func testComparisons() throws {
+    func testComparisonsBecomeSQL() throws {
         try check([
             ("Employee", "TRUEPREDICATE", "ZEMPLOYEE t0", []),
             ("Employee", "FALSEPREDICATE", "ZEMPLOYEE t0 WHERE 0", []),
@@ -51,7 +51,7 @@ final class FetchCompilerTests: CompilerTestCase {
         ])
     }
 
-    func testToOnePathsJoinOnce() throws {
+    func testToOnePathIsJoinedOnce() throws {
         try check([
             (
                 "Employee", "age > 40 AND department.name == 'R&D'",
@@ -92,7 +92,7 @@ final class FetchCompilerTests: CompilerTestCase {
         ])
     }
 
-    func testStrings() throws {
+    func testStringComparisonsBecomeSQL() throws {
         try check([
             ("Employee", "name ==[c] 'ann'", "ZEMPLOYEE t0 WHERE cst_compare(t0.ZNAME, ?, 1) = 0", ["'ann'"]),
             (
@@ -134,7 +134,7 @@ final class FetchCompilerTests: CompilerTestCase {
         ])
     }
 
-    func testLists() throws {
+    func testListsBecomeSQL() throws {
         try check([
             ("Employee", "name IN {'a', 'b', nil, 3}", "ZEMPLOYEE t0 WHERE t0.ZNAME IN (?, ?)", ["'a'", "'b'"]),
             ("Employee", "age IN {}", "ZEMPLOYEE t0 WHERE 0", []),
@@ -155,7 +155,7 @@ final class FetchCompilerTests: CompilerTestCase {
         ])
     }
 
-    func testArithmetic() throws {
+    func testArithmeticBecomesSQL() throws {
         try check([
             ("Employee", "salary * 12 > 100000", "ZEMPLOYEE t0 WHERE (t0.ZSALARY * ?) > ?", ["12", "100000"]),
             ("Employee", "age / 2 == 20", "ZEMPLOYEE t0 WHERE (t0.ZAGE / ?) = ?", ["2", "20"]),
@@ -170,7 +170,7 @@ final class FetchCompilerTests: CompilerTestCase {
         ])
     }
 
-    func testToManyPathsAreSubselects() throws {
+    func testToManyPathsBecomeSubqueries() throws {
         try check([
             (
                 "Department", "ANY employees.age > 40",
@@ -297,7 +297,7 @@ final class FetchCompilerTests: CompilerTestCase {
         ])
     }
 
-    func testWhatOnlyMemoryCanDo() throws {
+    func testPredicatesWithoutSQLAreEvaluatedInMemory() throws {
         let table: [(entity: String, format: String)] = [
             ("Employee", "mood == 'x'"),
             ("Employee", "rate * 2 > 3"),
@@ -313,7 +313,7 @@ final class FetchCompilerTests: CompilerTestCase {
         }
     }
 
-    func testFunctionsThatSQLLacks() throws {
+    func testFunctionsBecomeSQL() throws {
         try check([
             ("Employee", "uppercase(name) == 'A'", "ZEMPLOYEE t0 WHERE cst_uppercase(t0.ZNAME) = ?", ["'A'"]),
             ("Employee", "name.length > 3", "ZEMPLOYEE t0 WHERE cst_length(t0.ZNAME) > ?", ["3"]),
@@ -325,8 +325,8 @@ final class FetchCompilerTests: CompilerTestCase {
         ])
     }
 
-    /// Of what only memory can decide SQL says as much as it can, and never leaves out a row that may match.
-    func testSplitting() throws {
+    /// The SQL of a predicate that is evaluated in memory excludes as many rows as possible, and no row that may match.
+    func testPredicateIsSplitBetweenSQLAndMemory() throws {
         let table: [(format: String, sql: String, remainder: String?)] = [
             ("age > 3 AND mood == 'x'", " WHERE t0.ZAGE > ?", #"mood == "x""#),
             ("mood == 'x' AND (age > 3 AND rate * 2 > 1)", " WHERE t0.ZAGE > ?", #"mood == "x" AND rate * 2 > 1"#),
@@ -358,7 +358,7 @@ final class FetchCompilerTests: CompilerTestCase {
         }
     }
 
-    func testMistakesAreNamed() throws {
+    func testInvalidPredicatesFailWithTheirMessage() throws {
         let table: [(entity: String, format: String, message: String)] = [
             ("Employee", "nmae == 'x'", #"Employee has no property "nmae"; did you mean "name"?"#),
             (
@@ -396,7 +396,7 @@ final class FetchCompilerTests: CompilerTestCase {
         }
     }
 
-    func testOrderAndWindow() throws {
+    func testOrderAndWindowBecomeSQL() throws {
         func tail(
             _ sort: [SortDescriptor], limit: Int = 0, offset: Int = 0, result: StoreFetch.Result = .rows,
             _ format: String? = nil
@@ -440,7 +440,7 @@ final class FetchCompilerTests: CompilerTestCase {
         XCTAssertThrowsError(try tail([SortDescriptor("nmae")], result: .count))
     }
 
-    func testSubentities() throws {
+    func testFetchWithoutSubentitiesComparesTheEntityNumber() throws {
         let employee = try XCTUnwrap(model.entity(named: "Employee"))
         let query = try compiler.compile(StoreFetch(entity: employee, includesSubentities: false)).query
         XCTAssertEqual(query.text, " FROM ZEMPLOYEE t0 WHERE t0.Z_ENT = \(employee.number)")
@@ -455,7 +455,7 @@ final class FetchCompilerTests: CompilerTestCase {
             let query = try compiler.compile(StoreFetch(entity: employee, predicate: predicate)).query
             return query.text.dropFirst(" FROM ZEMPLOYEE t0 WHERE ".count) + " " + query.bindings.described.description
         }
-        // Neither is a row of this store, and no row has a key below 1.
+        // Neither object is in this store. Key -1 matches no row, because keys are positive.
         let unsaved = ObjectID(store: nil, entity: department, reference: -7)
         let elsewhere = ObjectID(store: nil, entity: department, reference: 7)
         XCTAssertEqual(try sql("department == %@", [unsaved]), #"t0.ZDEPARTMENT = ? ["-1"]"#)
@@ -463,7 +463,7 @@ final class FetchCompilerTests: CompilerTestCase {
         XCTAssertEqual(try sql("manager == %@", [elsewhere]), "0 []")
     }
 
-    func testLongListsAreOneBinding() throws {
+    func testLongListIsOneBinding() throws {
         let list = PropertyValue.array((0..<5_000).map { .string("it's \"\($0)\"\n\\") })
         let predicate = try Predicate.parse("name IN %@", arguments: [list])
         let employee = try XCTUnwrap(model.entity(named: "Employee"))
@@ -472,7 +472,7 @@ final class FetchCompilerTests: CompilerTestCase {
         XCTAssertEqual(query.bindings.count, 1)
     }
 
-    func testNothingTypedBecomesSQL() throws {
+    func testArgumentsNeverBecomeSQLText() throws {
         let hostile = "x'; DROP TABLE ZEMPLOYEE; --"
         for format in [
             "name == %@", "name LIKE %@", "name IN {%@, 'a'}", "name MATCHES %@", "ANY projects.name CONTAINS[c] %@",

@@ -2,7 +2,7 @@ import XCTest
 
 /// Functions, casts and keys of plain values in SQL.
 final class FunctionTests: CompilerTestCase {
-    func testFunctionsOfValues() throws {
+    func testFunctionsOfValuesBecomeSQL() throws {
         try check([
             ("Employee", "lowercase(name) == 'a'", "ZEMPLOYEE t0 WHERE cst_lowercase(t0.ZNAME) = ?", ["'a'"]),
             ("Employee", "canonical(name) == 'a'", "ZEMPLOYEE t0 WHERE cst_canonical(t0.ZNAME) = ?", ["'a'"]),
@@ -27,7 +27,7 @@ final class FunctionTests: CompilerTestCase {
         ])
     }
 
-    func testArithmeticOfEveryKind() throws {
+    func testArithmeticOperatorsBecomeSQL() throws {
         try check([
             ("Employee", "age - 1 == 3", "ZEMPLOYEE t0 WHERE (t0.ZAGE - ?) = ?", ["1", "3"]),
             ("Employee", "age | 1 == 1", "ZEMPLOYEE t0 WHERE (t0.ZAGE | ?) = ?", ["1", "1"]),
@@ -76,7 +76,7 @@ final class FunctionTests: CompilerTestCase {
         ])
     }
 
-    func testCastsAndChoices() throws {
+    func testCastsAndTernariesBecomeSQL() throws {
         try check([
             ("Employee", "CAST(hired, 'NSDate') == nil", "ZEMPLOYEE t0 WHERE t0.ZHIRED IS NULL", []),
             ("Employee", "CAST(hired, 'NSDate') == hired", "ZEMPLOYEE t0 WHERE t0.ZHIRED IS t0.ZHIRED", []),
@@ -115,7 +115,7 @@ final class FunctionTests: CompilerTestCase {
         ])
     }
 
-    func testWhatIsLeftToMemoryHasAReason() throws {
+    func testEvaluationInMemoryHasAReason() throws {
         try checkMemory([
             ("Employee", "badge.length == 3", "length of Employee.badge is computed in memory"),
             ("Employee", "average(projects.hours) > 3", "average:(projects.hours) is computed in memory"),

@@ -1,8 +1,8 @@
 import XCTest
 
-/// Key paths, and which tables join inside.
+/// Key paths and their inner or outer joins.
 final class PathTests: CompilerTestCase {
-    func testKeysThatNeedNoJoin() throws {
+    func testKeysOfTheRowAndItsTargetsNeedNoJoin() throws {
         try check([
             ("Employee", "objectID == SELF", "ZEMPLOYEE t0 WHERE t0.Z_PK = t0.Z_PK", []),
             ("Employee", "self.name == 'x'", "ZEMPLOYEE t0 WHERE t0.ZNAME = ?", ["'x'"]),
@@ -35,7 +35,7 @@ final class PathTests: CompilerTestCase {
         ])
     }
 
-    func testATableJoinsInsideWhereNilCannotHold() throws {
+    func testInnerJoinIsUsedWhereNilCannotMatch() throws {
         try check([
             (
                 "Employee", "'x' == department.name",

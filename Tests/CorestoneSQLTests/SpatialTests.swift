@@ -4,7 +4,7 @@ import CorestoneSQL
 import CorestoneValues
 import XCTest
 
-/// Which ranges R-trees serve, by which bounds, and what is asked before.
+/// R-tree lookups for ranges, their bounds, and the probes that precede them.
 final class SpatialTests: CompilerTestCase {
     override var hasTrees: Bool { true }
 
@@ -23,7 +23,7 @@ final class SpatialTests: CompilerTestCase {
             XCTAssertEqual(compiled.query.text, text, format, line: line)
             XCTAssertEqual(compiled.query.bindings.described, bindings, format, line: line)
             XCTAssertNil(compiled.remainder, format, line: line)
-            // What the tree is asked first, by the same bounds.
+            // The probe of the tree, with the same bounds.
             let bounds = rows.filter { $0 == "?" }.count
             XCTAssertEqual(compiled.probe?.text, areNamed ? nil : probe("Z_RT_\(rows)", most), format, line: line)
             XCTAssertEqual(
@@ -31,7 +31,7 @@ final class SpatialTests: CompilerTestCase {
         }
     }
 
-    func testARangeWithTwoEnds() throws {
+    func testRangeWithTwoBoundsUsesAnRTree() throws {
         try check(
             areNamed: false,
             [
@@ -140,7 +140,7 @@ final class SpatialTests: CompilerTestCase {
             ])
     }
 
-    func testRangesOfANamedTree() throws {
+    func testNamedRTreeServesRangesWithOneBound() throws {
         try check(
             areNamed: true,
             [
@@ -180,7 +180,7 @@ final class SpatialTests: CompilerTestCase {
             ])
     }
 
-    func testWhatNoTreeServes() throws {
+    func testUnsuitablePredicatesDoNotUseAnRTree() throws {
         let formats = [
             "salary > 1",
             "salary < 2",
@@ -210,8 +210,8 @@ final class SpatialTests: CompilerTestCase {
         }
     }
 
-    func testMistakesOfIndexedBy() {
-        checkMistakes([
+    func testInvalidIndexedByFails() {
+        checkErrors([
             (
                 "Employee", "indexed:by:(name, 'byPay') == 1", "Employee", "name",
                 "the index \"byPay\" of Employee does not cover Employee.name, only \"salary\", \"age\"; name another "
@@ -243,8 +243,8 @@ final class SpatialTests: CompilerTestCase {
         ])
     }
 
-    /// A tree that the author names is asked in any case, and one more where its range is narrow.
-    func testATreeBesideANamedOne() throws {
+    /// A tree that the author names is always used, and another one if its range is narrow.
+    func testAnotherRTreeIsUsedBesideANamedOne() throws {
         let dates = "{CAST(5, 'NSDate'), CAST(6, 'NSDate')}"
         let compiled = try compile(
             "Employee", "indexed:by:(salary, 'byPay') > 1 AND age < 5 AND hired BETWEEN \(dates)")
@@ -259,8 +259,8 @@ final class SpatialTests: CompilerTestCase {
         XCTAssertEqual(compiled.probe?.bindings.described, ["5.0", "6.0"])
     }
 
-    /// The index of entities is kept from taking the tree's place.
-    func testTreesOfASubentity() throws {
+    /// The unary plus prevents SQLite from using the entity index instead of the tree.
+    func testRTreeServesFetchesOfASubentity() throws {
         let rows = "Z_RT_byPay WHERE ZSALARY_MAX >= ? AND ZSALARY_MIN <= ?"
         let compiled = try compile("Contractor", "salary BETWEEN {1, 2}")
         XCTAssertEqual(
@@ -277,8 +277,8 @@ final class SpatialTests: CompilerTestCase {
             try compiler.compile(alone).query.text.hasPrefix(" FROM ZEMPLOYEE t0 WHERE +t0.Z_ENT = 2 AND t0.Z_PK IN"))
     }
 
-    /// A scan that ends at a limit passes few rows, unless it has to sort them first.
-    func testALimitMakesTheProbeShorter() throws {
+    /// A scan that ends at a limit reads few rows, unless it has to sort them first.
+    func testFetchLimitShortensTheProbe() throws {
         let rows = "Z_RT_byPay WHERE ZSALARY_MAX >= ? AND ZSALARY_MIN <= ?"
         func asked(limit: Int, offset: Int = 0, sort: [SortDescriptor] = []) throws -> String? {
             let fetch = StoreFetch(
@@ -293,7 +293,7 @@ final class SpatialTests: CompilerTestCase {
         XCTAssertEqual(try asked(limit: 1, sort: [SortDescriptor("name")]), probe(rows, most))
     }
 
-    func testOnlyNamedTreesOnRequest() throws {
+    func testNamedModeUsesOnlyNamedRTrees() throws {
         func text(_ format: String, _ use: SpatialUse, inMemory reason: String? = nil) throws -> String {
             let fetch = StoreFetch(
                 entity: try XCTUnwrap(model.entity(named: "Employee")), predicate: try Predicate.parse(format))
@@ -307,8 +307,8 @@ final class SpatialTests: CompilerTestCase {
         XCTAssertEqual(try text(plain, .all, inMemory: "a reason"), " FROM ZEMPLOYEE t0")
     }
 
-    /// Dates are compared with dates alone, and NaN with nothing.
-    func testBoundsOfOtherTypes() throws {
+    /// Dates are compared only with dates, and NaN is not a bound.
+    func testBoundsOfOtherTypesAreConvertedOrRejected() throws {
         func probe(_ format: String, _ arguments: [PropertyValue]) throws -> [String]? {
             let fetch = StoreFetch(
                 entity: try XCTUnwrap(model.entity(named: "Employee")),

@@ -6,7 +6,7 @@ import XCTest
 @testable import CorestoneGraph
 @testable import CorestoneSQL
 
-/// The one statement of a batch update, and what has to go through memory instead.
+/// The single statement of a batch update, and updates that are computed in memory instead.
 final class UpdateTests: CompilerTestCase {
     private let head =
         "UPDATE ZEMPLOYEE AS t0 SET Z_OPT = max(ifnull(Z_OPT, 0), 0) % 2147483647 + 1"
@@ -27,7 +27,7 @@ final class UpdateTests: CompilerTestCase {
         return try compiler.compile(fetch, setting: settings) { _ in isUnique }
     }
 
-    func testConstantsAndComputedValues() throws {
+    func testBatchUpdateSetsConstantsAndComputedValues() throws {
         let constants = try XCTUnwrap(update([("name", "'x'"), ("age", "nil"), ("active", "YES")], "age > 3"))
         XCTAssertEqual(
             constants.query.text,
@@ -36,7 +36,7 @@ final class UpdateTests: CompilerTestCase {
                 + "RETURNING Z_PK, Z_ENT")
         XCTAssertEqual(constants.query.bindings.described, ["'x'", "NULL", "1", "3"])
         XCTAssertEqual(constants.computed, [])
-        // What is computed comes back behind key and entity.
+        // Computed values are returned after key and entity.
         let computed = try XCTUnwrap(
             update([("salary", "salary * 2"), ("name", "'x'"), ("age", "age + 1"), ("email", "uppercase(name)")]))
         XCTAssertEqual(
@@ -47,7 +47,7 @@ final class UpdateTests: CompilerTestCase {
         XCTAssertEqual(computed.computed, try ["salary", "age", "email"].map { try slot($0) })
     }
 
-    func testWhatGoesThroughMemory() throws {
+    func testUpdatesWithoutSQLAreComputedInMemory() throws {
         let cases: [(key: String, value: String, isOne: Bool)] = [
             ("age", "age + 1", true), ("age", "serial", true), ("age", "salary", false), ("age", "rate", false),
             ("salary", "age", true), ("salary", "salary / 2", true), ("salary", "age + 1", true),
@@ -55,7 +55,7 @@ final class UpdateTests: CompilerTestCase {
             ("serial", "name.length", true), ("name", "email", true), ("name", "homepage", false),
             ("name", "age", false),
             ("active", "active", false), ("hired", "hired", false), ("rate", "rate", false), ("badge", "badge", false),
-            // A table beside, and what is in no column.
+            // Values of another table, and values without a column.
             ("name", "department.name", false), ("name", "mood", false), ("age", "reports.@count", true),
         ]
         for (key, value, isOne) in cases {
@@ -63,7 +63,7 @@ final class UpdateTests: CompilerTestCase {
         }
         XCTAssertNil(try update([("name", "'x'")], "mood == 'x'"))
         XCTAssertNil(try update([("mood", "'x'")]))
-        // Computed values that must differ might collide on their way; a constant does not.
+        // Computed unique values might collide during the update; a constant does not.
         XCTAssertNil(try update([("age", "age + 1")], isUnique: true))
         XCTAssertNotNil(try update([("age", "3")], isUnique: true))
     }

@@ -4,11 +4,11 @@ import XCTest
 
 @testable import CorestoneSQL
 
-/// Values that are bound, and what the functions of a store give for them.
+/// Bound values, and the results of the SQL functions of a store.
 final class ValueTests: XCTestCase {
     // MARK: Bound values
 
-    func testEachValueHasItsStorageClass() throws {
+    func testValuesHaveTheirSQLiteStorageClass() throws {
         let uuid = UUIDValue(high: 0x0102_0304_0506_0708, low: 0x090a_0b0c_0d0e_0f10)
         let cases: [(PropertyValue, SQLValue?)] = [
             (.null, .null), (.bool(true), .integer(1)), (.bool(false), .integer(0)), (.int(-7), .integer(-7)),
@@ -19,14 +19,14 @@ final class ValueTests: XCTestCase {
             (.decimal(try XCTUnwrap(DecimalNumber("12.5"))), .real(12.5)),
             (.decimal(try XCTUnwrap(DecimalNumber("-0.1"))), .real(-0.1)),
             (.decimal(try XCTUnwrap(DecimalNumber("1e30"))), .real(1e30)),
-            // A double would be another whole number.
+            // The nearest double is another integer.
             (.decimal(try XCTUnwrap(DecimalNumber("9007199254740993"))), .real(9_007_199_254_740_992)),
             (.array([.int(1)]), nil), (.set([.int(1)]), nil), (.dictionary([:]), nil),
         ]
         for (value, bound) in cases { XCTAssertEqual(SQLValue(value), bound, "\(value)") }
     }
 
-    func testPackedValuesComeBack() throws {
+    func testPackedValuesRoundTrip() throws {
         let values: [SQLValue] = [
             .real(0), .real(-0.0), .real(0.1), .real(-1.5e300), .real(.infinity), .real(.leastNonzeroMagnitude),
             .text(""),
@@ -50,7 +50,7 @@ final class ValueTests: XCTestCase {
 
     // MARK: Statements
 
-    func testFragmentsAreRenderedInOrder() {
+    func testFragmentsAreRenderedWithTheirBindingsInOrder() {
         let inner: SQLFragment = "\(identifier: "Z_A") = \(bind: .integer(1))"
         let whole: SQLFragment =
             "\(Alias(number: 2), "order") IN (\(inner), \(bind: .text("x"))) \(number: -5) \(Alias(number: 12))"
@@ -64,11 +64,11 @@ final class ValueTests: XCTestCase {
         XCTAssertTrue(SQLFragment().isEmpty)
         XCTAssertTrue(("" as SQLFragment).isEmpty)
         XCTAssertFalse(inner.isEmpty)
-        // Texts that follow each other are one, so that equal statements are equal.
+        // Adjacent texts are joined, so that statements with equal text are equal.
         XCTAssertEqual(("a" as SQLFragment) + "b", "ab")
     }
 
-    func testIdentifiersAreQuotedUnlessTheyArePlain() {
+    func testIdentifiersAreQuotedUnlessPlain() {
         let dialect = SQLiteDialect()
         for (name, quoted) in [
             ("ZNAME", "ZNAME"), ("Z_1name9", "Z_1name9"), ("ACHANGE", "\"ACHANGE\""), ("REFLEXIVE", "\"REFLEXIVE\""),
@@ -79,7 +79,7 @@ final class ValueTests: XCTestCase {
         }
     }
 
-    func testWindows() {
+    func testLimitAndOffsetAreRendered() {
         let dialect = SQLiteDialect()
         for (limit, offset, text) in [
             (0, 0, ""), (1, 0, " LIMIT 1"), (7, 3, " LIMIT 7 OFFSET 3"), (0, 1, " LIMIT -1 OFFSET 1"), (-1, -1, ""),
@@ -96,7 +96,7 @@ final class ValueTests: XCTestCase {
         return try Array(text.utf8).withUnsafeBytes { try matcher.result($0) }
     }
 
-    func testFunctionsOfTexts() throws {
+    func testTextFunctionsReturnTheirResults() throws {
         let cases: [(StoreFunction, String, String, Int64, Int64)] = [
             (.compare, "a", "b", 0, -1), (.compare, "b", "a", 0, 1), (.compare, "a", "a", 0, 0),
             (.compare, "A", "a", 0, -1), (.compare, "A", "a", 1, 0), (.compare, "é", "e", 2, 0),
@@ -120,7 +120,7 @@ final class ValueTests: XCTestCase {
         }
     }
 
-    func testCollationsOfSortSelectors() {
+    func testSortSelectorsHaveCollations() {
         XCTAssertEqual(
             SortCollation.all.map(\.name), ["CST_NOCASE", "CST_LOCALIZED", "CST_LOCALIZED_NOCASE", "CST_STANDARD"])
         XCTAssertEqual(
@@ -136,7 +136,7 @@ final class ValueTests: XCTestCase {
 
     // MARK: Functions of numbers
 
-    func testRegisteredFunctions() throws {
+    func testRegisteredFunctionsReturnTheirResults() throws {
         let cases: [(Function, String, [PropertyValue], PropertyValue)] = [
             (.uppercase, "cst_uppercase", [.string("aé")], .string("AÉ")),
             (.lowercase, "cst_lowercase", [.string("AÉ")], .string("aé")),
@@ -176,7 +176,7 @@ final class ValueTests: XCTestCase {
             ComputedFunction.call(.modulus, ["a", "b"])?.rendered(SQLiteDialect()).text, "cst_modulus(a, b)")
     }
 
-    func testGatheringFunctions() throws {
+    func testAggregateFunctionsReturnTheirResults() throws {
         let numbers: [PropertyValue] = [.int(1), .int(2), .int(6)]
         for (function, gathering, value) in [
             (Function.sum, GatheringFunction.sum, 9.0), (.average, .average, 3), (.median, .median, 2),

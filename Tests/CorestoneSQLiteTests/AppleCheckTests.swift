@@ -7,7 +7,7 @@ import XCTest
 @testable import CorestoneSQLite
 
 final class AppleCheckTests: StoreTestCase {
-    func testStoresOfAppleAreAccepted() throws {
+    func testCheckAcceptsAppleStores() throws {
         try Fixtures.require()
         var (accepted, extrapolated) = (0, 0)
         var refused: [String: [String]] = [:]
@@ -19,11 +19,11 @@ final class AppleCheckTests: StoreTestCase {
         print(
             "stores of Apple's that the check accepts: \(accepted); with extrapolation \(extrapolated); refused \(refused)"
         )
-        // Its newest state lies in a log that is not there.
+        // The write-ahead log of this store, with its newest state, is missing.
         XCTAssertEqual(refused.keys.sorted(), ["stores/coredataplus/SampleModel_V2.sqlite"])
     }
 
-    func testStoresOfOursAreAccepted() throws {
+    func testCheckAcceptsOwnStores() throws {
         let zoo = try Zoo()
         try open("zoo.sqlite", zoo.model).close()
         let check = try AppleCheck(storeAt: path("zoo.sqlite"), model: zoo.model)
@@ -32,8 +32,8 @@ final class AppleCheckTests: StoreTestCase {
         XCTAssertEqual(try files(), ["zoo.sqlite"])
     }
 
-    /// Triggers of derived attributes call functions, which a file opened as a stranger's may call too.
-    func testTriggersNeedNothingThatTheLibraryLacks() throws {
+    /// Triggers of derived attributes call only functions that SQLite allows in an untrusted file, too.
+    func testTriggersCallOnlyFunctionsThatTheLibraryHas() throws {
         let model = Model()
         let note = try model.addEntity(named: "Note")
         try note.addAttribute(named: "title", type: .string)
@@ -46,7 +46,7 @@ final class AppleCheckTests: StoreTestCase {
         XCTAssertFalse(check.extrapolations.contains { $0.text.contains("missing from") }, "\(check.extrapolations)")
     }
 
-    func testWhatIsWrongIsNamed() throws {
+    func testCheckNamesTheProblems() throws {
         let zoo = try Zoo()
         try open("zoo.sqlite", zoo.model).close()
         _ = try shell(
@@ -65,7 +65,7 @@ final class AppleCheckTests: StoreTestCase {
         XCTAssert(mismatch.problems.contains { $0.entity == "Animal" && $0.text.contains("missing from the model") })
     }
 
-    func testWhatNoFileConfirmsIsNamed() throws {
+    func testCheckNamesExtrapolations() throws {
         let model = Model()
         let thing = try model.addEntity(named: "Thing")
         let (other, child) = (try model.addEntity(named: "Öther"), try model.addEntity(named: "Child"))
@@ -93,7 +93,7 @@ final class AppleCheckTests: StoreTestCase {
             ["Thing.loud", "Thing.data", "Thing.secret", "Thing.place", "Öther.", "."])
     }
 
-    func testWhatIsNoStore() throws {
+    func testCheckFailsForFilesThatAreNotStores() throws {
         XCTAssertEqual(failure { _ = try AppleCheck(storeAt: path("missing")) }.status, .storeIO)
         try Data("nonsense".utf8).write(to: URL(fileURLWithPath: path("text")))
         XCTAssertEqual(failure { _ = try AppleCheck(storeAt: path("text")) }.status, .notAStore)

@@ -6,7 +6,7 @@ import XCTest
 
 @testable import CorestoneSQLite
 
-/// Objects of classes that the host registered, in the archives of transformable attributes.
+/// Objects of registered classes in the archives of transformable attributes.
 final class ArchivableTests: StoreTestCase {
     private struct Colour: Hashable, Sendable {
         let red, green: Double
@@ -50,7 +50,7 @@ final class ArchivableTests: StoreTestCase {
         return try context.insert(item)
     }
 
-    /// What comes back from the store.
+    /// Saves the value and reads it back from the store.
     private func kept(_ value: Any, _ object: ManagedObject) throws -> Any? {
         try object.setTransformedValue(value, key: payload)
         try context.save()
@@ -58,7 +58,7 @@ final class ArchivableTests: StoreTestCase {
         return try object.transformedValue(key: payload)
     }
 
-    func testAnObjectAloneAndAmongPlainData() throws {
+    func testArchivableObjectRoundTripsAloneAndInACollection() throws {
         let object = try object()
         let colour = Colour(red: 0.25, green: 1)
         XCTAssertEqual(try kept(colour, object) as? Colour, colour)
@@ -66,7 +66,7 @@ final class ArchivableTests: StoreTestCase {
         XCTAssertEqual(try kept(list, object) as? PropertyValue, list)
     }
 
-    func testAnObjectWithinAnObject() throws {
+    func testNestedArchivableObjectsRoundTrip() throws {
         ArchivableClasses.register(
             "MyPalette",
             fields: { (palette: Palette) in
@@ -92,7 +92,7 @@ final class ArchivableTests: StoreTestCase {
             failure { try object.setTransformedValue(Colour(red: 0, green: 0), key: payload) }.status, .typeMismatch)
     }
 
-    func testNoObjectByAnArchivesWord() throws {
+    func testObjectOfAnUnregisteredClassIsNotInstantiated() throws {
         let object = try object()
         _ = try kept(Colour(red: 1, green: 0), object)
         ArchivableClasses.unregister("MyColour")
@@ -105,7 +105,7 @@ final class ArchivableTests: StoreTestCase {
             failure { try object.setTransformedValue(Colour(red: 0, green: 0), key: payload) }.status, .typeMismatch)
     }
 
-    func testFieldsThatMakeNoObject() throws {
+    func testInvalidFieldsOfAnArchivedObjectFail() throws {
         let object = try object()
         let strange = ArchivedObject(className: "MyColour", fields: ["hue": .int(1)])
         let bytes = Bytes(try encodeArchive(.array([.object(strange)])))
@@ -116,7 +116,7 @@ final class ArchivableTests: StoreTestCase {
         XCTAssert(error.message.contains("MyColour"), error.message)
     }
 
-    func testTheClassThatTheModelNames() throws {
+    func testValueMustBelongToTheValueClassOfTheModel() throws {
         let cases: [(String, [Any], [Any])] = [
             ("NSArray", [PropertyValue.array([])], [PropertyValue.string("a"), Colour(red: 0, green: 0)]),
             ("NSMutableDictionary", [PropertyValue.dictionary([:])], [PropertyValue.array([])]),

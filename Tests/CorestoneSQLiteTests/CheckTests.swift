@@ -3,12 +3,12 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 import Foundation
-import CorestoneStack
+import CorestoneContainers
 import XCTest
 
 @testable import CorestoneSQLite
 
-/// Stores whose model does not fit their tables, and rows whose keys are none.
+/// Stores whose model does not match their tables, and rows with invalid keys.
 final class CheckTests: StoreTestCase {
     private func make() throws -> Model {
         for file in try files() { try FileManager.default.removeItem(atPath: path(file)) }
@@ -46,7 +46,7 @@ final class CheckTests: StoreTestCase {
                 + "\(more); DROP TABLE T")
     }
 
-    /// What fetches give and what counts say, by the entity's name.
+    /// Returns the URIs of a fetch and the result of a count, by the entity's name.
     private func objects(of name: String) throws -> (uris: [String], count: Int) {
         let coordinator = try Coordinator.open(path("a.sqlite"))
         let context = Context(coordinator: coordinator)
@@ -54,14 +54,14 @@ final class CheckTests: StoreTestCase {
         return (try context.fetch(request).map(\.objectID.uri), try context.count(request))
     }
 
-    func testWhole() throws {
+    func testIntactStoreHasNoProblems() throws {
         _ = try make()
         let report = try report()
         XCTAssertEqual(report.problems.map(\.message), [])
         XCTAssertEqual(report.modelSource, .cached)
     }
 
-    func testModelThatDoesNotFit() throws {
+    func testCheckReportsAModelThatDoesNotMatchTheTables() throws {
         let losses: [(sql: String, entity: String, key: String?, name: String)] = [
             ("ALTER TABLE ZANIMAL DROP COLUMN ZWEIGHT", "Animal", "weight", "ZWEIGHT"),
             ("DELETE FROM Z_PRIMARYKEY", "Animal", nil, "does not have Animal, Bird"),
@@ -87,22 +87,22 @@ final class CheckTests: StoreTestCase {
         }
     }
 
-    func testUnreadableModel() throws {
+    func testCheckReportsAnUnreadableModel() throws {
         _ = try make()
         _ = try shell("a.sqlite", "UPDATE Z_MODELCACHE SET Z_CONTENT = x'ffffffffffff'")
         let report = try report()
         XCTAssertEqual(report.problems.map(\.kind), [.metadata])
         XCTAssertEqual(report.problems.first?.message.contains("cannot read the model"), true)
         XCTAssertEqual(report.problems.first?.message.contains("inferred from the tables"), true)
-        // A store that carries none is judged by what is there.
+        // A store without a cached model is checked against a model that is inferred from its tables.
         _ = try shell("a.sqlite", "DELETE FROM Z_MODELCACHE")
         let bare = try self.report()
         XCTAssertEqual(bare.problems.map(\.message), [])
         XCTAssertEqual(bare.modelSource, .inferred)
     }
 
-    /// The promises of a model that does not fit are still looked for, but not those about what is gone.
-    func testPromisesOfAModelThatDoesNotFit() throws {
+    /// Constraints of a mismatched model are still checked, except those on missing columns.
+    func testCheckTestsConstraintsOfAMismatchedModel() throws {
         _ = try make()
         _ = try shell("a.sqlite", "ALTER TABLE ZANIMAL DROP COLUMN ZWEIGHT; DROP INDEX Z_Animal_UNIQUE_name")
         _ = try shell("a.sqlite", "UPDATE ZANIMAL SET ZNAME = 'same'")
@@ -113,7 +113,7 @@ final class CheckTests: StoreTestCase {
         XCTAssertEqual(try report().problems.map(\.kind), [.metadata])
     }
 
-    func testAppleStoreThatDoesNotFit() throws {
+    func testCheckReportsAMismatchedAppleStore() throws {
         try Fixtures.require()
         let report = try StoreReport(ofStoreAt: Fixtures.folder + "/stores/coredataplus/SampleModel_V2.sqlite")
         let problem = try XCTUnwrap(report.problems.first)
@@ -122,7 +122,7 @@ final class CheckTests: StoreTestCase {
         XCTAssertEqual(report.modelSource, .inferred)
     }
 
-    func testKeysThatNothingKeeps() throws {
+    func testCheckReportsKeysWithoutAnIntegerPrimaryKey() throws {
         let columns = "Z_ENT INTEGER, Z_OPT INTEGER, ZLABEL VARCHAR"
         let tables = [
             "Z_PK VARCHAR PRIMARY KEY, \(columns))", "Z_PK INTEGER, \(columns))",
@@ -149,7 +149,7 @@ final class CheckTests: StoreTestCase {
         XCTAssertEqual(try report().problems.filter { $0.message.contains("2 rows with the key") }.count, 3)
     }
 
-    func testKeysBelowOne() throws {
+    func testCheckReportsKeysBelowOne() throws {
         for key in ["0", "-5"] {
             _ = try make()
             _ = try shell("a.sqlite", "UPDATE ZTAG SET Z_PK = \(key) WHERE Z_PK = 1")
@@ -163,8 +163,8 @@ final class CheckTests: StoreTestCase {
         }
     }
 
-    /// Rows that fetches leave out are not counted.
-    func testCountsOfStrayRows() throws {
+    /// Counts exclude the same rows as fetches.
+    func testCountExcludesRowsWithInvalidEntityNumbers() throws {
         for number in ["NULL", "3", "9", "9223372036854775807", "-1", "'x'"] {
             _ = try make()
             _ = try shell("a.sqlite", "UPDATE ZANIMAL SET Z_ENT = \(number) WHERE Z_PK = 1")
@@ -174,9 +174,9 @@ final class CheckTests: StoreTestCase {
         }
     }
 
-    // MARK: Each finding in full
+    // MARK: Complete findings
 
-    /// Makes a store with everything and a history; returns how its URIs begin.
+    /// Creates a store with every kind of property and a history, and returns the prefix of its URIs.
     private func makeWhole() throws -> String {
         let zoo = try Zoo()
         var options = StoreOptions()
@@ -201,7 +201,7 @@ final class CheckTests: StoreTestCase {
         return "x-coredata://\(store.identifier)/"
     }
 
-    /// What is found in a copy of it after a change, with URIs from the entity on.
+    /// Returns the problems of a copy of the store after `sql`, with URIs that begin at the entity.
     private func findings(
         _ sql: String, _ prefix: String
     ) throws -> [(kind: StoreProblem.Kind, message: String, key: String?)] {
@@ -215,7 +215,7 @@ final class CheckTests: StoreTestCase {
         }
     }
 
-    func testValuesThatNoAttributeHas() throws {
+    func testCheckReportsInvalidAttributeValues() throws {
         let prefix = try makeWhole()
         let cases: [(key: String, value: String, shown: String?, type: String)] = [
             ("small", "32767", nil, ""), ("small", "-32768", nil, ""),
@@ -245,7 +245,7 @@ final class CheckTests: StoreTestCase {
         }
     }
 
-    func testRowsReferencesAndPairs() throws {
+    func testCheckReportsInvalidRowsReferencesAndPairs() throws {
         let prefix = try makeWhole()
         let cases: [(sql: String, kind: StoreProblem.Kind, key: String?, message: String)] = [
             ("UPDATE ZCAGE SET Z_OPT = 0", .row, nil, "Cage/p1 has the version 0 (Z_OPT), but the first version is 1"),
@@ -304,7 +304,7 @@ final class CheckTests: StoreTestCase {
             XCTAssertEqual(found.map(\.kind), [kind], sql)
             XCTAssertEqual(found.map(\.key), [key], sql)
         }
-        // A key that is just given out is no problem, and no reference is none.
+        // Reserved keys and null references are not problems.
         for sql in [
             "UPDATE Z_PRIMARYKEY SET Z_MAX = 3 WHERE Z_NAME = 'Animal'",
             "UPDATE ZKEEPER SET ZFAVOURITE = NULL, Z1_FAVOURITE = NULL", "UPDATE ZANIMAL SET Z5WATCHED = 0",
@@ -313,7 +313,7 @@ final class CheckTests: StoreTestCase {
         }
     }
 
-    func testTheHistory() throws {
+    func testCheckReportsProblemsOfTheHistory() throws {
         let prefix = try makeWhole()
         let cases: [(sql: String, message: String)] = [
             (
@@ -362,7 +362,7 @@ final class CheckTests: StoreTestCase {
     }
 
     /// Twenty problems of a kind are listed, and the rest is counted.
-    func testHowManyAreListed() throws {
+    func testCheckListsTwentyProblemsOfAKind() throws {
         let prefix = try makeWhole()
         func inserted(_ count: Int) -> String {
             "WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < \(9 + count)) INSERT INTO ZEVERYTHING "

@@ -2,7 +2,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
-import CorestoneStack
+import CorestoneContainers
 import XCTest
 
 @testable import CorestoneSQLite
@@ -30,7 +30,7 @@ final class CompositeTests: StoreTestCase {
         "latitude": .double(52.5), "address": .dictionary(["street": .string("Elm"), "number": .int(7)]),
     ])
 
-    func testADictionaryIsSavedAndReadAgain() throws {
+    func testCompositeIsSavedAndReadAsADictionary() throws {
         let coordinator = try coordinator()
         let context = Context(coordinator: coordinator)
         let object = try context.insert(place)
@@ -53,7 +53,7 @@ final class CompositeTests: StoreTestCase {
             .dictionary([
                 "latitude": .double(52.5), "address": .dictionary(["street": .string("Oak"), "number": .int(7)]),
             ]))
-        // What a dictionary leaves out has no value afterwards.
+        // Elements that a dictionary omits become null.
         try object.setValue(.dictionary(["latitude": .int(1)]), forKey: "location")
         try context.save()
         XCTAssertEqual(try object.value(forKey: "location"), .dictionary(["latitude": .double(1)]))
@@ -63,7 +63,7 @@ final class CompositeTests: StoreTestCase {
         XCTAssertEqual(try object.value(forKey: "location"), .null)
     }
 
-    func testChangesAndCommittedValues() throws {
+    func testCompositeReportsChangesAndCommittedValues() throws {
         let coordinator = try coordinator()
         let context = Context(coordinator: coordinator)
         let object = try context.insert(place)
@@ -81,7 +81,7 @@ final class CompositeTests: StoreTestCase {
         XCTAssertEqual(try object.value(forKey: "location"), whole)
     }
 
-    func testMistakesNameThePath() throws {
+    func testInvalidCompositeValueErrorNamesTheKeyPath() throws {
         let context = Context(coordinator: try coordinator())
         let object = try context.insert(place)
         func check(_ status: Status, _ key: String, _ part: String, line: UInt = #line, _ body: () throws -> Void) {
@@ -114,8 +114,8 @@ final class CompositeTests: StoreTestCase {
         check(.typeMismatch, "location", "location.address.street") { _ = try object.view(key: view) }
     }
 
-    /// An element that is required is asked for where the composite has any value; the composite itself may be required too.
-    func testValidation() throws {
+    /// A required element must have a value if the composite has any value. The composite itself may be required, too.
+    func testRequiredElementsAndCompositesAreValidated() throws {
         let context = Context(coordinator: try coordinator())
         let object = try context.insert(place)
         try context.save()
@@ -141,7 +141,7 @@ final class CompositeTests: StoreTestCase {
         XCTAssertEqual(failure { try other.save() }.key, "spot")
     }
 
-    func testDefaultsOfElements() throws {
+    func testCompositeDefaultSetsItsElements() throws {
         let coordinator = try coordinator { place in
             let size = try place.addAttribute(named: "size", type: .composite)
             try size.addElement(named: "width", type: .integer32)
@@ -153,8 +153,8 @@ final class CompositeTests: StoreTestCase {
         XCTAssertEqual(try object.value(forKey: "size"), .dictionary(["width": .int(3)]))
     }
 
-    /// The same rows by SQL and in memory, sorted by an element.
-    func testPredicatesAndSorting() throws {
+    /// SQL and in-memory evaluation return the same rows, sorted by an element.
+    func testPredicatesAndSortDescriptorsUseElements() throws {
         let coordinator = try coordinator()
         let context = Context(coordinator: coordinator)
         for number in 0..<6 {
@@ -187,7 +187,7 @@ final class CompositeTests: StoreTestCase {
         XCTAssertEqual(failure { _ = try context.fetch(wrong) }.key, "location.longitude")
     }
 
-    func testConstraintsAndIndexes() throws {
+    func testConstraintsAndIndexesCoverElements() throws {
         let coordinator = try coordinator { place in
             try place.addUniqueConstraint(["location.latitude", "name"])
             try place.addIndex(FetchIndex(name: "byStreet", elements: [.init(property: "location.address.street")]))
@@ -212,7 +212,7 @@ final class CompositeTests: StoreTestCase {
         }
     }
 
-    func testConflictsNameThePath() throws {
+    func testConflictNamesTheKeyPathOfTheElement() throws {
         let coordinator = try coordinator()
         let first = Context(coordinator: coordinator)
         let object = try first.insert(place)
@@ -228,8 +228,8 @@ final class CompositeTests: StoreTestCase {
         XCTAssertEqual(error.key, "location.latitude")
     }
 
-    /// A transient composite is no part of the store; a copy of the model has the same elements.
-    func testTransientCompositesAndCopies() throws {
+    /// A transient composite attribute is not stored; a copy of the model has the same elements.
+    func testTransientCompositeIsNotStored() throws {
         let coordinator = try coordinator { place in
             let cursor = try place.addAttribute(named: "cursor", type: .composite, isTransient: true)
             try cursor.addElement(named: "x", type: .integer32)
@@ -248,8 +248,8 @@ final class CompositeTests: StoreTestCase {
             try coordinator.model.requireEntity(named: "Place").attributes.map(\.path))
     }
 
-    /// What rests on extrapolation is said.
-    func testTheCheckForAppleSaysSo() throws {
+    /// The check reports composite attributes as an extrapolation.
+    func testAppleCheckReportsCompositesAsExtrapolation() throws {
         let model = try coordinator().model
         XCTAssert(model.extrapolations.contains { $0.property == "location" && $0.text.contains("column names") })
     }

@@ -11,7 +11,7 @@ final class ConfigurationTests: StoreTestCase {
     private var coordinator: Coordinator!
     private var context: Context!
 
-    /// Notes and their heirs go to the cloud, drafts stay here, tags may be in both; stamps are in no configuration.
+    /// Notes and their subentities are in "Cloud", drafts in "Local", tags in both, and stamps in no configuration.
     private func model() throws -> Model {
         let model = Model()
         let note = try model.addEntity(named: "Note")
@@ -65,7 +65,7 @@ final class ConfigurationTests: StoreTestCase {
         super.tearDown()
     }
 
-    func testObjectsGoToTheFirstStoreOfTheirConfiguration() throws {
+    func testObjectsAreSavedToTheFirstStoreOfTheirConfiguration() throws {
         try open(both)
         for entity in ["Note", "Letter", "Draft", "Tag"] { try insert(entity, entity) }
         try context.obtainPermanentIDs(for: [insert("Draft", "Early")])
@@ -80,7 +80,7 @@ final class ConfigurationTests: StoreTestCase {
         XCTAssertEqual(try names("Draft"), ["Draft", "Early"])
     }
 
-    func testAssignedObjects() throws {
+    func testAssignedObjectsAreSavedToTheirStore() throws {
         try open(both)
         let tag = try insert("Tag", "b")
         try context.assign(tag, to: store(1))
@@ -89,7 +89,7 @@ final class ConfigurationTests: StoreTestCase {
         try context.save()
         XCTAssertEqual(tag.objectID.store?.configuration, "Local")
         XCTAssertEqual(try rows("cloud.sqlite", "ZTAG"), "a,c")
-        // Order and window are those of both stores together.
+        // Order and window apply to the rows of both stores together.
         XCTAssertEqual(try names("Tag"), ["a", "b", "c"])
         XCTAssertEqual(try names("Tag", "name > 'a'"), ["b", "c"])
         let request = FetchRequest(entity: try coordinator.model.requireEntity(named: "Tag"))
@@ -99,7 +99,7 @@ final class ConfigurationTests: StoreTestCase {
         XCTAssertEqual(failure { try context.assign(tag, to: store(0)) }.status, .invalidArgument)
         let error = try failure { try context.assign(insert("Draft", "x"), to: store(0)) }
         XCTAssert(error.message.contains("the store's configuration \"Cloud\" does not contain Draft"), error.message)
-        // What a rollback takes away is assigned no longer.
+        // A rollback removes assignments.
         try context.assign(insert("Tag", "d"), to: store(1))
         try context.rollback()
         try insert("Tag", "e")
@@ -107,7 +107,7 @@ final class ConfigurationTests: StoreTestCase {
         XCTAssertEqual(try rows("cloud.sqlite", "ZTAG"), "a,c,e")
     }
 
-    func testAnEntityOfNoOpenStore() throws {
+    func testFetchAndSaveFailForAnEntityWithoutAStore() throws {
         try open([both[0]])
         let error = failure { _ = try names("Draft") }
         XCTAssertEqual(error.status, .invalidArgument)
@@ -118,14 +118,14 @@ final class ConfigurationTests: StoreTestCase {
         XCTAssertEqual(failure { try context.save() }.entity, "Draft")
         try context.rollback()
         XCTAssert(try failure { _ = try names("Stamp") }.message.contains("Stamp is in no configuration"))
-        // A store of the whole model takes what is in no configuration.
+        // A store of the whole model accepts entities without a configuration.
         try open(both + [("all.sqlite", nil)])
         try insert("Stamp", "x")
         try context.save()
         XCTAssertEqual(try names("Stamp"), ["x"])
     }
 
-    func testARelationshipThatLeavesItsStore() throws {
+    func testSaveFailsForARelationshipBetweenStores() throws {
         try open(both)
         let (note, tag) = (try insert("Note", "n"), try insert("Tag", "t"))
         try tag.setValue(.object(note), forKey: "note")
@@ -140,8 +140,8 @@ final class ConfigurationTests: StoreTestCase {
         try context.save()
     }
 
-    /// The target of a to-one relationship in a unique constraint is told by its URI.
-    func testAConstraintOverARelationship() throws {
+    /// The error about a unique constraint over a to-one relationship has the URI of the target.
+    func testConstraintErrorNamesTheTargetOfARelationship() throws {
         let model = Model()
         let (seat, guest) = (try model.addEntity(named: "Seat"), try model.addEntity(named: "Guest"))
         try seat.addRelationship(named: "guest", destination: guest)
@@ -159,7 +159,7 @@ final class ConfigurationTests: StoreTestCase {
         XCTAssert(error.message.contains(someone.objectID.uri), error.message)
     }
 
-    func testConfigurationsThatAreNone() throws {
+    func testUnknownConfigurationIsRejected() throws {
         try open([])
         var options = StoreOptions()
         options.configuration = "Clout"

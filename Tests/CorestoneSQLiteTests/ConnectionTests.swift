@@ -7,9 +7,9 @@ import XCTest
 
 @testable import CorestoneSQLite
 
-/// What stands between the library and SQLite: errors, plans, formats, text.
+/// The layer above SQLite: errors, query plans, formats and text.
 final class ConnectionTests: StoreTestCase {
-    func testWhatSQLiteSaysAsStatusAndCode() {
+    func testSQLiteErrorsBecomeStatusesAndCodes() {
         let cases: [(Int32, Status, Int, String)] = [
             (SQLITE_BUSY, .storeBusy, 134090, "another process or connection holds the lock"),
             (SQLITE_LOCKED, .storeBusy, 134090, "raise busy_timeout_ms (busy_timeout)"),
@@ -49,14 +49,14 @@ final class ConnectionTests: StoreTestCase {
             XCTAssertEqual(error.status, status, text)
             XCTAssertEqual(error.code, 134080)
         }
-        // A timeout is one whatever was to be done.
+        // A timeout has the same status for every operation.
         XCTAssertEqual(
             SQLiteError.make(code: SQLITE_BUSY, text: "", path: "a", purpose: "x", cocoaCode: .persistentStoreOpen)
                 .code,
             134090)
     }
 
-    func testIndexesThatAPlanNames() {
+    func testQueryPlanNamesItsIndexes() {
         let details: [(String, [String])] = [
             ("SEARCH t0 USING INDEX Z_Note_byText (ZTEXT=?)", ["Z_Note_byText"]),
             ("SEARCH t1 USING COVERING INDEX ZNOTE_ZBOX_INDEX (ZBOX=?)", ["ZNOTE_ZBOX_INDEX"]),
@@ -70,14 +70,14 @@ final class ConnectionTests: StoreTestCase {
             let step = FetchExplanation.Step(detail: detail, depth: 0)
             XCTAssertEqual(QueryPlan.indexes(in: [step]), names, detail)
         }
-        // In their order, each once.
+        // In the order of their names, without duplicates.
         let steps = [details[1], details[0], details[1], details[6], details[6]].map {
             FetchExplanation.Step(detail: $0.0, depth: 0)
         }
         XCTAssertEqual(QueryPlan.indexes(in: steps), ["ZNOTE_ZBOX_INDEX", "Z_Note_byText", "Z_RT_Note_byPlace"])
     }
 
-    func testStepsOfAPlanHaveDepths() throws {
+    func testStepsOfAQueryPlanHaveDepths() throws {
         let connection = try Connection(
             path("a.sqlite"), path: "a", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
         defer { connection.close() }
@@ -88,12 +88,12 @@ final class ConnectionTests: StoreTestCase {
         XCTAssertEqual(failure { _ = try QueryPlan.steps(of: "SELECT", in: connection) }.status, .internal)
     }
 
-    /// Widths and precisions of a format, by which it could fill up beyond any limit.
-    func testPaddingOfFormats() {
+    /// The widths and precisions of a format, which could exceed any memory limit.
+    func testFormatPaddingIsComputed() {
         let cases: [(String, [Int64], UInt64)] = [
             ("", [], 0), ("abc", [], 0), ("%d", [1], 0), ("%5d", [1], 5), ("%-12s", [1], 12), ("%05d%7d", [1, 2], 12),
             ("%*d", [9, 1], 9), ("%*d", [-9, 1], 9), ("%d%*d", [100, 8, 1], 8), ("%.7d", [1], 7), ("%3.4f", [1], 7),
-            // The precision of a text only cuts it.
+            // The precision of a text only truncates it.
             ("%.7s", [1], 0), ("%.9q", [1], 0), ("%.9Q", [1], 0), ("%.9w", [1], 0), ("%.9z", [1], 0), ("%4.9s", [1], 4),
             ("%.*d", [6, 1], 6), ("%.*s", [6, 1], 0), ("%*.*d", [2, 3, 1], 5), ("%8lld", [1], 8), ("%+ #0!,3d", [1], 3),
             ("%%5d", [], 0), ("%5%", [], 5), ("%%%*d", [4, 1], 4), ("%5", [], 5), ("%", [], 0),
@@ -107,7 +107,7 @@ final class ConnectionTests: StoreTestCase {
         }
     }
 
-    func testWellFormedText() {
+    func testWellFormedUTF8IsRecognised() {
         let cases: [([UInt8], Bool)] = [
             ([], true), ([0x41], true), ([0x7f], true), ([0x80], false), ([0xc1, 0xbf], false), ([0xc2, 0x80], true),
             ([0xc2], false), ([0xc2, 0x41], false), ([0xdf, 0xbf], true), ([0xe0, 0x9f, 0x80], false),
@@ -119,7 +119,7 @@ final class ConnectionTests: StoreTestCase {
             ([0x41, 0xc3, 0xa9, 0x42], true), ([0xff], false),
         ]
         for (bytes, expected) in cases {
-            // With room behind, so that a sequence that is cut off could be read on.
+            // The buffer is longer, so a truncated sequence could be read beyond its end.
             let padded = bytes + [0x80, 0x80, 0x80]
             padded.withUnsafeBufferPointer {
                 XCTAssertEqual(isUTF8($0.baseAddress!, bytes.count), expected, "\(bytes)")
@@ -136,7 +136,7 @@ final class ConnectionTests: StoreTestCase {
         }
     }
 
-    func testSumsBeyond64Bits() throws {
+    func testSumsBeyond64BitsAreReal() throws {
         let model = Model()
         let note = try model.addEntity(named: "Note")
         try note.addAttribute(named: "number", type: .integer64)
@@ -160,7 +160,7 @@ final class ConnectionTests: StoreTestCase {
 
     // MARK: Values in files
 
-    func testFoldersOfExternalData() {
+    func testExternalDataFolderFollowsTheStoreName() {
         for (store, folder) in [
             ("/a/b.sqlite", "/a/.b_SUPPORT/_EXTERNAL_DATA"), ("/a/b", "/a/.b_SUPPORT/_EXTERNAL_DATA"),
             ("/a/b.c.sqlite", "/a/.b.c_SUPPORT/_EXTERNAL_DATA"), ("/b.", "/.b_SUPPORT/_EXTERNAL_DATA"),
@@ -170,7 +170,7 @@ final class ConnectionTests: StoreTestCase {
         }
     }
 
-    func testNamesInColumns() {
+    func testFileNamesInColumnsMustBeUUIDs() {
         func name(_ mark: UInt8, _ text: String) -> String? {
             ([mark] + Array(text.utf8)).withUnsafeBytes { ExternalFile.name(in: $0) }
         }
@@ -186,7 +186,7 @@ final class ConnectionTests: StoreTestCase {
         XCTAssertNil(ExternalFile.name(in: UnsafeRawBufferPointer(start: nil, count: 0)))
     }
 
-    func testFilesAtTheirLimit() throws {
+    func testFilesBeyondTheLimitAreNotRead() throws {
         var limits = StoreLimits()
         limits.externalBytes = 10
         func write(_ count: Int) throws {
@@ -209,7 +209,7 @@ final class ConnectionTests: StoreTestCase {
         XCTAssertEqual(none.count, 0)
         for missing in ["none", "f/below"] {
             guard case .missing(let file) = ExternalFile.read(path(missing), limits) else {
-                return XCTFail("\(missing) is there")
+                return XCTFail("\(missing) was read")
             }
             XCTAssertEqual(file, path(missing))
         }
@@ -223,7 +223,7 @@ final class ConnectionTests: StoreTestCase {
         }
         XCTAssertTrue(ExternalFile.isThere(path("f")))
         XCTAssertFalse(ExternalFile.isThere(path("none")))
-        // Nobody is led out of the folder.
+        // Symbolic links are not followed, since they could refer to files outside the folder.
         try FileManager.default.createSymbolicLink(atPath: path("link"), withDestinationPath: path("f"))
         guard case .unreadable = ExternalFile.read(path("link"), limits) else { return XCTFail("a link was followed") }
         XCTAssertFalse(ExternalFile.isThere(path("link")))

@@ -1,13 +1,13 @@
 import CorestoneModel
 import CorestonePredicate
-import CorestoneStack
+import CorestoneContainers
 import CorestoneValues
 import Foundation
 
 @testable import CorestoneGraph
 @testable import CorestoneSQLite
 
-/// Two models between which no mapping can be inferred: an age becomes text.
+/// Two models without an inferable mapping: an age becomes text.
 enum ConversionModels {
     static func former() throws -> Model {
         let model = Model()
@@ -63,7 +63,7 @@ enum ConversionModels {
     ]
 }
 
-/// A route in the way of mapping models: it reads the objects of the former model and inserts others.
+/// A route like that of a mapping model: it reads objects of the former model and inserts new objects.
 struct FakeConversion: StoreConversion, ConversionRoute {
     let wanted: Model
     var isWanted = true

@@ -1,5 +1,5 @@
 import CorestoneModel
-import CorestoneStack
+import CorestoneContainers
 import CorestoneValues
 import Foundation
 import XCTest
@@ -7,13 +7,13 @@ import XCTest
 @testable import CorestoneGraph
 @testable import CorestoneSQLite
 
-/// Migrations whose content a route makes.
+/// Migrations whose content is created by a route.
 final class ConversionTests: StoreTestCase {
     private let large = [UInt8](repeating: 7, count: 200_000)
 
     private func members(_ objects: [ManagedObject]) -> PropertyValue { .array(objects.map { .object($0) }) }
 
-    /// Ada with two pets and a large photo, Bob who was renamed, Cyd who was deleted, and a line in a log.
+    /// Creates Ada with two pets and a large photo, Bob (renamed), Cyd (deleted), and a line in a log.
     @discardableResult
     private func make(
         _ name: String = "a.sqlite", rollback: Bool = false, history: Bool = true, keepsOpen: Bool = false
@@ -148,7 +148,7 @@ final class ConversionTests: StoreTestCase {
         XCTAssertEqual(try files().filter { $0.hasSuffix(".corestone-part") }, [])
     }
 
-    func testRouteReadsALiveLog() throws {
+    func testRouteReadsALiveWriteAheadLog() throws {
         let writer = try make(keepsOpen: true)
         XCTAssertGreaterThan(try bytes("a.sqlite-wal").count, 0)
         XCTAssertEqual(try contents(try migrate()), wantedContents)
@@ -163,7 +163,7 @@ final class ConversionTests: StoreTestCase {
             "a.sqlite",
             conversion {
                 $0.isComplete = true
-                // As a route has it that copies the whole store first.
+                // As for a route that copies the whole store first.
                 $0.middle = { _, result in
                     _ = try Fixtures.run(
                         "sqlite3", [result, "CREATE TABLE notes(x); INSERT INTO notes VALUES (1), (2)"])
@@ -183,7 +183,7 @@ final class ConversionTests: StoreTestCase {
         XCTAssertEqual(error.code, 134190, error.message)
     }
 
-    func testBackingFilesMoveWithTheContent() throws {
+    func testBackingFilesAreReplacedWithTheContent() throws {
         try make()
         let before = backingFiles
         let coordinator = try migrate()
@@ -266,7 +266,7 @@ final class ConversionTests: StoreTestCase {
         XCTAssertNil(try StoreReport(ofStoreAt: path("a.sqlite"), model: nil).error(file: ""))
     }
 
-    func testConsumersAreKept() throws {
+    func testRouteKeepsHistoryConsumers() throws {
         let coordinator = try make(keepsOpen: true)
         try shell(
             "a.sqlite",
@@ -277,7 +277,7 @@ final class ConversionTests: StoreTestCase {
         XCTAssertEqual(try shell("a.sqlite", "SELECT ZNAME, ZTRANSACTION FROM CST_HISTORYCONSUMER"), "sync|2")
     }
 
-    func testStoreWithoutHistoryStaysWithoutOne() throws {
+    func testStoreWithoutHistoryIsMigratedWithoutHistory() throws {
         try make(history: false)
         let coordinator = try migrate()
         XCTAssertEqual(try contents(coordinator), wantedContents)
@@ -287,7 +287,7 @@ final class ConversionTests: StoreTestCase {
 
     // MARK: - Failures
 
-    func testCancelledMigrationLeavesTheStore() throws {
+    func testCancelledMigrationLeavesTheStoreUnchanged() throws {
         for calls in 1...12 {
             let name = "c\(calls).sqlite"
             try make(name, rollback: calls % 2 == 0)
@@ -308,7 +308,7 @@ final class ConversionTests: StoreTestCase {
         }
     }
 
-    func testProgressAscendsToTheTotal() throws {
+    func testProgressIncreasesToTheTotal() throws {
         try make()
         nonisolated(unsafe) var calls: [(Int, Int)] = []
         try migrate {
@@ -323,7 +323,7 @@ final class ConversionTests: StoreTestCase {
         XCTAssertEqual(Set(calls.map(\.1)).count, 1)
     }
 
-    func testFailingRouteLeavesTheStore() throws {
+    func testFailedRouteLeavesTheStoreUnchanged() throws {
         try make("a.sqlite", rollback: true)
         let (before, folder, backing) = (try bytes("a.sqlite"), try files(), backingFiles)
         let error = failure {
@@ -375,7 +375,7 @@ final class ConversionTests: StoreTestCase {
         }
     }
 
-    func testSecondMigrationFindsTheStoreMigrated() throws {
+    func testSecondMigrationDoesNotRunTheRouteAgain() throws {
         try make()
         try migrate()
         let coordinator = try migrate(
@@ -422,6 +422,8 @@ final class ConversionTests: StoreTestCase {
             try coordinator.addStore(at: path("a.sqlite"), options: migrating(FakeConversion(wanted: former)))
         }
         XCTAssertEqual(error.code, CocoaCode.stagedMigrationBackwardMigration.rawValue, error.message)
+        XCTAssertTrue(
+            error.message.contains("or open the store read-only with its own model, if it carries one"), error.message)
     }
 
     // MARK: - Plans and other types

@@ -1,17 +1,17 @@
+import CorestoneContainers
+import CorestoneFormats
+@testable import CorestoneGraph
 import CorestoneModel
-import CorestoneStack
+@testable import CorestoneSQLite
 import CorestoneValues
 import Foundation
 import XCTest
 
-@testable import CorestoneGraph
-@testable import CorestoneSQLite
-
-/// Migrations that leave columns and tables for later.
+/// Migrations that defer the removal of columns and tables.
 final class DeferredMigrationTests: StoreTestCase {
     private let key = StoreMetadata.Key.deferredMigration
 
-    /// Everything that a file has but for metadata: what made it, and all rows.
+    /// The schema and all rows of a file, except metadata.
     private func contents(_ name: String) throws -> String {
         let schema = try shell(
             name,
@@ -30,7 +30,7 @@ final class DeferredMigrationTests: StoreTestCase {
         try StoreMetadata(ofStoreAt: path(name)).values
     }
 
-    /// A store and a copy of it, which was migrated without deferral.
+    /// Creates a store and a copy of it, which is migrated without deferral.
     private func makePair(rollback: Bool = false) throws {
         try makeFormer(rollback: rollback)
         try Coordinator(model: Model()).replaceStore(at: path("b.sqlite"), byStoreAt: path("a.sqlite"))
@@ -51,7 +51,7 @@ final class DeferredMigrationTests: StoreTestCase {
             let coordinator = try migrateFormer { $0.defersCleanup = true }
             let store = coordinator.stores[0]
             XCTAssertNil(store.readOnlyReason)
-            // Animal, Person and the pairs of tags lose columns; Old goes.
+            // Animal, Person and the pairs of tags lose columns; the table Old is removed.
             XCTAssertEqual(try coordinator.deferredMigrationTaskCount(of: store), 4)
             XCTAssertEqual(try metadata("a.sqlite")[key], .bool(true))
             XCTAssertEqual(backingFiles().count, 3)
@@ -119,7 +119,7 @@ final class DeferredMigrationTests: StoreTestCase {
         let fresh = Context(coordinator: coordinator)
         XCTAssertEqual(try fresh.fetch(request).map { "\(try $0.value(forKey: "nick"))" }.sorted().count, 2)
         XCTAssertEqual(try fresh.count(FetchRequest(entity: coordinator.model.requireEntity(named: "Dog"))), 3)
-        // The context from before goes on.
+        // The context from before the cleanup still works.
         XCTAssertEqual(try people[0].value(forKey: "nick"), .string("new"))
         try context.refreshAll()
         XCTAssertEqual(try people[0].value(forKey: "nick"), .string("new"))
@@ -153,7 +153,7 @@ final class DeferredMigrationTests: StoreTestCase {
         XCTAssertEqual(try coordinator.deferredMigrationTaskCount(of: coordinator.stores[0]), 2)
     }
 
-    func testOtherCoordinatorsGoOnWhileTasksRun() throws {
+    func testOtherCoordinatorsKeepWorkingWhileTasksRun() throws {
         try makeFormer()
         let coordinator = try migrateFormer { $0.defersCleanup = true }
         let other = try Coordinator(model: SafetyModels.wanted())
@@ -211,7 +211,7 @@ final class DeferredMigrationTests: StoreTestCase {
         XCTAssertEqual(try shell("a.sqlite", "SELECT count(*) FROM sqlite_master WHERE name LIKE 'CST%'"), "0")
     }
 
-    func testMarkOfOtherProgramKeepsStoreReadOnly() throws {
+    func testDeferredMigrationOfAnotherProgramMakesTheStoreReadOnly() throws {
         try makeFormer()
         var metadata = try StoreMetadata(ofStoreAt: path("a.sqlite"))
         metadata.values[key] = .bool(true)
@@ -223,7 +223,7 @@ final class DeferredMigrationTests: StoreTestCase {
         XCTAssertEqual(error.status, .storeReadOnly)
     }
 
-    func testTasksOfHostileListDropNothingOfModel() throws {
+    func testManipulatedTasksDoNotRemoveTablesOrColumnsOfTheModel() throws {
         try makeFormer()
         try closeAll(migrateFormer { $0.defersCleanup = true })
         try shell(

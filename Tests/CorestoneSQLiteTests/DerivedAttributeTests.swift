@@ -17,7 +17,7 @@ final class DerivedAttributeTests: StoreTestCase {
         return books.model
     }
 
-    /// What each derived attribute should be, against what the objects of `context` and those of a fresh one say.
+    /// Compares the expected value of each derived attribute with the objects of `context` and of a new context.
     private func check(_ context: Context, line: UInt = #line) throws {
         let model = context.coordinator.model
         for context in [context, Context(coordinator: context.coordinator)] {
@@ -38,7 +38,7 @@ final class DerivedAttributeTests: StoreTestCase {
         }
     }
 
-    func testEveryFormFollowsWhatItDependsOn() throws {
+    func testDerivedAttributesFollowTheirSourceValues() throws {
         let model = try model()
         let coordinator = try Coordinator(model: model)
         try coordinator.addSQLiteStore(at: path("a.sqlite"))
@@ -89,8 +89,8 @@ final class DerivedAttributeTests: StoreTestCase {
         try check(context)
     }
 
-    /// Nobody but the store sets it, in a new object or in a saved one, alone or with others.
-    func testADerivedAttributeIsTheStoresToSet() throws {
+    /// Only the store sets a derived attribute: setters fail for new objects and for saved ones.
+    func testSettingADerivedAttributeFails() throws {
         let model = Model()
         let item = try model.addEntity(named: "Item")
         try item.addAttribute(named: "name", type: .string)
@@ -122,8 +122,8 @@ final class DerivedAttributeTests: StoreTestCase {
         XCTAssertEqual(try object.value(forKey: "search"), .string("asa"))
     }
 
-    /// Triggers in the file call only what Apple's framework has.
-    func testTheFileAsksForNothingOfOurs() throws {
+    /// Triggers in the file call only functions that Apple's framework has.
+    func testTriggersUseOnlyFunctionsOfApple() throws {
         let model = try model()
         try open("a.sqlite", model).close()
         let text = try shell("a.sqlite", "SELECT group_concat(sql) FROM sqlite_master WHERE type = 'trigger'")
@@ -133,7 +133,7 @@ final class DerivedAttributeTests: StoreTestCase {
         XCTAssertNil(try open("a.sqlite", model).readOnlyReason)
     }
 
-    func testADerivationThatNoStoreCanComputeIsRefused() throws {
+    func testUnsupportedDerivationIsRejected() throws {
         let model = Model()
         let thing = try model.addEntity(named: "Thing")
         try thing.addAttribute(named: "size", type: .double)
@@ -146,8 +146,8 @@ final class DerivedAttributeTests: StoreTestCase {
         XCTAssertEqual(try files(), [])
     }
 
-    /// An R-tree that the model declares finds what lies in a rectangle.
-    func testASpatialIndexIsKept() throws {
+    /// A declared R-tree finds the rows in a rectangle.
+    func testSpatialIndexFollowsItsAttributes() throws {
         let model = Model()
         let place = try model.addEntity(named: "Place")
         try place.addAttribute(named: "latitude", type: .double)

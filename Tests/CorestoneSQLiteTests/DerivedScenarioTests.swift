@@ -5,7 +5,7 @@ import XCTest
 
 @testable import CorestoneSQLite
 
-/// The scenarios of the area "derived", by their ids.
+/// The scenarios of the area "derived", named by their IDs.
 final class DerivedScenarioTests: StoreTestCase {
     private var author: Entity!
     private var article: Entity!
@@ -44,7 +44,7 @@ final class DerivedScenarioTests: StoreTestCase {
         return (writer, text)
     }
 
-    func testS158CopiesAndTextFunctions() throws {
+    func testS158DerivedCopiesAndTextFunctionsAreComputed() throws {
         let context = try context()
         let (writer, text) = try insert(context)
         try context.save()
@@ -57,7 +57,7 @@ final class DerivedScenarioTests: StoreTestCase {
         }
     }
 
-    func testS161NothingIsDerivedBeforeTheFirstSave() throws {
+    func testS161DerivedAttributesAreNullBeforeTheFirstSave() throws {
         let context = try context()
         let (writer, _) = try insert(context)
         try context.processPendingChanges()
@@ -70,8 +70,8 @@ final class DerivedScenarioTests: StoreTestCase {
         XCTAssertEqual(try writer.value(forKey: "articlesCount"), .int(1))
     }
 
-    /// Apple's way, triggers: a column that is generated could not be read by Apple's framework.
-    func testS167ACopyIsKeptByTriggers() throws {
+    /// Derived attributes use triggers, as Apple's do, because Apple's framework could not read generated columns.
+    func testS167DerivedCopyIsMaintainedByTriggers() throws {
         let context = try context()
         _ = try insert(context)
         try context.save()
@@ -80,8 +80,8 @@ final class DerivedScenarioTests: StoreTestCase {
         XCTAssert(schema.contains("CREATE TRIGGER Z_DA_ZAUTHOR_Author_nameCopy_SOURCE_UPDATE"), schema)
     }
 
-    /// All rows that a change touches follow it: also those that a member leaves.
-    func testWhatAChangeTouchesFollows() throws {
+    /// All affected rows are updated, including the former owner of a member.
+    func testDerivedAttributesFollowRelationshipChanges() throws {
         let context = try context()
         let (writer, text) = try insert(context)
         let other = try context.insert(author)
@@ -106,8 +106,8 @@ final class DerivedScenarioTests: StoreTestCase {
         XCTAssertEqual(try other.value(forKey: "nameCopy"), .null)
     }
 
-    /// A type that cannot hold what comes out, a filter, and a path of three: refused when the store is made.
-    func testWhatAStoreCannotComputeIsRefused() throws {
+    /// An unsuitable type, a filter and a path of three keys are rejected when the store is created.
+    func testUnsupportedDerivationsAreRejected() throws {
         for (type, expression, filter) in [
             (AttributeType.integer64, "name", nil), (.string, "articles.@count", nil), (.date, "uppercase:(name)", nil),
             (.string, "articles.author.name", nil), (.integer64, "articles.@count", "wordCount > 3"),

@@ -3,7 +3,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 import Foundation
-import CorestoneStack
+import CorestoneContainers
 import XCTest
 
 @testable import CorestoneSQLite
@@ -36,7 +36,7 @@ final class DestroyingTests: StoreTestCase {
             FetchRequest(entity: model.requireEntity(named: "Note")))
     }
 
-    func testADestroyedStoreIsEmptyAndCanBeUsedAnew() throws {
+    func testDestroyedStoreIsEmptyAndReusable() throws {
         for rollback in [false, true] {
             let model = try model()
             var options = StoreOptions()
@@ -60,7 +60,7 @@ final class DestroyingTests: StoreTestCase {
         }
     }
 
-    func testWhatIsLeftAlone() throws {
+    func testDestroyRejectsFilesThatAreNotStores() throws {
         let model = try model()
         let coordinator = try Coordinator(model: model)
         XCTAssertFalse(try coordinator.destroyStore(at: path("none.sqlite")))
@@ -73,7 +73,7 @@ final class DestroyingTests: StoreTestCase {
         XCTAssertEqual(failure { try coordinator.destroyStore(at: "") }.status, .invalidArgument)
     }
 
-    func testLocksAreHonoured() throws {
+    func testDestroyWaitsForWritersButNotForReaders() throws {
         let model = try model()
         _ = try saved(model)
         let writer = try Connection(path("a.sqlite"), path: "a.sqlite", flags: SQLITE_OPEN_READWRITE)
@@ -85,7 +85,7 @@ final class DestroyingTests: StoreTestCase {
             failure { try coordinator.destroyStore(at: path("a.sqlite"), options: impatient) }.status, .storeBusy)
         try writer.execute("ROLLBACK", "test")
         XCTAssertEqual(try count(model), 1)
-        // A reader goes on with what it began.
+        // A reader keeps its snapshot.
         try writer.execute("BEGIN", "test")
         XCTAssertTrue(try writer.finds("SELECT 1 FROM ZNOTE", purpose: "test"))
         XCTAssertTrue(try coordinator.destroyStore(at: path("a.sqlite"), options: impatient))

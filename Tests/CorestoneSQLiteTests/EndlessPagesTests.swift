@@ -8,7 +8,7 @@ import XCTest
 
 @testable import CorestoneSQLite
 
-/// Damaged files whose pages lead to each other: every request ends, with an error.
+/// Damaged files whose pages form cycles: every request ends with an error.
 final class EndlessPagesTests: StoreTestCase {
     private let readOnly = StoreOptions.readOnly
     private var rollback: StoreOptions {
@@ -17,8 +17,8 @@ final class EndlessPagesTests: StoreTestCase {
         return options
     }
 
-    /// Pages that lead to each other make a small file look as if it had millions of rows.
-    func testTreesWithoutEnd() throws {
+    /// A cycle of pages makes a small file appear to have millions of rows.
+    func testFetchAndCountFailForACyclicTableTree() throws {
         let zoo = try Zoo()
         let made = try open("zoo.sqlite", zoo.model, options: rollback)
         var rows = Rows()
@@ -29,7 +29,7 @@ final class EndlessPagesTests: StoreTestCase {
         }
         made.close()
         _ = try shell("zoo.sqlite", "PRAGMA page_size=512; VACUUM")
-        try makeEndless("ZCAGE", in: "zoo.sqlite")
+        try makeCyclic("ZCAGE", in: "zoo.sqlite")
         let store = try open("zoo.sqlite", zoo.model, options: readOnly)
         let error = failure { _ = try store.fetch(StoreFetch(entity: zoo.cage)) }
         XCTAssertEqual(error.status, .storeCorrupt)
@@ -41,7 +41,7 @@ final class EndlessPagesTests: StoreTestCase {
         XCTAssert(count.message.contains("Cage") && count.message.contains("form a cycle"), count.message)
         let part = StoreFetch(entity: zoo.cage, offset: 3, result: .count)
         XCTAssertEqual(failure { _ = try store.fetch(part) }.status, .storeCorrupt)
-        // Nothing comes before all is sorted, or at all.
+        // A sorted fetch returns no rows before the error.
         let sorted = StoreFetch(entity: zoo.cage, sortDescriptors: [CorestonePredicate.SortDescriptor("number")])
         let nothing = StoreFetch(entity: zoo.cage, predicate: try CorestonePredicate.Predicate.parse("number == -1"))
         for fetch in [sorted, nothing] {
@@ -54,7 +54,7 @@ final class EndlessPagesTests: StoreTestCase {
     }
 
     /// The same with the pages of a member list.
-    func testMembersWithoutEnd() throws {
+    func testReadingMembersFailsForACyclicTableTree() throws {
         let zoo = try Zoo()
         let store = try open("zoo.sqlite", zoo.model, options: rollback)
         var rows = Rows()
@@ -69,7 +69,7 @@ final class EndlessPagesTests: StoreTestCase {
         store.close()
         _ = try shell(
             "zoo.sqlite", "DROP INDEX ZANIMAL_ZKEEPER_INDEX; PRAGMA page_size=512; VACUUM")
-        try makeEndless("ZANIMAL", in: "zoo.sqlite")
+        try makeCyclic("ZANIMAL", in: "zoo.sqlite")
         let damaged = try open("zoo.sqlite", zoo.model, options: readOnly)
         let animals = try zoo.relationship(zoo.keeper, "animals")
         for withRows in [false, true] {
@@ -79,8 +79,8 @@ final class EndlessPagesTests: StoreTestCase {
         damaged.close()
     }
 
-    /// Makes the inner pages of a table's tree lead to one next page each, the last to one leaf.
-    private func makeEndless(_ table: String, in name: String) throws {
+    /// Makes each interior page of a table's tree refer to one next page, and the last one to one leaf.
+    private func makeCyclic(_ table: String, in name: String) throws {
         let root = try XCTUnwrap(Int(shell(name, "SELECT rootpage FROM sqlite_master WHERE name = '\(table)'")))
         var bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path(name))))
         /// Where an interior page keeps the numbers of its children.
@@ -97,7 +97,7 @@ final class EndlessPagesTests: StoreTestCase {
         let middle = child(links(root)[0])
         XCTAssertEqual(bytes[(middle - 1) * 512], 5)
         let leaves = links(middle).prefix(6).map(child)
-        // The middle page, and five leaves made like it, each lead to the next alone.
+        // The middle page, and five leaves that become copies of it, each refer only to the next page.
         let copy = bytes[(middle - 1) * 512..<middle * 512]
         for leaf in leaves.dropLast() { bytes.replaceSubrange((leaf - 1) * 512..<leaf * 512, with: copy) }
         for (page, next) in zip([root, middle] + leaves, [middle] + leaves) {

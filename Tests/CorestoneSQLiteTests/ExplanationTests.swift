@@ -6,7 +6,7 @@ import CorestoneValues
 import Foundation
 import XCTest
 
-/// How fetches are answered, what the log tells of them, and what is counted.
+/// Query plans of fetches, their log lines, and statistics.
 final class ExplanationTests: XCTestCase {
     private var path = ""
     private var coordinator: Coordinator!
@@ -40,7 +40,7 @@ final class ExplanationTests: XCTestCase {
         FetchRequest(entity: person, predicate: try Predicate.parse(predicate))
     }
 
-    func testTheIndexIsNamed() throws {
+    func testExplanationNamesTheIndex() throws {
         let share = try XCTUnwrap(context.explain(try request("age > 7")).shares.first)
         XCTAssertEqual(share.indexes, ["Z_Person_byAge"])
         XCTAssertEqual(share.bindings, [.int(7)])
@@ -48,7 +48,7 @@ final class ExplanationTests: XCTestCase {
         XCTAssertTrue(share.sql.hasPrefix("SELECT "))
     }
 
-    func testWhatMemoryDoesIsNamedWithItsReason() throws {
+    func testExplanationNamesInMemoryPartsWithTheirReason() throws {
         let block = Predicate.block(BlockPredicate { _, _ in true })
         let told = try context.explain(
             FetchRequest(entity: person, predicate: try .and([block, try Predicate.parse("age > 7")])))
@@ -58,12 +58,12 @@ final class ExplanationTests: XCTestCase {
         XCTAssertTrue(told.description.contains("in memory: "))
     }
 
-    func testUnsavedObjectsAreCounted() throws {
+    func testExplanationCountsUnsavedObjects() throws {
         _ = try context.insert(person)
         XCTAssertEqual(try context.explain(try request("age > 7")).pendingObjects, 1)
     }
 
-    func testTheLogTellsTheStatementAndItsRows() throws {
+    func testLogHasTheStatementAndItsRowCount() throws {
         let lines = Locked<[String]>([])
         DebugLog.setSink { line in lines.withLock { $0.append(line) } }
         DebugLog.sqlDetail = .statements
@@ -74,9 +74,9 @@ final class ExplanationTests: XCTestCase {
         XCTAssertTrue(told[1].hasSuffix(" for 2 rows"), told[1])
     }
 
-    /// The line of a statement may come while the cursors of its file are settled. A read by the sink is refused, and leaves
+    /// A statement may be logged while the cursors of its file are being finished. A read by the sink fails, and leaves
     /// them as they are.
-    func testASinkThatReadsWhileACursorIsSettledIsRefused() throws {
+    func testReadByALogSinkFailsWhileACursorIsFinished() throws {
         let other = Context(coordinator: coordinator)
         other.stalenessInterval = 0
         let fault = try other.object(with: XCTUnwrap(context.fetch(try request("age == 9")).first).objectID)
@@ -93,15 +93,15 @@ final class ExplanationTests: XCTestCase {
         XCTAssertEqual(try other.fetch(try request("age > 7")).count, 2)
         DebugLog.setSink(nil)
         for error in errors.withLock({ $0 }) {
-            let told = try XCTUnwrap(error as? CoreError, "the read was not refused")
+            let told = try XCTUnwrap(error as? CoreError, "the read did not fail")
             XCTAssertTrue(told.message.contains("the log callback used the store"), told.message)
         }
-        XCTAssertEqual(errors.withLock { $0.count }, 3, "of the cursor's statement one line, of the fetch's two")
+        XCTAssertEqual(errors.withLock { $0.count }, 3, "expected one line for the cursor and two for the fetch")
         XCTAssertEqual([try cursor.next().count, try cursor.next().count, try cursor.next().count], [3, 3, 1])
         XCTAssertEqual(try fault.value(forKey: "age"), .int(9))
     }
 
-    func testWhatIsCounted() throws {
+    func testStatisticsCountFetchesAndRowsUntilReset() throws {
         coordinator.resetStatistics()
         let other = Context(coordinator: coordinator)
         XCTAssertEqual(try other.fetch(try request("age > 7")).count, 2)
@@ -114,7 +114,7 @@ final class ExplanationTests: XCTestCase {
         XCTAssertEqual(coordinator.statistics, Coordinator.Statistics())
     }
 
-    func testLaunchArguments() throws {
+    func testLaunchArgumentsSetTheSQLDetail() throws {
         XCTAssertEqual(try LaunchArguments.take(["a", "-com.apple.CoreData.SQLDebug", "2"]), 1)
         XCTAssertEqual(DebugLog.sqlDetail, .transactions)
         XCTAssertThrowsError(try LaunchArguments.take(["-com.apple.CoreData.SQLDebug", "x"]))

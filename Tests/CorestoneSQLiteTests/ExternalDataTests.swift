@@ -2,7 +2,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 import Foundation
-import CorestoneStack
+import CorestoneContainers
 import XCTest
 
 @testable import CorestoneSQLite
@@ -16,7 +16,7 @@ final class ExternalDataTests: StoreTestCase {
         return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
     }
 
-    /// What the column of the row begins with.
+    /// The first bytes of the column of the row.
     private func column(_ key: Int) throws -> String {
         try shell(
             "zoo.sqlite",
@@ -38,7 +38,7 @@ final class ExternalDataTests: StoreTestCase {
         }
     }
 
-    func testLargeValuesLieInFiles() throws {
+    func testLargeValuesAreStoredInBackingFiles() throws {
         let zoo = try Zoo()
         let store = try open("zoo.sqlite", zoo.model)
         var rows = Rows()
@@ -66,7 +66,7 @@ final class ExternalDataTests: StoreTestCase {
                 XCTAssertEqual(try save.update([row], slots: [slot], entity: zoo.everything), [])
             }
         }
-        // Another file takes the place of the first; then none is needed; then two.
+        // Another file replaces the first one; then no file is needed; then two files are.
         let first = externalFiles
         try update(1, 1, large)
         XCTAssertEqual(externalFiles.count, 1)
@@ -82,7 +82,7 @@ final class ExternalDataTests: StoreTestCase {
         XCTAssertEqual(try value(store, zoo, 2), large)
     }
 
-    func testASaveThatFailsLeavesTheFilesAsTheyWere() throws {
+    func testFailedSaveLeavesBackingFilesUnchanged() throws {
         let zoo = try Zoo()
         let store = try open("zoo.sqlite", zoo.model)
         var rows = Rows()
@@ -104,7 +104,7 @@ final class ExternalDataTests: StoreTestCase {
         XCTAssertEqual(try value(store, zoo, 1), large)
     }
 
-    func testNoRoomForAFileIsAnErrorOfTheSave() throws {
+    func testSaveFailsWhenABackingFileCannotBeWritten() throws {
         let zoo = try Zoo()
         let store = try open("zoo.sqlite", zoo.model)
         var rows = Rows()
@@ -121,8 +121,8 @@ final class ExternalDataTests: StoreTestCase {
         XCTAssertEqual(try shell("zoo.sqlite", "SELECT count(*) FROM ZEVERYTHING"), "0")
     }
 
-    /// The value alone is lost: whoever asks for it is told which file is missing.
-    func testMissingFilesAreNamedWhenTheValueIsAskedFor() throws {
+    /// Only the value is lost: reading it fails with an error that names the missing file.
+    func testReadingAValueFailsWhenItsBackingFileIsMissing() throws {
         let zoo = try Zoo()
         let store = try open("zoo.sqlite", zoo.model)
         var rows = Rows()
@@ -155,7 +155,7 @@ final class ExternalDataTests: StoreTestCase {
         XCTAssertEqual(failure { _ = try lost.committedValue(key: key) }.file, file)
         XCTAssertEqual(try objects[2]?.value(forKey: "large"), small)
         XCTAssertEqual(try objects[3]?.value(forKey: "large"), .null)
-        // Setting it is the way out.
+        // Setting another value repairs the object.
         try lost.set(small, key: key)
         XCTAssertEqual(try lost.value(forKey: "large"), small)
     }

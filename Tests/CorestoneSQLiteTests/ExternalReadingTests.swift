@@ -7,7 +7,7 @@ import XCTest
 @testable import CorestoneGraph
 @testable import CorestoneSQLite
 
-/// When values that lie in files are read, how long they stay, and what becomes of a getter whose file is gone.
+/// When values in backing files are read, how long they stay in memory, and getters whose file was removed.
 final class ExternalReadingTests: StoreTestCase {
     private var model: Model!
     private var coordinator: Coordinator!
@@ -35,7 +35,7 @@ final class ExternalReadingTests: StoreTestCase {
 
     private func picture(_ byte: UInt8) -> PropertyValue { .bytes(Bytes(Array(repeating: byte, count: 150_000))) }
 
-    /// Saves an album of so many photos and starts anew.
+    /// Saves an album of `count` photos and opens the store again.
     private func save(_ count: Int) throws {
         let album = try context.insert("Album")
         for number in 0..<count {
@@ -64,7 +64,7 @@ final class ExternalReadingTests: StoreTestCase {
     private func unhide() throws { try FileManager.default.moveItem(atPath: path("hidden"), toPath: folderOfFiles) }
 
     /// Another process, as far as files and rows are concerned.
-    private func elsewhere(_ change: ([ManagedObject]) throws -> Void) throws {
+    private func changeInAnotherCoordinator(_ change: ([ManagedObject]) throws -> Void) throws {
         let coordinator = try Coordinator(model: model)
         try coordinator.addSQLiteStore(at: path("album.sqlite"))
         let context = Context(coordinator: coordinator)
@@ -83,7 +83,7 @@ final class ExternalReadingTests: StoreTestCase {
 
     // MARK: When
 
-    func testAFetchReadsNoFile() throws {
+    func testFetchDoesNotReadBackingFiles() throws {
         try save(3)
         try hide()
         let photos = try photos()
@@ -96,7 +96,7 @@ final class ExternalReadingTests: StoreTestCase {
     }
 
     /// The first access reads, later ones do not, until a refresh.
-    func testAValueIsReadOnce() throws {
+    func testValueOfABackingFileIsReadOnce() throws {
         try save(2)
         let photos = try photos()
         let key = try key("data", of: photos[0])
@@ -115,7 +115,7 @@ final class ExternalReadingTests: StoreTestCase {
         XCTAssertEqual(failure { _ = try photos[0].view(key: key) }.status, .storeIO)
     }
 
-    func testWhatWasReadEndsWithItsObject() throws {
+    func testValueOfABackingFileIsReleasedWithItsObject() throws {
         try save(20)
         let request = FetchRequest(entity: try model.requireEntity(named: "Photo"))
         let cursor = try context.cursor(request, batchSize: 5)
@@ -135,8 +135,8 @@ final class ExternalReadingTests: StoreTestCase {
         XCTAssertEqual(keptFiles(other), 0)
     }
 
-    /// Predicates in memory read what they compare, keep nothing, and read no file to learn that there is one.
-    func testPredicatesInMemory() throws {
+    /// In-memory predicates read the values that they compare without keeping them. Comparisons with nil read no file.
+    func testInMemoryPredicatesReadBackingFilesOnlyToCompare() throws {
         try save(4)
         let photos = try photos()
         try photos[3].setValue(.text("changed"), forKey: "title")
@@ -164,7 +164,7 @@ final class ExternalReadingTests: StoreTestCase {
     // MARK: Saving
 
     /// A save that leaves the value alone neither reads nor writes its file, nor loses a value whose file is missing.
-    func testASaveOfAnotherPropertyLeavesTheFileAlone() throws {
+    func testSaveOfAnotherPropertyKeepsTheBackingFile() throws {
         try save(2)
         let before = names
         let photos = try photos()
@@ -178,15 +178,15 @@ final class ExternalReadingTests: StoreTestCase {
         XCTAssertEqual(names, before)
         XCTAssertEqual(try photos[0].value(forKey: "data"), picture(0))
         XCTAssertEqual(try photos[0].value(forKey: "title"), .text("first"))
-        // What was read stays over a save that leaves it alone.
+        // A value that was read stays in memory after a save that does not change it.
         let view = try photos[0].view(key: key("data", of: photos[0]))
         try photos[0].setValue(.text("again"), forKey: "title")
         try context.save()
         XCTAssertEqual(try photos[0].view(key: key("data", of: photos[0])).low, view.low)
     }
 
-    /// What was saved into a file is read from there when it is asked for again.
-    func testSavedValuesAreNotKeptInMemory() throws {
+    /// A value that was saved into a file is read from the file at the next access.
+    func testSavedValuesOfBackingFilesAreNotKeptInMemory() throws {
         let photo = try context.insert("Photo")
         try photo.setValue(picture(9), forKey: "data")
         try context.save()
@@ -205,11 +205,11 @@ final class ExternalReadingTests: StoreTestCase {
         XCTAssertEqual(keptFiles(), 0)
     }
 
-    func testAConflictNamesTheValueWithoutReadingIt() throws {
+    func testConflictNamesAnExternalValueWithoutReadingIt() throws {
         try save(1)
         let photo = try XCTUnwrap(try photos().first)
         try photo.setValue(.text("mine"), forKey: "title")
-        try elsewhere { try $0[0].setValue(picture(7), forKey: "data") }
+        try changeInAnotherCoordinator { try $0[0].setValue(picture(7), forKey: "data") }
         let before = names
         try hide()
         let error = failure { try context.save() }
@@ -227,15 +227,15 @@ final class ExternalReadingTests: StoreTestCase {
         XCTAssertEqual(try photo.value(forKey: "data"), picture(6))
     }
 
-    // MARK: Files that are gone
+    // MARK: Removed files
 
-    /// Whoever saves another value removes the file of the former one: a fault takes the newest row, an object that was read
-    /// is told to refresh.
-    func testReplacedFiles() throws {
+    /// Saving another value removes the backing file of the former one. A fault then loads the newest row; the getter
+    /// of a loaded object fails with the advice to refresh.
+    func testGetterFailsWhenItsBackingFileWasReplaced() throws {
         try save(3)
         let photos = try photos()
         XCTAssertEqual(try photos[0].value(forKey: "title"), .text("photo 0"))
-        try elsewhere { all in
+        try changeInAnotherCoordinator { all in
             for photo in all.prefix(2) {
                 try photo.setValue(picture(7), forKey: "data")
                 try photo.setValue(.text(Text("newer \(try photo.value(forKey: "title").text)")), forKey: "title")
@@ -249,19 +249,19 @@ final class ExternalReadingTests: StoreTestCase {
         XCTAssertEqual(try photos[0].value(forKey: "title"), .text("photo 0"))
         try context.refresh(photos[0], mergeChanges: false)
         XCTAssertEqual(try photos[0].value(forKey: "data"), picture(7))
-        // A fault until now: nobody saw the former row.
+        // This object was a fault, so the former row was never read.
         XCTAssertTrue(photos[1].isFault)
         XCTAssertEqual(try photos[1].value(forKey: "data"), picture(7))
         XCTAssertEqual(try photos[1].value(forKey: "title"), .text("newer photo 1"))
         XCTAssertEqual(failure { _ = try photos[2].value(forKey: "data") }.status, .objectGone)
     }
 
-    func testPrefetchedMembersWhoseFilesWereReplaced() throws {
+    func testPrefetchedMembersReadReplacedFiles() throws {
         try save(3)
         let request = FetchRequest(entity: try model.requireEntity(named: "Album"))
         request.relationshipKeyPathsForPrefetching = ["photos"]
         let album = try XCTUnwrap(try context.fetch(request).first)
-        try elsewhere { for photo in $0 { try photo.setValue(picture(5), forKey: "data") } }
+        try changeInAnotherCoordinator { for photo in $0 { try photo.setValue(picture(5), forKey: "data") } }
         guard case .array(let members) = try album.value(forKey: "photos") else { return XCTFail("no members") }
         XCTAssertEqual(members.count, 3)
         for case .object(let member as ManagedObject) in members {
@@ -269,19 +269,19 @@ final class ExternalReadingTests: StoreTestCase {
         }
     }
 
-    /// Within a read transaction that is held, and in the row cache, rows are older than the files.
-    func testRowsOfAnOlderState() throws {
+    /// In a held read transaction and in the row cache, rows are older than the files.
+    func testCachedRowsReadReplacedFiles() throws {
         try save(4)
         var ids: [ObjectID] = []
         for photo in try photos() { ids.append(photo.objectID) }
         let other = Context(coordinator: coordinator)
         for id in ids { _ = try other.object(with: id).value(forKey: "title") }
-        try elsewhere { for photo in $0 { try photo.setValue(picture(4), forKey: "data") } }
+        try changeInAnotherCoordinator { for photo in $0 { try photo.setValue(picture(4), forKey: "data") } }
         let late = Context(coordinator: coordinator)
         for id in ids { XCTAssertEqual(try late.object(with: id).value(forKey: "data"), picture(4)) }
     }
 
-    func testFilesThatCannotBeRead() throws {
+    func testGetterFailsWhenItsBackingFileIsUnreadable() throws {
         try save(5)
         let photos = try photos()
         let paths = try photos.map { photo in
@@ -304,13 +304,13 @@ final class ExternalReadingTests: StoreTestCase {
             XCTAssert(error.message.contains(reasons[place]), error.message)
         }
         XCTAssertEqual(try self.photos(Context(coordinator: coordinator)).count, 5)
-        // Another value is the way out.
+        // Setting another value repairs the objects.
         for photo in photos { try photo.setValue(picture(1), forKey: "data") }
         try context.save()
         XCTAssertEqual(try photos.map { try $0.value(forKey: "data") }, Array(repeating: picture(1), count: 5))
     }
 
-    func testARemovedStore() throws {
+    func testGetterFailsAfterTheStoreWasRemoved() throws {
         try save(2)
         let photos = try photos()
         for photo in photos { _ = try photo.value(forKey: "title") }

@@ -10,7 +10,7 @@ enum Fixtures {
         return named ?? repository + "/../shared/fixtures"
     }
 
-    /// Skips the test when there are no fixtures, unless they are required.
+    /// Skips the test if the fixtures are missing, unless they are required.
     static func require() throws {
         if FileManager.default.fileExists(atPath: folder + "/manifest.json") { return }
         guard ProcessInfo.processInfo.environment["CORESTONE_REQUIRE_FIXTURES"] != "1" else {

@@ -6,7 +6,7 @@ import XCTest
 
 @testable import CorestoneSQLite
 
-/// A folder of its own for each test, removed afterwards.
+/// Creates a folder for each test and removes it afterwards.
 class StoreTestCase: XCTestCase {
     private(set) var folder = ""
 
@@ -28,7 +28,7 @@ class StoreTestCase: XCTestCase {
         try SQLiteStore(StoreOpening(path(name), model: model, options: options).run())
     }
 
-    /// What the sqlite3 shell prints, one row a line, columns separated by bars.
+    /// Returns the output of the sqlite3 shell: one row per line, columns separated by bars.
     func shell(_ name: String, _ sql: String) throws -> String {
         try Fixtures.run("sqlite3", [path(name), sql]).trimmingCharacters(in: .newlines)
     }
@@ -36,7 +36,7 @@ class StoreTestCase: XCTestCase {
     /// The error that `body` throws.
     func failure(_ body: () throws -> Void, line: UInt = #line) -> CoreError {
         do { try body() } catch let error as CoreError { return error } catch {
-            XCTFail("\(error) is no CoreError", line: line)
+            XCTFail("\(error) is not a CoreError", line: line)
             return CoreError(.ok, "")
         }
         XCTFail("nothing was thrown", line: line)
@@ -44,7 +44,7 @@ class StoreTestCase: XCTestCase {
     }
 }
 
-/// Rows to be written, with the memory they lie in.
+/// Rows to be written, with their memory.
 struct Rows {
     private var writer = RecordWriter(expectedBytes: 1 << 16)
 
@@ -52,11 +52,11 @@ struct Rows {
         _ entity: Entity, _ key: Int64, version: Int32 = 1, _ values: [String: PropertyValue],
         targets: [String: (Int64, Entity)] = [:]
     ) -> Record {
-        // Without a save no value goes into a file.
+        // Without a save no value is stored in a file.
         add(entity, key, version: version, values, targets: targets) { _ in nil }
     }
 
-    /// A row of which `fileName` says which values lie in files.
+    /// Adds a row. `fileName` returns the name of a value's backing file, or nil if the row contains the value.
     mutating func add(
         _ entity: Entity, _ key: Int64, version: Int32 = 1, _ values: [String: PropertyValue],
         targets: [String: (Int64, Entity)] = [:], fileName: (Bytes) throws -> String?

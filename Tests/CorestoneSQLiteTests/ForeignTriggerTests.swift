@@ -6,12 +6,12 @@ import XCTest
 
 @testable import CorestoneSQLite
 
-/// Stores in which somebody else's triggers get between a save and the file.
+/// Stores with triggers of another tool that interfere with saves.
 final class ForeignTriggerTests: StoreTestCase {
     private static let ignore = "BEGIN SELECT RAISE(IGNORE); END"
     private static let report = "SELECT NSCoreDataTriggerUpdateAffectedObjectValue('ZTAG', Z_ENT, Z_PK, 'text', ZTEXT)"
 
-    /// Notes with tags, places of their own, and a history.
+    /// Notes with tags, places, and a history.
     private func model() throws -> Model {
         let model = Model()
         let note = try model.addEntity(named: "Note")
@@ -55,7 +55,7 @@ final class ForeignTriggerTests: StoreTestCase {
 
     // MARK: At opening
 
-    func testAStoreWithAForeignTriggerOpensReadOnly() throws {
+    func testStoreWithAForeignTriggerOpensReadOnly() throws {
         let cases: [(table: String, trigger: String, entity: String?)] = [
             ("ZTAG", "BEFORE INSERT ON ZTAG \(Self.ignore)", "Tag"),
             ("ztag", "BEFORE UPDATE ON ztag \(Self.ignore)", "Tag"),
@@ -83,7 +83,7 @@ final class ForeignTriggerTests: StoreTestCase {
         }
     }
 
-    func testManyForeignTriggers() throws {
+    func testManyForeignTriggersAreSummarised() throws {
         let model = try make()
         let triggers = (0..<40).map { "CREATE TRIGGER t\($0) AFTER INSERT ON ZTAG BEGIN SELECT 1; END; " }
         _ = try shell("a.sqlite", triggers.joined())
@@ -93,8 +93,8 @@ final class ForeignTriggerTests: StoreTestCase {
         XCTAssertEqual(warnings.last?.message, "\(40 - StoreReport.limit) more triggers do not belong to Core Data")
     }
 
-    /// Apple's own, and those that never see a save.
-    func testTriggersThatDoNoHarm() throws {
+    /// Triggers of Apple, and triggers that do not run in a save.
+    func testHarmlessTriggersAreAccepted() throws {
         for sql in [
             "CREATE TABLE log (t); CREATE TRIGGER a AFTER INSERT ON log BEGIN DELETE FROM log; END",
             "CREATE TRIGGER ZT_ZTAG_INSERT AFTER INSERT ON ZTAG BEGIN \(Self.report) FROM ZTAG; END",
@@ -109,7 +109,7 @@ final class ForeignTriggerTests: StoreTestCase {
             _ = try shell("a.sqlite", sql)
             XCTAssertNil(try reason(model), sql)
         }
-        // By the name alone none is Apple's.
+        // The name alone does not make a trigger one of Apple's.
         for name in ["ZT_ZTAG_INSERT", "Z_DA_ZTAG_INSERT", "Z_RT_Tag_where_INSERT"] {
             let model = try make()
             _ = try shell("a.sqlite", "CREATE TRIGGER \(name) AFTER INSERT ON ZTAG BEGIN SELECT 1; END")
@@ -117,7 +117,7 @@ final class ForeignTriggerTests: StoreTestCase {
         }
     }
 
-    func testEntityNumbersThatContradictTheRows() throws {
+    func testContradictoryEntityNumbersMakeTheStoreReadOnly() throws {
         let model = try make()
         _ = try shell(
             "a.sqlite",
@@ -132,8 +132,8 @@ final class ForeignTriggerTests: StoreTestCase {
 
     // MARK: In a save
 
-    /// A trigger that comes when the store is open already.
-    func testASaveWhoseRowsDoNotReachTheFileFailsAsAWhole() throws {
+    /// The trigger is created after the store was opened.
+    func testSaveIsRolledBackWhenATriggerIgnoresARow() throws {
         let cases: [(event: String, entity: String?)] = [
             ("INSERT ON ZTAG", "Tag"), ("INSERT ON Z_1TAGS", "Note"), ("INSERT ON Z_1RELATED", "Note"),
             ("UPDATE ON Z_PRIMARYKEY WHEN NEW.Z_ENT < 16000", nil),
@@ -170,8 +170,8 @@ final class ForeignTriggerTests: StoreTestCase {
         }
     }
 
-    /// A pair that another program wrote meanwhile.
-    func testAPairThatIsThereAlready() throws {
+    /// Another program wrote the pair meanwhile.
+    func testExistingPairIsNotInsertedTwice() throws {
         let model = try make()
         let coordinator = try Coordinator(model: model)
         try coordinator.addSQLiteStore(at: path("a.sqlite"))

@@ -7,11 +7,11 @@ import XCTest
 
 @testable import CorestoneSQLite
 
-/// Stores in which something leads to rows that are not there, since somebody deleted them with another tool. What the check
-/// reports of them a host can mend.
+/// Stores with references to rows that another tool deleted. An application can repair the problems that the check
+/// reports.
 final class GhostTests: StoreTestCase {
-    /// Animals with a keeper, a passport, tags (in no order), cages (in order on both sides) and friends. `rule` is what
-    /// deleting an animal does.
+    /// Animals with a keeper, a passport, tags (unordered), cages (ordered on both sides) and friends. `rule` is the
+    /// delete rule of an animal's relationships.
     private func model(_ rule: DeleteRule = .nullify) throws -> Model {
         let model = Model()
         let animal = try model.addEntity(named: "Animal")
@@ -36,14 +36,14 @@ final class GhostTests: StoreTestCase {
         let tagged = try connect("tags", others[3], many: true, manyBack: true)
         let friends = try animal.addRelationship(named: "friends", destination: animal, isToMany: true)
         try friends.setInverse(friends)
-        // A ghost is not held to what the model asks of its members.
+        // The counts of the model do not apply to the members of a ghost.
         try tagged.setCounts(minimum: 2, maximum: 0)
         try model.freeze()
         return model
     }
 
-    /// Three animals with two of all else, and every animal with each of them, but for the passports: one for each of the
-    /// first two. Then `damage` is done to the file.
+    /// Creates three animals and two objects of every other entity, each related to every animal. Only the first two
+    /// animals have passports. Then applies `damage` to the file.
     private func damaged(by damage: String, _ rule: DeleteRule = .nullify, history: Bool = false) throws -> Context {
         for file in try files() { try FileManager.default.removeItem(atPath: path(file)) }
         let model = try model(rule)
@@ -90,21 +90,21 @@ final class GhostTests: StoreTestCase {
         try StoreReport(ofStoreAt: path("a.sqlite")).problems.map(\.message)
     }
 
-    /// Damages a store, checks that this is reported, runs `mend`, saves, and checks that nothing is reported any more.
-    private func assertMended(
-        by damage: String, _ rule: DeleteRule = .nullify, line: UInt = #line, mend: (Context) throws -> Void
+    /// Damages a store, checks that the damage is reported, runs `repair`, saves, and checks that no problem is left.
+    private func assertRepaired(
+        by damage: String, _ rule: DeleteRule = .nullify, line: UInt = #line, repair: (Context) throws -> Void
     ) throws {
         let context = try damaged(by: damage, rule)
         let before = try problems()
         XCTAssertFalse(before.isEmpty, damage, line: line)
         do {
-            try mend(context)
+            try repair(context)
             try context.save()
         } catch { return XCTFail("\(damage): \(error)", line: line) }
         XCTAssertFalse(context.hasChanges, line: line)
         for object in context.registeredObjects { XCTAssertFalse(object.hasChanges, line: line) }
         XCTAssertEqual(try problems(), [], damage, line: line)
-        // Nothing of it is left to be saved again.
+        // No change remains for another save.
         try context.save()
     }
 
@@ -114,21 +114,21 @@ final class GhostTests: StoreTestCase {
     private let noCage = "DELETE FROM ZCAGE WHERE Z_PK = 1"
     private let noAnimal = "DELETE FROM ZANIMAL WHERE Z_PK = 1; UPDATE ZPASSPORT SET ZANIMAL = NULL WHERE ZANIMAL = 1"
 
-    // MARK: Letting go
+    // MARK: Removing references
 
-    func testAToOneReference() throws {
-        try assertMended(by: noKeeper) { try object("Animal", 1, $0).setValue(.null, forKey: "keeper") }
+    func testDanglingToOneReferenceIsReplacedOrRemoved() throws {
+        try assertRepaired(by: noKeeper) { try object("Animal", 1, $0).setValue(.null, forKey: "keeper") }
         XCTAssertEqual(
             try shell("a.sqlite", "SELECT Z_PK, Z_OPT, ZKEEPER FROM ZANIMAL; SELECT Z_PK, Z_OPT FROM ZKEEPER"),
             "1|2|\n2|1|1\n3|1|1\n1|1\n2|1")
-        try assertMended(by: noKeeper) {
+        try assertRepaired(by: noKeeper) {
             try object("Animal", 1, $0).setValue(.object(object("Keeper", 2, $0)), forKey: "keeper")
         }
         XCTAssertEqual(
             try shell("a.sqlite", "SELECT Z_PK, Z_OPT, ZKEEPER FROM ZANIMAL; SELECT Z_PK, Z_OPT FROM ZKEEPER"),
             "1|2|2\n2|1|1\n3|1|1\n1|1\n2|2")
-        // There and back again, then away for good.
-        try assertMended(by: noKeeper) { context in
+        // Set, restored, and finally removed.
+        try assertRepaired(by: noKeeper) { context in
             let animal = try object("Animal", 1, context)
             let ghost = try animal.value(forKey: "keeper")
             for target in [.object(try object("Keeper", 2, context)), ghost, .null] {
@@ -137,30 +137,30 @@ final class GhostTests: StoreTestCase {
         }
     }
 
-    func testAnOwnerIsAdded() throws {
-        try assertMended(by: noKeeper) { context in
+    func testDanglingReferenceIsReplacedFromTheInverse() throws {
+        try assertRepaired(by: noKeeper) { context in
             let (keeper, animal) = (try object("Keeper", 2, context), try object("Animal", 1, context))
             try keeper.setValue(.array([.object(animal)]), forKey: "animals")
         }
     }
 
-    func testAOneToOneReference() throws {
-        try assertMended(by: noPassport) { try object("Animal", 1, $0).setValue(.null, forKey: "passport") }
-        try assertMended(by: noPassport) {
+    func testDanglingOneToOneReferenceIsReplacedOrRemoved() throws {
+        try assertRepaired(by: noPassport) { try object("Animal", 1, $0).setValue(.null, forKey: "passport") }
+        try assertRepaired(by: noPassport) {
             try object("Animal", 1, $0).setValue(.object(object("Passport", 2, $0)), forKey: "passport")
         }
         XCTAssertEqual(
             try shell(
                 "a.sqlite", "SELECT Z_PK, ZPASSPORT FROM ZANIMAL ORDER BY 1; SELECT Z_PK, ZANIMAL FROM ZPASSPORT"),
             "1|2\n2|\n3|\n2|1")
-        // The other side of a pair is taken from a ghost.
+        // The target of a one-to-one relationship is taken from a ghost.
         let ghostAnimal = "DELETE FROM ZANIMAL WHERE Z_PK = 1; DELETE FROM Z_1CAGES; DELETE FROM Z_1FRIENDS; "
-        try assertMended(by: ghostAnimal + "DELETE FROM Z_1TAGS") {
+        try assertRepaired(by: ghostAnimal + "DELETE FROM Z_1TAGS") {
             try object("Animal", 3, $0).setValue(.object(object("Passport", 1, $0)), forKey: "passport")
         }
     }
 
-    func testARefreshTakesTheReferenceBack() throws {
+    func testRefreshRestoresTheDanglingReference() throws {
         let context = try damaged(by: noPassport)
         let animal = try object("Animal", 1, context)
         try animal.setValue(.object(object("Passport", 2, context)), forKey: "passport")
@@ -171,8 +171,8 @@ final class GhostTests: StoreTestCase {
             "1\n\n\n2|")
     }
 
-    func testMembersInNoOrder() throws {
-        for mend: (Context) throws -> Void in [
+    func testDanglingMembersAreRemovedFromASet() throws {
+        for repair: (Context) throws -> Void in [
             { for number in 1...3 { try self.object("Animal", number, $0).setValue(.array([]), forKey: "tags") } },
             { context in
                 for number in 1...3 {
@@ -183,12 +183,12 @@ final class GhostTests: StoreTestCase {
                     try self.object("Animal", 1, context).value(forKey: "tags"),
                     .array([.object(try self.object("Tag", 2, context))]))
             },
-        ] { try assertMended(by: noTag, mend: mend) }
+        ] { try assertRepaired(by: noTag, repair: repair) }
         XCTAssertEqual(try shell("a.sqlite", "SELECT * FROM Z_1TAGS ORDER BY 1"), "1|2\n2|2\n3|2")
         XCTAssertEqual(try shell("a.sqlite", "SELECT Z_OPT FROM ZANIMAL; SELECT Z_OPT FROM ZTAG"), "2\n2\n2\n1")
     }
 
-    func testAGhostIsNotHeldToABound() throws {
+    func testGhostIsNotValidatedAgainstCounts() throws {
         let context = try damaged(by: noTag)
         for number in 1...2 { try removeGhosts(from: object("Animal", number, context), "tags", context) }
         try context.save()
@@ -197,33 +197,33 @@ final class GhostTests: StoreTestCase {
         XCTAssertEqual(failure { try context.save() }.status, .validation)
     }
 
-    /// The side that writes the pairs down may be the ghost's.
-    func testMembersWhoseGhostTellsThePairs() throws {
+    /// The side that writes the pairs may be that of the ghost.
+    func testGhostMembersAreRemovedWhenTheirSideWritesThePairs() throws {
         let damage = noAnimal + "; DELETE FROM Z_1CAGES; DELETE FROM Z_1FRIENDS"
-        try assertMended(by: damage) { context in
+        try assertRepaired(by: damage) { context in
             for number in 1...2 { try removeGhosts(from: object("Tag", number, context), "animals", context) }
         }
         XCTAssertEqual(try shell("a.sqlite", "SELECT count(*) FROM Z_1TAGS"), "4")
         XCTAssertEqual(try shell("a.sqlite", "SELECT Z_OPT FROM ZANIMAL; SELECT Z_OPT FROM ZTAG"), "1\n1\n2\n2")
     }
 
-    func testMembersInOrder() throws {
-        try assertMended(by: noCage) { context in
+    func testDanglingMembersAreRemovedFromAnOrderedRelationship() throws {
+        try assertRepaired(by: noCage) { context in
             for number in 1...3 { try removeGhosts(from: object("Animal", number, context), "cages", context) }
         }
         XCTAssertEqual(try shell("a.sqlite", "SELECT count(*) FROM Z_1CAGES"), "3")
-        try assertMended(by: noAnimal + "; DELETE FROM Z_1TAGS; DELETE FROM Z_1FRIENDS") { context in
+        try assertRepaired(by: noAnimal + "; DELETE FROM Z_1TAGS; DELETE FROM Z_1FRIENDS") { context in
             for number in 1...2 { try removeGhosts(from: object("Cage", number, context), "animals", context) }
         }
         XCTAssertEqual(try shell("a.sqlite", "SELECT count(*) FROM Z_1CAGES"), "4")
     }
 
-    func testMembersOfARelationshipThatIsItsOwnInverse() throws {
+    func testDanglingMembersAreRemovedFromASelfInverseRelationship() throws {
         for key in [1, 3] {
             let damage =
                 "DELETE FROM ZANIMAL WHERE Z_PK = \(key); DELETE FROM Z_1TAGS; DELETE FROM Z_1CAGES; "
                 + "UPDATE ZPASSPORT SET ZANIMAL = NULL WHERE ZANIMAL = \(key)"
-            try assertMended(by: damage) { context in
+            try assertRepaired(by: damage) { context in
                 for number in 1...3 where number != key {
                     try removeGhosts(from: object("Animal", number, context), "friends", context)
                 }
@@ -238,7 +238,7 @@ final class GhostTests: StoreTestCase {
                 context.shouldDeleteInaccessibleFaults = false
                 XCTAssertEqual(failure { _ = try member.value(forKey: "name") }.status, .objectGone)
             }
-            // One that was taken for deleted can be let go of like any other.
+            // A member that was marked as deleted can be removed like any other.
             context.shouldDeleteInaccessibleFaults = true
             XCTAssertEqual(try member.value(forKey: "name"), .null)
             XCTAssertTrue(member.isDeleted)
@@ -249,8 +249,8 @@ final class GhostTests: StoreTestCase {
 
     // MARK: Deleting
 
-    func testAnOwnerIsDeletedByEveryRule() throws {
-        // Without any rule other references come to dangle, but the save is the same.
+    func testOwnerOfAGhostIsDeletedUnderEveryDeleteRule() throws {
+        // Without a delete rule, other references become dangling, but the save succeeds.
         for damage in [noKeeper, noPassport, noTag, noCage] {
             let context = try damaged(by: damage, .noAction)
             try context.delete(object("Animal", 1, context))
@@ -258,21 +258,21 @@ final class GhostTests: StoreTestCase {
         }
         for rule in [DeleteRule.nullify, .cascade] {
             for damage in [noKeeper, noPassport] {
-                try assertMended(by: damage, rule) { try $0.delete(object("Animal", 1, $0)) }
+                try assertRepaired(by: damage, rule) { try $0.delete(object("Animal", 1, $0)) }
             }
             for damage in [noTag, noCage] {
-                try assertMended(by: damage, rule) { context in
+                try assertRepaired(by: damage, rule) { context in
                     for number in 1...3 { try context.delete(object("Animal", number, context)) }
                 }
             }
         }
     }
 
-    func testNothingIsDeniedForAGhost() throws {
+    func testDenyRuleIgnoresGhosts() throws {
         let alone = "DELETE FROM Z_1FRIENDS; DELETE FROM Z_1CAGES; DELETE FROM Z_1TAGS; UPDATE ZANIMAL SET ZKEEPER = "
         let ghosts = "99; DELETE FROM ZPASSPORT; INSERT INTO Z_1TAGS VALUES (1, 77); "
         let rest = "UPDATE ZANIMAL SET ZKEEPER = NULL, ZPASSPORT = NULL WHERE Z_PK > 1"
-        try assertMended(by: alone + ghosts + rest, .deny) { try $0.delete(object("Animal", 1, $0)) }
+        try assertRepaired(by: alone + ghosts + rest, .deny) { try $0.delete(object("Animal", 1, $0)) }
         let context = try damaged(by: noTag, .deny)
         try context.delete(object("Animal", 3, context))
         let error = failure { try context.save() }
@@ -280,7 +280,7 @@ final class GhostTests: StoreTestCase {
         XCTAssert(error.children.contains { $0.key == "tags" && $0.message.contains("1 ") }, "\(error.children)")
     }
 
-    func testAGhostThatWasLetGoOfIsNotFetched() throws {
+    func testRemovedGhostIsNotFetched() throws {
         let context = try damaged(by: noTag)
         for number in 1...3 { try object("Animal", number, context).setValue(.null, forKey: "tags") }
         let request = FetchRequest(entity: try context.coordinator.model.requireEntity(named: "Tag"))
@@ -290,7 +290,7 @@ final class GhostTests: StoreTestCase {
         XCTAssertEqual(try context.count(request), 1)
     }
 
-    func testAHistoryTellsOfRowsOnly() throws {
+    func testHistoryRecordsOnlyChangesOfExistingRows() throws {
         let context = try damaged(by: noKeeper + "; " + noTag, history: true)
         _ = try shell("a.sqlite", "DELETE FROM ACHANGE")
         let animal = try object("Animal", 1, context)
@@ -304,9 +304,9 @@ final class GhostTests: StoreTestCase {
             "1|1|1\n1|5|2")
     }
 
-    // MARK: What stays an error
+    // MARK: Remaining conflicts
 
-    func testLeadingToAGhostIsAConflict() throws {
+    func testReferenceToAGhostIsAConflict() throws {
         let context = try damaged(by: noKeeper + "; " + noTag)
         let (first, second) = (try object("Animal", 1, context), try object("Animal", 2, context))
         let keeper = try first.value(forKey: "keeper")
@@ -326,7 +326,7 @@ final class GhostTests: StoreTestCase {
         try context.save()
     }
 
-    func testReorderingTheMembersOfAGhostIsAConflict() throws {
+    func testReorderingMembersOfAGhostIsAConflict() throws {
         let context = try damaged(by: noCage)
         guard case .array(let cages) = try object("Animal", 1, context).value(forKey: "cages"),
             case .object(let cage as ManagedObject) = cages[0],
@@ -336,7 +336,7 @@ final class GhostTests: StoreTestCase {
         XCTAssertEqual(failure { try context.save() }.status, .conflict)
     }
 
-    func testWhatWasReadAndDeletedElsewhereIsAConflict() throws {
+    func testChangeOfARowThatAnotherProcessDeletedIsAConflict() throws {
         let context = try damaged(by: "SELECT 1")
         let (animal, keeper) = (try object("Animal", 1, context), try object("Keeper", 1, context))
         _ = try shell("a.sqlite", "DELETE FROM ZKEEPER WHERE Z_PK = 1")

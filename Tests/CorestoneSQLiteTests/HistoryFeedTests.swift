@@ -6,7 +6,7 @@ import XCTest
 @testable import CorestoneGraph
 @testable import CorestoneSQLite
 
-/// Readers that wait for what any process commits.
+/// Readers that wait for transactions of any process.
 final class HistoryFeedTests: HistoryTestCase {
     private func save(_ count: Int, in context: Context) throws {
         for _ in 0..<count {
@@ -15,10 +15,10 @@ final class HistoryFeedTests: HistoryTestCase {
         }
     }
 
-    func testACursorWaits() throws {
+    func testCursorWaitsForTransactions() throws {
         let cursor = try there.history()
         XCTAssertNil(try cursor.next())
-        // The first wait returns at once: from now on the stores are watched.
+        // The first wait returns immediately, because it only starts the watch.
         XCTAssertTrue(try cursor.wait(milliseconds: 0))
         XCTAssertNil(try cursor.next())
         XCTAssertFalse(try cursor.wait(milliseconds: 10))
@@ -31,7 +31,7 @@ final class HistoryFeedTests: HistoryTestCase {
         }
     }
 
-    func testAWaitIsCancelledByAnotherThread() throws {
+    func testWaitIsCancelledByAnotherThread() throws {
         let cursor = try there.history()
         _ = try cursor.wait()
         _ = try cursor.next()
@@ -46,7 +46,7 @@ final class HistoryFeedTests: HistoryTestCase {
         XCTAssertThrowsError(try cursor.wait(milliseconds: 0))
     }
 
-    func testAWaitHearsOfEveryStore() throws {
+    func testWaitEndsForTransactionsOfEveryStore() throws {
         let coordinator = try Coordinator(model: HistoryTestCase.cars())
         var options = StoreOptions()
         options.keepsHistory = true
@@ -71,7 +71,7 @@ final class HistoryFeedTests: HistoryTestCase {
         XCTAssertFalse(try cursor.wait(milliseconds: 0))
     }
 
-    func testAHistoryWithALimitIsNotFollowed() throws {
+    func testWaitingAndFollowingRejectALimit() throws {
         var request = HistoryRequest()
         request.limit = 1
         XCTAssertThrowsError(try there.coordinator.history(request).wait(milliseconds: 0)) {
@@ -80,7 +80,7 @@ final class HistoryFeedTests: HistoryTestCase {
         XCTAssertThrowsError(try there.coordinator.followHistory(request) { _, _ in })
     }
 
-    func testClosingEndsAWait() throws {
+    func testClosingTheCoordinatorEndsAWait() throws {
         let coordinator = there.coordinator
         let cursor = try there.history()
         _ = try cursor.wait()
@@ -118,7 +118,7 @@ final class HistoryFeedTests: HistoryTestCase {
         XCTAssertEqual(seen.withLock { $0 }, [1, 2, 3, 4, 5, 6])
     }
 
-    func testAFollowerThatFailsEnds() throws {
+    func testFollowerThatThrowsEnds() throws {
         let ended = expectation(description: "ended")
         let observation = try there.coordinator.followHistory(
             ended: { error in
@@ -131,7 +131,7 @@ final class HistoryFeedTests: HistoryTestCase {
         withExtendedLifetime(observation) {}
     }
 
-    func testChangesHaveTheirValues() throws {
+    func testChangesIncludeCurrentValues() throws {
         let person = try insert("Person", in: here, ["firstName": "Ann", "lastName": "Lee"])
         let car = try insert("Car", in: here, ["maker": "A"])
         try here.save()
@@ -142,7 +142,7 @@ final class HistoryFeedTests: HistoryTestCase {
         let first = try XCTUnwrap(try cursor.next())
         let inserted = try first.currentValues()
         let place = try XCTUnwrap(first.changes?.firstIndex { $0.objectID.entity.name == "Person" })
-        // The values that the object has now, and that of a deleted one not at all.
+        // The current values of the object; a deleted object has no values.
         XCTAssertEqual(inserted[place]?["firstName"], .string("Eve"))
         XCTAssertEqual(inserted[place]?["lastName"], .string("Lee"))
         XCTAssertNil(inserted[1 - place])

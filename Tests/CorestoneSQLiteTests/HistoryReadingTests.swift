@@ -1,6 +1,6 @@
 import CorestoneModel
 import CorestonePredicate
-import CorestoneStack
+import CorestoneContainers
 import CorestoneValues
 import Foundation
 import XCTest
@@ -79,7 +79,7 @@ class HistoryTestCase: StoreTestCase {
         }
     }
 
-    /// T1: two cars and a sport car; T2: a person; T3: its name changes, the second car goes.
+    /// T1: two cars and a sport car; T2: a person; T3: its name changes, and the second car is deleted.
     func drive() throws -> (tokens: [HistoryToken], person: ManagedObject) {
         var tokens = [try token()]
         func saved() throws {
@@ -101,7 +101,7 @@ class HistoryTestCase: StoreTestCase {
 }
 
 final class HistoryReadingTests: HistoryTestCase {
-    func testAFreshStoreHasATokenAndNoTransaction() throws {
+    func testNewStoreHasATokenAndNoTransaction() throws {
         XCTAssertEqual(try transactions().count, 0)
         let start = try token()
         XCTAssertEqual(start.transactionNumber(ofStore: here.coordinator.stores[0].identifier), 0)
@@ -109,7 +109,7 @@ final class HistoryReadingTests: HistoryTestCase {
         XCTAssertNil(here.savedHistoryToken)
     }
 
-    func testTransactionsHaveTheirChanges() throws {
+    func testTransactionsListTheirChanges() throws {
         let (tokens, person) = try drive()
         XCTAssertEqual(Set(tokens).count, 4)
         let all = try transactions()
@@ -137,7 +137,7 @@ final class HistoryReadingTests: HistoryTestCase {
         XCTAssertEqual(change.tombstone, ["lastName": .string("Lee")])
     }
 
-    func testPartsAfterAPlace() throws {
+    func testRequestReturnsTransactionsAfterTokenTransactionOrDate() throws {
         let (tokens, _) = try drive()
         for (place, count) in [3, 2, 1, 0].enumerated() {
             XCTAssertEqual(try transactions(HistoryRequest(after: .token(tokens[place]))).count, count)
@@ -148,7 +148,7 @@ final class HistoryReadingTests: HistoryTestCase {
         XCTAssertEqual(try transactions(HistoryRequest(after: .date(-.infinity))).map(\.number), [1, 2, 3])
     }
 
-    func testResultTypes() throws {
+    func testHistoryRequestsReturnEachResultType() throws {
         let (tokens, _) = try drive()
         var request = HistoryRequest(after: .token(tokens[2]))
         request.resultType = .transactions
@@ -165,7 +165,7 @@ final class HistoryReadingTests: HistoryTestCase {
         guard case .status(true) = try here.coordinator.fetchHistory(request) else { return XCTFail() }
     }
 
-    func testPredicatesOnTransactions() throws {
+    func testPredicatesSelectTransactions() throws {
         let (tokens, _) = try drive()
         func count(_ format: String, _ arguments: [PropertyValue] = []) throws -> Int {
             var request = HistoryRequest()
@@ -188,7 +188,7 @@ final class HistoryReadingTests: HistoryTestCase {
         }
     }
 
-    func testPredicatesOnChanges() throws {
+    func testPredicatesSelectChanges() throws {
         let (tokens, person) = try drive()
         var request = HistoryRequest()
         request.subject = .changes
@@ -211,7 +211,7 @@ final class HistoryReadingTests: HistoryTestCase {
         }
     }
 
-    func testSortAndLimit() throws {
+    func testHistoryIsSortedAndLimited() throws {
         _ = try drive()
         var request = HistoryRequest()
         request.sortDescriptors = [SortDescriptor("-transactionNumber")]
@@ -225,7 +225,7 @@ final class HistoryReadingTests: HistoryTestCase {
         XCTAssertThrowsError(try here.coordinator.history(request))
     }
 
-    func testUnsignedTransactionsAreKept() throws {
+    func testExcludingAnAuthorKeepsTransactionsWithoutAuthor() throws {
         let unsigned = try context("other", nil)
         try insert("Car", in: unsigned)
         try unsigned.save()
@@ -237,7 +237,7 @@ final class HistoryReadingTests: HistoryTestCase {
         XCTAssertEqual(cursor.token, try token())
     }
 
-    func testACursorGoesOnAfterItsEnd() throws {
+    func testCursorContinuesAfterItsEnd() throws {
         let cursor = try there.history()
         XCTAssertNil(try cursor.next())
         for number in 1...3 {
@@ -248,7 +248,7 @@ final class HistoryReadingTests: HistoryTestCase {
         }
     }
 
-    func testManyTransactionsComeInBatches() throws {
+    func testTransactionsAreReadInBatches() throws {
         for _ in 0..<40 {
             try insert("Car", in: here)
             try here.save()
@@ -260,7 +260,7 @@ final class HistoryReadingTests: HistoryTestCase {
         }
     }
 
-    func testTransactionsMergeIntoAContext() throws {
+    func testTransactionsAreMergedIntoAContext() throws {
         let person = try insert("Person", in: here, ["firstName": "Ann"])
         try here.save()
         let id = try XCTUnwrap(try there.coordinator.objectID(forURI: person.objectID.uri))
@@ -277,7 +277,7 @@ final class HistoryReadingTests: HistoryTestCase {
 
     // MARK: - Deletion
 
-    func testDeletionStopsBeforeThePlace() throws {
+    func testDeletionStopsBeforeTheTokenTransactionOrDate() throws {
         let (tokens, _) = try drive()
         let all = try transactions()
         let coordinator = here.coordinator
@@ -288,13 +288,13 @@ final class HistoryReadingTests: HistoryTestCase {
         XCTAssertEqual(try coordinator.deleteHistory(before: .date(.infinity)).changes, 2)
         XCTAssertEqual(try transactions().count, 0)
         XCTAssertEqual(try token(), tokens[3])
-        // Numbers go on.
+        // Numbering continues.
         try insert("Car", in: here)
         try here.save()
         XCTAssertEqual(try transactions().map(\.number), [4])
     }
 
-    func testExpiredTokens() throws {
+    func testTokensOfDeletedTransactionsAreExpired() throws {
         let (tokens, _) = try drive()
         let cursor = try there.history(since: tokens[0])
         try here.coordinator.deleteHistory(before: .token(tokens[3]))
@@ -314,7 +314,7 @@ final class HistoryReadingTests: HistoryTestCase {
         XCTAssertNil(try there.history(since: tokens[3]).next())
     }
 
-    func testACursorWhoseUnreadTransactionsAreGone() throws {
+    func testCursorFailsWhenUnreadTransactionsWereDeleted() throws {
         let cursor = try there.history()
         try insert("Car", in: here)
         try here.save()
@@ -322,7 +322,7 @@ final class HistoryReadingTests: HistoryTestCase {
         assertCode(.persistentHistoryTokenExpired) { _ = try cursor.next() }
     }
 
-    func testARestoredFileIsNoticed() throws {
+    func testTokenFailsWhenTheFileWasRestored() throws {
         _ = try drive()
         let cursor = try there.history()
         while try cursor.next() != nil {}
@@ -333,7 +333,7 @@ final class HistoryReadingTests: HistoryTestCase {
         assertCode(.persistentHistoryTokenExpired) { _ = try cursor.next() }
     }
 
-    func testAPurgedTransactionIsNoStart() throws {
+    func testHistoryAfterADeletedTransactionFails() throws {
         _ = try drive()
         let all = try transactions()
         try here.coordinator.deleteHistory(before: .transaction(all[2]))
@@ -343,8 +343,8 @@ final class HistoryReadingTests: HistoryTestCase {
         XCTAssertEqual(try transactions(HistoryRequest(after: .transaction(all[1]))).map(\.number), [3])
     }
 
-    /// A table of another program's making: its keys are text, so that they have no order of numbers.
-    func testTablesWithTextualKeysAreDamaged() throws {
+    /// A table of another program: its keys are text, so they do not have a numeric order.
+    func testHistoryTablesWithTextualKeysAreReportedAsDamaged() throws {
         for _ in 0..<25 {
             try insert("Car", in: here)
             try here.save()
@@ -371,7 +371,7 @@ final class HistoryReadingTests: HistoryTestCase {
         }
     }
 
-    func testDeletionInStepsCanBeCancelled() throws {
+    func testDeletionIsCancelledBetweenSteps() throws {
         for _ in 0..<3 {
             for _ in 0..<6_000 { try insert("Car", in: here) }
             try here.save()
@@ -394,7 +394,7 @@ final class HistoryReadingTests: HistoryTestCase {
 
     // MARK: - Stores
 
-    func testAStoreWithoutHistoryHasNone() throws {
+    func testStoreWithoutHistoryHasNoTokenAndNoTransactions() throws {
         let plain = try context("plain", nil, at: "plain.sqlite", history: false)
         try insert("Car", in: plain)
         try plain.save()
@@ -403,13 +403,13 @@ final class HistoryReadingTests: HistoryTestCase {
         XCTAssertNil(plain.savedHistoryToken)
     }
 
-    func testAStoreIsReadOnlyWithoutItsHistory() throws {
+    func testStoreWithHistoryOpensReadOnlyWhenHistoryIsDisabled() throws {
         func open() throws -> Store {
             var options = StoreOptions()
             options.refusesHistory = true
             return try Coordinator(model: HistoryTestCase.cars()).addSQLiteStore(at: path("a.sqlite"), options: options)
         }
-        // Tables without a transaction do not count.
+        // Empty history tables do not make the store read-only.
         XCTAssertFalse(try open().isReadOnly)
         _ = try drive()
         let store = try open()
@@ -419,7 +419,7 @@ final class HistoryReadingTests: HistoryTestCase {
         XCTAssertFalse(try open().isReadOnly)
     }
 
-    func testSeveralStoresAreMergedByTime() throws {
+    func testHistoryOfSeveralStoresIsMergedByTime() throws {
         let coordinator = try Coordinator(model: HistoryTestCase.cars())
         var options = StoreOptions()
         options.keepsHistory = true
@@ -445,7 +445,7 @@ final class HistoryReadingTests: HistoryTestCase {
 
     // MARK: - Tokens
 
-    func testTokensHaveAnOrder() throws {
+    func testTokensOfTheSameStoresAreOrderedAndRoundTripAsJSON() throws {
         let (a, b) = ("6E2D9D1C-6E5B-4E0A-9D61-0C5B9F1E3A77", "7E2D9D1C-6E5B-4E0A-9D61-0C5B9F1E3A77")
         func token(_ numbers: [String: Int64]) -> HistoryToken { HistoryToken(transactionNumbers: numbers) }
         XCTAssertEqual(token([a: 1]).order(against: token([a: 2])), -1)

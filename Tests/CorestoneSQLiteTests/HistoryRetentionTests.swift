@@ -19,7 +19,7 @@ final class HistoryRetentionTests: HistoryTestCase {
 
     private func numbers() throws -> [Int64] { try transactions().map(\.number) }
 
-    func testAPurgeKeepsTheNewest() throws {
+    func testPurgeKeepsTheNewestTransactions() throws {
         try save(5)
         let purge = try coordinator.purgeHistory(of: store, keeping: HistoryRetention(count: 2))
         XCTAssertEqual([purge.transactions, purge.changes], [3, 3])
@@ -29,7 +29,7 @@ final class HistoryRetentionTests: HistoryTestCase {
         XCTAssertEqual(try numbers(), [])
     }
 
-    func testAPurgeByAge() throws {
+    func testPurgeByAgeDeletesOldTransactions() throws {
         try save(3)
         _ = try shell("a.sqlite", "UPDATE ATRANSACTION SET ZTIMESTAMP = ZTIMESTAMP - 1000 WHERE Z_PK < 3")
         XCTAssertEqual(try coordinator.purgeHistory(of: store, keeping: HistoryRetention(age: 2000)).transactions, 0)
@@ -37,7 +37,7 @@ final class HistoryRetentionTests: HistoryTestCase {
         XCTAssertEqual(try numbers(), [3])
     }
 
-    func testAPurgeBySize() throws {
+    func testPurgeBySizeDeletesTheOldestTransactions() throws {
         for _ in 0..<20 {
             for _ in 0..<100 { try insert("Car", in: here) }
             try here.save()
@@ -51,7 +51,7 @@ final class HistoryRetentionTests: HistoryTestCase {
         XCTAssertEqual(left.last, 20)
     }
 
-    func testNoPurgePassesALivingConsumer() throws {
+    func testPurgeKeepsTransactionsThatAConsumerHasNotRead() throws {
         try save(2)
         try coordinator.registerHistoryConsumer("sync", of: store)
         try save(3)
@@ -63,19 +63,19 @@ final class HistoryRetentionTests: HistoryTestCase {
             try there.history(since: HistoryToken(storeIdentifier: store.identifier, transactionNumber: 2)).next()?
                 .number, 3)
         try coordinator.moveHistoryConsumer("sync", of: store, to: try token())
-        // Without limits what every consumer has read goes.
+        // Without limits, a purge deletes the transactions that every consumer has read.
         XCTAssertEqual(try coordinator.purgeHistory(of: store).transactions, 3)
         XCTAssertTrue(try coordinator.unregisterHistoryConsumer("sync", of: store))
         XCTAssertFalse(try coordinator.unregisterHistoryConsumer("sync", of: store))
     }
 
-    func testWithoutLimitsAndConsumersAllStays() throws {
+    func testPurgeWithoutLimitsAndConsumersDeletesNothing() throws {
         try save(2)
         XCTAssertEqual(try coordinator.purgeHistory(of: store).transactions, 0)
         XCTAssertEqual(try numbers(), [1, 2])
     }
 
-    func testAConsumerThatLeavesDuringAPurgeLetsNothingGo() throws {
+    func testPurgeStopsWhenItsLastConsumerIsDeregistered() throws {
         for _ in 0..<3 {
             for _ in 0..<6_000 { try insert("Car", in: here) }
             try here.save()
@@ -89,7 +89,7 @@ final class HistoryRetentionTests: HistoryTestCase {
         XCTAssertEqual(try numbers(), [2, 3])
     }
 
-    func testAConsumerHasAPlaceThatExists() throws {
+    func testConsumerTokenMustBeInTheHistory() throws {
         try save(4)
         try coordinator.purgeHistory(of: store, keeping: HistoryRetention(count: 2))
         func token(_ number: Int64) -> HistoryToken {
@@ -107,7 +107,7 @@ final class HistoryRetentionTests: HistoryTestCase {
         XCTAssertEqual(try coordinator.moveHistoryConsumer("sync", of: store, to: token(3)).transactionNumber, 3)
     }
 
-    func testAStoreWithoutHistoryHasNothingToPurge() throws {
+    func testPurgeFailsForAStoreWithoutHistory() throws {
         let plain = try context("plain", nil, at: "plain.sqlite", history: false)
         let store = plain.coordinator.stores[0]
         XCTAssertThrowsError(try plain.coordinator.purgeHistory(of: store)) {
@@ -116,7 +116,7 @@ final class HistoryRetentionTests: HistoryTestCase {
         XCTAssertEqual(try plain.coordinator.historySize(of: store), HistorySize())
     }
 
-    func testALeaseRunsOut() throws {
+    func testExpiredLeaseDeregistersTheConsumer() throws {
         try coordinator.registerHistoryConsumer("old", of: store, lease: 60)
         try save(2)
         _ = try shell("a.sqlite", "UPDATE CST_HISTORYCONSUMER SET ZLASTSEEN = ZLASTSEEN - 61")
@@ -126,7 +126,7 @@ final class HistoryRetentionTests: HistoryTestCase {
         XCTAssertNil(purge.heldBy)
     }
 
-    func testRegisteringAgainKeepsThePlace() throws {
+    func testRegisteringAgainKeepsThePositionOfTheConsumer() throws {
         try save(1)
         try coordinator.registerHistoryConsumer("sync", of: store)
         try save(1)
@@ -139,7 +139,7 @@ final class HistoryRetentionTests: HistoryTestCase {
         XCTAssertThrowsError(try coordinator.registerHistoryConsumer("a", of: store, lease: 0))
     }
 
-    func testAMirroredStoreKeepsAWeek() throws {
+    func testPurgeKeepsAWeekForAMirroredStore() throws {
         try save(2)
         _ = try shell("a.sqlite", "CREATE TABLE ANSCKEXPORTMETADATA (Z_PK INTEGER PRIMARY KEY, ZHISTORYTOKEN BLOB)")
         let purge = try coordinator.purgeHistory(of: store, keeping: HistoryRetention(count: 0))
@@ -148,7 +148,7 @@ final class HistoryRetentionTests: HistoryTestCase {
         XCTAssertEqual(try numbers(), [1, 2])
     }
 
-    func testTheTableOfConsumersIsNoDamage() throws {
+    func testConsumerTableIsNotReportedAsDamage() throws {
         try coordinator.registerHistoryConsumer("sync", of: store)
         try save(1)
         XCTAssertEqual(try StoreReport(ofStoreAt: path("a.sqlite")).problems.map(\.message), [])

@@ -29,7 +29,7 @@ final class HistoryTests: StoreTestCase {
         return options
     }
 
-    /// Inserts two memos, changes one, deletes the other, each in a save of its own.
+    /// Inserts two memos, changes one, deletes the other, each in a separate save.
     private func write(_ store: SQLiteStore, _ memo: Entity) throws {
         var rows = Rows()
         let title = Int(try XCTUnwrap(memo.property(named: "title")).slot)
@@ -48,7 +48,7 @@ final class HistoryTests: StoreTestCase {
         try store.save { save in XCTAssertEqual(try save.delete([(1, 2)], entity: memo), []) }
     }
 
-    func testEachSaveIsWrittenDown() throws {
+    func testEverySaveIsRecordedInTheHistory() throws {
         let (model, memo) = try notebook()
         let store = try open("a.sqlite", model, options: withHistory)
         try write(store, memo)
@@ -74,7 +74,7 @@ final class HistoryTests: StoreTestCase {
             "16001|CHANGE|0|4\n16002|TRANSACTION|0|3\n16003|TRANSACTIONSTRING|0|1")
     }
 
-    func testAContextSaysWhoSaves() throws {
+    func testHistoryRecordsAuthorAndContextName() throws {
         let (model, memo) = try notebook()
         let coordinator = try Coordinator(model: model)
         try coordinator.addSQLiteStore(at: path("a.sqlite"), options: withHistory)
@@ -93,7 +93,7 @@ final class HistoryTests: StoreTestCase {
         XCTAssertEqual(try shell("a.sqlite", "SELECT count(*) FROM ATRANSACTIONSTRING"), "4")
     }
 
-    func testNothingIsWrittenDownForASaveThatFails() throws {
+    func testFailedSaveIsNotRecordedInTheHistory() throws {
         let (model, memo) = try notebook()
         let store = try open("a.sqlite", model, options: withHistory)
         try write(store, memo)
@@ -109,7 +109,7 @@ final class HistoryTests: StoreTestCase {
         XCTAssertEqual(try shell("a.sqlite", "SELECT count(*) FROM ATRANSACTION"), "3")
     }
 
-    func testAHistoryGoesOnWithoutTheOption() throws {
+    func testExistingHistoryContinuesWithoutTheOption() throws {
         let (model, memo) = try notebook()
         let plain = try open("a.sqlite", model)
         plain.close()
@@ -122,7 +122,7 @@ final class HistoryTests: StoreTestCase {
     }
 
     /// Frameworks before 2018 wrote the names into the row of the transaction.
-    func testTheOlderDesign() throws {
+    func testOlderHistoryDesignIsWritten() throws {
         let (model, memo) = try notebook()
         try open("a.sqlite", model).close()
         _ = try shell(
@@ -147,7 +147,7 @@ final class HistoryTests: StoreTestCase {
             "3|1|1")
     }
 
-    func testANewerDesignIsReadOnlyWithTheReason() throws {
+    func testStoreWithANewerHistoryDesignIsReadOnly() throws {
         let (model, memo) = try notebook()
         try open("a.sqlite", model, options: withHistory).close()
         _ = try shell("a.sqlite", "ALTER TABLE ACHANGE ADD COLUMN ZNOVELTY BLOB")
@@ -169,13 +169,13 @@ final class HistoryTests: StoreTestCase {
     private func design(
         _ changes: Set<String>? = HistoryTests.changes, _ transactions: Set<String>? = HistoryTests.transactions,
         _ strings: Set<String>? = nil
-    ) throws -> HistoryDesign? {
-        var columns: [HistoryDesign.Table: Set<String>] = [:]
+    ) throws -> HistorySchema? {
+        var columns: [HistorySchema.Table: Set<String>] = [:]
         (columns[.change], columns[.transaction], columns[.string]) = (changes, transactions, strings)
-        return try HistoryDesign(columns: columns)
+        return try HistorySchema(columns: columns)
     }
 
-    func testWhatADesignHas() throws {
+    func testHistoryDesignReadsOptionalColumns() throws {
         XCTAssertNil(try design(nil, nil))
         let least = try XCTUnwrap(design())
         XCTAssertEqual(least.labels.count, 0)
@@ -192,14 +192,14 @@ final class HistoryTests: StoreTestCase {
         XCTAssertEqual(
             labels.sorted(),
             ["ZAUTHOR ZAUTHORTS true", "ZBUNDLEID ZBUNDLEIDTS true", "ZCONTEXTNAME ZCONTEXTNAME false"])
-        // Without the table of strings nothing can refer to it.
+        // Without the table of strings no column can refer to it.
         let names = try XCTUnwrap(
             design(HistoryTests.changes, HistoryTests.transactions.union(["ZAUTHOR", "ZAUTHORTS", "ZBUNDLEIDTS"])))
         XCTAssertEqual(
             names.labels.map { "\($0.key) \($0.value.column) \($0.value.isReference)" }, ["author ZAUTHOR false"])
     }
 
-    func testDesignsThatAreNotKept() {
+    func testUnknownHistoryDesignsAreRejectedWithAReason() {
         func reason(_ changes: Set<String>?, _ transactions: Set<String>?, _ strings: Set<String>? = nil) -> String? {
             do {
                 _ = try design(changes, transactions, strings)
@@ -234,19 +234,19 @@ final class HistoryTests: StoreTestCase {
             "its persistent history has an unknown format: the columns ZTOMBSTONE of ACHANGE have gaps")
     }
 
-    func testPreservedAttributesComeByName() throws {
+    func testPreservedAttributesAreOrderedByName() throws {
         let (model, memo) = try notebook()
-        XCTAssertEqual(HistoryDesign.preservedAttributes(of: memo).map(\.name), ["stamp", "title"])
-        let tables = HistoryDesign.creationStatements(for: model)
+        XCTAssertEqual(HistorySchema.preservedAttributes(of: memo).map(\.name), ["stamp", "title"])
+        let tables = HistorySchema.creationStatements(for: model)
         XCTAssert(tables[0].hasSuffix("ZCOLUMNS BLOB, ZTOMBSTONE0 BLOB, ZTOMBSTONE1 BLOB )"), tables[0])
         let plain = Model()
         try plain.addEntity(named: "Note")
-        XCTAssert(HistoryDesign.creationStatements(for: plain)[0].hasSuffix("ZTRANSACTIONID INTEGER, ZCOLUMNS BLOB )"))
+        XCTAssert(HistorySchema.creationStatements(for: plain)[0].hasSuffix("ZTRANSACTIONID INTEGER, ZCOLUMNS BLOB )"))
     }
 
     /// To-one relationships with the entities of their targets, sort keys, attributes, to-many relationships; those of a superentity
     /// first. The first bit is the highest one of the first byte.
-    func testMasksOfChangedProperties() throws {
+    func testMaskOfChangedPropertiesFollowsTheirOrder() throws {
         let model = Model()
         let item = try model.addEntity(named: "Item")
         let note = try model.addEntity(named: "Note")
@@ -282,11 +282,11 @@ final class HistoryTests: StoreTestCase {
         XCTAssertEqual(HistorySlots(of: place).mask(of: []), [0])
     }
 
-    func testKeysOfAHistoryThatAreUsedUp() throws {
+    func testSaveFailsWhenHistoryKeysAreExhausted() throws {
         let (model, memo) = try notebook()
         let store = try open("a.sqlite", model, options: withHistory)
         try write(store, memo)
-        // Keys that are in use count, whatever Z_MAX says.
+        // Keys in use are respected even if Z_MAX is lower.
         _ = try shell("a.sqlite", "UPDATE Z_PRIMARYKEY SET Z_MAX = 0 WHERE Z_ENT > 16000")
         var rows = Rows()
         try store.save { try $0.insert([rows.add(memo, 5, [:])], entity: memo) }

@@ -6,7 +6,7 @@ import XCTest
 
 @testable import CorestoneSQLite
 
-/// The statements of indexes, R-trees and derived attributes, made of what a model says.
+/// The SQL of indexes, R-trees and derived attributes of a model.
 final class IndexStatementTests: StoreTestCase {
     private let head = "CREATE INDEX Z_Item_i ON ZITEM "
 
@@ -35,7 +35,7 @@ final class IndexStatementTests: StoreTestCase {
             try item { try $0.addIndex(FetchIndex(name: "i", elements: elements, partialPredicate: predicate)) })
     }
 
-    func testElementsOfAnIndex() throws {
+    func testIndexElementsBecomeColumnsAndExpressions() throws {
         func computed(_ text: String) -> FetchIndex.Element {
             FetchIndex.Element(expression: ExpressionText(text), named: "expression1")
         }
@@ -45,7 +45,7 @@ final class IndexStatementTests: StoreTestCase {
                 [.init(property: "mass", isAscending: false), .init(property: "name")],
                 "(ZMASS COLLATE BINARY DESC, ZNAME COLLATE BINARY ASC)"
             ),
-            // A relationship has an index already, but may stand beside an attribute.
+            // A relationship already has an index, but may be combined with an attribute.
             ([.init(property: "box")], nil),
             ([.init(property: "box"), .init(property: "name")], "(ZBOX COLLATE BINARY ASC, ZNAME COLLATE BINARY ASC)"),
             ([computed("entity")], "(Z_ENT COLLATE BINARY ASC)"), ([computed("self")], "(Z_PK COLLATE BINARY ASC)"),
@@ -54,7 +54,7 @@ final class IndexStatementTests: StoreTestCase {
             ([computed("mass - price")], "((ZMASS - ZPRICE) COLLATE BINARY ASC)"),
             ([computed("mass * mass")], "((ZMASS * ZMASS) COLLATE BINARY ASC)"),
             ([computed("abs:(mass)")], "(abs(ZMASS) COLLATE BINARY ASC)"),
-            // An expression that SQLite has no function for keeps the whole index out.
+            // An index with an unsupported expression is not created.
             ([computed("mass / 2")], nil), ([computed("lowercase:(name)"), .init(property: "mass")], nil),
             ([computed("box.items")], nil),
         ]
@@ -65,7 +65,7 @@ final class IndexStatementTests: StoreTestCase {
         }
     }
 
-    func testConditionsOfAPartialIndex() throws {
+    func testPartialIndexConditionsBecomeSQL() throws {
         let cases: [(String, String?)] = [
             ("name == nil", "ZNAME IS NULL"), ("name != nil", "ZNAME IS NOT NULL"), ("mass == 3", "ZMASS = 3"),
             ("mass != 3", "ZMASS <> 3"), ("mass < 3", "ZMASS < 3"), ("mass <= 3", "ZMASS <= 3"),
@@ -73,7 +73,7 @@ final class IndexStatementTests: StoreTestCase {
             ("isOn == YES", "ZISON = 1"), ("isOn == NO", "ZISON = 0"), ("name == \"it's\"", "ZNAME = 'it''s'"),
             ("box != nil", "ZBOX IS NOT NULL"), ("mass > 1 AND mass < 9", "(ZMASS > 1 AND ZMASS < 9)"),
             ("mass < 1 OR mass > 9", "(ZMASS < 1 OR ZMASS > 9)"), ("NOT (mass == 3)", "NOT (ZMASS = 3)"),
-            // What a partial index cannot say leaves no index.
+            // An index with an unsupported condition is not created.
             ("mass > nil", nil), ("name ==[c] 'a'", nil), ("name BEGINSWITH 'a'", nil), ("3 == mass", nil),
             ("mass == price", nil), ("note == 'a'", nil), ("mass IN {1, 2}", nil), ("TRUEPREDICATE", nil),
             ("mass == 3 AND name LIKE 'a'", nil), ("box.items.@count > 1", nil),
@@ -85,7 +85,7 @@ final class IndexStatementTests: StoreTestCase {
         }
     }
 
-    func testConstraintsOverSeveralKeys() throws {
+    func testConstraintsOverSeveralKeysFollowTheIndexes() throws {
         let schema = try item { item in
             try item.addUniqueConstraint(["name", "mass"])
             try item.addUniqueConstraint(["box"])
@@ -106,7 +106,7 @@ final class IndexStatementTests: StoreTestCase {
             ["CREATE INDEX ZITEM_ZBOX_INDEX ON ZITEM (ZBOX)"])
     }
 
-    func testStatementsOfAnRTree() throws {
+    func testRTreeIndexBecomesAVirtualTableWithTriggers() throws {
         let schema = try item { item in
             let elements = ["mass", "price"].map { FetchIndex.Element(property: $0, collation: .rTree) }
             try item.addIndex(FetchIndex(name: "t", elements: elements))
@@ -139,8 +139,8 @@ final class IndexStatementTests: StoreTestCase {
 
     // MARK: Derived attributes
 
-    /// What computes a derived attribute of rows that are there already, run against what the triggers had computed.
-    func testDerivedAttributesAreFilledAsTriggersDo() throws {
+    /// Compares the statement that computes a derived attribute of existing rows with the values of the triggers.
+    func testFillingStatementsMatchTheTriggers() throws {
         let books = try BookModel(weight: .integer32)
         let (model, person, writer, book, tag) = (books.model, books.person, books.writer, books.book, books.tag)
         try books.derive(book, "pagesAgain", .integer32, "pages")
@@ -181,7 +181,7 @@ final class IndexStatementTests: StoreTestCase {
         XCTAssertNil(derived.first { $0.attribute.name == "changed" }?.fillingStatement)
         _ = try shell("a.sqlite", filling.joined(separator: ";"))
         XCTAssertEqual(try shell("a.sqlite", query), expected)
-        // Of a table shared with entities that lack the attribute, only the rows that have it.
+        // In a shared table, only rows of entities that have the attribute are filled.
         XCTAssertEqual(try shell("a.sqlite", "SELECT ZBOOKCOUNT FROM ZPERSON WHERE Z_PK = 2"), "99")
     }
 }

@@ -13,7 +13,7 @@ final class LeftoverTests: StoreTestCase {
         ((try? FileManager.default.contentsOfDirectory(atPath: folderOfFiles)) ?? []).sorted()
     }
 
-    /// A store with so many values in files, as old as an hour.
+    /// Creates a store with `count` values in files, which are an hour old.
     private func makeStore(_ count: Int = 3, model: Model? = nil, options: StoreOptions = StoreOptions()) throws {
         let zoo = try Zoo()
         let coordinator = try Coordinator(model: model ?? zoo.model)
@@ -33,7 +33,7 @@ final class LeftoverTests: StoreTestCase {
             [.modificationDate: Date(timeIntervalSinceNow: -minutes * 60)], ofItemAtPath: file)
     }
 
-    /// A file as a crash leaves it behind.
+    /// Creates an unreferenced file, as a crash leaves it.
     private func leave(_ name: String = UUID().uuidString, bytes: Int = 1000, minutes: Double = 60) throws -> String {
         let file = folderOfFiles + "/" + name
         XCTAssert(FileManager.default.createFile(atPath: file, contents: Data(count: bytes)))
@@ -41,7 +41,7 @@ final class LeftoverTests: StoreTestCase {
         return name
     }
 
-    func testNothingIsLeftOverAsARule() throws {
+    func testIntactStoreHasNoLeftovers() throws {
         try makeStore()
         let leftovers = try StoreLeftovers(ofStoreAt: path("zoo.sqlite"))
         XCTAssertEqual(leftovers.names, [])
@@ -51,7 +51,7 @@ final class LeftoverTests: StoreTestCase {
         XCTAssertEqual(names.count, 3)
     }
 
-    func testLeftoversAreFoundAndRemoved() throws {
+    func testOldUnreferencedFilesAreFoundAndRemoved() throws {
         try makeStore()
         let used = names
         let left = [try leave(bytes: 1000), try leave(bytes: 24)].sorted()
@@ -73,8 +73,8 @@ final class LeftoverTests: StoreTestCase {
         XCTAssertEqual(try StoreReport(ofStoreAt: path("zoo.sqlite")).problems.map(\.message), [])
     }
 
-    /// Rows tell, not models: without the model that the store carries no attribute would have external data.
-    func testStoresWithoutTheirModel() throws {
+    /// References are read from rows, not from the model: a store without a model has no attributes with external data.
+    func testLeftoversAreFoundWithoutAModel() throws {
         try makeStore()
         _ = try shell("zoo.sqlite", "DROP TABLE Z_MODELCACHE")
         let left = try leave()
@@ -82,8 +82,8 @@ final class LeftoverTests: StoreTestCase {
         XCTAssertEqual(names.count, 3)
     }
 
-    /// What was committed counts, also while it lies in the log of another process.
-    func testRowsInALiveLog() throws {
+    /// Committed rows are respected even if they are only in the live log of another connection.
+    func testRowsInALiveLogKeepTheirFiles() throws {
         try makeStore(0)
         let coordinator = try Coordinator(model: try Zoo().model)
         try coordinator.addSQLiteStore(at: path("zoo.sqlite"))
@@ -101,7 +101,7 @@ final class LeftoverTests: StoreTestCase {
         XCTAssertEqual(names.count, 2)
     }
 
-    func testAWriterAtWorkIsWaitedFor() throws {
+    func testRemovalWaitsForAWriter() throws {
         try makeStore()
         let left = try leave()
         let store = try open("zoo.sqlite", try Zoo().model)
@@ -121,8 +121,8 @@ final class LeftoverTests: StoreTestCase {
         end.wait()
     }
 
-    /// The folder's name leaves out what follows the last point, so two stores may have the same.
-    func testTwoStoresThatShareAFolder() throws {
+    /// The folder's name omits the extension of the store, so two stores may share a folder.
+    func testFilesOfAFolderThatTwoStoresShareAreKept() throws {
         try makeStore()
         try FileManager.default.copyItem(atPath: path("zoo.sqlite"), toPath: path("zoo.backup"))
         let left = try leave()
@@ -137,8 +137,8 @@ final class LeftoverTests: StoreTestCase {
         XCTAssertEqual(try StoreLeftovers.remove(fromStoreAt: path("zoo.sqlite")).names, [left])
     }
 
-    /// Rows that only the log has may name any file.
-    func testADamagedLogKeepsItsFiles() throws {
+    /// Rows that are only in the log may refer to any file.
+    func testDamagedLogKeepsAllFiles() throws {
         try makeStore(0)
         let store = try open("zoo.sqlite", try Zoo().model)
         var rows = Rows()
@@ -162,7 +162,7 @@ final class LeftoverTests: StoreTestCase {
         XCTAssertEqual(names, [left])
     }
 
-    func testDamagedStoresKeepTheirFiles() throws {
+    func testDamagedStoreKeepsAllFiles() throws {
         try makeStore(40)
         let left = try leave()
         // The second half of the pages, rows among them.

@@ -7,7 +7,7 @@ import XCTest
 
 @testable import CorestoneSQLite
 
-/// Stores whose file no longer keeps what the model says, since somebody dropped an index or a trigger.
+/// Stores that lack an index or a trigger which the model requires, because another tool dropped it.
 final class LostPromiseTests: StoreTestCase {
     /// Shops in places with visitors: a unique constraint, derived attributes, an R-tree and a fetch index.
     private func model() throws -> Model {
@@ -35,8 +35,8 @@ final class LostPromiseTests: StoreTestCase {
         return model
     }
 
-    /// The check reads with a distrust of the file's schema that a writer does not have.
-    func testAnRTreeNeedsNothingThatIsNotThere() throws {
+    /// The check opens the file with an untrusted schema, unlike a writer.
+    func testRTreeIsAcceptedWithAnUntrustedSchema() throws {
         let model = try make()
         let check = try AppleCheck(storeAt: path("a.sqlite"), model: model)
         XCTAssertFalse(check.extrapolations.contains { $0.text.contains("is not supported") })
@@ -99,7 +99,7 @@ final class LostPromiseTests: StoreTestCase {
         ),
     ]
 
-    func testAStoreThatLostAPromiseOpensReadOnly() throws {
+    func testStoreThatLacksARequiredIndexOrTriggerOpensReadOnly() throws {
         for loss in LostPromiseTests.losses {
             let model = try make()
             XCTAssertNil(try reason(model))
@@ -116,13 +116,13 @@ final class LostPromiseTests: StoreTestCase {
         }
     }
 
-    /// What the check prints makes the store whole again.
-    func testTheRemedyWorks() throws {
+    /// The statements that the check prints repair the store.
+    func testStatementsOfTheCheckRepairTheStore() throws {
         for loss in LostPromiseTests.losses {
             let model = try make()
             _ = try shell("a.sqlite", loss.sql)
             let connection = try Connection(path("a.sqlite"), path: "a", flags: 2)
-            let lost = try LostPromises(StoreSchema(model: model), connection).all
+            let lost = try SchemaDrift(StoreSchema(model: model), connection).all
             XCTAssertEqual(lost.map(\.entity), [loss.entity], loss.sql)
             XCTAssertEqual(lost.first?.key, loss.key)
             connection.close()
@@ -135,7 +135,7 @@ final class LostPromiseTests: StoreTestCase {
         }
     }
 
-    /// Changes rows as a tool does that lacks the functions of derived attributes.
+    /// Changes rows without running triggers, like a tool that lacks the functions of derived attributes.
     private func change(_ sql: String) throws {
         let (kept, names) = try (
             shell("a.sqlite", "SELECT sql || ';' FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'Z_DA%'"),
@@ -155,8 +155,8 @@ final class LostPromiseTests: StoreTestCase {
             ).count)
     }
 
-    /// Written otherwise, and kept all the same.
-    func testWhatIsKeptInAnotherWay() throws {
+    /// Changes of the schema that keep everything that the model requires.
+    func testEquivalentSchemaChangesAreAccepted() throws {
         for sql in [
             "DROP INDEX Z_Place_UNIQUE_code_title; CREATE UNIQUE INDEX other ON ZPLACE (ZTITLE, ZCODE)",
             "DROP INDEX Z_Place_UNIQUE_code_title; CREATE UNIQUE INDEX other ON ZPLACE (ZCODE DESC)",
@@ -169,8 +169,8 @@ final class LostPromiseTests: StoreTestCase {
         }
     }
 
-    /// As frameworks before 2016 wrote them: constraints of the table.
-    func testConstraintsOfTheTable() throws {
+    /// Table constraints, as frameworks before 2016 wrote them.
+    func testTableConstraintsAreAcceptedAsUniqueIndexes() throws {
         let model = try make()
         let old = try shell("a.sqlite", "SELECT sql FROM sqlite_master WHERE name = 'ZPLACE'")
         let new = String(old.dropLast()) + ", CONSTRAINT ZCODE_ZTITLE UNIQUE (ZCODE, ZTITLE) )"
@@ -192,7 +192,7 @@ final class LostPromiseTests: StoreTestCase {
 
     private func problems() throws -> StoreReport { try StoreReport(ofStoreAt: path("a.sqlite")) }
 
-    func testTheCheckNamesWhatIsLost() throws {
+    func testCheckNamesTheMissingIndexOrTrigger() throws {
         for loss in LostPromiseTests.losses {
             let model = try make()
             XCTAssertEqual(try problems().problems.map(\.message), [])
@@ -207,8 +207,8 @@ final class LostPromiseTests: StoreTestCase {
         }
     }
 
-    /// What came of it meanwhile is named by object.
-    func testTheCheckNamesWhatCameOfIt() throws {
+    /// The check names the objects whose values became wrong without the index or trigger.
+    func testCheckNamesObjectsWithWrongValues() throws {
         let cases: [(sql: String, kind: StoreProblem.Kind, count: Int, words: String)] = [
             (
                 "DROP INDEX Z_Place_UNIQUE_code_title; UPDATE ZPLACE SET ZCODE = 'S', ZTITLE = 'shop'; "
@@ -237,7 +237,7 @@ final class LostPromiseTests: StoreTestCase {
         }
     }
 
-    func testAMissingFetchIndexIsAWarning() throws {
+    func testMissingFetchIndexIsAWarning() throws {
         _ = try make()
         _ = try shell(
             "a.sqlite", "DROP INDEX Z_Place_byTitle; DROP INDEX ZVISIT_ZSHOP_INDEX; DROP INDEX ZPLACE_Z_ENT_INDEX")
@@ -248,16 +248,16 @@ final class LostPromiseTests: StoreTestCase {
         XCTAssertEqual(report.error(file: "a")?.children.count, 3)
     }
 
-    func testStoresOfAppleHaveLostNothing() throws {
+    func testAppleStoresLackNoRequiredIndexOrTrigger() throws {
         try Fixtures.require()
         var (slow, stores) = ([String: [String]](), 0)
         for (file, _) in try Fixtures.storesWithModel() {
-            let place = try StorePlace(Fixtures.folder + "/" + file)
+            let place = try StoreLocation(Fixtures.folder + "/" + file)
             let connection = try ReadOnlyFile(place).connection
             let examination = try StoreExamination(connection, model: nil, place: place)
             guard examination.source == .cached else { continue }
             stores += 1
-            let promises = try LostPromises(examination.schema, connection)
+            let promises = try SchemaDrift(examination.schema, connection)
             XCTAssertEqual(promises.all.map(\.text), [], file)
             let missing = promises.slowness.map(\.text)
             if !missing.isEmpty { slow[file] = missing }

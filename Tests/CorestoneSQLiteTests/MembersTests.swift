@@ -18,13 +18,13 @@ final class MembersTests: StoreTestCase {
         }
     }
 
-    func testKeysInParts() {
+    func testKeysAreSplitIntoRangesAndLists() {
         XCTAssertEqual(spans([]), [])
         XCTAssertEqual(spans([7]), ["7"])
         XCTAssertEqual(spans([9, 3, 9]), ["(3 9)"])
         XCTAssertEqual(spans(Array(1...8)), ["1-8"])
         XCTAssertEqual(spans([3, 4]), ["3-4"])
-        // Few keys are one statement, whatever gaps they have.
+        // Few keys are read with one statement, regardless of gaps.
         XCTAssertEqual(
             spans([20] + Array((1...12).reversed()) + [5]), ["(1 2 3 4 5 6 7 8 9 10 11 12 20)"])
         XCTAssertEqual(spans([60] + Array(1...40)), ["1-40", "60"])
@@ -79,7 +79,7 @@ final class MembersTests: StoreTestCase {
     }
 
     /// Prefetched members of owners with gaps between their keys are those that were set, and no others.
-    func testMembersOfOwnersWithGaps() throws {
+    func testPrefetchedMembersBelongToTheRequestedOwners() throws {
         let school = try School()
         let coordinator = try Coordinator(model: school.model)
         try coordinator.addSQLiteStore(at: path("school.sqlite"))
@@ -135,7 +135,7 @@ final class MembersTests: StoreTestCase {
                 XCTAssertEqual(found, expected, "\(format) \(name) of \(course.objectID.uri)")
             }
         }
-        // Who asks for an owner twice, or in no order, gets each member once.
+        // Duplicate or unordered owners return each member once.
         let again = Context(coordinator: coordinator)
         request.relationshipKeyPathsForPrefetching = []
         let owners = try again.fetch(request)

@@ -2,7 +2,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 import Foundation
-import CorestoneStack
+import CorestoneContainers
 import XCTest
 
 @testable import CorestoneSQLite
@@ -65,7 +65,7 @@ final class MigratingTests: StoreTestCase {
         try context.save()
     }
 
-    /// Everything that the objects of a coordinator hold, in words.
+    /// Returns all values of the objects of a coordinator as text.
     private func contents(_ coordinator: Coordinator) throws -> [String] {
         let context = Context(coordinator: coordinator)
         func name(_ value: PropertyValue) throws -> String {
@@ -94,7 +94,7 @@ final class MigratingTests: StoreTestCase {
         return lines.sorted()
     }
 
-    func testEverythingIsCopied() throws {
+    func testMigrationCopiesAllObjectsAndValues() throws {
         let coordinator = try Coordinator(model: model())
         let old = try coordinator.addSQLiteStore(at: path("a.sqlite"))
         let context = Context(coordinator: coordinator)
@@ -117,12 +117,12 @@ final class MigratingTests: StoreTestCase {
             try fresh.count(FetchRequest(entity: coordinator.model.requireEntity(named: "Tag"))), 4)
         try coordinator.remove(new)
         XCTAssertNil(try StoreReport(ofStoreAt: path("b.sqlite"), model: nil).error(file: ""))
-        // The old file is what it was.
+        // The old file is unchanged.
         try coordinator.addSQLiteStore(at: path("a.sqlite"))
         XCTAssertEqual(try contents(coordinator), before)
     }
 
-    func testMetadataAndHistoryGoAlong() throws {
+    func testMigrationCopiesMetadataAndHistory() throws {
         let coordinator = try Coordinator(model: model())
         var options = StoreOptions()
         options.keepsHistory = true
@@ -139,7 +139,7 @@ final class MigratingTests: StoreTestCase {
         XCTAssertEqual(try shell("b.sqlite", "SELECT count(*) FROM ACHANGE"), "8")
     }
 
-    func testWhatIsRefusedLeavesTheOldStoreOpen() throws {
+    func testFailedMigrationKeepsTheOldStoreOpen() throws {
         let coordinator = try Coordinator(model: model())
         let old = try coordinator.addSQLiteStore(at: path("a.sqlite"))
         try fill(Context(coordinator: coordinator))
@@ -165,7 +165,7 @@ final class MigratingTests: StoreTestCase {
         XCTAssertEqual(coordinator.stores.count, 1)
     }
 
-    func testS239_TheCoordinatorTellsWhatBecameOfItsStores() throws {
+    func testS239_CoordinatorReportsTheReplacementOfAStore() throws {
         let model = Model()
         let person = try model.addEntity(named: "Person")
         try person.addAttribute(named: "firstName", type: .string)
@@ -210,7 +210,7 @@ final class MigratingTests: StoreTestCase {
         for token in tokens { token.cancel() }
     }
 
-    func testObjectsOfTheOldStoreAreThoseOfARemovedOne() throws {
+    func testObjectsOfTheOldStoreAreInvalidAfterMigration() throws {
         let coordinator = try Coordinator(model: model())
         let old = try coordinator.addSQLiteStore(at: path("a.sqlite"))
         let context = Context(coordinator: coordinator)
@@ -222,7 +222,7 @@ final class MigratingTests: StoreTestCase {
             guard let ids = changes.uuidChanged?.migratedIDs else { return }
             for place in stride(from: 0, to: ids.count, by: 2) { renamed[ids[place]] = ids[place + 1] }
         }
-        // Whatever is saved into it from now on would be lost.
+        // Saves into the old store would be lost.
         let late = coordinator.observe(.willRemoveStore) { _, changes in
             XCTAssertTrue(changes.removed[0].isReadOnly)
             XCTAssertTrue(changes.removed[0].readOnlyReason?.contains("migrated") ?? false)

@@ -1,5 +1,5 @@
 import CorestoneModel
-import CorestoneStack
+import CorestoneContainers
 import CorestoneValues
 import Foundation
 import XCTest
@@ -7,7 +7,7 @@ import XCTest
 @testable import CorestoneGraph
 @testable import CorestoneSQLite
 
-/// The copies that migrations make, and their return.
+/// Backups that migrations create, and their restoration.
 final class MigrationBackupTests: StoreTestCase {
     private func backups(_ name: String = "a.sqlite", in folder: String? = nil) throws -> [String] {
         try MigrationBackup.backups(ofStoreAt: path(name), in: folder)
@@ -42,11 +42,11 @@ final class MigrationBackupTests: StoreTestCase {
         XCTAssertEqual(try backups(), [])
     }
 
-    func testRestoreReturnsFormerStoreWithBackingFiles() throws {
+    func testRestoreBringsBackTheFormerStoreWithBackingFiles() throws {
         try makeFormer()
         let coordinator = try migrateFormer { $0.backup = MigrationBackup() }
         XCTAssertEqual(backingFiles().count, 1)
-        // It is open, and removed first.
+        // The store is open, so it is removed first.
         let used = try coordinator.restoreStore(at: path("a.sqlite"))
         XCTAssertEqual(try backups(), [used])
         XCTAssertTrue(coordinator.stores.isEmpty)
@@ -54,7 +54,7 @@ final class MigrationBackupTests: StoreTestCase {
         XCTAssertEqual(backingFiles().count, 3)
         XCTAssertNil(try StoreReport(ofStoreAt: path("a.sqlite")).error(file: ""))
         try closeAll(migrateFormer())
-        // The store itself may be gone.
+        // The store itself may be missing.
         try FileManager.default.removeItem(atPath: path("a.sqlite"))
         XCTAssertEqual(try coordinator.restoreStore(at: path("a.sqlite"), from: used), used)
         XCTAssertEqual(try count("a.sqlite"), "1")
@@ -95,8 +95,8 @@ final class MigrationBackupTests: StoreTestCase {
         XCTAssertEqual(try backups().last, foreign)
     }
 
-    func testSecondBackupOfOneSecondHasNumber() throws {
-        let place = try StorePlace(path("a.sqlite"))
+    func testBackupsOfOneSecondAreNumbered() throws {
+        let place = try StoreLocation(path("a.sqlite"))
         let backup = MigrationBackup()
         var names: Set<String> = []
         for _ in 0..<4 {
@@ -164,7 +164,7 @@ final class MigrationBackupTests: StoreTestCase {
         XCTAssertEqual(try count("a.sqlite"), "1")
     }
 
-    func testStoresOfOneFileAreBackedUp() throws {
+    func testAtomicStoresAreBackedUp() throws {
         for (type, name) in [(StoreType.xml, "a.xml"), (.binary, "a.binary")] {
             let coordinator = try Coordinator(model: ConversionModels.former())
             let store = try coordinator.addStore(type, at: path(name))
@@ -192,7 +192,7 @@ final class MigrationBackupTests: StoreTestCase {
         }
     }
 
-    func testRouteIsBackedUp() throws {
+    func testMigrationByARouteIsBackedUp() throws {
         let coordinator = try Coordinator(model: ConversionModels.former())
         let store = try coordinator.addSQLiteStore(at: path("a.sqlite"))
         let context = Context(coordinator: coordinator)

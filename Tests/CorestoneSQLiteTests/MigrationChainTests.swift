@@ -14,7 +14,7 @@ final class MigrationChainTests: StoreTestCase {
     }
 
     private func cachedModel(_ path: String) throws -> Model {
-        let place = try StorePlace(path)
+        let place = try StoreLocation(path)
         let connection = try ReadOnlyFile(place).connection
         let model = try XCTUnwrap(StoreContents(connection, place: place).cachedModel(connection))
         try model.freeze()
@@ -34,8 +34,8 @@ final class MigrationChainTests: StoreTestCase {
         return (name, model)
     }
 
-    /// Of a relationship and its inverse within one entity Apple's framework names the table by either, and changes its mind without
-    /// a reason in the model: these names are equal, and quotes around them, which a rename leaves, do not count.
+    /// For a relationship and its inverse within one entity, Apple's framework names the table after either, without a
+    /// reason in the model. These names are treated as equal, and the quotes that a rename leaves are ignored.
     private func rows(_ path: String, _ sql: String) throws -> [String] {
         let output = try Fixtures.run("sqlite3", ["-readonly", "file:\(path)?immutable=1", sql])
         let settled = output.replacingOccurrences(of: "\n", with: "\u{1}")
@@ -66,17 +66,17 @@ final class MigrationChainTests: StoreTestCase {
     }
 
     private func plist(_ path: String) throws -> [UInt8] {
-        let connection = try ReadOnlyFile(StorePlace(path)).connection
+        let connection = try ReadOnlyFile(StoreLocation(path)).connection
         let statement = try connection.prepare("SELECT Z_PLIST FROM Z_METADATA", "read")
         XCTAssert(try statement.step("read"))
         return try XCTUnwrap(statement.blob(0))
     }
 
-    func testStepsOfFrameworksThatAlterTables() throws {
+    func testMigrationMatchesFrameworksThatAlterTables() throws {
         for (from, to) in [(87, 88), (92, 93), (95, 96), (99, 100)] { try compare(from, to) }
     }
 
-    func testStepsOfFrameworksThatRebuildTables() throws {
+    func testMigrationMatchesFrameworksThatRebuildTables() throws {
         for (from, to) in [(64, 65), (65, 66), (66, 67)] { try compare(from, to, onlyColumns: true) }
     }
 }

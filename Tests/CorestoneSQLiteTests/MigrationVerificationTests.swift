@@ -1,6 +1,6 @@
 import CSQLite
 import CorestoneModel
-import CorestoneStack
+import CorestoneContainers
 import CorestoneValues
 import Foundation
 import XCTest
@@ -78,15 +78,15 @@ final class MigrationVerificationTests: StoreTestCase {
         XCTAssertEqual(error.value, .string("1"))
     }
 
-    func testVerificationFindsOtherSum() throws {
+    func testVerificationFindsADifferentSum() throws {
         let whole = try planted("UPDATE ZANIMAL SET ZAGE = ZAGE + 1 WHERE ZAGE = 3")
         XCTAssertEqual(text(whole), "Dog.age has the sum 6, but 5 was expected")
-        // The smallest difference that a double has.
+        // The smallest difference of two doubles.
         let real = try planted("UPDATE ZANIMAL SET ZWEIGHT = 0.30000000000000010 WHERE ZAGE = 3")
         XCTAssertTrue(text(real).hasPrefix("Dog.weight has the sum "), real.message)
     }
 
-    func testVerificationFindsOtherTexts() throws {
+    func testVerificationFindsDifferentTexts() throws {
         let longer = try planted("UPDATE ZPERSON SET ZNAME = 'Adam' WHERE ZNAME = 'Ada'")
         XCTAssertEqual(text(longer), "Person.name has 7 bytes, but 6 were expected")
         let other = try planted("UPDATE ZPERSON SET ZNAME = 'Eve' WHERE ZNAME = 'Ada'")
@@ -101,7 +101,7 @@ final class MigrationVerificationTests: StoreTestCase {
         XCTAssertNotNil(error.objectURI)
     }
 
-    func testVerificationFindsLostAndOtherPairs() throws {
+    func testVerificationFindsLostAndDifferentPairs() throws {
         let toOne = try planted("UPDATE ZANIMAL SET ZOWNER = NULL WHERE ZTITLE = 'animal 3'")
         XCTAssertEqual(text(toOne), "Animal.owner has 3 pairs of objects, but 4 were expected")
         XCTAssertEqual(toOne.key, "owner")
@@ -116,12 +116,12 @@ final class MigrationVerificationTests: StoreTestCase {
     }
 
     func testVerificationFindsDanglingReference() throws {
-        // The pairs that have both objects are as many as before.
+        // The number of complete pairs is unchanged.
         let error = try planted("UPDATE ZANIMAL SET ZOWNER = 77 WHERE ZTITLE = 'animal 4'")
         XCTAssertEqual(text(error), "Animal.owner has 1 reference to missing objects, but 0 were expected")
     }
 
-    func testDanglingReferenceFromBeforeIsNoDifference() throws {
+    func testVerificationAcceptsExistingDanglingReferences() throws {
         try makeFormer()
         try shell("a.sqlite", "UPDATE ZANIMAL SET ZOWNER = 77 WHERE ZAGE = 3")
         try closeAll(migrateFormer { $0.verifies = true })
@@ -211,7 +211,7 @@ final class MigrationVerificationTests: StoreTestCase {
         XCTAssertEqual(try shell("a.sqlite", "SELECT count(*) FROM ZPERSON JOIN ZANIMAL ON ZOWNER = ZPERSON.Z_PK"), "2")
     }
 
-    func testVerificationFindsWhatRouteLost() throws {
+    func testVerificationFindsValuesObjectsAndPairsThatARouteLost() throws {
         let value = failure { try routed(spoiling: "UPDATE ZPERSON SET ZFULLNAME = 'Eve' WHERE ZFULLNAME = 'Ada'") }
         XCTAssertTrue(text(value).hasPrefix("Person.fullName of the object that was made from Person/p"), value.message)
         XCTAssertTrue(text(value).hasSuffix("is \"Eve\", but \"Ada\" was expected (1 such value)"), value.message)
@@ -266,7 +266,7 @@ final class MigrationVerificationTests: StoreTestCase {
     }
 }
 
-/// A route whose result is changed behind its back.
+/// A route whose result is changed by SQL after it has run.
 private struct SpoiledConversion: StoreConversion, ConversionRoute {
     var conversion: FakeConversion
     let spoiling: String?

@@ -7,14 +7,14 @@ final class NamesTests: XCTestCase {
     private let composed = "Z\u{AC01}"
     private let decomposed = "Z\u{1100}\u{1161}\u{11A8}"
 
-    func testNamesThatDifferByBytesAreTwo() {
+    func testNamesThatDifferInBytesAreDistinct() {
         var names = UniqueNames(taken: ["Z_PK"])
         let given = [composed, decomposed, composed, decomposed, "Z_PK"].map { Array(names.take($0).utf8) }
         XCTAssertEqual(
             given, [composed, decomposed, composed + "1", decomposed + "1", "Z_PK1"].map { Array($0.utf8) })
     }
 
-    func testANumberEndsWhereItsDigitsDo() {
+    func testNumberOfATableNameEndsWithItsDigits() {
         let name = NumberedName(prefix: "Z_", number: 3, tail: "TAGS")
         for known in ["Z_3TAGS", "Z_12TAGS", "Z_12TAGS1"] { XCTAssertTrue(name.resembles(known), known) }
         for other in ["Z_TAGS", "Z_3TAG", "Z_3\u{301}TAGS", "Z_3TAGSX", "Y_3TAGS", "Z_3TAGS1\u{301}"] {
@@ -22,7 +22,7 @@ final class NamesTests: XCTestCase {
         }
     }
 
-    func testQuotesAreDoubledWhateverFollowsThem() {
+    func testQuotesAreDoubledBeforeCombiningCharacters() {
         XCTAssertEqual(Array("a\"\u{301}b\"".asIdentifier.utf8), Array("\"a\"\"\u{301}b\"\"\"".utf8))
     }
 }

@@ -3,7 +3,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 import Foundation
-import CorestoneStack
+import CorestoneContainers
 import XCTest
 
 @testable import CorestoneSQLite
@@ -28,7 +28,7 @@ final class OpeningTests: StoreTestCase {
     private func write(_ name: String, _ bytes: Data) throws { try bytes.write(to: URL(fileURLWithPath: path(name))) }
     private func read(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path(name))) }
 
-    func testReopenKeepsIdentifierAndRows() throws {
+    func testReopeningKeepsIdentifierAndRows() throws {
         let zoo = try Zoo()
         let first = try open("zoo.sqlite", zoo.model)
         let identifier = first.identifier
@@ -53,7 +53,7 @@ final class OpeningTests: StoreTestCase {
         XCTAssertEqual(try again.reservePrimaryKeys(of: cage, count: 1), 7)
     }
 
-    func testModelAndHashesForOtherTools() throws {
+    func testOtherToolsReadTheCachedModelAndHashes() throws {
         let tools = Fixtures.folder + "/../tools"
         try Fixtures.require()
         let store = try open("zoo.sqlite", Zoo().model)
@@ -64,7 +64,7 @@ final class OpeningTests: StoreTestCase {
         XCTAssertFalse(hashes.contains("DIFFERENT"), hashes)
     }
 
-    func testMissingThings() throws {
+    func testOpeningAMissingStoreFails() throws {
         let model = try packages()
         let mustExist = options { $0.mustExist = true }
         let readOnly = options { $0.isReadOnly = true }
@@ -110,7 +110,7 @@ final class OpeningTests: StoreTestCase {
         XCTAssertEqual(try files(), [])
     }
 
-    func testEmptyFile() throws {
+    func testOpeningAnEmptyFileFails() throws {
         try write("empty.sqlite", Data())
         let model = try packages()
         for change: (inout StoreOptions) -> Void in [{ _ in }, { $0.mustExist = true }, { $0.isReadOnly = true }] {
@@ -122,8 +122,8 @@ final class OpeningTests: StoreTestCase {
         XCTAssertEqual(try files(), ["empty.sqlite"])
     }
 
-    /// A log whose store was deleted does not find its way into the next one.
-    func testRemainsOfADeletedStore() throws {
+    /// The log of a deleted store is not applied to a new store at its path.
+    func testLogOfADeletedStoreIsNotAppliedToANewStore() throws {
         let zoo = try Zoo()
         let store = try open("zoo.sqlite", zoo.model)
         var rows = Rows()
@@ -140,7 +140,7 @@ final class OpeningTests: StoreTestCase {
         XCTAssertEqual(try files(), ["zoo.sqlite"])
     }
 
-    func testDamagedMetadata() throws {
+    func testDamagedMetadataFails() throws {
         let model = try packages()
         try open("p.sqlite", model).close()
         for (plist, status) in [
@@ -159,7 +159,7 @@ final class OpeningTests: StoreTestCase {
         }
     }
 
-    func testFilesThatAreNoStores() throws {
+    func testFilesThatAreNotStoresAreRejectedAndKept() throws {
         let model = try packages()
         try write("text.sqlite", Data(String(repeating: "no database at all. ", count: 400).utf8))
         try write("short.sqlite", Data("SQLite format 3\0".utf8))
@@ -190,7 +190,7 @@ final class OpeningTests: StoreTestCase {
         XCTAssertEqual(try files(), before)
     }
 
-    func testTruncatedFiles() throws {
+    func testTruncatedFilesAreRejected() throws {
         let zoo = try Zoo()
         try open("whole.sqlite", zoo.model).close()
         let whole = try read("whole.sqlite")
@@ -204,7 +204,7 @@ final class OpeningTests: StoreTestCase {
             }
             XCTAssertEqual(try read("cut.sqlite"), whole.prefix(length))
         }
-        // Damage of any kind is an error, or goes unnoticed; it never traps.
+        // Other damage is an error or has no effect; it never traps.
         var generator = SplitMix(state: 7)
         for _ in 0..<300 {
             var bytes = whole
@@ -221,7 +221,7 @@ final class OpeningTests: StoreTestCase {
         }
     }
 
-    func testOtherModels() throws {
+    func testModelMismatchErrorNamesTheDifference() throws {
         try open("p.sqlite", packages()).close()
         let added = failure {
             _ = try open("p.sqlite", packages { try $0.addAttribute(named: "size", type: .integer64) })
@@ -246,7 +246,7 @@ final class OpeningTests: StoreTestCase {
         XCTAssert(
             failure { _ = try open("p.sqlite", try frozen(fewer)) }.message.contains(
                 "Package.name is in the store only"))
-        // Without the cached model the columns tell.
+        // Without a cached model, the columns are compared.
         _ = try shell("p.sqlite", "UPDATE Z_METADATA SET Z_PLIST = Z_PLIST; UPDATE Z_MODELCACHE SET Z_CONTENT = x'00'")
         XCTAssert(failure { _ = try open("p.sqlite", try frozen(fewer)) }.message.contains("ZNAME"))
         _ = try shell("p.sqlite", "DELETE FROM Z_MODELCACHE")
@@ -264,7 +264,7 @@ final class OpeningTests: StoreTestCase {
         return model
     }
 
-    func testReadOnlyNeverTouchesTheFolder() throws {
+    func testReadOnlyStoreDoesNotChangeTheFolder() throws {
         let zoo = try Zoo()
         let writer = try open("zoo.sqlite", zoo.model)
         var rows = Rows()
@@ -272,7 +272,7 @@ final class OpeningTests: StoreTestCase {
             try writer.save { try $0.insert([rows.add(zoo.cage, key, ["number": .int(key)])], entity: zoo.cage) }
         }
         try insert(1)
-        // With a live log: a private copy, which holds what was committed.
+        // With a live log, the store is read from a private copy with all committed transactions.
         func snapshot() throws -> [String: Data] {
             Dictionary(uniqueKeysWithValues: try files().map { ($0, try read($0)) })
         }
@@ -288,7 +288,7 @@ final class OpeningTests: StoreTestCase {
         XCTAssertEqual(try snapshot(), live)
         copy.close()
         XCTAssertEqual(try snapshot(), live)
-        // The writer's locks are still its own.
+        // The writer still holds its locks.
         try insert(2)
         XCTAssertEqual(try shell("zoo.sqlite", "SELECT count(*) FROM ZCAGE"), "2")
         writer.close()
@@ -301,7 +301,7 @@ final class OpeningTests: StoreTestCase {
         XCTAssertEqual(try snapshot(), still)
     }
 
-    func testRollbackJournalAndOddNames() throws {
+    func testRollbackJournalWorksWithSpecialCharactersInTheName() throws {
         let model = try packages()
         let name = "a 100% #new?.sqlite"
         let rollback = options { $0.rollbackJournal = true }
@@ -319,7 +319,7 @@ final class OpeningTests: StoreTestCase {
         XCTAssertEqual(try files(), [name])
     }
 
-    func testPathIsTakenWhenOpened() throws {
+    func testRelativePathIsResolvedWhenTheStoreOpens() throws {
         let model = try packages()
         let here = FileManager.default.currentDirectoryPath
         defer { _ = FileManager.default.changeCurrentDirectoryPath(here) }
@@ -332,7 +332,7 @@ final class OpeningTests: StoreTestCase {
         XCTAssertEqual(try files(), [":memory:"])
     }
 
-    func testLockedDatabase() throws {
+    func testLockedStoreFailsWithStoreBusy() throws {
         let model = try packages()
         let brief = options { _ in }
         let one = try open("p.sqlite", model, options: brief)
@@ -356,8 +356,8 @@ final class OpeningTests: StoreTestCase {
         try open("p.sqlite", model, options: brief).close()
     }
 
-    /// As another user, since root may write anything.
-    func testProtectedFileAndFolder() throws {
+    /// Runs as another user, because root may write everything.
+    func testOpeningAProtectedFileOrFolderForWritingFails() throws {
         let model = try packages()
         try open("p.sqlite", model).close()
         let isRoot = geteuid() == 0
@@ -374,6 +374,9 @@ final class OpeningTests: StoreTestCase {
         let new = failure { _ = try open("new.sqlite", model) }
         XCTAssertEqual(new.status, .storeReadOnly)
         XCTAssert(new.message.contains("is not writable"), new.message)
+        let withMode = failure { _ = try open("new.sqlite", model, options: options { $0.fileMode = 0o600 }) }
+        XCTAssertEqual(withMode.status, .storeReadOnly)
+        XCTAssert(withMode.message.contains("is not writable"), withMode.message)
         let readable = try open("p.sqlite", model, options: options { $0.isReadOnly = true })
         XCTAssertEqual(try readable.fetch(StoreFetch(entity: model.entities[0], result: .count)).count, 0)
         readable.close()
@@ -387,7 +390,7 @@ final class OpeningTests: StoreTestCase {
         XCTAssertEqual(try files(), ["p.sqlite"])
     }
 
-    func testForeignPromisesMakeItReadOnly() throws {
+    func testUnknownHistoryTablesMakeTheStoreReadOnly() throws {
         let model = try packages()
         try open("h.sqlite", model).close()
         _ = try shell("h.sqlite", "CREATE TABLE ATRANSACTION (Z_PK INTEGER PRIMARY KEY)")
@@ -398,7 +401,7 @@ final class OpeningTests: StoreTestCase {
         XCTAssert(error.message.contains("history"), error.message)
     }
 
-    func testSymbolicLinks() throws {
+    func testStoreBehindASymbolicLinkIsOpened() throws {
         let zoo = try Zoo()
         try FileManager.default.createDirectory(atPath: path("real"), withIntermediateDirectories: true)
         symlink(path("real"), path("folder"))
@@ -406,7 +409,7 @@ final class OpeningTests: StoreTestCase {
         symlink(path("real/zoo.sqlite"), path("link.sqlite"))
         var rows = Rows()
         try made.save { try $0.insert([rows.add(zoo.cage, 1, [:])], entity: zoo.cage) }
-        // The live log lies beside the real file.
+        // The live log is next to the real file, not next to the link.
         let copy = try open("link.sqlite", zoo.model, options: options { $0.isReadOnly = true })
         XCTAssertEqual(copy.path, path("link.sqlite"))
         XCTAssertEqual(try copy.fetch(StoreFetch(entity: zoo.cage, result: .count)).count, 1)
@@ -424,7 +427,7 @@ final class OpeningTests: StoreTestCase {
             try FileManager.default.destinationOfSymbolicLink(atPath: path("dangling.sqlite")), path("nowhere"))
     }
 
-    func testManyProcessesMakeOneStore() throws {
+    func testConcurrentOpeningCreatesOneStore() throws {
         let model = try packages()
         let place = path("race.sqlite")
         DispatchQueue.concurrentPerform(iterations: 8) { _ in
@@ -433,7 +436,7 @@ final class OpeningTests: StoreTestCase {
                 try SQLiteStore(opened).close()
             } catch { XCTFail("\(error)") }
         }
-        // Of two connections that close at the same moment SQLite takes neither for the last one, and leaves the log to the next.
+        // If two connections close at the same moment, SQLite treats neither as the last one, and the log may stay.
         try open("race.sqlite", model).close()
         XCTAssertEqual(try files(), ["race.sqlite"])
         XCTAssertEqual(try shell("race.sqlite", "SELECT count(*) FROM Z_METADATA"), "1")

@@ -1,14 +1,14 @@
 import CSQLite
 import CorestoneGraph
 import CorestoneModel
-import CorestoneStack
+import CorestoneContainers
 import CorestoneValues
 import Foundation
 import XCTest
 
 @testable import CorestoneSQLite
 
-/// The options of SQLite stores: pragmas, analyzing, vacuuming, versioning, permissions, files of large values, memory.
+/// The options of SQLite stores: pragmas, analysis, vacuum, versions, permissions, backing files and memory.
 final class OptionTests: StoreTestCase {
     private func model(_ more: String? = nil) throws -> Model {
         let model = Model()
@@ -53,7 +53,7 @@ final class OptionTests: StoreTestCase {
         return try XCTUnwrap(found as? Int)
     }
 
-    func testALargeSaveGoesOnWaitingForLocks() throws {
+    func testOptimizationAfterALargeSaveKeepsTheBusyTimeout() throws {
         let (coordinator, store) = try opened("waits.sqlite")
         let backing = try XCTUnwrap(store.backing as? SQLiteStore)
         try save("before", coordinator)
@@ -70,7 +70,7 @@ final class OptionTests: StoreTestCase {
         wait(for: [hasEnded], timeout: 60)
     }
 
-    func testPragmasAreInForce() throws {
+    func testPragmasAreApplied() throws {
         let given = [
             "cache_size": "-4096", "SYNCHRONOUS": "Normal", "fullfsync": "yes", "secure_delete": "fast",
             "temp_store": "1",
@@ -86,7 +86,7 @@ final class OptionTests: StoreTestCase {
         XCTAssertEqual(store.warnings, [])
     }
 
-    func testHowLongLocksAreWaitedFor() throws {
+    func testBusyTimeoutLimitsTheWaitForALock() throws {
         for (wait, least) in [("0", 0.0), ("2", 0.002), ("200", 0.2)] {
             let (coordinator, store) = try opened("\(wait).sqlite", options(["busy_timeout": wait]))
             let other = try Connection(store.path, path: store.path, flags: SQLITE_OPEN_READWRITE)
@@ -103,7 +103,7 @@ final class OptionTests: StoreTestCase {
         }
     }
 
-    func testJournalModes() throws {
+    func testJournalModesAreApplied() throws {
         for mode in ["delete", "truncate", "persist", "wal"] {
             let (coordinator, store) = try opened("\(mode).sqlite", options(["journal_mode": mode]))
             XCTAssertEqual(try setting("journal_mode", of: store), mode)
@@ -117,7 +117,7 @@ final class OptionTests: StoreTestCase {
         XCTAssertEqual(try shell("wal.sqlite", "PRAGMA page_size"), "4096")
     }
 
-    func testPagesOfANewStore() throws {
+    func testPageSizeAndAutoVacuumApplyToANewStore() throws {
         _ = try opened("a.sqlite", options(["page_size": "8192", "auto_vacuum": "none"]))
         XCTAssertEqual(try shell("a.sqlite", "PRAGMA page_size; PRAGMA auto_vacuum"), "8192\n0")
         XCTAssertEqual(
@@ -125,7 +125,7 @@ final class OptionTests: StoreTestCase {
         XCTAssertEqual(try StoreReport(ofStoreAt: path("a.sqlite")).problems.count, 0)
     }
 
-    func testPragmasThatAreRefused() throws {
+    func testInvalidPragmasAreRejected() throws {
         let cases = [
             ("locking_mode", "exclusive", "locking_mode"), ("cachesize", "1", "did you mean \"cache_size\""),
             ("journal_mode", "memory", "\"wal\", \"delete\", \"truncate\" or \"persist\""),
@@ -155,8 +155,8 @@ final class OptionTests: StoreTestCase {
         XCTAssertEqual(try files(), [])
     }
 
-    /// Every setting at its bounds, in each of its words, and just beyond.
-    func testEveryPragmaAtItsBounds() throws {
+    /// Every pragma at its limits, with each of its keywords, and with values beyond its limits.
+    func testPragmasAcceptValuesAtTheirLimitsOnly() throws {
         let flag = ["off": "0", "on": "1", "no": "0", "yes": "1", "false": "0", "true": "1", "0": "0", "1": "1"]
         let flags = ["automatic_index", "cache_spill", "cell_size_check", "checkpoint_fullfsync", "fullfsync"]
         var good: [(String, String, String)] = flags.flatMap { name in flag.map { (name, $0.key, $0.value) } }
@@ -192,8 +192,8 @@ final class OptionTests: StoreTestCase {
         }
     }
 
-    /// Those that have no place of their own are set one by one, by name.
-    func testStatementsOfPragmas() throws {
+    /// Pragmas without special handling are set one by one, in the order of their names.
+    func testPragmasBecomeStatementsInTheOrderOfTheirNames() throws {
         let all = [
             "analysis_limit": "5", "auto_vacuum": "full", "automatic_index": "off", "busy_timeout": "1",
             "cache_size": "2",
@@ -212,13 +212,13 @@ final class OptionTests: StoreTestCase {
         XCTAssertEqual(none.statements, "")
         XCTAssertEqual(none.number("busy_timeout", else: 9), 9)
         XCTAssertNil(none["page_size"])
-        // What agrees with another option may stand beside it.
+        // A pragma that agrees with another option is accepted.
         var agreed = options(["journal_mode": "truncate", "synchronous": "1"])
         (agreed.rollbackJournal, agreed.normalSync) = (true, true)
         XCTAssertEqual(try StorePragmas(agreed, path: "a")["journal_mode"], "truncate")
     }
 
-    func testSettingsWithoutPragmas() throws {
+    func testStoreOptionsDetermineSettingsWithoutPragmas() throws {
         func check(_ name: String, _ options: StoreOptions, _ settings: [String: String]) throws {
             let (coordinator, store) = try opened(name, options)
             for (setting, value) in settings { XCTAssertEqual(try self.setting(setting, of: store), value, setting) }
@@ -229,13 +229,13 @@ final class OptionTests: StoreTestCase {
             "a.sqlite", options, ["synchronous": "2", "journal_mode": "wal", "temp_store": "2", "auto_vacuum": "2"])
         (options.normalSync, options.rollbackJournal, options.cacheKilobytes) = (true, true, 3000)
         try check("b.sqlite", options, ["synchronous": "1", "journal_mode": "delete", "cache_size": "-3000"])
-        // No cache is smaller than 64 kilobytes.
+        // The cache has at least 64 kilobytes.
         options.cacheKilobytes = 63
         try check("c.sqlite", options, ["cache_size": "-64"])
         try check("b.sqlite", .readOnly, ["temp_store": "0", "synchronous": "2"])
     }
 
-    func testAnalyzingAndVacuuming() throws {
+    func testAnalyzeAndVacuumRunWhenTheStoreOpens() throws {
         var (coordinator, store) = try opened("a.sqlite")
         for place in 0..<50 { try save(String(repeating: "\(place)", count: 2000), coordinator) }
         let context = Context(coordinator: coordinator)
@@ -259,7 +259,7 @@ final class OptionTests: StoreTestCase {
         XCTAssert(error.message.contains("read-only"), error.message)
     }
 
-    func testIgnoringVersions() throws {
+    func testIgnoringVersionsAcceptsOtherHashesButNotOtherTypes() throws {
         let (coordinator, store) = try opened("a.sqlite")
         try save("x", coordinator)
         try coordinator.remove(store)
@@ -281,7 +281,7 @@ final class OptionTests: StoreTestCase {
         XCTAssertEqual(try StoreReport(ofStoreAt: path("a.sqlite")).problems.map(\.message), [])
         XCTAssertEqual(
             try Context(coordinator: self.opened("a.sqlite", StoreOptions(), other).coordinator).notes().count, 2)
-        // What is of another kind is no other version.
+        // An attribute of another type is a mismatch even if versions are ignored.
         let strange = Model()
         let entity = try strange.addEntity(named: "Note")
         try entity.addAttribute(named: "text", type: .date)
@@ -290,7 +290,7 @@ final class OptionTests: StoreTestCase {
         XCTAssertEqual(error.key, "text")
     }
 
-    func testPermissionsOfANewStore() throws {
+    func testFileModeAppliesToAllFilesOfANewStore() throws {
         var options = StoreOptions()
         options.fileMode = 0o640
         let (coordinator, _) = try opened("a.sqlite", options)
@@ -309,7 +309,7 @@ final class OptionTests: StoreTestCase {
         XCTAssertFalse(FileManager.default.fileExists(atPath: path("b.sqlite")))
     }
 
-    func testThresholdOfExternalData() throws {
+    func testThresholdDeterminesWhichValuesAreExternal() throws {
         func names() -> [String] {
             (try? FileManager.default.contentsOfDirectory(atPath: path(".a_SUPPORT/_EXTERNAL_DATA"))) ?? []
         }
@@ -334,7 +334,7 @@ final class OptionTests: StoreTestCase {
         XCTAssertEqual(sizes.sorted(), [1000, 1001, 1_000_000])
     }
 
-    func testDevNullIsAStoreInMemory() throws {
+    func testDevNullIsAnInMemoryStore() throws {
         let model = try model()
         let (coordinator, store) = try opened("/dev/null", StoreOptions(), model)
         let (other, _) = try opened("/dev/null", StoreOptions(), model)
@@ -353,7 +353,7 @@ final class OptionTests: StoreTestCase {
         XCTAssertEqual(try files(), [".kept_SUPPORT", "kept.sqlite", "kept.sqlite-shm", "kept.sqlite-wal"])
     }
 
-    func testForeignOptions() throws {
+    func testAppleOptionsGiveWarningsOrErrors() throws {
         var options = StoreOptions()
         options.foreignOptions = ["NSPersistentStoreUbiquitousContentNameKey", "NSPersistentStoreFileProtectionKey"]
         let (_, store) = try opened("a.sqlite", options)

@@ -15,7 +15,7 @@ final class OrderKeysTests: XCTestCase {
         return known.count == keys.count && zip(known, known.dropFirst()).allSatisfy { $0 < $1 }
     }
 
-    func testFreshAndAppended() {
+    func testNewAndAppendedMembersGetKeysInSteps() {
         XCTAssertEqual(applied([nil, nil, nil]).keys, [2048, 3072, 4096])
         XCTAssertEqual(applied([2048, 3072, nil]).keys, [2048, 3072, 4096])
         XCTAssertEqual(applied([nil, 2048]).keys, [1024, 2048])
@@ -29,38 +29,38 @@ final class OrderKeysTests: XCTestCase {
         XCTAssertEqual(applied([2048, 4096, 3072, 5120]).written, 1)
     }
 
-    func testNoGapRenumbers() {
+    func testMissingGapRenumbersAllMembers() {
         XCTAssertEqual(applied([7, nil, 8]).keys, [2048, 3072, 4096])
         XCTAssertEqual(applied([Int64(Int32.max), nil]).keys, [2048, 3072])
         XCTAssertEqual(applied([1, nil]).written, 1)
     }
 
-    func testKeysAtTheirBounds() {
+    func testKeysAtTheirLimitsAreRenumbered() {
         let most = Int64(Int32.max)
-        // What is no key of ours counts as none.
+        // A key out of range is treated as missing.
         XCTAssertEqual(applied([0, 5000]).keys, [2500, 5000])
         XCTAssertEqual(applied([-1, nil]).keys, [2048, 3072])
         XCTAssertEqual(applied([most + 1, nil]).keys, [2048, 3072])
-        // The last step that fits, and one beyond.
+        // The last step that fits, and the first one that does not.
         XCTAssertEqual(applied([most - 2048, nil]).keys, [most - 2048, most - 1024])
         XCTAssertEqual(applied([most - 2047, nil]).keys, [2048, 3072])
         XCTAssertEqual(applied([most - 3072, nil, nil]).keys, [most - 3072, most - 2048, most - 1024])
         XCTAssertEqual(applied([most - 3071, nil, nil]).keys, [2048, 3072, 4096])
-        // The smallest gap that takes one, and two.
+        // The smallest gaps that fit one key and two keys.
         XCTAssertEqual(applied([7, nil, 9]).keys, [7, 8, 9])
         XCTAssertEqual(applied([7, nil, nil, 10]).keys, [7, 8, 9, 10])
         XCTAssertEqual(applied([7, nil, nil, 9]).keys, [2048, 3072, 4096, 5120])
         XCTAssertEqual(applied([nil, 1]).keys, [2048, 3072])
         XCTAssertEqual(applied([nil, nil, 3000, nil, 4000, nil]).keys, [1000, 2000, 3000, 3500, 4000, 5024])
-        // Of equal keys one stays.
+        // Of equal keys, one is kept.
         XCTAssertEqual(applied([2048, 2048]).keys, [1024, 2048])
-        // Renumbering leaves alone what is right already.
+        // Renumbering does not rewrite keys that are already correct.
         XCTAssertEqual(OrderKeys.changes([2048, nil, 2049]).map(\.place), [1, 2])
     }
 
-    /// Any sequence of moves, insertions and removals, with keys of any origin, ends in ascending keys within 32
-    /// bits; a member that was neither moved nor added is rewritten only when everything is.
-    func testAnyEdits() {
+    /// After any sequence of moves, insertions and removals, keys are ascending and fit 32 bits. A member that was
+    /// neither moved nor added is rewritten only if all members are.
+    func testRandomEditsKeepKeysAscending() {
         var generator = SplitMix(state: 42)
         for _ in 0..<3000 {
             var keys: [Int64?] = (0..<Int.random(in: 0...12, using: &generator)).map { _ in
@@ -86,7 +86,7 @@ final class OrderKeysTests: XCTestCase {
     }
 }
 
-/// The same numbers in every run.
+/// A generator with the same numbers in every run.
 struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 

@@ -1,17 +1,17 @@
 import CSQLite
+import CorestoneContainers
+import CorestoneFormats
 import CorestoneGraph
 import CorestoneModel
+@testable import CorestoneSQLite
 import CorestoneValues
 import Foundation
-import CorestoneStack
 import XCTest
-
-@testable import CorestoneSQLite
 
 /// Stores that are opened without a model.
 final class OwnModelTests: StoreTestCase {
     /// Every store of the fixtures opens, each object is read, and nothing on disk changes.
-    func testAppleStores() throws {
+    func testAppleStoresOpenWithTheirOwnModel() throws {
         try Fixtures.require()
         let root = Fixtures.folder + "/stores"
         let stores = try XCTUnwrap(FileManager.default.enumerator(atPath: root)).allObjects.compactMap { $0 as? String }
@@ -39,7 +39,7 @@ final class OwnModelTests: StoreTestCase {
         XCTAssertEqual(counts.values.reduce(0, +), 41)
     }
 
-    func testInference() throws {
+    func testModelIsInferredFromTheTables() throws {
         let zoo = try Zoo()
         let writer = try open("zoo.sqlite", zoo.model)
         var rows = Rows()
@@ -85,8 +85,22 @@ final class OwnModelTests: StoreTestCase {
         }
     }
 
-    /// Entities numbered otherwise, columns in another order, quoted and altered tables: everything goes by name.
-    func testMigratedStore() throws {
+    func testInferenceFailsWhenASuperentityHasNoName() throws {
+        let zoo = try Zoo()
+        try open("zoo.sqlite", zoo.model).close()
+        _ = try shell(
+            "zoo.sqlite", "DROP TABLE Z_MODELCACHE; UPDATE Z_PRIMARYKEY SET Z_NAME = NULL WHERE Z_NAME = 'Animal'")
+        let error = failure { _ = try Coordinator.open(path("zoo.sqlite")) }
+        XCTAssertEqual(error.status, .storeCorrupt)
+        XCTAssertEqual(error.entity, "Bird")
+        XCTAssertTrue(
+            error.message.contains(
+                "\"Bird\" inherits from the entity number 1, for which Z_PRIMARYKEY does not contain a name"),
+            error.message)
+    }
+
+    /// Other entity numbers, another column order, quoted and altered tables: everything is found by name.
+    func testMigratedStoreIsReadByName() throws {
         let zoo = try Zoo()
         let writer = try open("zoo.sqlite", zoo.model)
         var rows = Rows()
@@ -115,7 +129,7 @@ final class OwnModelTests: StoreTestCase {
         XCTAssertEqual(members.map(\.objectID.entity.name), ["Bird"])
     }
 
-    func testModelThatDoesNotFitTheTables() throws {
+    func testMismatchedModelMakesTheStoreReadOnly() throws {
         let zoo = try Zoo()
         try open("zoo.sqlite", zoo.model).close()
         _ = try shell("zoo.sqlite", "ALTER TABLE ZCAGE DROP COLUMN ZNUMBER")
@@ -133,8 +147,8 @@ final class OwnModelTests: StoreTestCase {
         XCTAssert(try reason().contains("cannot read the model in"))
     }
 
-    /// What the metadata says of the writer keeps us from writing, not from reading.
-    func testForeignWriters() throws {
+    /// Metadata of a newer or unfinished writer prevents writing, but not reading.
+    func testMetadataOfOtherWritersMakesTheStoreReadOnly() throws {
         let zoo = try Zoo()
         for (key, value, text) in [
             (StoreMetadata.Key.deferredMigration, PropertyListValue.bool(true), "deferred migration"),
@@ -146,7 +160,7 @@ final class OwnModelTests: StoreTestCase {
             metadata.values[key] = value
             let hex = metadata.encoded().map { String(format: "%02x", $0) }.joined()
             _ = try shell("zoo.sqlite", "UPDATE Z_METADATA SET Z_PLIST = x'\(hex)'")
-            // Whoever only reads learns it too, instead of being sent to open it for writing.
+            // A read-only open reports the same reason, instead of advice to open the store for writing.
             for options in [StoreOptions(), .readOnly] {
                 let coordinator = try Coordinator.open(path("zoo.sqlite"), options: options)
                 let store = try XCTUnwrap(coordinator.stores.first)

@@ -1,12 +1,12 @@
+import CorestoneFileSystem
+@testable import CorestoneGraph
 import CorestoneModel
+@testable import CorestoneSQLite
 import CorestoneValues
 import Foundation
 import XCTest
 
-@testable import CorestoneGraph
-@testable import CorestoneSQLite
-
-/// Stores as they were; Tests/history/past.py compares random ones with copies.
+/// Former states of stores. Tests/history/past.py compares random states with copies.
 final class PastTests: StoreTestCase {
     private func model() throws -> Model {
         let model = Model()
@@ -55,7 +55,7 @@ final class PastTests: StoreTestCase {
         return found
     }
 
-    /// Contexts whose objects are used.
+    /// Contexts that must outlive their objects.
     private var kept: [Context] = []
 
     override func tearDown() {
@@ -63,8 +63,8 @@ final class PastTests: StoreTestCase {
         super.tearDown()
     }
 
-    /// On the way back both objects have the same value for a moment.
-    func testUniqueValuesChangedHands() throws {
+    /// During the reconstruction both objects have the same value temporarily.
+    func testPastStateRestoresExchangedUniqueValues() throws {
         let context = try open()
         let one = try insert("a", "1", in: context), other = try insert("b", "2", in: context)
         try context.save()
@@ -82,7 +82,7 @@ final class PastTests: StoreTestCase {
         XCTAssertNil(context.past)
     }
 
-    func testAPastHasItsOwnPast() throws {
+    func testPastStatesAreReachableFromAPastState() throws {
         let context = try open()
         var tokens: [HistoryToken] = []
         for name in ["a", "b", "c"] {
@@ -102,12 +102,12 @@ final class PastTests: StoreTestCase {
         XCTAssertEqual(try names(context.at(.transaction(transactions[1]))), ["a", "b"])
     }
 
-    /// The copies go when the coordinator of the past ends.
-    func testTheCopiesAreRemoved() throws {
+    /// The copies are removed with the coordinator of the past state.
+    func testCopiesOfPastStatesAreRemoved() throws {
         let context = try open()
         _ = try insert("a", nil, in: context)
         try context.save()
-        // Other processes have copies in the usual folder.
+        // Other processes have copies in the default folder.
         let (former, folder) = (temporaryFolder, path("temporary"))
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         setenv("TMPDIR", folder, 1)
@@ -123,7 +123,7 @@ final class PastTests: StoreTestCase {
     }
 
     /// Each part of the history is used as far as it is known.
-    func testUnknownValuesBecomeKnownFurtherBack() throws {
+    func testUnknownPastValuesAreKnownInEarlierStates() throws {
         let context = try open()
         let person = try insert("a", nil, in: context)
         try context.save()
@@ -146,8 +146,8 @@ final class PastTests: StoreTestCase {
         XCTAssertThrowsError(try known.isKnown("nmae"))
     }
 
-    /// Tables that name columns which do not exist, or transactions of other numbers, do no harm.
-    func testOldValuesOfHostileFiles() throws {
+    /// Tables that name missing columns or unknown transactions do no harm.
+    func testHostileTablesOfOldValuesAreIgnored() throws {
         let context = try open()
         let person = try insert("a", nil, in: context)
         try context.save()
@@ -163,7 +163,7 @@ final class PastTests: StoreTestCase {
         XCTAssertEqual(try names(past), ["a"])
     }
 
-    func testRevisionsOfAnObjectOfAnotherCoordinator() throws {
+    func testRevisionsAreFoundByAnIDOfAnotherCoordinator() throws {
         let context = try open()
         let person = try insert("a", nil, in: context)
         try context.save()

@@ -6,10 +6,10 @@ import XCTest
 
 @testable import CorestoneSQLite
 
-/// Foundation has one of its own.
+/// Foundation has a type of this name.
 private typealias Order = CorestonePredicate.SortDescriptor
 
-/// The same predicate gives the same objects in SQLite as in memory.
+/// Predicates return the same objects in SQLite and in memory.
 final class PredicateTests: StoreTestCase {
     private func filledContext() throws -> (Context, Zoo) {
         let zoo = try Zoo()
@@ -72,7 +72,7 @@ final class PredicateTests: StoreTestCase {
         "name == keeper.name", "legs < keeper.badge",
     ]
 
-    func testStoreAndMemoryAgree() throws {
+    func testPredicatesReturnTheSameObjectsInSQLiteAndMemory() throws {
         let (context, zoo) = try filledContext()
         for (entity, texts) in [
             (zoo.animal, PredicateTests.animalPredicates),
@@ -106,7 +106,7 @@ final class PredicateTests: StoreTestCase {
             try a.value(forKeyPath: descriptor.keyPath), try b.value(forKeyPath: descriptor.keyPath))
     }
 
-    func testOrderAndWindow() throws {
+    func testOrderAndWindowAreAppliedInSQLite() throws {
         let (context, zoo) = try filledContext()
         let all = try context.fetch(FetchRequest(entity: zoo.animal))
         let orders: [[Order]] = [
@@ -139,8 +139,8 @@ final class PredicateTests: StoreTestCase {
         }
     }
 
-    /// What a function of ours throws comes out as it is.
-    func testErrorsOfFunctions() throws {
+    /// Errors of the library's SQL functions are rethrown unchanged.
+    func testErrorsOfSQLFunctionsAreRethrown() throws {
         let (context, zoo) = try filledContext()
         let request = FetchRequest(entity: zoo.animal)
         request.includesPendingChanges = false

@@ -11,7 +11,7 @@ import XCTest
 private typealias Predicate = CorestonePredicate.Predicate
 private typealias Order = CorestonePredicate.SortDescriptor
 
-/// What SQLite does with the statements of fetches, and what may become part of one.
+/// Query plans of fetches, and the text that may become part of a statement.
 final class QueryPlanTests: StoreTestCase {
     private var coordinators: [Coordinator] = []
 
@@ -67,7 +67,7 @@ final class QueryPlanTests: StoreTestCase {
         }
     }
 
-    func testIndexesServe() throws {
+    func testFetchesUseIndexes() throws {
         let (store, model) = try openStore()
         let person = try model.requireEntity(named: "Person")
         let team = try model.requireEntity(named: "Team")
@@ -101,7 +101,7 @@ final class QueryPlanTests: StoreTestCase {
             let plan = try plan(store, try query(store, entity, format, arguments))
             XCTAssert(plan.contains(expected), "\(format): \(plan)")
         }
-        // A narrow table comes first, whatever is sorted by.
+        // The selective table is read first, regardless of the order.
         let narrow = "team.name == 'x' AND SUBQUERY(team.members, $m, $m.age > 4).@count > 1"
         let joined = try plan(store, try query(store, person, narrow, sort: [Order("-height")]))
         XCTAssert(joined.hasPrefix("SEARCH t1"), joined)
@@ -110,11 +110,11 @@ final class QueryPlanTests: StoreTestCase {
         XCTAssertFalse(ascending.contains("TEMP B-TREE"), ascending)
         let descending = try plan(store, try query(store, person, nil, sort: [Order("-age")]))
         XCTAssert(descending.contains("INDEX Z_Person_byage"), descending)
-        XCTAssertFalse(descending.contains("FOR ORDER BY"), "the whole is sorted: \(descending)")
+        XCTAssertFalse(descending.contains("FOR ORDER BY"), "all rows are sorted: \(descending)")
     }
 
-    /// Thousands of values are one statement, whatever their number.
-    func testListsOfAnyLengthAreOneShape() throws {
+    /// Lists of thousands of values use one statement, regardless of their length.
+    func testListsOfAnyLengthUseOneStatement() throws {
         let (store, model) = try openStore()
         let person = try model.requireEntity(named: "Person")
         let makers: [(String, (Int) -> PropertyValue)] = [
@@ -138,8 +138,8 @@ final class QueryPlanTests: StoreTestCase {
         XCTAssertEqual(try Context(coordinator: coordinator).count(all), 200)
     }
 
-    /// What no statement can hold memory answers, and what is only long SQL does.
-    func testPredicatesOfAnySize() throws {
+    /// Predicates that exceed the limits of a statement are evaluated in memory; other long predicates in SQL.
+    func testPredicatesOfAnySizeAreEvaluated() throws {
         let (store, model) = try openStore()
         let person = try model.requireEntity(named: "Person")
         let context = Context(coordinator: coordinators[0])
@@ -164,7 +164,7 @@ final class QueryPlanTests: StoreTestCase {
         XCTAssertEqual(try count(huge), 200)
     }
 
-    // MARK: What may become SQL
+    // MARK: Injection
 
     private static let hostile = [
         "x'; DROP TABLE ZPERSON; --", "\" OR 1=1 --", "'); DELETE FROM ZPERSON; --", "/* */", "?", "?1", ":name", "@x",
@@ -184,7 +184,7 @@ final class QueryPlanTests: StoreTestCase {
         ]
         for format in formats {
             let benign = try query(store, person, format, [.string("benign")]).text
-            // Where a text is ASCII alone, the database's own search goes first.
+            // For ASCII texts, the database's own search runs first.
             for text in Self.hostile where text.utf8.allSatisfy({ $0 < 0x80 }) {
                 XCTAssertEqual(try query(store, person, format, [.string(text)]).text, benign, "\(format) with \(text)")
             }
@@ -203,7 +203,7 @@ final class QueryPlanTests: StoreTestCase {
             ] {
                 guard let compiled = try? store.compiler.compile(StoreFetch(entity: person, predicate: predicate))
                 else { continue }
-                assertOurs(compiled.query.text)
+                assertKnownWords(compiled.query.text)
             }
             XCTAssertThrowsError(
                 try store.compiler.compile(
@@ -211,9 +211,9 @@ final class QueryPlanTests: StoreTestCase {
         }
     }
 
-    /// Formats put together from pieces, hostile ones among them: whatever can be read becomes a statement of our own words
-    /// alone, that only reads.
-    func testFormatsBecomeOurOwnWordsAlone() throws {
+    /// Random formats with hostile parts: every format that can be parsed becomes a read-only statement that consists
+    /// only of the library's own keywords.
+    func testFormatsBecomeReadOnlyStatementsOfKnownWords() throws {
         let (store, model) = try openStore()
         let person = try model.requireEntity(named: "Person")
         try store.withFile { file in
@@ -249,8 +249,8 @@ final class QueryPlanTests: StoreTestCase {
                     let query = try? store.compiler.compile(StoreFetch(entity: person, predicate: predicate)).query
                 else { continue }
                 compiled += 1
-                assertOurs(query.text)
-                // The authorizer lets a statement do nothing but read.
+                assertKnownWords(query.text)
+                // The authorizer allows a statement only to read.
                 XCTAssertNoThrow(
                     try store.withFile { _ = try $0.connection.prepare("SELECT t0.Z_PK\(query.text)", "check") },
                     query.text)
@@ -259,7 +259,7 @@ final class QueryPlanTests: StoreTestCase {
         XCTAssertGreaterThan(compiled, 3000)
     }
 
-    private func assertOurs(_ sql: String) {
+    private func assertKnownWords(_ sql: String) {
         let words = sql.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)
         let known: Set<String> = [
             "FROM", "WHERE", "AND", "OR", "NOT", "IS", "NULL", "TRUE", "IN", "SELECT", "EXISTS", "JOIN", "LEFT", "ON",
@@ -278,8 +278,8 @@ final class QueryPlanTests: StoreTestCase {
         XCTAssertFalse(sql.contains { "'\";[]`\\:@$#".contains($0) } || sql.contains("--") || sql.contains("/*"), sql)
     }
 
-    /// Names of a model become identifiers, and what is no name is refused before.
-    func testNamesOfModelsAreIdentifiers() throws {
+    /// Names of a model become SQL identifiers, and the model rejects invalid names.
+    func testHostileNamesAreRejectedByTheModel() throws {
         for text in Self.hostile where !["ZNAME", "NULL", "_"].contains(text) {
             let model = Model()
             XCTAssertThrowsError(try model.addEntity(named: text), text)
@@ -287,7 +287,7 @@ final class QueryPlanTests: StoreTestCase {
             let entity = try other.addEntity(named: "Fine")
             XCTAssertThrowsError(try entity.addAttribute(named: text, type: .string), text)
         }
-        // Reserved words of SQL are names like others.
+        // Reserved words of SQL are valid names.
         let model = Model()
         let entity = try model.addEntity(named: "Select")
         for name in ["order", "group", "from", "null", "_pk", "where"] {
@@ -306,7 +306,7 @@ final class QueryPlanTests: StoreTestCase {
     }
 }
 
-/// The same sequence on every run.
+/// A generator with the same sequence in every run.
 private struct Seeded: RandomNumberGenerator {
     private var state: UInt64 = 20_261_122
 

@@ -3,13 +3,13 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 import Foundation
-import CorestoneStack
+import CorestoneContainers
 import XCTest
 
 @testable import CorestoneGraph
 @testable import CorestoneSQLite
 
-/// What somebody else writes into a store: another process (the sqlite3 shell), or another coordinator of this one.
+/// Remote changes: writes by another process (the sqlite3 shell), or by another coordinator of this process.
 final class RemoteChangeTests: StoreTestCase {
     private var here: Coordinator!
     private var there: Coordinator!
@@ -28,7 +28,7 @@ final class RemoteChangeTests: StoreTestCase {
         return model
     }
 
-    /// Two coordinators of one store, `here` with those options.
+    /// Opens a store in two coordinators, `here` with the changed options.
     private func open(_ change: (inout StoreOptions) -> Void = { _ in }) throws {
         var options = StoreOptions()
         change(&options)
@@ -59,7 +59,7 @@ final class RemoteChangeTests: StoreTestCase {
 
     private func title(_ note: ManagedObject) throws -> String? { try note.value(forKey: "title").textual?.string }
 
-    /// Waits until something comes true; how many seconds that took.
+    /// Waits until the condition is true and returns the seconds.
     @discardableResult
     private func wait(
         _ limit: TimeInterval = 60, line: UInt = #line, until isTrue: () throws -> Bool
@@ -67,7 +67,7 @@ final class RemoteChangeTests: StoreTestCase {
         let start = Date()
         while try !isTrue() {
             if Date().timeIntervalSince(start) > limit {
-                XCTFail("waited for nothing", line: line)
+                XCTFail("the condition was not met in time", line: line)
                 break
             }
             usleep(1000)
@@ -91,12 +91,12 @@ final class RemoteChangeTests: StoreTestCase {
     /// Threads of this process that watch a store.
     private func threads() throws -> Int {
         let all = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")
-        // One may end between the two looks.
+        // A thread may end between the two readings.
         let names = all.compactMap { try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8) }
         return names.filter { $0 == FolderWatch.threadName + "\n" }.count
     }
 
-    /// The same when those of tests before have ended.
+    /// The number of watcher threads after those of earlier tests have ended.
     private func settledThreads() throws -> Int {
         var (last, count) = (-1, 0)
         try wait {
@@ -107,9 +107,9 @@ final class RemoteChangeTests: StoreTestCase {
         return count
     }
 
-    // MARK: Noticing
+    // MARK: Detection
 
-    private func checkNoticing(_ change: (inout StoreOptions) -> Void) throws {
+    private func checkDetection(_ change: (inout StoreOptions) -> Void) throws {
         try open(change)
         let other = Context(coordinator: there)
         _ = try note(in: other, "one")
@@ -121,19 +121,19 @@ final class RemoteChangeTests: StoreTestCase {
             try other.save()
             seconds.append(wait { heard.changes.count >= count })
         }
-        XCTAssertLessThan(seconds.sorted()[2], 1, "as a rule: \(seconds)")
+        XCTAssertLessThan(seconds.sorted()[2], 1, "expected a median below 1 second: \(seconds)")
         usleep(100_000)
-        XCTAssertEqual(heard.changes.count, 5, "each is told once")
+        XCTAssertEqual(heard.changes.count, 5, "each commit is reported once")
         XCTAssertTrue(heard.changes.allSatisfy { !$0.isOwn && $0.file == .written })
         XCTAssertEqual(heard.changes[0].storeIdentifier, here.stores[0].identifier)
         XCTAssertEqual(heard.changes[0].path, path("a.sqlite"))
     }
 
-    func testCommitsAreNoticedInALog() throws { try checkNoticing { _ in } }
-    func testCommitsAreNoticedInAJournal() throws { try checkNoticing { $0.rollbackJournal = true } }
-    func testCommitsAreNoticedInAHistory() throws { try checkNoticing { $0.keepsHistory = true } }
+    func testCommitsAreDetectedInAWriteAheadLog() throws { try checkDetection { _ in } }
+    func testCommitsAreDetectedInARollbackJournal() throws { try checkDetection { $0.rollbackJournal = true } }
+    func testCommitsAreDetectedInAHistory() throws { try checkDetection { $0.keepsHistory = true } }
 
-    func testTheShellIsNoticed() throws {
+    func testCommitsOfTheSQLiteShellAreMerged() throws {
         try open()
         let context = Context(coordinator: here)
         context.automaticallyMergesRemoteChanges = true
@@ -146,7 +146,7 @@ final class RemoteChangeTests: StoreTestCase {
         }
     }
 
-    func testOwnSavesAreNotForeign() throws {
+    func testOwnSavesAreNotRemoteChanges() throws {
         for rollbackJournal in [false, true] {
             try checkOwnSaves { $0.rollbackJournal = rollbackJournal }
             (here, there) = (nil, nil)
@@ -173,7 +173,7 @@ final class RemoteChangeTests: StoreTestCase {
         XCTAssertEqual(heard.changes.map(\.isOwn), [false])
     }
 
-    func testOwnSavesAreToldWhereThatIsWanted() throws {
+    func testOwnSavesArePostedWhenRequested() throws {
         try open {
             $0.postsOwnChanges = true
             $0.keepsHistory = true
@@ -185,7 +185,7 @@ final class RemoteChangeTests: StoreTestCase {
             try context.save()
         }
         try context.save()
-        XCTAssertEqual(heard.changes.map(\.isOwn), [true, true, true], "told by the save itself, and not for nothing")
+        XCTAssertEqual(heard.changes.map(\.isOwn), [true, true, true], "expected one notification for each save")
         XCTAssertEqual(heard.changes.map { $0.historyToken?.transactionNumbers.values.first }, [1, 2, 3])
         XCTAssertEqual(heard.changes[0].historyToken?.storeIdentifiers, [here.stores[0].identifier])
         let other = Context(coordinator: there)
@@ -196,11 +196,11 @@ final class RemoteChangeTests: StoreTestCase {
         XCTAssertEqual(heard.changes.last?.historyToken?.transactionNumbers.values.first, 4)
     }
 
-    func testWithoutInotifyTheIntervalCounts() throws {
+    func testWatchPollsWithItsIntervalWithoutInotify() throws {
         try open { $0.watchIntervalMilliseconds = 50 }
         let store = try XCTUnwrap(here.stores[0].backing as? SQLiteStore)
         let told = Locked(0)
-        // A watch that the folder tells nothing.
+        // A watcher that receives no notifications of the folder.
         let watch = SQLiteWatch(store, listens: false) { _ in told.withLock { $0 += 1 } }
         try watch.start()
         defer { watch.stop() }
@@ -212,12 +212,12 @@ final class RemoteChangeTests: StoreTestCase {
             try other.save()
             seconds.append(wait { told.withLock { $0 } == count })
         }
-        // It is half a second where nobody gives one.
+        // The default interval is half a second.
         XCTAssertLessThan(seconds.sorted()[2], 0.2, "\(seconds)")
     }
 
-    /// Whoever begins to listen while the file is locked hears of it when it no longer is.
-    func testAWatchMayBeginWhileTheFileIsLocked() throws {
+    /// An observer that is added while the file is locked is notified when it is unlocked.
+    func testWatchStartsWhileTheFileIsLocked() throws {
         try open {
             $0.rollbackJournal = true
             $0.busyTimeoutMilliseconds = 20
@@ -235,21 +235,21 @@ final class RemoteChangeTests: StoreTestCase {
         wait { heard.changes.count == 2 }
     }
 
-    func testAFileThatGoesAndOneThatComesAreTold() throws {
+    func testRemovedAndReplacedFilesAreReported() throws {
         try open()
         let heard = Heard(here)
         let moved = path("moved.sqlite")
         rename(path("a.sqlite"), moved)
         wait { heard.changes.count == 1 }
         XCTAssertEqual(heard.changes.last?.file, .removed)
-        let stranger = try Coordinator(model: model())
-        try stranger.addSQLiteStore(at: path("b.sqlite"))
+        let unrelated = try Coordinator(model: model())
+        try unrelated.addSQLiteStore(at: path("b.sqlite"))
         rename(path("b.sqlite"), path("a.sqlite"))
         wait { heard.changes.count == 2 }
         XCTAssertEqual(heard.changes.last?.file, .replaced)
     }
 
-    func testAReadOnlyStoreSaysThatItWasWritten() throws {
+    func testReadOnlyStoreReportsRemoteChanges() throws {
         try open()
         let reader = try Coordinator.open(path("a.sqlite"), options: .readOnly)
         let heard = Heard(reader)
@@ -260,9 +260,9 @@ final class RemoteChangeTests: StoreTestCase {
         XCTAssertEqual(heard.changes.first?.isOwn, false)
     }
 
-    // MARK: The thread
+    // MARK: The watcher thread
 
-    func testNothingRunsWhereNobodyAsked() throws {
+    func testWatchStartsOnlyOnRequest() throws {
         try open()
         let before = try settledThreads()
         let store = try XCTUnwrap(here.stores[0].backing as? SQLiteStore)
@@ -281,7 +281,7 @@ final class RemoteChangeTests: StoreTestCase {
         try wait { try threads() == before }
     }
 
-    func testTheWatchEndsWithTheContextTheStoreAndTheCoordinator() throws {
+    func testWatchEndsWithItsContextStoreOrCoordinator() throws {
         try open()
         let before = try settledThreads()
         var context: Context? = Context(coordinator: here)
@@ -304,8 +304,8 @@ final class RemoteChangeTests: StoreTestCase {
         heard.token?.cancel()
     }
 
-    /// With the watch's connection gone, the last one to close cleans up.
-    func testTheLogGoesWithTheStore() throws {
+    /// The connection of the watch is closed too, so the last connection removes the log.
+    func testRemovingAWatchedStoreRemovesTheLog() throws {
         try open()
         there = nil
         let heard = Heard(here)
@@ -317,7 +317,7 @@ final class RemoteChangeTests: StoreTestCase {
         XCTAssertEqual(heard.changes.count, 0)
     }
 
-    func testAListenerMayEndItAll() throws {
+    func testObserverMayRemoveTheStoreAndTheObservation() throws {
         try open()
         let done = Locked(false)
         let token = Locked<Observation?>(nil, .writer)
@@ -353,7 +353,7 @@ final class RemoteChangeTests: StoreTestCase {
         }
         defer { token.cancel() }
         try mine[1].setValue(.int(7), forKey: "pages")
-        // One changed, one changed that is changed here too, one deleted, and two new ones, of which one is a letter.
+        // One note changed, one changed in both contexts, one deleted, and two inserted, one of them a letter.
         try a.setValue(.string("a2"), forKey: "title")
         try b.setValue(.string("b2"), forKey: "title")
         try other.delete(c)
@@ -372,20 +372,20 @@ final class RemoteChangeTests: StoreTestCase {
         XCTAssertTrue(ids.inserted.contains { $0.entity.name == "Letter" })
         XCTAssertEqual(try title(mine[0]), "a2")
         XCTAssertEqual(try title(mine[1]), "b2")
-        XCTAssertEqual(try mine[1].value(forKey: "pages"), .int(7), "its own change is still there")
+        XCTAssertEqual(try mine[1].value(forKey: "pages"), .int(7), "the unsaved change is kept")
         XCTAssertTrue(mine[1].hasChanges)
         XCTAssertTrue(mine[2].isDeleted)
-        XCTAssertNotNil(context.registeredObject(with: ids.inserted[0]), "what was inserted comes in")
+        XCTAssertNotNil(context.registeredObject(with: ids.inserted[0]), "inserted objects are registered")
         XCTAssertFalse(context.hasChanges && !context.updatedObjects.contains { $0 === mine[1] })
         try context.save()
         XCTAssertEqual(try notes(in: context, "pages == 7").count, 1)
     }
 
-    func testAContextMerges() throws { try checkMerging { _ in } }
-    func testAContextMergesByHistory() throws { try checkMerging { $0.keepsHistory = true } }
-    func testAContextMergesWithAJournal() throws { try checkMerging { $0.rollbackJournal = true } }
+    func testContextMergesRemoteChangesFromAWriteAheadLog() throws { try checkMerging { _ in } }
+    func testContextMergesRemoteChangesFromAHistory() throws { try checkMerging { $0.keepsHistory = true } }
+    func testContextMergesRemoteChangesWithARollbackJournal() throws { try checkMerging { $0.rollbackJournal = true } }
 
-    func testPrivateQueuesMergeByThemselves() throws {
+    func testPrivateQueueContextMergesAutomatically() throws {
         try open()
         let other = Context(coordinator: there)
         let theirs = try note(in: other, "a")
@@ -403,7 +403,7 @@ final class RemoteChangeTests: StoreTestCase {
         try context.runAndWait { _ in XCTAssertEqual(try mine.flatMap(title), "b") }
     }
 
-    func testOffByDefault() throws {
+    func testAutomaticMergingIsOffByDefault() throws {
         try open()
         let other = Context(coordinator: there)
         let theirs = try note(in: other, "a")
@@ -418,13 +418,13 @@ final class RemoteChangeTests: StoreTestCase {
         wait { heard.changes.count == 1 }
         try context.processPendingChanges()
         XCTAssertEqual(try title(mine), "a")
-        // But whoever reads a row anew finds the new one: the row cache has forgotten the old one.
+        // But a new read finds the new row: the row cache no longer has the old one.
         let second = Context(coordinator: here)
         XCTAssertEqual(try title(second.object(with: mine.objectID)), "b")
         XCTAssertEqual(failure { try Context(parent: context).setMergesRemoteChanges(true) }.status, .invalidArgument)
     }
 
-    func testAChildFollowsItsParent() throws {
+    func testChildContextMergesWithItsParent() throws {
         try open()
         let other = Context(coordinator: there)
         let theirs = try note(in: other, "a")
@@ -444,8 +444,9 @@ final class RemoteChangeTests: StoreTestCase {
         }
     }
 
-    /// A context that follows the newest state moves on with each merge; one that was given a state stays with it.
-    func testAPinnedContextMovesOnUnlessItsStateWasChosen() throws {
+    /// A context that is pinned to the current state advances with each merge. A context with a chosen query generation
+    /// keeps it.
+    func testPinnedContextAdvancesUnlessItsGenerationWasChosen() throws {
         try open()
         let other = Context(coordinator: there)
         let theirs = try note(in: other, "a")
@@ -469,7 +470,7 @@ final class RemoteChangeTests: StoreTestCase {
         XCTAssertEqual(try title(kept), "a")
     }
 
-    func testPairsOfManyToManyRelationshipsCome() throws {
+    func testPairsOfManyToManyRelationshipsAreMerged() throws {
         for keepsHistory in [false, true] {
             try open { $0.keepsHistory = keepsHistory }
             let other = Context(coordinator: there)
@@ -495,8 +496,8 @@ final class RemoteChangeTests: StoreTestCase {
         }
     }
 
-    /// What its own other contexts saved is not taken for somebody else's, in whatever order it comes.
-    func testOnlyWhatOthersInsertedComesIn() throws {
+    /// Saves of other contexts of the same coordinator do not count as remote changes, in any order of saves.
+    func testOnlyRemoteInsertionsAreMerged() throws {
         for keepsHistory in [false, true] {
             try open { $0.keepsHistory = keepsHistory }
             let (own, other) = (Context(coordinator: here), Context(coordinator: there))
@@ -523,8 +524,8 @@ final class RemoteChangeTests: StoreTestCase {
         }
     }
 
-    /// Somebody reserves keys, and the rows come after others with higher keys.
-    func testReservedKeysComeLater() throws {
+    /// A context reserves keys and saves its rows after other rows with higher keys.
+    func testRowsWithReservedLowerKeysAreMergedLater() throws {
         try open()
         let (first, second) = (Context(coordinator: there), Context(coordinator: there))
         let early = try note(in: first, "early")
@@ -550,8 +551,8 @@ final class RemoteChangeTests: StoreTestCase {
         try merge(early)
     }
 
-    /// Beyond what is remembered, versions tell what changed.
-    func testManyChanges() throws {
+    /// If there are more changes than the limit, changed rows are found by their versions.
+    func testChangesBeyondTheLimitAreMergedByVersion() throws {
         for keepsHistory in [false, true] {
             try open { $0.keepsHistory = keepsHistory }
             let other = Context(coordinator: there)
@@ -561,7 +562,7 @@ final class RemoteChangeTests: StoreTestCase {
             context.automaticallyMergesRemoteChanges = true
             let mine = try XCTUnwrap(notes(in: context).first)
             XCTAssertEqual(try title(mine), "a")
-            for _ in 0...ForeignChanges.limit { _ = try other.insert(there.model.requireEntity(named: "Tag")) }
+            for _ in 0...ExternalChanges.limit { _ = try other.insert(there.model.requireEntity(named: "Tag")) }
             try theirs.setValue(.string("b"), forKey: "title")
             try other.save()
             try wait {
@@ -574,8 +575,8 @@ final class RemoteChangeTests: StoreTestCase {
         }
     }
 
-    /// A history of which somebody took something, or past which somebody wrote.
-    func testAHistoryWithHolesIsNotTrusted() throws {
+    /// A history with a missing transaction, and a write that is not in the history.
+    func testHistoryWithMissingTransactionsIsNotUsed() throws {
         try open { $0.keepsHistory = true }
         let other = Context(coordinator: there)
         _ = try note(in: other, "a")
@@ -597,8 +598,8 @@ final class RemoteChangeTests: StoreTestCase {
         }
     }
 
-    /// However long ago the others saved: what both sides changed is a conflict, unless the context came to merge before.
-    func testASaveMergesNothing() throws {
+    /// Values that both sides changed are a conflict unless the context has merged, even if the other save is long ago.
+    func testSaveDoesNotMergeRemoteChanges() throws {
         for queue in [Context.QueueType.caller, .privateQueue] {
             try open()
             let other = Context(coordinator: there)
@@ -624,7 +625,7 @@ final class RemoteChangeTests: StoreTestCase {
         }
     }
 
-    func testASaveAfterAMergeIsNoConflict() throws {
+    func testSaveAfterAMergeIsNotAConflict() throws {
         try open()
         let other = Context(coordinator: there)
         let theirs = try note(in: other, "a")

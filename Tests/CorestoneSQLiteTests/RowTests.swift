@@ -8,7 +8,7 @@ import XCTest
 @testable import CorestoneSQLite
 
 final class RowTests: StoreTestCase {
-    func testShellReadsWhatWasWritten() throws {
+    func testSavedRowsAreReadBySQLiteShell() throws {
         let zoo = try Zoo()
         let store = try open("zoo.sqlite", zoo.model)
         var rows = Rows()
@@ -55,7 +55,7 @@ final class RowTests: StoreTestCase {
         XCTAssertEqual(try files(), ["zoo.sqlite"])
     }
 
-    func testAllKinds() throws {
+    func testValuesOfEveryTypeRoundTrip() throws {
         let zoo = try Zoo()
         let store = try open("all.sqlite", zoo.model)
         let uuid = UUIDValue(high: 0x0011_2233_4455_6677, low: 0x8899_aabb_ccdd_eeff)
@@ -100,14 +100,14 @@ final class RowTests: StoreTestCase {
                 "SELECT typeof(ZSMALL), typeof(ZWIDE), ZFLAG, typeof(ZREAL), typeof(ZMOMENT), length(ZUID), typeof(ZLINK), "
                     + "ZPRICE, hex(ZLARGE), hex(ZUID) FROM ZEVERYTHING WHERE Z_PK = 1"),
             "integer|integer|1|real|real|16|text|12.5|01010203|00112233445566778899AABBCCDDEEFF")
-        // A whole number of seconds lies as an integer, as in Apple's files.
+        // Whole seconds are stored as integers, as in Apple's files.
         XCTAssertEqual(
             try shell("all.sqlite", "SELECT typeof(ZMOMENT), typeof(ZTEXT) FROM ZEVERYTHING WHERE Z_PK = 3"),
             "integer|text")
     }
 
-    /// What a foreign writer may have left: converted where there is a sense in it, else null; never an error.
-    func testOddValues() throws {
+    /// Unusual values of a foreign writer are converted if possible and otherwise null; they never cause an error.
+    func testUnusualValuesAreConvertedOrNull() throws {
         let zoo = try Zoo()
         let store = try open("odd.sqlite", zoo.model)
         _ = try shell(
@@ -158,7 +158,7 @@ final class RowTests: StoreTestCase {
                 "/Everything/p1 is the integer 70000, but its type is Integer 16 (-32768 to 32767)"), true)
     }
 
-    func testManyRowsAndLongText() throws {
+    func testManyRowsAndLongTextsRoundTrip() throws {
         let zoo = try Zoo()
         let store = try open("many.sqlite", zoo.model)
         var rows = Rows()

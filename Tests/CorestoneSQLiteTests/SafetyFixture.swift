@@ -1,5 +1,5 @@
 import CorestoneModel
-import CorestoneStack
+import CorestoneContainers
 import CorestoneValues
 import Foundation
 import XCTest
@@ -42,8 +42,8 @@ enum SafetyModels {
         return model
     }
 
-    /// Without Old, Animal.legacy, Animal.photo and Dog.chip; Person.tags is unordered, Person.nick is another attribute of that name,
-    /// and Animal.title was Animal.name.
+    /// Without Old, Animal.legacy, Animal.photo and Dog.chip; Person.tags is unordered, Person.nick is another
+    /// attribute of that name, and Animal.title was Animal.name.
     static func wanted() throws -> Model {
         let model = Model()
         let animal = try model.addEntity(named: "Animal")
@@ -78,7 +78,8 @@ enum SafetyModels {
 extension StoreTestCase {
     static let large = [UInt8](repeating: 7, count: 200_000)
 
-    /// Makes a store of the former model: two people, five animals with two dogs (all but the last with an owner), two tags, and a scan in a file.
+    /// Creates a store of the former model: two people, five animals with two dogs (all but the last with an owner),
+    /// two tags, and a scan in a file.
     func makeFormer(_ name: String = "a.sqlite", type: StoreType = .sqlite, rollback: Bool = false) throws {
         let coordinator = try Coordinator(model: SafetyModels.former())
         var options = StoreOptions()

@@ -1,13 +1,14 @@
 import CSQLite
+import CorestoneFileSystem
+import CorestoneFormats
 import CorestoneGraph
 import CorestoneModel
+@testable import CorestoneSQLite
 import CorestoneValues
 import Foundation
 import XCTest
 
-@testable import CorestoneSQLite
-
-/// Strangers' files: reading never touches them, and what is wrong with one is named.
+/// Untrusted files: reading never changes them, and errors name the problem of a file.
 final class SafetyTests: StoreTestCase {
     private let readOnly = StoreOptions.readOnly
 
@@ -56,7 +57,7 @@ final class SafetyTests: StoreTestCase {
         store.close()
     }
 
-    func testReadingLocksNothing() throws {
+    func testReadOnlyStoreDoesNotLockTheFile() throws {
         let zoo = try Zoo()
         try make("zoo.sqlite", zoo, count: 3, rollback: true)
         let before = try listing()
@@ -65,7 +66,7 @@ final class SafetyTests: StoreTestCase {
         XCTAssertEqual(try listing() as NSDictionary, before as NSDictionary)
         let writer = connection("zoo.sqlite")
         run(writer, "BEGIN EXCLUSIVE; INSERT INTO ZCAGE (Z_PK, Z_ENT, Z_OPT) VALUES (9, 3, 1)")
-        // What the writer has not written yet is not there.
+        // Uncommitted rows of the writer are not visible.
         XCTAssertEqual(try cages(store, zoo), 3)
         run(writer, "COMMIT")
         sqlite3_close(writer)
@@ -78,8 +79,8 @@ final class SafetyTests: StoreTestCase {
         again.close()
     }
 
-    /// A journal left by a crash is undone in a private copy; one that was finished says nothing.
-    func testJournals() throws {
+    /// A hot journal is rolled back in a private copy; a finished journal is ignored.
+    func testHotJournalIsRolledBackInAPrivateCopy() throws {
         let zoo = try Zoo()
         try make("zoo.sqlite", zoo, count: 200, rollback: true)
         let writer = connection("zoo.sqlite")
@@ -114,7 +115,7 @@ final class SafetyTests: StoreTestCase {
         writer.close()
     }
 
-    func testStaleLogs() throws {
+    func testUnusableLogsAreIgnoredOrRejected() throws {
         let zoo = try Zoo()
         try makeLive(zoo)
         let log = try Data(contentsOf: URL(fileURLWithPath: path("live.sqlite-wal")))
@@ -129,12 +130,12 @@ final class SafetyTests: StoreTestCase {
             return try cages(store, zoo)
         }
         XCTAssertEqual(try counts { _ in }, 50)
-        // What a crash may leave: no header yet, an empty one, a transaction that is cut off or torn.
+        // Logs after a crash: no header, an empty header, a truncated or torn transaction.
         XCTAssertEqual(try counts { $0 = $0.prefix(20) }, 2)
         XCTAssertEqual(try counts { $0 = Data(count: 4096) }, 2)
         XCTAssertEqual(try counts { $0 = $0.prefix(32 + 24 + 4096 - 1) }, 2)
         XCTAssertEqual(try counts { $0[32 + 24 + 100] ^= 1 }, 2)
-        // What cannot belong to the file.
+        // Logs that cannot belong to the file.
         func refusal(_ change: (inout Data) -> Void) -> String {
             let error = failure { _ = try counts(change) }
             XCTAssertEqual(error.status, .storeCorrupt)
@@ -160,8 +161,8 @@ final class SafetyTests: StoreTestCase {
         XCTAssert(error.message.contains("move the log away"), error.message)
     }
 
-    /// What SQLite would leave out without a word: a frame that was changed after it was written, and all behind it.
-    func testDamagedLogs() throws {
+    /// Damage that SQLite would silently ignore: a frame that was changed after it was written, and all later frames.
+    func testDamagedLogIsReportedAndReadUpToTheDamage() throws {
         let zoo = try Zoo()
         try make("zoo.sqlite", zoo, count: 2)
         let writer = try open("zoo.sqlite", zoo.model)
@@ -195,7 +196,7 @@ final class SafetyTests: StoreTestCase {
             store.close()
             return outcome
         }
-        // In a page, the number of a page, a commit mark, a sum; of the first save, of a later one.
+        // Damage in a page, a page number, a commit mark and a checksum, of the first save and of a later one.
         let damages: [(place: Int, saved: Int, saves: String)] = [
             (32 + 24 + 100, 0, "4 saves"), (32 + 3, 0, "4 saves"), (32 + 17, 0, "4 saves"),
             (32 + frame + 24 + 7, 0, "4 saves"),
@@ -211,7 +212,7 @@ final class SafetyTests: StoreTestCase {
                 }
             }
         }
-        // A crash: the last save is torn, or not all of it was written; frames of an earlier round follow.
+        // A crash: the last save is torn or incomplete, and frames of an earlier round follow.
         let torn: [(inout Data) -> Void] = [
             { $0.replaceSubrange(ends[2] + 10..<$0.count, with: Data(count: $0.count - ends[2] - 10)) },
             { $0 = $0.prefix(ends[2] + 100) },
@@ -225,19 +226,19 @@ final class SafetyTests: StoreTestCase {
                 "CST_STORE_READ_ONLY (read_only) is set; open the store without it")
             XCTAssertEqual(try reading(change, readOnly).count, 1802)
         }
-        // Either of the two.
+        // Either a crash or a damaged log.
         let last = log.count - frame + 24 + 9
         let unsure = try reading({ $0[last] ^= 1 }, readOnly)
         XCTAssertEqual(unsure.count, 1802)
         XCTAssert(unsure.reason?.contains("a crash interrupted it or the log is damaged") == true, unsure.reason ?? "")
-        // Whoever writes goes on without a save that was never finished.
+        // A writer continues without the unfinished save.
         let writing = try reading({ $0[last] ^= 1 }, StoreOptions())
         XCTAssertNil(writing.reason)
         XCTAssertEqual(writing.count, 1802)
     }
 
     /// SQLite would drop a log with a damaged header, and everything that was saved in it.
-    func testStaleLogsRefuseWritersToo() throws {
+    func testDamagedLogHeaderIsRejectedForWritersToo() throws {
         let zoo = try Zoo()
         try makeLive(zoo)
         let log = try Data(contentsOf: URL(fileURLWithPath: path("live.sqlite-wal")))
@@ -257,8 +258,8 @@ final class SafetyTests: StoreTestCase {
         store.close()
     }
 
-    /// The log of an earlier day beside the file of a later one, as a careless backup brings them together.
-    func testLogsOlderThanTheFile() throws {
+    /// An older log next to a newer file, as an inconsistent backup combines them.
+    func testLogOlderThanTheFileIsRejected() throws {
         let zoo = try Zoo()
         try make("zoo.sqlite", zoo, count: 2000)
         func run(_ sql: String, keepingLogAs name: String? = nil) throws {
@@ -287,8 +288,8 @@ final class SafetyTests: StoreTestCase {
         }
     }
 
-    /// A program that saves all the time keeps nobody from looking at its store.
-    func testLiveLogThatGrows() throws {
+    /// A program that saves continuously does not prevent other programs from reading its store.
+    func testGrowingLiveLogIsReadConsistently() throws {
         let zoo = try Zoo()
         try make("zoo.sqlite", zoo, count: 2000)
         let writer = Writer(connection("zoo.sqlite"))
@@ -309,7 +310,7 @@ final class SafetyTests: StoreTestCase {
         sqlite3_close(writer.db)
     }
 
-    /// Inserts cages, a transaction each, until it is told to stop.
+    /// Inserts cages, one per transaction, until it is stopped.
     private final class Writer: @unchecked Sendable {
         let db: OpaquePointer?
         private let lock = NSLock()
@@ -318,7 +319,7 @@ final class SafetyTests: StoreTestCase {
 
         init(_ db: OpaquePointer?) { self.db = db }
 
-        /// Returns what stops it, and tells how many there are.
+        /// Starts a thread. The returned function stops it and returns the number of inserted cages.
         func start() -> () -> Int {
             let done = DispatchSemaphore(value: 0)
             Thread.detachNewThread {
@@ -340,7 +341,7 @@ final class SafetyTests: StoreTestCase {
         }
     }
 
-    func testMissingLog() throws {
+    func testMissingLogIsReported() throws {
         let zoo = try Zoo()
         let writer = connection("new.sqlite")
         run(writer, "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; CREATE TABLE Z_METADATA (a)")
@@ -349,7 +350,7 @@ final class SafetyTests: StoreTestCase {
         let error = failure { _ = try open("alone.sqlite", zoo.model, options: readOnly) }
         XCTAssert(error.message.contains("alone.sqlite-wal"), error.message)
         XCTAssertEqual(error.status, .notAStore)
-        // A file whose last pages were only in the log.
+        // A truncated file whose last pages were only in the log.
         try make("zoo.sqlite", zoo, count: 2)
         try copy("zoo.sqlite", to: "cut.sqlite")
         truncate(path("cut.sqlite"), 4096 * 12)
@@ -366,7 +367,7 @@ final class SafetyTests: StoreTestCase {
         defer { setenv("TMPDIR", old, 1) }
         XCTAssert(failure { _ = try open("live.sqlite", zoo.model, options: readOnly) }.message.contains("TMPDIR"))
         try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: true)
-        // Abandoned, in use, a user's, and of another program.
+        // Copies that are abandoned or in use, a file of the user, and one of another program.
         let (abandoned, busy) = ("corestone-copy-1abc", "corestone-copy-2abc")
         for name in [abandoned, busy, "corestone-copy-of-a-book", "other"] {
             try FileManager.default.createDirectory(atPath: "\(temporary)/\(name)", withIntermediateDirectories: true)
@@ -384,8 +385,8 @@ final class SafetyTests: StoreTestCase {
         close(lock)
     }
 
-    /// As another user, since root may write anything: a live log on a medium that cannot be written.
-    func testLiveLogOnReadOnlyMedium() throws {
+    /// A live log on a read-only medium. Runs as another user, because root may write everything.
+    func testLiveLogOnAReadOnlyMediumIsRead() throws {
         let zoo = try Zoo()
         try makeLive(zoo)
         for name in try files() { chmod(path(name), 0o444) }
@@ -403,7 +404,7 @@ final class SafetyTests: StoreTestCase {
         XCTAssertEqual(try listing() as NSDictionary, before as NSDictionary)
     }
 
-    func testKindsOfOtherFiles() throws {
+    func testErrorNamesTheKindOfAnotherFile() throws {
         let zoo = try Zoo()
         var generator = SplitMix(state: 3)
         let noise = Data((0..<8192).map { _ in UInt8.random(in: 0...255, using: &generator) })
@@ -425,7 +426,7 @@ final class SafetyTests: StoreTestCase {
             (Data(Array("7z".utf8) + [0xbc, 0xaf]) + noise, .notAStore, "a 7z archive"),
             (Data([0x04, 0x0b] + Array("streamtyped".utf8)) + noise, .unsupported, "an archive of Apple's"),
             (Data([0xef, 0xbb, 0xbf] + Array("dear\taunt\r\n".utf8)), .notAStore, "a text file"),
-            // Too few bytes to tell anything by how even they are.
+            // Too few bytes to detect encryption by their distribution.
             (noise.prefix(1023), .notAStore, "not an SQLite database"),
             (Data((0..<4096).map { UInt8($0 % 7) }), .notAStore, "not an SQLite database"),
         ]

@@ -50,7 +50,7 @@ final class SavingTests: StoreTestCase {
             "1|1|A1|4|\n2|2|Bea|3|\n3|2||4|2\n4|2|A4|4|\n5|1|A5|4|")
     }
 
-    func testStaleVersions() throws {
+    func testStaleVersionsAreReturnedByUpdateAndDelete() throws {
         let zoo = try Zoo()
         let store = try filled(zoo)
         var rows = Rows()
@@ -64,7 +64,7 @@ final class SavingTests: StoreTestCase {
                 }
                 XCTAssertEqual(try save.update(changed, slots: [name], entity: zoo.animal), [1, 3])
                 XCTAssertEqual(try save.delete([(1, 2), (2, 1), (4, 1)], entity: zoo.animal), [1, 2])
-                // The rows as they are now, from inside the transaction.
+                // The current rows, read inside the transaction.
                 XCTAssertEqual(try store.rows(of: zoo.animal, primaryKeys: [2]).records.first?.version, 7)
                 throw Stop()
             })
@@ -72,7 +72,7 @@ final class SavingTests: StoreTestCase {
             try shell("zoo.sqlite", "SELECT group_concat(Z_PK || ZNAME || Z_OPT) FROM ZANIMAL"), "1A11,2A27,3A31,5A51")
     }
 
-    func testUniqueConstraint() throws {
+    func testUniqueConstraintViolationNamesEntityAndKey() throws {
         let zoo = try Zoo()
         let store = try filled(zoo)
         var rows = Rows()
@@ -105,7 +105,7 @@ final class SavingTests: StoreTestCase {
         XCTAssertEqual(twice.entity, "Cage")
     }
 
-    func testKeysAreNeverBelowThoseInUse() throws {
+    func testReservedKeysAreAboveThoseInUse() throws {
         let zoo = try Zoo()
         let store = try filled(zoo)
         _ = try shell("zoo.sqlite", "INSERT INTO ZANIMAL (Z_PK, Z_ENT, Z_OPT) VALUES (90, 1, 1)")
@@ -115,10 +115,23 @@ final class SavingTests: StoreTestCase {
         XCTAssertEqual(failure { _ = try store.reservePrimaryKeys(of: zoo.animal, count: 1) }.status, .storeCorrupt)
     }
 
-    func testCountsOfReservedKeys() throws {
+    func testInsertionFailsWhenThePrimaryKeyIsInUse() throws {
         let zoo = try Zoo()
         let store = try filled(zoo)
-        // Of none the first is the next one, and nothing is handed out.
+        var rows = Rows()
+        let cage = rows.add(zoo.cage, 1, [:])
+        let error = failure { try store.save { save in try save.insert([cage], entity: zoo.cage) } }
+        XCTAssertEqual(error.status, .conflict)
+        XCTAssertEqual(error.code, 134030)
+        XCTAssertEqual(error.entity, "Cage")
+        XCTAssertTrue(error.message.hasPrefix("Cage/p1 violates a constraint of the store: "), error.message)
+        XCTAssertEqual(error.message.components(separatedBy: "cannot ").count, 2, error.message)
+    }
+
+    func testKeyReservationFailsWhenKeysAreExhausted() throws {
+        let zoo = try Zoo()
+        let store = try filled(zoo)
+        // A reservation of zero keys returns the next key and reserves nothing.
         XCTAssertEqual(try store.reservePrimaryKeys(of: zoo.cage, count: 0), 4)
         XCTAssertEqual(try store.reservePrimaryKeys(of: zoo.cage, count: 1), 4)
         let most = Int64.max
@@ -130,8 +143,9 @@ final class SavingTests: StoreTestCase {
             XCTAssertEqual(error.file, path("zoo.sqlite"))
             XCTAssertEqual(
                 error.message,
-                "\(path("zoo.sqlite")) has no unused primary keys for Cage: the highest key is \(highest); restore the "
-                    + "store from a backup")
+                "\(path("zoo.sqlite")) has too few unused primary keys for \(count) new Cage "
+                    + "\(count == 1 ? "object" : "objects"): the highest key is \(highest); restore the store from a "
+                    + "backup")
             XCTAssertEqual(
                 try shell("zoo.sqlite", "SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Cage'"), "\(highest)")
         }
@@ -139,8 +153,8 @@ final class SavingTests: StoreTestCase {
         XCTAssertEqual(try store.reservePrimaryKeys(of: zoo.cage, count: 2), most - 2)
     }
 
-    /// The places in a batch of rows that are not as they were, and all others written.
-    func testStaleRowsAreNamedByPlace() throws {
+    /// The indexes of stale rows in a batch are returned, and all other rows are written.
+    func testStaleRowsAreReportedByIndex() throws {
         let zoo = try Zoo()
         let store = try filled(zoo)
         var rows = Rows()
@@ -155,7 +169,7 @@ final class SavingTests: StoreTestCase {
         }
         XCTAssertEqual(
             try shell("zoo.sqlite", "SELECT Z_PK, Z_OPT, ZLEGS, ZNAME FROM ZANIMAL"), "1|2|9|A1\n3|2|9|A3\n5|1|4|A5")
-        // A row without a version is one of version 0.
+        // A row without a version has version 0.
         _ = try shell("zoo.sqlite", "UPDATE ZANIMAL SET Z_OPT = NULL WHERE Z_PK = 5")
         try store.save { save in
             XCTAssertTrue(try save.isCurrent(5, version: 0, entity: zoo.animal))
@@ -165,7 +179,7 @@ final class SavingTests: StoreTestCase {
         }
         XCTAssertEqual(try shell("zoo.sqlite", "SELECT count(*) FROM ZANIMAL"), "2")
     }
-    func testManyToMany() throws {
+    func testPairsOfAManyToManyRelationshipAreAddedAndRemoved() throws {
         let zoo = try Zoo()
         let store = try filled(zoo)
         let cages = try zoo.relationship(zoo.animal, "cages")
@@ -198,7 +212,7 @@ final class SavingTests: StoreTestCase {
         XCTAssertEqual(try shell("zoo.sqlite", "SELECT Z_1INHABITANTS, Z_3CAGES FROM Z_1CAGES"), "2|1")
     }
 
-    func testOwnInverse() throws {
+    func testPairsOfASelfInverseRelationshipAreFoundFromEitherSide() throws {
         let zoo = try Zoo()
         let store = try filled(zoo)
         let friends = try zoo.relationship(zoo.animal, "friends")
@@ -207,7 +221,7 @@ final class SavingTests: StoreTestCase {
                 friends, added: [Link(owner: 1, member: 2), Link(owner: 1, member: 1), Link(owner: 3, member: 1)],
                 removed: [])
         }
-        // A foreign writer's pair, written once.
+        // A pair that a foreign writer wrote in one order only.
         _ = try shell("zoo.sqlite", "INSERT INTO Z_1FRIENDS VALUES (4, 5)")
         func members(_ owner: Int64) throws -> [Int64] {
             try store.members(of: friends, owners: [owner], includingRows: false).members.map(\.primaryKey).sorted()
@@ -227,14 +241,14 @@ final class SavingTests: StoreTestCase {
         XCTAssertEqual(try shell("zoo.sqlite", "SELECT count(*) FROM Z_1FRIENDS"), "3")
     }
 
-    func testWithoutInverse() throws {
+    func testMembersOfARelationshipWithoutInverseAreWritten() throws {
         let zoo = try Zoo()
         let store = try filled(zoo)
         let watched = try zoo.relationship(zoo.keeper, "watched")
         try store.save {
             try $0.link(watched, added: [Link(owner: 1, member: 2), Link(owner: 1, member: 3)], removed: [])
         }
-        // Moving a member: the new owner wins whatever the order of the pairs.
+        // Moving a member: the new owner is stored in any order of the pairs.
         try store.save {
             try $0.link(watched, added: [Link(owner: 2, member: 3)], removed: [Link(owner: 1, member: 3)])
         }
@@ -246,7 +260,7 @@ final class SavingTests: StoreTestCase {
         XCTAssertEqual(try shell("zoo.sqlite", "SELECT Z_PK FROM ZANIMAL WHERE Z5WATCHED NOT NULL"), "3")
     }
 
-    func testOrderIsKeptInOneTransaction() throws {
+    func testOrderOfMembersIsWrittenInOneTransaction() throws {
         let zoo = try Zoo()
         let store = try filled(zoo, count: 200)
         let animals = try zoo.relationship(zoo.keeper, "animals")
@@ -274,7 +288,7 @@ final class SavingTests: StoreTestCase {
             XCTAssertEqual(
                 try store.members(of: animals, owners: [1], includingRows: false).members.map(\.primaryKey), order)
         }
-        // Without an owner there is no place.
+        // A row without an owner does not have an order key.
         try store.save { save in
             let row = UpdatedRow(record: rows.add(zoo.animal, 1, version: 3, [:]), oldVersion: 2)
             XCTAssertEqual(try save.update([row], slots: [keeper], entity: zoo.animal), [])
@@ -282,8 +296,8 @@ final class SavingTests: StoreTestCase {
         XCTAssertEqual(try shell("zoo.sqlite", "SELECT ZKEEPER, Z_FOK_KEEPER FROM ZANIMAL WHERE Z_PK = 1"), "|")
     }
 
-    /// Whatever fails, and wherever, the file is what it was.
-    func testFailedSavesLeaveNothing() throws {
+    /// A failed save leaves the file unchanged, wherever it fails.
+    func testFailedSaveLeavesTheFileUnchanged() throws {
         let zoo = try Zoo()
         let store = try filled(zoo)
         let before = try shell("zoo.sqlite", ".dump")
@@ -315,7 +329,7 @@ final class SavingTests: StoreTestCase {
         XCTAssertEqual(try store.fetch(StoreFetch(entity: zoo.animal, result: .count)).count, 5)
     }
 
-    func testInterrupt() throws {
+    func testInterruptCheckStopsAScan() throws {
         let zoo = try Zoo()
         let store = try filled(zoo, count: 2000)
         _ = try shell(
@@ -339,19 +353,19 @@ final class SavingTests: StoreTestCase {
 
     private func isHeld(_ store: SQLiteStore) throws -> Bool { try store.withFile { $0.held?.isHeld == true } }
 
-    /// Waits until the transaction ended by itself.
+    /// Waits until the held read transaction has ended automatically.
     private func waitUntilIdle(_ store: SQLiteStore, line: UInt = #line) throws {
         for _ in 0..<6000 {
             if try !isHeld(store) { return }
             usleep(10_000)
         }
-        XCTFail("the transaction lasts", line: line)
+        XCTFail("the read transaction did not end in time", line: line)
     }
 
     func testFaultsHoldOneReadTransaction() throws {
         let zoo = try Zoo()
         let store = try filled(zoo)
-        // It writes faster than a transaction ends in which nothing is read.
+        // Writes faster than an idle read transaction ends.
         let other = try Connection(path("zoo.sqlite"), path: "zoo.sqlite", flags: SQLITE_OPEN_READWRITE)
         try other.execute("PRAGMA synchronous = OFF", "test")
         func setVersion(_ version: Int) throws {
@@ -369,19 +383,19 @@ final class SavingTests: StoreTestCase {
         store.endRead()
         XCTAssertFalse(try isHeld(store))
         XCTAssertEqual(try version(), 2)
-        // A fetch sees the newest state at once.
+        // A fetch reads the newest state immediately.
         try faults()
         try setVersion(3)
         let newest = try store.fetch(StoreFetch(entity: zoo.animal))
         XCTAssertEqual(newest.batch.records.first?.version, 3)
         withExtendedLifetime(newest) {}
-        // The faults of its rows find the state that it found.
+        // Faults of its rows read the same state.
         XCTAssert(try isHeld(store))
         try setVersion(4)
         XCTAssertEqual(try version(), 3)
         try waitUntilIdle(store)
         XCTAssertEqual(try version(), 4)
-        // Long after, when the thread has gone to sleep, too.
+        // Also later, when the thread has become idle.
         usleep(1_300_000)
         try faults()
         XCTAssert(try isHeld(store))
@@ -396,7 +410,7 @@ final class SavingTests: StoreTestCase {
         XCTAssertEqual(try files(), ["zoo.sqlite"])
     }
 
-    func testRollbackStoresHoldNothing() throws {
+    func testStoresWithARollbackJournalHoldNoReadTransaction() throws {
         let zoo = try Zoo()
         var options = StoreOptions()
         options.rollbackJournal = true
@@ -405,7 +419,7 @@ final class SavingTests: StoreTestCase {
         XCTAssertFalse(try isHeld(store))
     }
 
-    func testThreadsShareAStore() throws {
+    func testThreadsUseAStoreConcurrently() throws {
         let zoo = try Zoo()
         let store = try filled(zoo)
         let shared = Unchecked(zoo)
@@ -426,7 +440,7 @@ final class SavingTests: StoreTestCase {
     }
 }
 
-/// Carries something into a concurrent closure that only reads it.
+/// Passes a value to a concurrent closure that only reads it.
 struct Unchecked<Value>: @unchecked Sendable {
     let value: Value
     init(_ value: Value) { self.value = value }

@@ -8,7 +8,7 @@ import XCTest
 
 /// The statements that Apple's framework wrote into its stores, from the models that it cached in them.
 final class SchemaParityTests: XCTestCase {
-    /// Why a statement is not the one that today's framework writes into a fresh store; sections of store-format.md.
+    /// The reason why a statement differs from that of the current framework; sections of store-format.md.
     private enum Exception: String, CaseIterable {
         case altered = "tables altered by a migration (1.2.5)"
         case formerName = "indexes that kept their names when a migration renumbered entities (1.3)"
@@ -26,7 +26,7 @@ final class SchemaParityTests: XCTestCase {
         let text: String
     }
 
-    func testStatementsOfAppleStores() throws {
+    func testSchemaStatementsMatchAppleStores() throws {
         try Fixtures.require()
         var totals: [String: (equal: Int, all: Int)] = [:]
         var exceptions: [Exception: Int] = [:]
@@ -35,7 +35,7 @@ final class SchemaParityTests: XCTestCase {
             let store = try AppleStore(Fixtures.folder + "/" + file)
             let schema = try store.schema()
             let modelStatements = schema.creationStatements
-            let ours = Set(modelStatements + HistoryDesign.creationStatements(for: schema.model))
+            let ours = Set(modelStatements + HistorySchema.creationStatements(for: schema.model))
             let older = OlderStatements(schema)
             for statement in store.statements {
                 totals[statement.type, default: (0, 0)].all += 1
@@ -50,7 +50,7 @@ final class SchemaParityTests: XCTestCase {
             let present = Set(store.statements.map(\.text))
             let replaced = Set(store.statements.filter { !ours.contains($0.text) }.map(\.table))
             for statement in modelStatements where !present.contains(statement) {
-                // What stands in its place was explained above.
+                // Its replacement was explained above.
                 let table = tableName(of: statement)
                 if !replaced.contains(table) { unexplained.append("\(file) lacks \(statement)") }
             }
@@ -111,8 +111,8 @@ final class SchemaParityTests: XCTestCase {
         return statement.components(separatedBy: marker).last.map { String($0.prefix { $0 != " " }) } ?? ""
     }
 
-    /// The R-tree that Photos installs is the one that a model would declare.
-    func testTheSpatialIndexOfPhotos() throws {
+    /// The R-tree that Photos installs equals the R-tree of a declared index.
+    func testSpatialIndexOfPhotosMatchesADeclaredIndex() throws {
         try Fixtures.require()
         let store = try AppleStore(Fixtures.folder + "/stores/osxphotos/Photos.sqlite")
         let schema = try store.schema()
@@ -127,7 +127,7 @@ final class SchemaParityTests: XCTestCase {
         XCTAssertEqual(Set(theirs), Set([spatial.creationStatement] + spatial.triggerStatements))
     }
 
-    /// What a store says about itself, read without our opening.
+    /// The cached model and schema of a store, read without opening the store.
     private struct AppleStore {
         let statements: [Statement]
         private let cache: [UInt8]
@@ -162,7 +162,7 @@ final class SchemaParityTests: XCTestCase {
         }
     }
 
-    /// What frameworks before fetch indexes (about 800) wrote instead: indexes by columns, constraints in the table.
+    /// The indexes by column and table constraints that frameworks before fetch indexes (about version 800) wrote.
     private struct OlderStatements {
         var indexes: Set<String> = []
         var tables: Set<String> = []

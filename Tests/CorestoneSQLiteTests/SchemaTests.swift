@@ -5,8 +5,8 @@ import XCTest
 @testable import CorestoneSQLite
 
 final class SchemaTests: XCTestCase {
-    /// The examples of the format's description.
-    func testNamesAndOrder() throws {
+    /// The examples in the description of the format.
+    func testTablesAndColumnsHaveTheNamesAndOrderOfTheFormat() throws {
         let model = Model()
         let entry = try model.addEntity(named: "Entry")
         let note = try model.addEntity(named: "Note")

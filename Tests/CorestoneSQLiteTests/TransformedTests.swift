@@ -7,7 +7,7 @@ import XCTest
 
 @testable import CorestoneSQLite
 
-/// Transformable attributes, with the scenarios of that area by their ids.
+/// Transformable attributes, with the scenarios of that area by their IDs.
 final class TransformedTests: StoreTestCase {
     private struct Colour: Hashable, Sendable {
         let red, green, blue: Double
@@ -59,7 +59,7 @@ final class TransformedTests: StoreTestCase {
         }
     }
 
-    func testS173TheStoredFormIsAKeyedArchive() throws {
+    func testS173StoredFormIsAKeyedArchive() throws {
         let context = try stack()
         _ = try insert("a", colour, in: context)
         try context.save()
@@ -80,7 +80,7 @@ final class TransformedTests: StoreTestCase {
         XCTAssertEqual(try payloads(fresh, "payload.@count == 2").count, 1)
     }
 
-    func testS182NilAndDefaults() throws {
+    func testS182NilAndDefaultValuesAreStored() throws {
         let context = try stack(default: colour)
         let a = try context.insert(item)
         try a.setValue(.string("a"), forKey: "name")
@@ -90,7 +90,7 @@ final class TransformedTests: StoreTestCase {
         XCTAssertEqual(try payloads(stack(default: colour)), [colour, nil])
     }
 
-    func testTheValueIsHeldUntilARefresh() throws {
+    func testTransformedValueIsCachedUntilARefresh() throws {
         ValueTransformers.register(
             "Box", transform: { (box: NSString) in Bytes(Array((box as String).utf8)) },
             reverse: { NSString(string: String(decoding: $0.array, as: UTF8.self)) })
@@ -108,7 +108,7 @@ final class TransformedTests: StoreTestCase {
         XCTAssertEqual(try object.value(forKey: "payload"), .bytes(Bytes(Array("a value".utf8))))
     }
 
-    func testMistakesNameTransformerEntityAndKey() throws {
+    func testTransformerErrorNamesTransformerEntityAndKey() throws {
         ValueTransformers.register(
             "Colour", transform: { (_: Colour) in throw NoColour() }, reverse: { _ in throw NoColour() })
         let context = try stack("Colour")
@@ -135,7 +135,7 @@ final class TransformedTests: StoreTestCase {
         XCTAssertEqual(failure { _ = try object.transformedValue(key: name) }.status, .typeMismatch)
     }
 
-    func testJSON() throws {
+    func testJSONTransformerStoresJSONText() throws {
         let context = try stack("JSON")
         let value = PropertyValue.dictionary(["$a": .array([.int(1), .double(0.5), .null, .bool(true)])])
         let object = try insert("a", value, in: context)

@@ -7,7 +7,7 @@ import XCTest
 @testable import CorestoneSQLite
 
 final class TriggerTests: StoreTestCase {
-    /// Books with pages, of which the store counts.
+    /// Books with pages, which a trigger counts.
     private func library() throws -> Model {
         let model = Model()
         let book = try model.addEntity(named: "Book")
@@ -20,14 +20,14 @@ final class TriggerTests: StoreTestCase {
         return model
     }
 
-    /// The trigger that Apple's framework writes for the first of five ways in which a count changes.
+    /// Apple's trigger for the first of five ways in which a count changes.
     private let counting =
         "CREATE TRIGGER Z_DA_ZPAGE_Book_pagesCount_PARAMETER_INSERT AFTER INSERT ON ZPAGE FOR EACH ROW WHEN (NEW.ZBOOK NOT "
         + "NULL) BEGIN UPDATE ZBOOK SET ZPAGESCOUNT = IFNULL(ZPAGESCOUNT, 0) + 1 WHERE Z_PK = NEW.ZBOOK; SELECT "
         + "NSCoreDataDATriggerUpdatedAffectedObjectValue('ZBOOK', Z_ENT, Z_PK, 'pagesCount', ZPAGESCOUNT) FROM ZBOOK WHERE "
         + "Z_PK = NEW.ZBOOK; END"
 
-    func testValuesThatATriggerComputesReachTheObjects() throws {
+    func testValuesComputedByATriggerAreReadIntoObjects() throws {
         let model = try library()
         try open("a.sqlite", model).close()
         _ = try shell("a.sqlite", counting)
@@ -52,7 +52,7 @@ final class TriggerTests: StoreTestCase {
         XCTAssertFalse(context.hasChanges)
     }
 
-    func testATriggerThatCallsSomethingUnknownMakesTheStoreReadOnly() throws {
+    func testUnknownFunctionOrCollationMakesTheStoreReadOnly() throws {
         let model = try library()
         for (statement, lacking) in [
             (

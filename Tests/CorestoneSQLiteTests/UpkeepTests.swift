@@ -3,14 +3,14 @@ import CSQLite
 import CorestoneGraph
 import CorestoneModel
 import CorestonePredicate
-import CorestoneStack
+import CorestoneContainers
 import CorestoneValues
 import Foundation
 import XCTest
 
 @testable import CorestoneSQLite
 
-/// What is done with stores as a whole while others use them.
+/// Maintenance of stores that are in use: backups, replacement, moves and checkpoints.
 final class UpkeepTests: StoreTestCase {
     private func model() throws -> Model {
         let model = Model()
@@ -46,7 +46,7 @@ final class UpkeepTests: StoreTestCase {
         return try texts(opened(name, nil, options).coordinator)
     }
 
-    func testABackupIsOneStateWhileOthersSave() throws {
+    func testBackupIsConsistentDuringSaves() throws {
         let (coordinator, store) = try opened("a.sqlite")
         for place in 0..<10 { try save("\(place)", coordinator) }
         var calls = 0
@@ -54,7 +54,7 @@ final class UpkeepTests: StoreTestCase {
             calls += 1
             XCTAssertLessThanOrEqual(done, total)
             if calls == 1 {
-                // Another thread removes what is being copied.
+                // Another thread deletes objects that are being copied.
                 let thread = Thread {
                     let context = Context(coordinator: coordinator)
                     for note in (try? context.notes()) ?? [] { try? context.delete(note) }
@@ -75,14 +75,14 @@ final class UpkeepTests: StoreTestCase {
         try FileManager.default.attributesOfItem(atPath: path(name))[.posixPermissions] as? Int
     }
 
-    /// Of its database, and of the first of its values that lie in files.
+    /// The permissions of a database, of its folder of backing files, and of the first of these files.
     private func modes(_ stem: String) throws -> [Int?] {
         let folder = ".\(stem)_SUPPORT/_EXTERNAL_DATA"
         let file = try XCTUnwrap(FileManager.default.contentsOfDirectory(atPath: path(folder)).first)
         return [try mode("\(stem).sqlite"), try mode(folder), try mode("\(folder)/\(file)")]
     }
 
-    func testACopyHasThePermissionsOfTheStore() throws {
+    func testBackupHasThePermissionsOfTheStore() throws {
         var options = StoreOptions()
         options.fileMode = 0o600
         let (coordinator, store) = try opened("a.sqlite", nil, options)
@@ -90,16 +90,16 @@ final class UpkeepTests: StoreTestCase {
         XCTAssertEqual(try modes("a"), [0o600, 0o700, 0o600])
         try coordinator.backup(store, to: path("copy.sqlite"))
         XCTAssertEqual(try modes("copy"), [0o600, 0o700, 0o600])
-        // What is there keeps its own.
+        // An existing copy keeps its permissions.
         chmod(path("copy.sqlite"), 0o640)
         try save("y", coordinator)
         try coordinator.backup(store, to: path("copy.sqlite"))
         XCTAssertEqual(try mode("copy.sqlite"), 0o640)
-        // All of the copy has what is asked for.
+        // All files of the copy get the requested permissions.
         options.fileMode = 0o660
         try coordinator.backup(store, to: path("asked.sqlite"), options: options)
         XCTAssertEqual(try modes("asked"), [0o660, 0o770, 0o660])
-        // A store that nobody may change may be copied, and the copy changed.
+        // A copy of a read-only store is writable.
         chmod(path("a.sqlite"), 0o444)
         try coordinator.backup(store, to: path("writable.sqlite"))
         XCTAssertEqual(try modes("writable"), [0o644, 0o755, 0o644])
@@ -109,8 +109,8 @@ final class UpkeepTests: StoreTestCase {
         }
     }
 
-    /// An empty file keeps from others what comes in its place, and a private store stays so.
-    func testACopyInThePlaceOfAReservedFile() throws {
+    /// A copy in place of an empty file gets the stricter permissions of the file and the store.
+    func testCopyOverAReservedFileGetsTheStricterPermissions() throws {
         for type in [StoreType.sqlite, .xml, .binary] {
             let coordinator = try Coordinator(model: Model())
             let store = try coordinator.addStore(type, at: path("a.\(type.rawValue)"))
@@ -138,8 +138,8 @@ final class UpkeepTests: StoreTestCase {
         }
     }
 
-    /// A group that may write the store is not to be another one, which may write the copy.
-    func testACopyOfAStoreOfAnotherGroup() throws {
+    /// If the copy has another group than the store, that group must not write the copy.
+    func testCopyWithAnotherGroupIsNotGroupWritable() throws {
         guard geteuid() == 0 else { throw XCTSkip("only root may give files away") }
         chmod(path(""), 0o777)
         for type in [StoreType.sqlite, .xml] {
@@ -170,8 +170,8 @@ final class UpkeepTests: StoreTestCase {
         }
     }
 
-    /// Who made an empty file where somebody's backup is to be does not get what he may not read.
-    func testACopyInThePlaceOfSomebodyElsesFile() throws {
+    /// A user who created an empty file at the path of a backup does not get access to a private store.
+    func testCopyOverAFileOfAnotherUserStaysPrivate() throws {
         guard geteuid() == 0 else { throw XCTSkip("only root may give files away") }
         for type in [StoreType.sqlite, .xml, .binary] {
             let coordinator = try Coordinator(model: Model())
@@ -189,8 +189,8 @@ final class UpkeepTests: StoreTestCase {
         }
     }
 
-    /// Also as a store of another type, and in several steps.
-    func testAPrivateStoreStaysSo() throws {
+    /// Also after conversion to another store type and after several copies.
+    func testPrivateStoreStaysPrivateWhenConvertedAndCopied() throws {
         let types = [StoreType.sqlite, .xml, .binary]
         for type in types {
             for other in types {
@@ -214,8 +214,8 @@ final class UpkeepTests: StoreTestCase {
         }
     }
 
-    /// A list says that one user more may read and write, and the group nothing.
-    func testAccessLists() throws {
+    /// An access list that allows one more user to read and write, and the group nothing.
+    func testSaveKeepsTheAccessListAndCopiesDropIt() throws {
         var list: [UInt8] = [2, 0, 0, 0]
         for (tag, rights, who) in [(1, 6, UInt32.max), (2, 6, 65534), (4, 0, .max), (16, 6, .max), (32, 0, .max)] {
             for half in [UInt16(tag), UInt16(rights)] { withUnsafeBytes(of: half.littleEndian) { list += $0 } }
@@ -230,7 +230,7 @@ final class UpkeepTests: StoreTestCase {
                 throw XCTSkip("the file system has no access lists")
             }
             XCTAssertEqual(try mode("a.\(type.rawValue)"), 0o660)
-            // What is saved keeps it, and a copy lets in nobody who had to stay out.
+            // A save keeps the access list. A copy allows access to its owner only.
             var metadata = try coordinator.metadata(of: store)
             metadata["note"] = .string("x")
             try coordinator.setMetadata(metadata, of: store)
@@ -245,7 +245,7 @@ final class UpkeepTests: StoreTestCase {
         }
     }
 
-    func testACopySaysWhatIsNotThere() throws {
+    func testBackupLogsMissingBackingFiles() throws {
         let (coordinator, store) = try opened("a.sqlite")
         for text in ["x", "y"] { try save(text, coordinator) }
         let folder = path(".a_SUPPORT/_EXTERNAL_DATA")
@@ -256,7 +256,7 @@ final class UpkeepTests: StoreTestCase {
         try coordinator.backup(store, to: path("whole.sqlite"))
         XCTAssertEqual(lines.withLock { $0 }, [])
         try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
-        // What the former copy had, it still has.
+        // Files of the former copy are kept.
         try coordinator.backup(store, to: path("whole.sqlite"))
         XCTAssertEqual(lines.withLock { $0 }, [])
         try coordinator.backup(store, to: path("backup.sqlite"))
@@ -270,7 +270,7 @@ final class UpkeepTests: StoreTestCase {
             })
     }
 
-    func testReplacingAStoreOfOtherPages() throws {
+    func testReplacementChangesThePageSize() throws {
         var options = StoreOptions()
         options.pragmas = ["page_size": "8192"]
         let (source, sourceStore) = try opened("source.sqlite", nil, options)
@@ -285,7 +285,7 @@ final class UpkeepTests: StoreTestCase {
         XCTAssertEqual(try StoreReport(ofStoreAt: path("a.sqlite")).problems.map(\.message), [])
     }
 
-    func testReplacingByAStoreWithALiveLog() throws {
+    func testReplacementCopiesAStoreWithALiveLog() throws {
         let (source, _) = try opened("source.sqlite")
         try save("new", source)
         let (coordinator, _) = try opened("a.sqlite")
@@ -295,7 +295,7 @@ final class UpkeepTests: StoreTestCase {
         XCTAssertEqual(try texts(source), ["later", "new"])
     }
 
-    func testAMovedStoreKeepsPinnedStatesAndForgetsRows() throws {
+    func testMovedStoreKeepsPinnedGenerationsAndDropsCachedRows() throws {
         let model = try model()
         let (coordinator, store) = try opened("a.sqlite", model)
         try save("x", coordinator)
@@ -310,7 +310,7 @@ final class UpkeepTests: StoreTestCase {
         XCTAssertEqual(try texts("a.sqlite"), ["x"])
     }
 
-    func testAMigratedCopyIsAnotherStore() throws {
+    func testStoreDoesNotMoveToAMigratedCopy() throws {
         let (coordinator, store) = try opened("a.sqlite")
         try coordinator.backup(store, to: path("b.sqlite"))
         _ = try shell("b.sqlite", "UPDATE Z_PRIMARYKEY SET Z_ENT = 9; UPDATE ZNOTE SET Z_ENT = 9")
@@ -322,20 +322,20 @@ final class UpkeepTests: StoreTestCase {
         XCTAssertEqual(try texts(coordinator), ["x"])
     }
 
-    func testEveryKindOfCheckpoint() throws {
+    func testCheckpointModesCopyOrTruncateTheLog() throws {
         let (coordinator, store) = try opened("a.sqlite")
         for mode in CheckpointMode.allCases {
             try save("\(mode)", coordinator, bytes: 10)
             let found = try XCTUnwrap(coordinator.checkpoint(store, mode))
             XCTAssertTrue(found.isComplete, "\(mode)")
-            // A log that was cut has no frames any more.
+            // A truncated log does not have frames.
             XCTAssertEqual(found.logFrames > 0, mode != .truncate, "\(mode)")
             let size = try FileManager.default.attributesOfItem(atPath: path("a.sqlite-wal"))[.size] as? Int
             XCTAssertEqual(size == 0, mode == .truncate, "\(mode)")
         }
         XCTAssertEqual(CheckpointMode.allCases.map(\.rawValue), [0, 1, 2, 3])
         XCTAssertFalse(CheckpointResult(logFrames: 3, checkpointedFrames: 2).isComplete)
-        // A reader of an older state keeps the log from being taken over.
+        // A reader of an older state blocks a complete checkpoint.
         let reader = try Connection(path("a.sqlite"), path: "a.sqlite", flags: SQLITE_OPEN_READWRITE)
         defer { reader.close() }
         try reader.execute("BEGIN", "test")
@@ -348,7 +348,7 @@ final class UpkeepTests: StoreTestCase {
         XCTAssertEqual(try coordinator.checkpoint(store, .passive)?.isComplete, true)
     }
 
-    func testUpkeepOfAStoreThatIsReadOnly() throws {
+    func testCheckpointAndOptimizeFailForAReadOnlyStore() throws {
         let (coordinator, store) = try opened("a.sqlite")
         try save("x", coordinator)
         try coordinator.remove(store)
@@ -368,8 +368,8 @@ final class UpkeepTests: StoreTestCase {
         XCTAssertEqual(try texts("b.sqlite"), ["x"])
     }
 
-    /// The first time what there is is found out, later what has changed is.
-    func testOptimizingSetsNoLimitForGood() throws {
+    /// The first optimisation analyses all tables, later ones only changed tables.
+    func testOptimizeRestoresTheAnalysisLimit() throws {
         let (coordinator, store) = try opened("a.sqlite")
         try save("x", coordinator)
         XCTAssertEqual(try shell("a.sqlite", "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'"), "0")
@@ -386,7 +386,7 @@ final class UpkeepTests: StoreTestCase {
         XCTAssertEqual(try limited.withFile { try $0.connection.integer("PRAGMA analysis_limit", "test") }, 7)
     }
 
-    func testWhereAStoreMayNotBeMoved() throws {
+    func testMoveToInvalidPathsFails() throws {
         let (coordinator, store) = try opened("a.sqlite")
         try save("x", coordinator)
         let other = try opened("other.sqlite").store
@@ -405,7 +405,7 @@ final class UpkeepTests: StoreTestCase {
         XCTAssertEqual(
             nowhere.message,
             "cannot move \(path("a.sqlite")) to /dev/null, which does not store data; choose the path of a file")
-        // A copy that can only be read is no place for one that is written.
+        // A writable store cannot move to a read-only copy of itself.
         try coordinator.backup(store, to: path("b.sqlite"))
         _ = try shell("b.sqlite", "CREATE TRIGGER t AFTER INSERT ON ZNOTE BEGIN SELECT unknown_function(); END")
         let unwritable = failure { try coordinator.setPath(path("b.sqlite"), of: store) }
@@ -417,12 +417,12 @@ final class UpkeepTests: StoreTestCase {
         try save("y", coordinator)
         XCTAssertEqual(try texts(coordinator), ["x", "y"])
     }
-    func testAnEmptySaveWritesMetadataOnce() throws {
+    func testEmptySaveWritesMetadataOnce() throws {
         let (coordinator, store) = try opened("a.sqlite")
         try coordinator.setMetadata(["note": .string("x")], of: store)
         try Context(coordinator: coordinator).save()
         XCTAssertEqual(try StoreMetadata(ofStoreAt: path("a.sqlite")).values["note"], .string("x"))
-        // A save that fails leaves it for the next one.
+        // After a failed save, the next save writes the metadata.
         try coordinator.setMetadata(["note": .string("y")], of: store)
         _ = try shell("a.sqlite", "CREATE TRIGGER no BEFORE INSERT ON ZNOTE BEGIN SELECT RAISE(ABORT, 'no'); END")
         XCTAssertThrowsError(try save("x", coordinator))
@@ -432,7 +432,7 @@ final class UpkeepTests: StoreTestCase {
         XCTAssertEqual(try StoreMetadata(ofStoreAt: path("a.sqlite")).values["note"], .string("y"))
     }
 
-    func testALargeSaveIsFollowedByALookAtItsValues() throws {
+    func testLargeSaveIsFollowedByAnAnalysis() throws {
         let model = Model()
         let note = try model.addEntity(named: "Note")
         try note.addAttribute(named: "number", type: .integer64)

@@ -1,17 +1,17 @@
+import CorestoneContainers
+import CorestoneFormats
 import CorestoneGraph
 import CorestoneModel
+@testable import CorestoneSQLite
 import CorestoneValues
 import Foundation
-import CorestoneStack
 import XCTest
 
-@testable import CorestoneSQLite
-
-/// Bundles with several versions of a model, and the stores that each of them wrote.
+/// Selection of the model version that wrote a store.
 final class VersionChoiceTests: StoreTestCase {
     private let names = ["App", "App 2", "App 3"]
 
-    /// The first version has notes, the second gives them a size, the third makes it wider and adds folders.
+    /// The first version has notes, the second adds a size, the third widens the size and adds folders.
     private func source(_ name: String) -> [UInt8] {
         let size = ["App": "", "App 2": "Integer 16", "App 3": "Integer 64"][name] ?? ""
         let attribute = size.isEmpty ? "" : "<attribute name='size' optional='YES' attributeType='\(size)'/>"
@@ -58,7 +58,7 @@ final class VersionChoiceTests: StoreTestCase {
         return path(name)
     }
 
-    func testTheVersionThatWroteTheStoreIsChosen() throws {
+    func testVersionThatWroteTheStoreIsChosen() throws {
         let bundles = [
             try makeSourceBundle(), try makeCompiledBundle(recordsHashes: true),
             try makeCompiledBundle(recordsHashes: false),
@@ -79,7 +79,7 @@ final class VersionChoiceTests: StoreTestCase {
         XCTAssertNil(try Model(contentsOf: bundles[0] + "/App 2.xcdatamodel").versionName)
     }
 
-    func testAVersionThatCannotBeReadIsNone() throws {
+    func testUnreadableVersionsAreSkipped() throws {
         let bundle = try makeSourceBundle()
         let store = try makeStore("a.sqlite", "App 2")
         try write(Array("<model>".utf8), "App.xcdatamodeld/App 3.xcdatamodel/contents")
@@ -89,7 +89,7 @@ final class VersionChoiceTests: StoreTestCase {
         XCTAssertEqual(failure { _ = try Model.load(bundle, forStoreAt: store) }.status, .model)
     }
 
-    func testTheNearestVersionIsNamed() throws {
+    func testErrorNamesTheNearestVersion() throws {
         let bundle = try makeSourceBundle()
         let model = try Model(
             sourceModel: Array(
@@ -113,19 +113,19 @@ final class VersionChoiceTests: StoreTestCase {
                 + "Integer 64 in the model. Migrate the store to one of the versions")
     }
 
-    func testWhatCannotBeToldIsTheCurrentVersion() throws {
+    func testCurrentVersionIsChosenWithoutAStore() throws {
         let bundle = try makeSourceBundle()
         XCTAssertEqual(try Model.load(bundle, forStoreAt: path("none.sqlite")).versionName, "App 3")
         try write(Array("no store".utf8), "text.sqlite")
         XCTAssertEqual(try Model.load(bundle, forStoreAt: path("text.sqlite")).versionName, "App 3")
-        // One model has no versions to choose from, whatever the store.
+        // A single model has no versions to choose from, regardless of the store.
         let single = bundle + "/App 2.xcdatamodel"
         XCTAssertNil(try Model.load(single, forStoreAt: try makeStore("c.sqlite", "App")).versionName)
         XCTAssertEqual(failure { _ = try Model.load(path("none"), forStoreAt: path("c.sqlite")) }.status, .storeIO)
     }
 
-    /// Each store of Apple's whose bundle is there too, whichever version is the current one.
-    func testStoresOfApple() throws {
+    /// Every Apple store of the fixtures whose bundle exists, whichever version is current.
+    func testVersionsOfAppleStoresAreChosen() throws {
         try Fixtures.require()
         let manifest = try JSONSerialization.jsonObject(
             with: Data(contentsOf: URL(fileURLWithPath: Fixtures.folder + "/manifest.json")))

@@ -6,9 +6,9 @@ import CorestoneValues
 import Foundation
 import XCTest
 
-/// Windows of a fetch whose sort key leads to an object with unsaved changes.
+/// Windows of a fetch whose sort key path includes an object with unsaved changes.
 final class WindowTests: XCTestCase {
-    func testPagesFitTogetherUnderAnUnsavedKey() throws {
+    func testPagesAreConsistentWithAnUnsavedSortKey() throws {
         let model = Model()
         let person = try model.addEntity(named: "Person")
         try person.addAttribute(named: "name", type: .string)

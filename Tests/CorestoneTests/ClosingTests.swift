@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// Closing while others work: what was accepted is in the file, and what was not was told so.
+/// Closing while other threads work: accepted changes are in the file, and rejected calls got an error.
 final class ClosingTests: XCTestCase {
     private var folder = ""
 
@@ -51,8 +51,8 @@ final class ClosingTests: XCTestCase {
         }
     }
 
-    /// Threads give work to contexts in every way that there is, until they are refused; the last of it is saved by closing.
-    func testWhatWasAcceptedIsInTheFile() throws {
+    /// Threads schedule blocks in every possible way until they are rejected. Closing saves the last changes.
+    func testClosingSavesEveryAcceptedChange() throws {
         for round in 0..<8 {
             let file = "\(round).store"
             let container = try container(file)
@@ -80,7 +80,7 @@ final class ClosingTests: XCTestCase {
                     told.with { _ = $0.accepted.insert(item) }
                 }
                 begin(name + " later") { item in
-                    // Asked for beside the queue.
+                    // Requested outside the queue.
                     let done = DispatchSemaphore(value: 0)
                     let result = Locker<Result<Void, any Error>>(.success(()))
                     Task {
@@ -123,7 +123,7 @@ final class ClosingTests: XCTestCase {
             let (accepted, refused, others) = told.with { ($0.accepted, $0.refused, $0.others) }
             XCTAssertEqual(others, [])
             XCTAssertEqual(refused, 6)
-            // A context that is made for a task ends with it, and what it does not save with it.
+            // The context of a task ends with the task, and its unsaved changes are discarded.
             let kept = accepted.filter { !$0.hasPrefix("task") || $0.hasSuffix("0") }
             let found = try names(folder + "/" + file)
             XCTAssertEqual(kept.subtracting(found).sorted(), [], "round \(round)")
@@ -131,7 +131,7 @@ final class ClosingTests: XCTestCase {
         }
     }
 
-    func testWhatCannotBeSavedKeepsTheQueuesOpen() throws {
+    func testFailedCloseKeepsTheQueuesOpen() throws {
         let container = try container("a")
         let context = container.newBackgroundContext()
         try context.performAndWait { _ = try $0.insert("Item") }
@@ -147,7 +147,7 @@ final class ClosingTests: XCTestCase {
         }
         let ended = expectation(description: "ended")
         container.performBackgroundTask(
-            { _ in XCTFail("it ran") },
+            { _ in XCTFail("the rejected block ran") },
             ended: { (result: Result<Void, any Error>) in
                 if case .failure = result { ended.fulfill() }
             })
@@ -156,7 +156,7 @@ final class ClosingTests: XCTestCase {
         XCTAssertEqual(try names(folder + "/a"), ["a"])
     }
 
-    func testWorkOfTheMainQueueIsDoneBefore() throws {
+    func testCloseRunsPendingBlocksOfTheMainQueue() throws {
         let container = try container("a")
         let context = container.viewContext
         try context.performAndWait { _ in }
@@ -175,7 +175,7 @@ final class ClosingTests: XCTestCase {
         XCTAssertEqual(try names(folder + "/a"), ["main"])
     }
 
-    func testClosingADocumentIsNoDifferent() throws {
+    func testClosingADocumentSavesEveryAcceptedChange() throws {
         let path = folder + "/document"
         let document = try Document(model: model())
         try document.saveAs(path)

@@ -53,7 +53,7 @@ final class ContainerTests: XCTestCase {
         }
     }
 
-    func testAStoreLiesInTheDataFolderByItself() throws {
+    func testStoreIsInTheDataFolderByDefault() throws {
         set("XDG_DATA_HOME", path("data"))
         let container = try Container(name: "Shop", model: model(), application: "my app")
         try container.loadStores()
@@ -87,7 +87,7 @@ final class ContainerTests: XCTestCase {
         XCTAssertEqual(failure { _ = try Container(name: "a/b", model: model()) }.status, .invalidArgument)
     }
 
-    func testAModelIsFoundByName() throws {
+    func testModelIsFoundByName() throws {
         set("XDG_DATA_HOME", path("data"))
         set("CORESTONE_MODEL_PATH", path("nothing") + ":" + path("models"))
         let error = failure { _ = try Container(name: "Shop") }
@@ -100,7 +100,7 @@ final class ContainerTests: XCTestCase {
         XCTAssertEqual(try Container(name: "Shop", modelFolders: [path("models")]).model.entities.count, 1)
     }
 
-    func testTheHandlerIsToldOncePerStoreAlsoOfFailures() throws {
+    func testLoadHandlerIsCalledOncePerStoreEvenOnFailure() throws {
         let container = try Container(name: "Shop", model: model(), application: "x")
         try "no store".write(toFile: path("text"), atomically: true, encoding: .utf8)
         container.storeDescriptions = [
@@ -114,7 +114,7 @@ final class ContainerTests: XCTestCase {
         guard case .failure(let error) = told.calls[1].result else { return XCTFail() }
         XCTAssertEqual(error.status, .notAStore, error.message)
         XCTAssertEqual(container.coordinator.stores.count, 3)
-        // Those that are open are not opened again.
+        // Open stores are not opened again.
         let again = Told()
         try container.loadStores(again.add)
         XCTAssertEqual(again.calls.map(\.index), [1])
@@ -127,7 +127,7 @@ final class ContainerTests: XCTestCase {
         XCTAssert(none.calls.isEmpty)
     }
 
-    func testSeveralFailuresAreChildren() throws {
+    func testLoadErrorHasTheErrorsOfTheStoresAsChildren() throws {
         let container = try Container(name: "Shop", model: model(), application: "x")
         container.storeDescriptions = ["a", "b", "c"].map { StoreDescription(path: path($0)) }
         for name in ["a", "b"] { try "no store".write(toFile: path(name), atomically: true, encoding: .utf8) }
@@ -137,7 +137,7 @@ final class ContainerTests: XCTestCase {
         XCTAssertEqual(container.coordinator.stores.count, 1)
     }
 
-    func testAContainerMigratesUnlessItIsTold() throws {
+    func testContainerMigratesUnlessMigrationIsDisabled() throws {
         let first = try container()
         try first.loadStores()
         try first.viewContext.insert("Item", ["name": "a"])
@@ -154,7 +154,7 @@ final class ContainerTests: XCTestCase {
         XCTAssertEqual(try container.viewContext.fetch("Item").count, 1)
     }
 
-    func testStoresAreOpenedOnAThreadOfTheirOwn() throws {
+    func testAsynchronousStoresAreOpenedOnAnotherThread() throws {
         let container = try Container(name: "Shop", model: model(), application: "x")
         var later = StoreDescription(path: path("later.sqlite"))
         later.shouldAddStoreAsynchronously = true
@@ -171,7 +171,7 @@ final class ContainerTests: XCTestCase {
         for call in told.calls { XCTAssertEqual(pthread_equal(call.thread, pthread_self()) != 0, call.index == 1) }
     }
 
-    func testAsync() async throws {
+    func testLoadingAndBackgroundTasksWorkWithAsyncAwait() async throws {
         let container = try container()
         try await container.loadStores()
         let count = try await container.performBackgroundTask { context in
@@ -184,7 +184,7 @@ final class ContainerTests: XCTestCase {
         try container.close()
     }
 
-    func testTheViewContextBelongsToTheMainQueue() throws {
+    func testViewContextUsesTheMainQueueAndMergesSaves() throws {
         let container = try container()
         try container.loadStores()
         let view = container.viewContext
@@ -195,7 +195,7 @@ final class ContainerTests: XCTestCase {
         XCTAssertEqual(try container.newBackgroundContext().performAndWait { try $0.count("Item") }, 1)
     }
 
-    func testClosingRefusesNamingWhatIsUnsaved() throws {
+    func testCloseFailsAndCountsUnsavedChangesPerContext() throws {
         let container = try container()
         try container.loadStores()
         let view = container.viewContext
@@ -217,7 +217,7 @@ final class ContainerTests: XCTestCase {
         XCTAssertFalse(container.isClosed)
         XCTAssertEqual(
             container.unsavedChanges.first { $0.name == "view" }?.counts, .init(inserted: 0, updated: 1, deleted: 1))
-        // A child's changes go through its parent to the store.
+        // Changes of a child are saved to its parent, and from there to the store.
         try container.close(.save)
         XCTAssert(container.isClosed)
         XCTAssertEqual(failure { try container.loadStores() }.status, .invalidHandle)
@@ -227,7 +227,7 @@ final class ContainerTests: XCTestCase {
         XCTAssertEqual(try Corestone.Context(coordinator: again.coordinator).count("Item"), 4)
     }
 
-    func testWhatCannotBeSavedKeepsAContainerOpen() throws {
+    func testFailedSaveKeepsTheContainerOpen() throws {
         let container = try container()
         try container.loadStores()
         let context = Corestone.Context(coordinator: container.coordinator)
@@ -239,7 +239,7 @@ final class ContainerTests: XCTestCase {
         XCTAssertNotEqual(failure { try context.save() }.status, .internal)
     }
 
-    func testContextsOfOtherThreads() throws {
+    func testCloseSavesContextsOfEndedThreadsOnly() throws {
         let container = try container()
         try container.loadStores()
         final class Box: @unchecked Sendable { var context: Corestone.Context? }
@@ -263,7 +263,7 @@ final class ContainerTests: XCTestCase {
         ended.wait()
         while !thread.isFinished { usleep(1000) }
         usleep(50_000)
-        // Nobody else can save it now.
+        // The thread of the context has ended, so only `close` can save the context.
         try container.close(.save)
         let again = try self.container()
         try again.loadStores()
@@ -273,7 +273,7 @@ final class ContainerTests: XCTestCase {
 
     // MARK: Names and folders
 
-    func testNamesThatNoFileCanHave() throws {
+    func testNamesThatNoFileCanHaveAreRejected() throws {
         for name in ["", "a/b", "/", "a\u{0}b"] {
             let error = failure { _ = try Container(name: name, model: model()) }
             XCTAssertEqual(error.status, .invalidArgument)
@@ -284,6 +284,7 @@ final class ContainerTests: XCTestCase {
         for name in ["", ".", "..", "a/b", "a\u{0}b"] {
             let error = failure { _ = try Container.defaultFolder(application: name) }
             XCTAssertEqual(error.status, .invalidArgument)
+            XCTAssertEqual(error.key, "application")
             XCTAssertEqual(error.value, .string(name))
         }
         XCTAssertEqual(try Container.defaultFolder(application: "..."), path("data/..."))
@@ -298,7 +299,7 @@ final class ContainerTests: XCTestCase {
         }
     }
 
-    func testTheFirstFolderWithTheModelIsTaken() throws {
+    func testModelIsLoadedFromTheFirstFolderThatHasIt() throws {
         func make(_ place: String, _ entity: String) throws {
             let folder = (path(place) as NSString).deletingLastPathComponent
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -312,7 +313,7 @@ final class ContainerTests: XCTestCase {
         set("CORESTONE_MODEL_PATH", path("p") + ":" + path("q"))
         set("XDG_DATA_HOME", path("home"))
         set("XDG_DATA_DIRS", "relative:" + path("d1") + ":" + path("d2"))
-        // From the last place to the first.
+        // From the last folder of the search order to the first.
         try make("d2/app/Shop.mom", "InSecondDataDirectory")
         XCTAssertEqual(try found(), "InSecondDataDirectory")
         try make("d1/app/Shop.mom", "InFirstDataDirectory")
@@ -328,7 +329,7 @@ final class ContainerTests: XCTestCase {
         try make("m/Shop.xcdatamodel", "Source")
         XCTAssertEqual(try found(["m", "n"]), "Source")
         try make("m/Shop.mom", "Compiled")
-        XCTAssertEqual(try found(["m", "n"]), "Compiled", "before the source of the same folder")
+        XCTAssertEqual(try found(["m", "n"]), "Compiled", "a compiled model precedes a source model in one folder")
         let error = failure { _ = try Container(name: "Nothing", application: "app", modelFolders: [path("m")]) }
         XCTAssertEqual(error.status, .model)
         XCTAssertEqual(error.value, .string("Nothing"))
@@ -338,7 +339,7 @@ final class ContainerTests: XCTestCase {
                     + [path("m"), path("p"), path("q")].joined(separator: ", ")), error.message)
     }
 
-    func testWhatAStoreIsCalledByItself() throws {
+    func testStoreFileNameFollowsContainerNameAndType() throws {
         set("XDG_DATA_HOME", path("data"))
         let container = try Container(name: "Shop", model: model(), application: "app")
         XCTAssertEqual(container.storeDescriptions.map(\.path), [nil])
@@ -353,8 +354,8 @@ final class ContainerTests: XCTestCase {
         try container.close()
     }
 
-    /// No folder is made for a store that has to be there, or that is not written.
-    func testFoldersAreMadeForNewStoresOnly() throws {
+    /// No folder is created for a store that must exist, or that is read-only.
+    func testFoldersAreCreatedForNewStoresOnly() throws {
         func load(_ change: (inout StoreDescription) -> Void) throws -> CoreError {
             let container = try container()
             var description = StoreDescription(path: path("new/deep/a.sqlite"))
@@ -376,7 +377,7 @@ final class ContainerTests: XCTestCase {
 
     // MARK: Descriptions
 
-    func testADescriptionIsOfItsOptions() {
+    func testStoreDescriptionPropertiesMirrorItsOptions() {
         var description = StoreDescription(path: "p", type: .xml)
         XCTAssertEqual(description.timeout, 5)
         XCTAssertFalse(description.isReadOnly)
@@ -402,8 +403,8 @@ final class ContainerTests: XCTestCase {
         }
     }
 
-    /// Those that are open stay so when others are described.
-    func testDescriptionsMayChangeWhileStoresAreOpen() throws {
+    /// Open stores stay open when other stores are described.
+    func testChangedDescriptionsOpenOnlyNewStores() throws {
         let container = try container()
         try container.loadStores()
         let store = container.coordinator.stores[0]
@@ -417,13 +418,13 @@ final class ContainerTests: XCTestCase {
         XCTAssertTrue(container.coordinator.stores[0] === store)
         XCTAssertEqual(container.coordinator.stores.count, 2)
         XCTAssertEqual(container.storeDescriptions.map(\.isReadOnly), [false, true])
-        // One that was removed is opened again, as described.
+        // A removed store is opened again, with its new description.
         try container.coordinator.remove(store)
         try container.loadStores()
         XCTAssertEqual(container.coordinator.stores.map(\.isReadOnly), [false, true])
     }
 
-    func testAContainerOfAStoreThatIsThere() throws {
+    func testOpenCreatesAContainerForAnExistingStore() throws {
         let first = try container()
         try first.loadStores()
         try first.viewContext.insert("Item", ["name": "a"])
@@ -436,14 +437,14 @@ final class ContainerTests: XCTestCase {
         XCTAssertEqual(try Corestone.Context(coordinator: opened.coordinator).count("Item"), 1)
         let told = Told()
         try opened.loadStores(told.add)
-        XCTAssertTrue(told.calls.isEmpty, "it is open")
+        XCTAssertTrue(told.calls.isEmpty, "the store is already open")
         try opened.close()
         XCTAssertEqual(failure { _ = try Container.open(path("none")) }.status, .storeIO)
     }
 
     // MARK: Work
 
-    func testHowABackgroundTaskEnded() throws {
+    func testBackgroundTaskReportsItsResultOrError() throws {
         let container = try container()
         try container.loadStores()
         func ended(_ body: @escaping @Sendable (Corestone.Context) throws -> Int) -> Result<Int, any Error>? {
@@ -469,7 +470,7 @@ final class ContainerTests: XCTestCase {
             }?.get()
         ) { XCTAssertEqual(($0 as? CoreError)?.status, .callback) }
         XCTAssertEqual(try container.newBackgroundContext().performAndWait { try $0.count("Item") }, 1)
-        XCTAssertTrue(container.unsavedChanges.isEmpty, "what a body that throws did is rolled back")
+        XCTAssertTrue(container.unsavedChanges.isEmpty, "changes of a task that throws are rolled back")
         try container.close()
         XCTAssertThrowsError(try ended { _ in 1 }?.get()) { XCTAssertEqual(($0 as? CoreError)?.status, .invalidHandle) }
         XCTAssertEqual(failure { try container.performBackgroundTask { _ in } }.status, .invalidHandle)

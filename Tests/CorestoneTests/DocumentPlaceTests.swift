@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// Where documents are saved, and what is there already, or is no longer.
+/// The paths where documents are saved: existing files, and files that were removed.
 final class DocumentPlaceTests: XCTestCase {
     private var folder = ""
     private static let types: [StoreType] = [.sqlite, .xml, .binary]
@@ -53,14 +53,14 @@ final class DocumentPlaceTests: XCTestCase {
 
     private func bytes(_ path: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path)) }
 
-    /// What is in the folder, and nothing that was left there.
+    /// The names of the files in the folder.
     private var entries: [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted().filter {
             !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm")
         }
     }
 
-    func testWhatIsNoStoreIsNotReplaced() throws {
+    func testFileThatIsNotAStoreIsNotReplaced() throws {
         for type in DocumentPlaceTests.types {
             for wanted in DocumentPlaceTests.types {
                 let document = try Document(model: model(), type: type)
@@ -77,7 +77,7 @@ final class DocumentPlaceTests: XCTestCase {
                 XCTAssertEqual(try names(document), ["a"])
                 try document.close(.discard)
             }
-            // A store of another type is none of the document's.
+            // A store of another type is not replaced.
             let other = try make("other", type == .xml ? .binary : .xml, "precious")
             let before = try bytes(other)
             let document = try Document(model: model(), type: type)
@@ -89,7 +89,7 @@ final class DocumentPlaceTests: XCTestCase {
         XCTAssertEqual(entries, ["data", "short", "thesis"])
     }
 
-    func testAnEmptyFileIsReplaced() throws {
+    func testEmptyFileIsReplaced() throws {
         for type in DocumentPlaceTests.types {
             for wanted in DocumentPlaceTests.types {
                 let file = path("\(type.rawValue) \(wanted.rawValue)")
@@ -106,26 +106,26 @@ final class DocumentPlaceTests: XCTestCase {
         XCTAssertEqual(entries.count, 9)
     }
 
-    func testAStoreIsReplacedOnlyByAWholeOne() throws {
+    func testStoreIsReplacedOnlyIfTheSaveSucceeds() throws {
         for type in DocumentPlaceTests.types {
             for wanted in DocumentPlaceTests.types {
                 let target = try make("target", wanted, "precious")
                 let before = try bytes(target)
                 let own = try make("own", type, "a")
                 let document = try Document.open(own, model: model())
-                // What cannot be saved.
+                // Invalid changes.
                 try document.context.performAndWait { _ = try $0.insert("Item") }
                 XCTAssertEqual(
                     failure { try document.saveAs(target, type: wanted, replaces: true) }.status, .validation)
                 XCTAssertEqual(try bytes(target), before)
                 try document.revert()
-                // What somebody else changed.
+                // Changes that are in conflict with those of another document.
                 try document.context.performAndWait { try $0.fetch("Item")[0].set("name", "mine") }
                 let other = try Document.open(own, model: model())
                 try other.context.performAndWait { try $0.fetch("Item")[0].set("name", "theirs") }
                 try other.save()
                 try other.close()
-                // A file that is written as a whole is the document's own state; of the others only what was changed is.
+                // An atomic store is written as a whole, with the document's state. SQLite writes only the changes.
                 if type == .sqlite {
                     XCTAssertEqual(
                         failure { try document.saveAs(target, type: wanted, replaces: true) }.status, .conflict)
@@ -134,7 +134,7 @@ final class DocumentPlaceTests: XCTestCase {
                 }
                 XCTAssertEqual(try bytes(target), before, "\(type) \(wanted)")
                 XCTAssertEqual(try names(own), ["theirs"])
-                // And then it goes.
+                // Without a conflict the save succeeds.
                 try document.revert()
                 try add("b", to: document)
                 try document.saveAs(target, type: wanted, replaces: true)
@@ -150,8 +150,8 @@ final class DocumentPlaceTests: XCTestCase {
         }
     }
 
-    /// What a model asks for and the new type cannot do is known before anything is touched.
-    func testATypeThatCannotKeepTheModelLosesNothing() throws {
+    /// A model that the new store type does not support is rejected before any file changes.
+    func testSavingAsATypeThatDoesNotSupportTheModelChangesNothing() throws {
         let model = try model {
             try $0.addAttribute(named: "loud", type: .string).setDerivation(
                 Derivation(ExpressionText("uppercase:(name)")))
@@ -174,7 +174,7 @@ final class DocumentPlaceTests: XCTestCase {
         XCTAssertEqual(entries, ["own", "target"])
     }
 
-    func testALockedStoreIsNotReplaced() throws {
+    func testLockedStoreIsNotReplaced() throws {
         for type in DocumentPlaceTests.types {
             let target = try make("target", type, "precious")
             let before = try bytes(target)
@@ -201,7 +201,7 @@ final class DocumentPlaceTests: XCTestCase {
         }
     }
 
-    func testASymbolicLinkStaysOne() throws {
+    func testSavingToASymbolicLinkKeepsTheLink() throws {
         for type in DocumentPlaceTests.types {
             for wanted in DocumentPlaceTests.types {
                 let real = try make("real", wanted, "former")
@@ -231,9 +231,9 @@ final class DocumentPlaceTests: XCTestCase {
         try document.close()
     }
 
-    /// A failure after all was copied.
-    func testWhatCannotTakeItsPlaceIsInTheDocument() throws {
-        // The name is too long for the file that a store of this type is written by way of.
+    /// The save fails after all objects were copied.
+    func testFailedSaveAsKeepsTheChangesInTheDocument() throws {
+        // The name is too long for the temporary file of a store of this type.
         let name = String(repeating: "n", count: 250)
         let document = try Document.open(make("own", .sqlite, "a"), model: model())
         try add("b", to: document)
@@ -247,14 +247,14 @@ final class DocumentPlaceTests: XCTestCase {
         XCTAssertEqual(try names(path("other")), ["a", "b"])
     }
 
-    // MARK: Files that others put there
+    // MARK: Files that other processes removed or replaced
 
     private func replace(_ file: String, by other: String) throws {
         for ending in ["-wal", "-shm"] { unlink(file + ending) }
         XCTAssertEqual(rename(other, file), 0)
     }
 
-    func testAFileThatIsGoneIsNotSavedInto() throws {
+    func testSaveFailsWhenTheFileWasRemoved() throws {
         for type in DocumentPlaceTests.types {
             let own = try make("own", type, "a")
             let document = try Document.open(own, model: model())
@@ -268,7 +268,7 @@ final class DocumentPlaceTests: XCTestCase {
             XCTAssert(document.state.isSuperset(of: [.edited, .failed]))
             XCTAssertEqual(failure { try document.revert() }.status, .storeIO)
             XCTAssert(try document.hasUnsavedChanges())
-            // It is all there still.
+            // All objects are still in the document.
             try document.saveAs(path("new"))
             XCTAssertEqual(document.state, [])
             try document.close()
@@ -277,7 +277,7 @@ final class DocumentPlaceTests: XCTestCase {
         }
     }
 
-    func testAFileThatAnotherOneReplacedIsReadAgain() throws {
+    func testRevertReadsAFileThatReplacedTheOriginal() throws {
         for type in DocumentPlaceTests.types {
             for isSame in [true, false] {
                 let own = try make("own", type, "a")
@@ -311,7 +311,7 @@ final class DocumentPlaceTests: XCTestCase {
         }
     }
 
-    func testChildrenHaveUnsavedChangesToo() throws {
+    func testUnsavedChangesOfChildContextsCount() throws {
         let document = try Document(model: model())
         try document.saveAs(path("a"))
         let child = Corestone.Context(parent: document.context, queue: .privateQueue)
@@ -325,8 +325,8 @@ final class DocumentPlaceTests: XCTestCase {
         try document.close()
     }
 
-    /// An SQLite store is overwritten in its own file, so that who has it open still has that file.
-    func testAStoreThatBecameAnotherOneIsNotWritten() throws {
+    /// An SQLite store is overwritten in place, so other users of the store keep the same file open.
+    func testStoreWithAnotherIdentifierIsNotWritten() throws {
         for type in DocumentPlaceTests.types {
             let victim = try Document.open(make("victim \(type)", type, "old"), model: model())
             let place = try XCTUnwrap(victim.path)
@@ -383,7 +383,7 @@ final class DocumentPlaceTests: XCTestCase {
         }
     }
 
-    func testOtherTypeIsRefusedWhileChildrenAreUnsaved() throws {
+    func testSavingAsAnotherTypeFailsWhileChildrenHaveUnsavedChanges() throws {
         let document = try Document.open(make("a", .sqlite, "a"), model: model())
         let child = Corestone.Context(parent: document.context, queue: .privateQueue)
         child.name = "form"
@@ -398,7 +398,7 @@ final class DocumentPlaceTests: XCTestCase {
         try document.close()
     }
 
-    func testRevertThrowsAwayWhatChildrenHave() throws {
+    func testRevertDiscardsChangesOfChildContexts() throws {
         for type in DocumentPlaceTests.types {
             let document = try Document.open(make("a \(type)", type, "a"), model: model())
             let child = Corestone.Context(parent: document.context, queue: .privateQueue)
@@ -420,7 +420,7 @@ final class DocumentPlaceTests: XCTestCase {
         }
     }
 
-    func testWhatIsReadOnlyIsWritableElsewhere() throws {
+    func testReadOnlyDocumentIsWritableAfterSaveAs() throws {
         for type in DocumentPlaceTests.types {
             for (number, wanted) in (DocumentPlaceTests.types + [type]).enumerated() {
                 let isReplaced = number == DocumentPlaceTests.types.count
@@ -446,7 +446,7 @@ final class DocumentPlaceTests: XCTestCase {
     }
 }
 
-/// What another program that writes keeps locked.
+/// Locks a store in another process.
 private final class Lock {
     private let process = Process()
     private let input = Pipe()

@@ -43,14 +43,14 @@ final class DocumentTests: XCTestCase {
             if try body() { return }
             usleep(20_000)
         }
-        XCTFail("it did not happen", line: line)
+        XCTFail("the condition was not met in time", line: line)
     }
 
     private func add(_ name: String, to document: Document) throws {
         try document.context.performAndWait { _ = try $0.insert("Item", ["name": name]) }
     }
 
-    func testANewDocumentIsSavedToAPlaceOfItsOwn() throws {
+    func testNewDocumentIsSavedToATemporaryFileUntilSaveAs() throws {
         for type in DocumentTests.types {
             let document = try Document(model: model(), type: type)
             XCTAssertNil(document.path)
@@ -79,7 +79,7 @@ final class DocumentTests: XCTestCase {
         XCTAssertEqual(failure { _ = try Document.open(path("none"), model: model()) }.status, .storeIO)
     }
 
-    func testSavingElsewhereLeavesTheFormerFileAsItWas() throws {
+    func testSaveAsLeavesTheFormerFileUnchanged() throws {
         for type in DocumentTests.types {
             let (one, two) = (path("one.\(type.rawValue)"), path("two.\(type.rawValue)"))
             let document = try Document(model: model(), type: type)
@@ -93,7 +93,7 @@ final class DocumentTests: XCTestCase {
             XCTAssertEqual(document.path, two)
             XCTAssertEqual(try names(one), ["a"])
             XCTAssertEqual(try names(two), ["a", "b"])
-            // Objects stay what they are.
+            // Objects and their IDs stay valid.
             try document.context.performAndWait { _ in
                 XCTAssertEqual(kept.objectID, id)
                 XCTAssertEqual(try kept.get("size"), 7)
@@ -110,7 +110,7 @@ final class DocumentTests: XCTestCase {
         }
     }
 
-    func testSavingElsewhereThatFailsChangesNothing() throws {
+    func testFailedSaveAsChangesNothing() throws {
         for type in DocumentTests.types {
             let (one, two) = (path("one.\(type.rawValue)"), path("two.\(type.rawValue)"))
             let document = try Document(model: model(), type: type)
@@ -131,7 +131,7 @@ final class DocumentTests: XCTestCase {
         }
     }
 
-    func testAnotherTypeIsAnotherStore() throws {
+    func testSaveAsAnotherTypeCreatesAnotherStore() throws {
         for (from, to) in [(StoreType.sqlite, StoreType.xml), (.xml, .binary), (.binary, .sqlite)] {
             let (one, two) = (path("one.\(from.rawValue)"), path("two.\(to.rawValue).\(from.rawValue)"))
             let document = try Document(model: model(), type: from)
@@ -147,7 +147,7 @@ final class DocumentTests: XCTestCase {
             try document.save()
             try document.close()
             XCTAssertEqual(try names(two), ["a", "b", "c"])
-            // At once from no place.
+            // Directly from an untitled document.
             let fresh = try Document(model: model(), type: from)
             try add("x", to: fresh)
             try fresh.saveAs(path("fresh.\(to.rawValue)"), type: to)
@@ -156,7 +156,7 @@ final class DocumentTests: XCTestCase {
         }
     }
 
-    func testUndoingBackToWhatWasSavedIsNoEdit() throws {
+    func testUndoToTheSavedStateClearsTheEditedState() throws {
         let document = try Document(model: model())
         try add("a", to: document)
         try document.saveAs(path("a"))
@@ -168,14 +168,14 @@ final class DocumentTests: XCTestCase {
         try document.context.performAndWait { _ = try $0.redo() }
         XCTAssertEqual(document.state, .edited)
         try document.save()
-        // Past a save, undoing is an edit, and doing it again none.
+        // Undo beyond a save edits the document, and redo clears the state.
         try document.context.performAndWait { _ = try $0.undo() }
         XCTAssertEqual(document.state, .edited)
         XCTAssertEqual(try names(document), ["a"])
         try document.close(.discard)
     }
 
-    func testAClosedDocumentIsNamedByItsPathUnlessItIsUntitled() throws {
+    func testErrorOfAClosedDocumentNamesItsPath() throws {
         let untitled = try Document(model: model(), type: .sqlite)
         try untitled.close(.discard)
         let error = failure { try untitled.save() }
@@ -189,7 +189,7 @@ final class DocumentTests: XCTestCase {
             "the document \(path("titled.store")) is closed; open it again, or create another one")
     }
 
-    func testRevertingReadsWhatOthersWrote() throws {
+    func testRevertReadsChangesOfOtherDocuments() throws {
         for type in DocumentTests.types {
             let file = path("a.\(type.rawValue)")
             let document = try Document(model: model(), type: type)
@@ -216,7 +216,7 @@ final class DocumentTests: XCTestCase {
         }
     }
 
-    func testItIsSavedAfterSoManyChanges() throws {
+    func testAutosaveSavesAfterTheGivenNumberOfChanges() throws {
         let document = try Document(model: model())
         try document.saveAs(path("a"))
         let saved = expectation(description: "saved")
@@ -231,7 +231,7 @@ final class DocumentTests: XCTestCase {
         try document.close()
     }
 
-    func testItIsSavedWhenIdleAndErrorsAreKept() throws {
+    func testAutosaveSavesWhenIdleAndKeepsErrors() throws {
         let document = try Document(model: model())
         try document.saveAs(path("a"))
         try document.setAutosave(idleSeconds: 0.1)
@@ -256,7 +256,7 @@ final class DocumentTests: XCTestCase {
         try confined.close()
     }
 
-    func testWhatWasChangedBeforeIsSavedByItselfToo() throws {
+    func testAutosaveSavesChangesFromBeforeItsActivation() throws {
         let document = try Document(model: model())
         try document.saveAs(path("a"))
         try add("a", to: document)
@@ -271,12 +271,12 @@ final class DocumentTests: XCTestCase {
         try document.close()
     }
 
-    func testWhatCouldNotBeSavedByItselfIsTriedAgain() throws {
+    func testFailedAutosaveIsRepeated() throws {
         for idle in [0, 0.1] {
             let document = try Document(model: model(), type: .xml)
             try document.saveAs(path("\(idle)"))
             try document.setAutosave(afterChanges: 1, idleSeconds: idle)
-            // Out of its place for a while.
+            // The file is moved away for a while.
             XCTAssertEqual(rename(path("\(idle)"), path("away")), 0)
             try add("a", to: document)
             wait { document.state.contains(.failed) }
@@ -289,7 +289,7 @@ final class DocumentTests: XCTestCase {
         }
     }
 
-    func testWhatHasNoPlaceIsSavedByItselfAndStaysEdited() throws {
+    func testAutosaveOfAnUntitledDocumentKeepsItEdited() throws {
         let document = try Document(model: model())
         try document.setAutosave(afterChanges: 1)
         try add("a", to: document)
@@ -311,8 +311,8 @@ final class DocumentTests: XCTestCase {
         func with<Result>(_ body: (inout Value) -> Result) -> Result { lock.withLock { body(&value) } }
     }
 
-    /// What a child of the document's context holds is not lost with it.
-    func testClosingAsksChildrenToo() throws {
+    /// Changes of a child context are not lost when the document closes.
+    func testCloseFailsWhenAChildContextHasUnsavedChanges() throws {
         let document = try Document(model: model(), type: .sqlite)
         try document.saveAs(path("children.sqlite"))
         let child = type(of: document.context).init(parent: document.context, queue: .privateQueue)
@@ -324,9 +324,9 @@ final class DocumentTests: XCTestCase {
         XCTAssertEqual(try names(path("children.sqlite")), ["below"])
     }
 
-    // MARK: How it stands
+    // MARK: States
 
-    func testStatesOfASaveThatFailsAndOfOneThatDoesNot() throws {
+    func testStateFollowsFailedAndSuccessfulSaves() throws {
         for type in DocumentTests.types {
             let document = try Document(model: model(), type: type)
             try document.saveAs(path("a.\(type.rawValue)"))
@@ -345,12 +345,12 @@ final class DocumentTests: XCTestCase {
                 [.edited, [.edited, .saving], [.edited, .failed], [.edited, .failed, .saving], []])
             observation.cancel()
             try add("b", to: document)
-            XCTAssertEqual(states.with { $0.last }, [], "nobody observes it any more")
+            XCTAssertEqual(states.with { $0.last }, [], "the observation has ended")
             try document.close(.discard)
         }
     }
 
-    func testAConflictShowsInTheState() throws {
+    func testStateReportsAConflict() throws {
         for type in DocumentTests.types {
             let file = path("a.\(type.rawValue)")
             let document = try Document(model: model(), type: type)
@@ -375,7 +375,7 @@ final class DocumentTests: XCTestCase {
         }
     }
 
-    func testWhereADocumentIsNotSavedTo() throws {
+    func testSaveAsRejectsInvalidPaths() throws {
         let document = try Document(model: model(), type: .xml)
         try add("a", to: document)
         try document.saveAs(path("a.xml"))
@@ -407,8 +407,8 @@ final class DocumentTests: XCTestCase {
         try document.close()
     }
 
-    /// The folder of a document without a place is the user's alone, in the folder for such files, and goes with it.
-    func testTheFolderOfADocumentWithoutAPlace() throws {
+    /// The temporary folder of an untitled document is private to the user and is removed with the document.
+    func testUntitledDocumentHasAPrivateTemporaryFolder() throws {
         let former = getenv("TMPDIR").map { String(cString: $0) }
         defer { if let former { setenv("TMPDIR", former, 1) } else { unsetenv("TMPDIR") } }
         setenv("TMPDIR", folder, 1)

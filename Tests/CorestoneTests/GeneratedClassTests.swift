@@ -1,8 +1,8 @@
 import Corestone
 import XCTest
 
-/// The classes in Generated/, as `corestone model codegen` writes them of Tests/tool/models/Odd.xcdatamodel, at work. That
-/// they are what it writes is for Tests/tool to tell.
+/// The generated classes in Generated/. Tests/tool checks that `corestone model codegen` writes these files from
+/// Tests/tool/models/Odd.xcdatamodel.
 final class GeneratedClassTests: XCTestCase {
     private var folder = ""
     private var context: Corestone.Context!
@@ -28,7 +28,7 @@ final class GeneratedClassTests: XCTestCase {
         return note
     }
 
-    func testRequiredAndOptionalAndScalar() throws {
+    func testAccessorsDistinguishRequiredOptionalAndScalarAttributes() throws {
         let note = try context.insert(Note.self)
         XCTAssertThrowsError(try note.class) {
             XCTAssertEqual(($0 as? CoreError)?.code, CocoaCode.validationMissingMandatoryProperty.rawValue)
@@ -44,7 +44,7 @@ final class GeneratedClassTests: XCTestCase {
         XCTAssertEqual(try note.price, try DecimalNumber("12.5"))
     }
 
-    func testRelationshipsLeadToClasses() throws {
+    func testRelationshipAccessorsReturnGeneratedClasses() throws {
         let (first, second) = (try note("first"), try note("second"))
         let tags = try ["red", "green", "blue"].map { name in
             let tag = try context.insert(Tag.self)
@@ -63,7 +63,7 @@ final class GeneratedClassTests: XCTestCase {
         XCTAssertEqual(try second.from.count, 0)
     }
 
-    func testFetches() throws {
+    func testGeneratedFetchesReturnObjectsOfTheirClass() throws {
         let (first, twin) = (try note("same"), try note("same"))
         let tag = try context.insert(Tag.self)
         try tag.setName("red")
@@ -78,7 +78,7 @@ final class GeneratedClassTests: XCTestCase {
         XCTAssertEqual(ItemUserInfo.color_of, "say \"red\"")
     }
 
-    func testCompositesAndTransformables() throws {
+    func testCompositesAndTransformablesHaveTypedAccessors() throws {
         let note = try note("first")
         XCTAssertNil(try note.place.x)
         try note.place.setX(1.5)
@@ -93,7 +93,7 @@ final class GeneratedClassTests: XCTestCase {
         XCTAssertEqual(try note.words, "some words")
     }
 
-    func testATransformersNullIsNilOfEveryType() throws {
+    func testNullOfATransformerIsNilForEveryType() throws {
         let note = try note("first")
         try note.setPayload(PropertyValue.null)
         XCTAssertEqual(try note.payload as? PropertyValue, .null)

@@ -13,7 +13,7 @@ final class HistoryFeedTests: XCTestCase {
 
     override func tearDown() { try? FileManager.default.removeItem(atPath: folder) }
 
-    /// A coordinator of its own with the store of the test.
+    /// A new coordinator with the store of the test.
     private func coordinator() throws -> Coordinator {
         let model = Model()
         try model.addEntity(named: "Car").addAttribute(named: "maker", type: .string).setOptional(true)
@@ -32,7 +32,7 @@ final class HistoryFeedTests: XCTestCase {
         }
     }
 
-    func testAFeedIsASequence() async throws {
+    func testHistoryFeedDeliversPastAndNewTransactions() async throws {
         let (writer, coordinator) = (try coordinator(), try coordinator())
         try save(2, in: writer)
         let reader = Task { () -> [Int64] in
@@ -57,7 +57,7 @@ final class HistoryFeedTests: XCTestCase {
         XCTAssertEqual(count, 4)
     }
 
-    func testAFeedRefusesALimit() async throws {
+    func testHistoryFeedRejectsALimit() async throws {
         let coordinator = try coordinator()
         try save(1, in: coordinator)
         var request = HistoryRequest()

@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// Hooks as methods of the classes of entities' objects.
+/// Lifecycle hooks as methods of object classes.
 final class LifecycleTests: XCTestCase {
     private final class Log: @unchecked Sendable { var calls: [String] = [] }
     private nonisolated(unsafe) static var log = Log()
@@ -73,7 +73,7 @@ final class LifecycleTests: XCTestCase {
         return LifecycleTests.log.calls
     }
 
-    func testMethodsAreCalled() throws {
+    func testLifecycleMethodsAreCalledInOrder() throws {
         let ada = try context.insert(Person.self)
         XCTAssertEqual(try ada.name, "new")
         try ada.setValue("Bo", "name")
@@ -87,7 +87,7 @@ final class LifecycleTests: XCTestCase {
         XCTAssertEqual(calls, ["prepare Bo", "will Bo"])
     }
 
-    func testSubclassesAndInheritance() throws {
+    func testSubclassesInheritAndOverrideHooks() throws {
         let clerk = try context.insert(Clerk.self)
         XCTAssertEqual(try clerk.name, "new")
         XCTAssertEqual(try clerk.optionalValue("age"), 40)
@@ -101,7 +101,7 @@ final class LifecycleTests: XCTestCase {
         XCTAssertEqual(calls.count, 4)
     }
 
-    func testValidation() throws {
+    func testValidationMethodsRejectAndReplaceValues() throws {
         let ada = try context.insert(Person.self)
         try ada.setValue("nobody", "name")
         let object = ada.managedObject
@@ -125,7 +125,7 @@ final class LifecycleTests: XCTestCase {
         XCTAssertThrowsError(try ada.validateForUpdate())
     }
 
-    func testOnlyTheHooksThatAreAskedFor() throws {
+    func testOnlyRequestedHooksAreCalled() throws {
         let model = Model()
         try model.addEntity(named: "Person").addAttribute(named: "name", type: .string)
         try model.bind(Person.self, hooks: [.willSave])

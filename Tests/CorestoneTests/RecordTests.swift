@@ -34,7 +34,7 @@ final class RecordTests: XCTestCase {
         return CoreError(.internal, "")
     }
 
-    func testValuesAreConverted() throws {
+    func testRecordValuesAreConvertedToAttributeTypes() throws {
         let date = ReferenceDate.description(86400)
         let uuid = UUIDValue.random()
         let record = try container.insert(
@@ -52,13 +52,13 @@ final class RecordTests: XCTestCase {
         XCTAssertEqual(record["mark"], .uuid(uuid))
         XCTAssertEqual(record["data"], .bytes(Bytes([1, 2])))
         XCTAssertEqual(record["shop"], .null)
-        // What was read can be written again.
+        // A record that was read can be inserted again.
         var again = record
         again["@id"] = nil
         XCTAssertEqual(try container.insert("Item", [again])[0]["price"], record["price"])
     }
 
-    func testErrorsNameEntityKeyAndValue() throws {
+    func testRecordErrorNamesEntityKeyAndValue() throws {
         for (key, value) in [
             ("count", PropertyValue.string("many")), ("count", .int(100_000)), ("made", .string("yesterday")),
             ("shop", .int(3)), ("shop", .string("x-coredata://nowhere/Shop/p1")), ("price", .bool(true)),
@@ -77,11 +77,11 @@ final class RecordTests: XCTestCase {
             "Item.others is a fetched property and cannot be set; leave it out of the record")
         XCTAssertEqual(failure { try container.insert("Thing", [[:]]) }.status, .invalidArgument)
         XCTAssertEqual(failure { try container.insert("Item", [["name": "a"], [:]]) }.status, .validation)
-        // All, or nothing.
+        // A failed insert adds no records.
         XCTAssertEqual(try container.read("Item").count, 0)
     }
 
-    func testRelationshipsTakeRecordsAndURIs() throws {
+    func testRelationshipsAcceptRecordsAndURIs() throws {
         let shop = try container.insert(
             "Shop",
             [
@@ -106,7 +106,7 @@ final class RecordTests: XCTestCase {
         XCTAssertEqual(try container.read("Item", where: "shop == nil").map { $0["name"] }, ["doll"])
     }
 
-    func testReadingUpdatingDeleting() throws {
+    func testRecordsAreReadUpdatedAndDeleted() throws {
         try container.insert("Item", (0..<10).map { ["name": .string("n\($0)"), "count": .int(Int64($0 % 3))] })
         func names(_ records: [Container.Record]) -> [PropertyValue] { records.compactMap { $0["name"] } }
         XCTAssertEqual(names(try container.read("Item", sort: ["count", "-name"], limit: 3)), ["n9", "n6", "n3"])
@@ -127,7 +127,7 @@ final class RecordTests: XCTestCase {
         XCTAssertEqual(failure { _ = try container.read("Item") }.status, .invalidHandle)
     }
 
-    func testCallbacksAndAsync() async throws {
+    func testRecordCallsWorkWithCallbacksAndAsyncAwait() async throws {
         let told = expectation(description: "told")
         container.insert("Item", [["name": "a"]]) { result in
             XCTAssertEqual((try? result.get())?.count, 1)
@@ -148,7 +148,7 @@ final class RecordTests: XCTestCase {
         XCTAssertEqual(records.count, 1)
     }
 
-    func testACallbackGetsRecordsFromTheLastOn() async throws {
+    func testReadWithCallbackSortsDescending() async throws {
         try await container.records { _ = try $0.insert("Item", [["name": "a"], ["name": "b"]]) }
         let told = expectation(description: "told")
         container.read("Item", sort: ["name"], ascending: false) { result in
@@ -158,7 +158,7 @@ final class RecordTests: XCTestCase {
         await fulfillment(of: [told], timeout: 60)
     }
 
-    func testCompositesEntitiesAndNull() throws {
+    func testRecordsHandleCompositesSubentitiesAndNull() throws {
         let model = Model()
         let place = try model.addEntity(named: "Place")
         let name = try place.addAttribute(named: "name", type: .string)
@@ -215,7 +215,7 @@ final class RecordTests: XCTestCase {
         }
     }
 
-    func testRecordsAreNestedSixtyFourDeep() throws {
+    func testRecordsNestUpTo64Levels() throws {
         let things = try things()
         try things.insert("Node", [nested(64)])
         XCTAssertEqual(try things.read("Node").count, 64)
@@ -226,7 +226,7 @@ final class RecordTests: XCTestCase {
         XCTAssertEqual(try things.read("Node").count, 64)
     }
 
-    func testMembersComeInTheOrderOfTheList() throws {
+    func testOrderedMembersKeepTheOrderOfTheList() throws {
         let things = try things()
         let leaves = try things.insert("Leaf", ["a", "b", "c"].map { ["name": $0] })
         let ids = try leaves.map { try XCTUnwrap($0["@id"]) }
@@ -236,7 +236,7 @@ final class RecordTests: XCTestCase {
         XCTAssertEqual(
             try things.read("Leaf", where: "owner != nil", sort: ["name"]).map { $0["name"] }, ["a", "c", "d"])
         XCTAssertEqual(try things.read("Leaf", where: "name == 'a'")[0]["owner"], node["@id"])
-        // Others in their place, and none at all.
+        // Replaced by other members, and by null.
         XCTAssertEqual(
             try things.update("Node", where: nil, ["leaves": .array([ids[1], ids[2]])])[0]["leaves"],
             .array([ids[1], ids[2]]))
@@ -245,7 +245,7 @@ final class RecordTests: XCTestCase {
         XCTAssertEqual(try things.read("Leaf").count, 4)
     }
 
-    func testWhatARelationshipTakes() throws {
+    func testRelationshipAcceptsURIsIDsAndRecords() throws {
         let things = try things()
         let first = try things.insert("Node", [["name": "first"]])[0]
         let id = try XCTUnwrap(first["@id"])
@@ -277,7 +277,7 @@ final class RecordTests: XCTestCase {
             XCTAssertEqual(error.key, key)
             XCTAssertTrue(error.message.contains(words), error.message)
         }
-        // An object that is gone.
+        // A deleted object.
         try things.delete("Leaf", where: "name == 'l'")
         let gone = failure { try things.insert("Node", [["leaves": .array([leaf])]]) }
         XCTAssertEqual(gone.status, .invalidArgument)
@@ -290,8 +290,9 @@ final class RecordTests: XCTestCase {
         XCTAssertEqual(unknown.value, "nowhere")
     }
 
-    /// What a record that was read has is taken back, but for what says which object it is.
-    func testARecordThatWasReadIsWrittenBack() throws {
+    /// A record that was read can be written back. Its keys `@id` and `@entity`, which identify the object, are
+    /// ignored.
+    func testRecordThatWasReadIsWrittenBack() throws {
         let things = try things()
         let node = try things.insert("Node", [["name": "n", "leaves": .array([.dictionary(["name": "a"])])]])[0]
         XCTAssertEqual(try things.update("Node", where: "name == 'n'", values: node), [node])
@@ -307,7 +308,7 @@ final class RecordTests: XCTestCase {
         XCTAssertEqual(try things.update("Node", where: "name == 'none'", values: ["name": "y"]), [])
     }
 
-    func testKeysOfASortMayBeginWithAPlus() throws {
+    func testSortKeysAcceptPlusAndMinus() throws {
         try container.insert("Item", ["b", "a", "c"].map { ["name": $0] })
         func names(_ sort: [String], _ ascending: Bool = true) throws -> [PropertyValue?] {
             try container.read("Item", sort: sort, ascending: ascending).map { $0["name"] }
@@ -320,7 +321,7 @@ final class RecordTests: XCTestCase {
 
     // MARK: JSON
 
-    func testWhatJSONHasNoTypeForIsText() throws {
+    func testValuesWithoutAJSONTypeAreWrittenAsText() throws {
         let uuid = UUIDValue.random()
         for (value, json) in try [
             (.null, .null), (.bool(true), true), (.int(3), 3), (.string("x"), "x"), (.double(1.5), 1.5),
@@ -330,7 +331,7 @@ final class RecordTests: XCTestCase {
             (.bytes(Bytes([])), ""), (.array([.double(.nan), .int(1)]), .array(["NaN", 1])),
             (.dictionary(["a": .uri("b:c")]), .dictionary(["a": "b:c"])),
             (.date(0), "2001-01-01T00:00:00Z"), (.date(86400), "2001-01-02T00:00:00Z"),
-            // Seconds where text would not be the very date, or where others do not read it.
+            // Seconds are written where the text would not be exact, or where other parsers do not read it.
             (.date(0.1234567), 0.1234567), (.date(1e15), 1e15), (.date(-1e15), -1e15), (.date(.infinity), "Infinity"),
             (.date(.nan), "NaN"),
         ] as [(PropertyValue, PropertyValue)] {

@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// Contexts and tasks: where a block runs, and what another task is told in a sequence.
+/// Contexts and tasks: where a block runs, and the notifications that a sequence delivers to another task.
 final class SequenceTests: XCTestCase {
     private class Item: EntityObject {
         override class var entityName: String { "Item" }
@@ -34,7 +34,7 @@ final class SequenceTests: XCTestCase {
 
     // MARK: Blocks
 
-    func testABlockOfAContextThatIsConfined() async throws {
+    func testConfinedContextHasNeitherEnqueuedBlocksNorAnExecutor() async throws {
         let confined = Corestone.Context(coordinator: try coordinator())
         let enqueued = await status { _ = try await confined.perform(schedule: .enqueued) { _ in 1 } }
         XCTAssertEqual(enqueued, .invalidArgument)
@@ -43,8 +43,8 @@ final class SequenceTests: XCTestCase {
         }
     }
 
-    /// At once for who is on the queue already, with what the block changed processed; else when the queue comes to it.
-    func testWhenABlockRuns() async throws {
+    /// A block runs immediately on the queue of the context, and otherwise when the queue reaches it.
+    func testAsyncPerformRunsOnTheQueueAndProcessesChanges() async throws {
         let context = try context()
         for schedule in [PerformSchedule.immediate, .enqueued] {
             let count = try await context.perform(schedule: schedule) { context in
@@ -52,7 +52,7 @@ final class SequenceTests: XCTestCase {
                 try context.insert("Item", ["name": "a"])
                 return try context.count("Item")
             }
-            XCTAssertEqual(count, schedule == .immediate ? 1 : 2, "what is not saved counts")
+            XCTAssertEqual(count, schedule == .immediate ? 1 : 2, "unsaved objects are counted")
         }
         let inserted = try await context.perform { context in
             try context.save()
@@ -63,7 +63,7 @@ final class SequenceTests: XCTestCase {
         XCTAssertEqual(failed, .callback)
     }
 
-    func testAnExecutorIsIsolatedOnItsQueueAlone() async throws {
+    func testExecutorIsIsolatedOnlyOnItsQueue() async throws {
         let executor = try ContextExecutor(context())
         XCTAssertEqual(executor.isIsolatingCurrentContext(), false)
         let isIsolated = try await executor.context.perform { [executor] _ in executor.isIsolatingCurrentContext() }
@@ -81,8 +81,8 @@ final class SequenceTests: XCTestCase {
         }
     }
 
-    /// What nobody took yet is kept, all of it or the newest.
-    func testWhatNobodyTookIsKept() async throws {
+    /// Unread notifications are buffered: all of them, or only the newest.
+    func testUnreadNotificationsAreBuffered() async throws {
         let context = try context()
         let all = context.notifications(.didSaveObjectIDs)
         let newest = context.notifications(.didSaveObjectIDs, buffering: .bufferingNewest(1))
@@ -102,8 +102,8 @@ final class SequenceTests: XCTestCase {
         XCTAssertEqual(last, wanted)
     }
 
-    /// What the reader did not take in time becomes one difference.
-    func testDifferencesComeTogether() async throws {
+    /// Changes that the reader did not read in time become one difference.
+    func testUnreadDifferencesAreCombined() async throws {
         let context = try context()
         try save(context, ["b"])
         let request = FetchRequest(entity: try context.coordinator.model.requireEntity(named: "Item"))
@@ -122,7 +122,7 @@ final class SequenceTests: XCTestCase {
 
     // MARK: Classes
 
-    func testAClassStandsForItsObject() throws {
+    func testObjectClassWrapsItsManagedObject() throws {
         let context = Corestone.Context(coordinator: try coordinator())
         let item = try context.insert(Item.self)
         let special = try context.insert(Special.self)
@@ -131,11 +131,11 @@ final class SequenceTests: XCTestCase {
         XCTAssertEqual(item, Item(item.managedObject))
         XCTAssertNotEqual(item, special)
         XCTAssertEqual(Set([item, Item(item.managedObject), special]).count, 2)
-        // By its own class and those above it.
+        // Casts to its own class and its superclasses.
         XCTAssertEqual(special.cast(to: Item.self)?.managedObject, special.managedObject)
         XCTAssertEqual(Item(special.managedObject).cast(to: Special.self), special)
         XCTAssertNil(item.cast(to: Special.self))
-        XCTAssertNil(item.cast(to: EntityObject.self), "it is for no entity")
+        XCTAssertNil(item.cast(to: EntityObject.self), "EntityObject has no entity")
         try item.setValue("x", "name")
         XCTAssertEqual(try item.requiredValue("name"), "x")
         XCTAssertThrowsError(try item.requiredValue("count") as Int) {

@@ -2,7 +2,7 @@ import Corestone
 import Foundation
 import XCTest
 
-/// The guard's trial of real stores: a copy is migrated, and the store stays as it is.
+/// The migration guard's check of real stores: a copy is migrated, and the store stays unchanged.
 final class StoreMigrationCheckTests: XCTestCase {
     private var folder = URL(fileURLWithPath: "/")
 
@@ -27,7 +27,7 @@ final class StoreMigrationCheckTests: XCTestCase {
 
     private func note(_ attributes: String) throws -> Model { try Model(text: "{\"Note\": {\(attributes)}}") }
 
-    func testStoresAreTriedInCopies() throws {
+    func testStoresAreMigratedInCopies() throws {
         let old = try note("\"title\": \"string?\"")
         for (name, type) in [("a.sqlite", StoreType.sqlite), ("b.xml", .xml)] {
             let file = try store(name, type, old, titles: ["x", "x"])
@@ -56,7 +56,7 @@ final class StoreMigrationCheckTests: XCTestCase {
             try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted(), ["a.sqlite", "b.xml"])
     }
 
-    func testStoresOfAFolder() throws {
+    func testStoresOfAFolderAreFoundRecursively() throws {
         XCTAssertThrowsError(try MigrationGuard.stores(inFolder: folder.path))
         XCTAssertThrowsError(try MigrationGuard.stores(inFolder: path("nothing")))
         let old = try note("\"title\": \"string?\"")
@@ -68,7 +68,7 @@ final class StoreMigrationCheckTests: XCTestCase {
         XCTAssertEqual(try MigrationGuard.stores(inFolder: folder.path), [path("1.0/a.xml"), path("b.sqlite")])
     }
 
-    func testDamagedStoresFail() throws {
+    func testDamagedStoresAreReportedAsFailing() throws {
         let old = try note("\"title\": \"string?\"")
         let check = MigrationGuard(newest: .init(name: "2", model: old), older: [])
         try Data("damaged".utf8).write(to: folder.appendingPathComponent("damaged.sqlite"))

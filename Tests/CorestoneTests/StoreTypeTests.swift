@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// Types of stores by name, and what each of them says to options that are not for it.
+/// Store types by name, and their reactions to options that they do not support.
 final class StoreTypeTests: XCTestCase {
     private var folder = ""
 
@@ -35,7 +35,7 @@ final class StoreTypeTests: XCTestCase {
         func load() throws -> [StoreNode] { [] }
     }
 
-    func testTypesAreFoundInAnyCaseOfLetters() throws {
+    func testStoreTypeNamesAreCaseInsensitive() throws {
         XCTAssertEqual(Array(StoreTypes.names.prefix(4)), ["SQLite", "XML", "Binary", "InMemory"])
         for (name, type) in [
             ("SQLite", .sqlite), ("sqlite", .sqlite), ("XML", .xml), ("xml", .xml), ("BINARY", .binary),
@@ -59,7 +59,7 @@ final class StoreTypeTests: XCTestCase {
             CocoaCode.persistentStoreInvalidType.rawValue)
     }
 
-    func testATypeOfTheHostsIsRegisteredOnce() throws {
+    func testCustomStoreTypeIsRegisteredOnce() throws {
         let name = "Shop \(UUIDValue.random())"
         let type = try StoreTypes.register(name, Shop.self)
         XCTAssertEqual(type.rawValue, name)
@@ -87,8 +87,8 @@ final class StoreTypeTests: XCTestCase {
         }
     }
 
-    /// A program's own type does without what only the program knows how to do.
-    func testWhatATypeOfTheHostsDoesNotDo() throws {
+    /// A custom store type lacks the operations that only the application can implement.
+    func testCustomStoreRejectsUnimplementedOperations() throws {
         let name = "Shop \(UUIDValue.random())"
         let type = try StoreTypes.register(name, Shop.self)
         defer { _ = try? StoreTypes.unregister(name) }
@@ -141,7 +141,7 @@ final class StoreTypeTests: XCTestCase {
         return store.warnings
     }
 
-    func testOptionsOfApplesThatDoNothing() throws {
+    func testAppleOptionsWithoutEffectGiveAWarning() throws {
         let known: [(String, String)] = [
             ("NSPersistentStoreUbiquitousContentNameKey", "stores are not synchronised with iCloud"),
             ("NSPersistentStoreUbiquitousContentURLKey", "stores are not synchronised with iCloud"),
@@ -170,7 +170,7 @@ final class StoreTypeTests: XCTestCase {
         XCTAssertEqual(try warnings(.inMemory) { _ in }, [])
     }
 
-    func testOptionsOfApplesThatHaveANameHere() throws {
+    func testAppleOptionsWithAnEquivalentAreRejectedWithItsName() throws {
         for (name, remedy) in [
             ("NSReadOnlyPersistentStoreOption", "use CST_STORE_READ_ONLY (read_only) instead"),
             ("NSPersistentStoreTimeoutOption", "use busy_timeout_ms (busy_timeout) instead"),
@@ -191,7 +191,7 @@ final class StoreTypeTests: XCTestCase {
             ("NSValidateXMLStoreOptions", "did you mean \"NSValidateXMLStoreOption\"?"),
             ("NSSQLitePragmaOption", "did you mean \"NSSQLitePragmasOption\"?"),
             ("zzz", "leave it out. The accepted options are NSPersistentStoreUbiquitousContentNameKey, "),
-            // The beginning of a name that is known is none.
+            // A prefix of a known name is unknown.
             ("NSBinaryStore", "leave it out. The accepted options are NSPersistentStoreUbiquitousContentNameKey, "),
         ] {
             let error = failure {
@@ -204,7 +204,7 @@ final class StoreTypeTests: XCTestCase {
         }
     }
 
-    func testOptionsThatOnlySQLiteHas() throws {
+    func testSQLiteOptionsGiveAWarningForOtherTypes() throws {
         let options: [(String, (inout StoreOptions) -> Void)] = [
             ("pragmas", { $0.pragmas = ["cache_size": "100"] }), ("analyzing", { $0.analyzes = true }),
             ("vacuuming", { $0.vacuums = true }), ("history", { $0.keepsHistory = true }),
@@ -227,7 +227,7 @@ final class StoreTypeTests: XCTestCase {
         for type in [StoreType.xml, .binary, .sqlite] { XCTAssertEqual(try warnings(type) { $0.fileMode = 0o600 }, []) }
     }
 
-    func testOptionsOfAHostsAreForTypesOfAHosts() throws {
+    func testHostOptionsAreAcceptedByCustomTypesOnly() throws {
         for type in [StoreType.sqlite, .xml, .inMemory] {
             let error = failure { _ = try warnings(type) { $0.hostOptions = ["b": .int(1), "a": .int(2)] } }
             XCTAssertEqual(error.status, .invalidArgument)
@@ -243,9 +243,9 @@ final class StoreTypeTests: XCTestCase {
         XCTAssertEqual(try warnings(type) { $0.hostOptions = ["b": .int(1)] }, [])
     }
 
-    // MARK: Stores in memory, and what has no file
+    // MARK: Stores without a file
 
-    func testAStoreInMemoryHasNoFile() throws {
+    func testInMemoryStoreRejectsFileOperations() throws {
         for error in [
             failure { _ = try StoreMetadata(ofStoreAt: "m", type: .inMemory) },
             failure { try StoreMetadata.set([:], ofStoreAt: "m", type: .inMemory) },
@@ -274,7 +274,7 @@ final class StoreTypeTests: XCTestCase {
         XCTAssertEqual(missing.file, "m")
     }
 
-    func testUpkeepThatOnlySQLiteHas() throws {
+    func testCheckpointAndOptimizeFailForOtherTypes() throws {
         for type in [StoreType.xml, .binary, .inMemory] {
             let coordinator = try coordinator()
             let store = try coordinator.addStore(type, at: path("a.\(type.rawValue)"))
@@ -288,7 +288,7 @@ final class StoreTypeTests: XCTestCase {
                 XCTAssertTrue(
                     error.message.contains("which does not support \(what); use an SQLite store"), error.message)
             }
-            // Whose store it is comes first.
+            // The owner of the store is checked first.
             XCTAssertEqual(failure { try self.coordinator().checkpoint(store) }.status, .invalidArgument)
             XCTAssertEqual(failure { try self.coordinator().optimize(store) }.status, .invalidArgument)
         }
@@ -296,7 +296,7 @@ final class StoreTypeTests: XCTestCase {
 
     // MARK: Paths
 
-    func testAStoreIsFoundByAnyOfItsPaths() throws {
+    func testStoreIsFoundByAnyOfItsPaths() throws {
         for type in [StoreType.sqlite, .xml, .binary] {
             let name = "a.\(type.rawValue)"
             let coordinator = try coordinator()
@@ -308,11 +308,11 @@ final class StoreTypeTests: XCTestCase {
             }
             XCTAssertTrue(coordinator.store(at: path("memory")) === memory)
             XCTAssertNil(coordinator.store(at: path("none")))
-            XCTAssertNil(coordinator.store(at: folder + "/./memory"), "the name of a store in memory is no path")
+            XCTAssertNil(coordinator.store(at: folder + "/./memory"), "the name of an in-memory store is not a path")
         }
     }
 
-    func testWhereABackupGoes() throws {
+    func testBackupIsWrittenOnlyToUnusedPathsAndOwnCopies() throws {
         for type in [StoreType.xml, .binary] {
             let coordinator = try coordinator()
             let store = try coordinator.addStore(type, at: path("a"))
@@ -345,7 +345,7 @@ final class StoreTypeTests: XCTestCase {
         }
     }
 
-    func testWhatReplacesAStore() throws {
+    func testStoreIsReplacedOnlyByAnotherStoreOfItsType() throws {
         for type in [StoreType.xml, .binary] {
             let other: StoreType = type == .xml ? .binary : .xml
             let coordinator = try coordinator()
@@ -363,13 +363,13 @@ final class StoreTypeTests: XCTestCase {
             XCTAssertTrue(source.isOpen)
             XCTAssertEqual(
                 failure { try coordinator.replaceStore(type, at: path("c"), byStoreAt: path("none")) }.status, .storeIO)
-            // One that the coordinator has open is removed first.
+            // A store that the coordinator has open is removed first.
             let open = try coordinator.addStore(type, at: path("c"))
             try coordinator.replaceStore(at: path("c"), byStoreAt: path("a"))
             XCTAssertFalse(open.isOpen)
             XCTAssertTrue(source.isOpen)
             XCTAssertEqual(try StoreMetadata(ofStoreAt: path("c")).uuid.description, source.identifier)
-            // To its own place nothing is migrated.
+            // A migration to its own path fails.
             for place in [path("a"), folder + "/./a"] {
                 let own = failure { try coordinator.migrateStore(source, to: type, at: place) }
                 XCTAssertEqual(own.status, .invalidArgument)
@@ -379,7 +379,7 @@ final class StoreTypeTests: XCTestCase {
         }
     }
 
-    func testAMigrationThatFailsLeavesNothingBehind() throws {
+    func testCancelledMigrationLeavesNoFile() throws {
         let coordinator = try coordinator()
         let store = try coordinator.addStore(.xml, at: path("a.xml"))
         let context = Corestone.Context(coordinator: coordinator)
@@ -395,9 +395,9 @@ final class StoreTypeTests: XCTestCase {
         XCTAssertEqual(try context.count("Item"), 1)
     }
 
-    // MARK: What a store says about itself
+    // MARK: Metadata
 
-    func testMetadataKeepsWhatTheStoreNeeds() throws {
+    func testSettingMetadataKeepsReservedKeys() throws {
         for type in [StoreType.sqlite, .xml, .binary] {
             let name = path("a.\(type.rawValue)")
             let coordinator = try coordinator()

@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// Changes that were not saved: closing refuses them by itself, and the log tells what ends with them.
+/// Unsaved changes: closing fails by default if there are any, and the log reports those that are lost.
 final class UnsavedTests: XCTestCase {
     private var folder = ""
 
@@ -60,7 +60,7 @@ final class UnsavedTests: XCTestCase {
         return lines.withLock { $0 }
     }
 
-    func testAContainerRefusesByDefault() throws {
+    func testContainerCloseFailsWithUnsavedChangesByDefault() throws {
         let container = try container()
         try edit(container.viewContext)
         let error = failure { try container.close() }
@@ -78,7 +78,7 @@ final class UnsavedTests: XCTestCase {
         XCTAssert(container.isClosed)
     }
 
-    func testADocumentRefusesByDefault() throws {
+    func testDocumentCloseFailsWithUnsavedChangesByDefault() throws {
         let document = try Document(model: model(), queue: .caller)
         try document.context.insert("Employee", ["name": "Ada"])
         let error = failure { try document.close() }
@@ -93,11 +93,11 @@ final class UnsavedTests: XCTestCase {
             failure { try document.close() }.message.contains(
                 "call cst_document_save (save) to keep them or cst_document_revert (revert) to discard them"))
         try document.context.close(.save)
-        XCTAssertFalse(document.context.isClosed, "it is closed with the document")
+        XCTAssertFalse(document.context.isClosed, "the context stays open until the document closes")
         try document.close()
     }
 
-    func testAContextRefusesByDefault() throws {
+    func testContextCloseFailsWithUnsavedChangesByDefault() throws {
         let container = try container()
         for queue in [Corestone.Context.QueueType.caller, .privateQueue, .main] {
             if queue == .main { try MainQueue.bind() }
@@ -125,7 +125,7 @@ final class UnsavedTests: XCTestCase {
         try container.close()
     }
 
-    func testPoliciesOfAContext() throws {
+    func testContextCloseSavesOrDiscardsByPolicy() throws {
         let container = try container()
         let saved = Corestone.Context(coordinator: container.coordinator)
         let ada = try saved.insert("Employee", ["name": "Ada"])
@@ -143,7 +143,7 @@ final class UnsavedTests: XCTestCase {
         try container.close()
     }
 
-    func testChildrenAreAskedTooAndSaveIntoTheirParent() throws {
+    func testClosingAParentSavesChildContextsIntoIt() throws {
         let container = try container()
         let parent = Corestone.Context(coordinator: container.coordinator, queue: .privateQueue)
         let child = Corestone.Context(parent: parent, queue: .privateQueue)
@@ -156,7 +156,7 @@ final class UnsavedTests: XCTestCase {
         try container.close()
     }
 
-    func testAViewContextStaysOpen() throws {
+    func testClosingTheViewContextKeepsItOpen() throws {
         let container = try container()
         let view = container.viewContext
         try view.insert("Employee", ["name": "Ada"])
@@ -169,7 +169,7 @@ final class UnsavedTests: XCTestCase {
         try container.close()
     }
 
-    func testACoordinatorRefusesByDefault() throws {
+    func testCoordinatorCloseFailsWithUnsavedChangesByDefault() throws {
         let coordinator = try Coordinator(model: model())
         try coordinator.addSQLiteStore(at: folder + "/a.sqlite")
         let context = Corestone.Context(coordinator: coordinator)
@@ -183,7 +183,7 @@ final class UnsavedTests: XCTestCase {
         XCTAssertEqual(coordinator.stores.count, 0)
     }
 
-    func testAClosedCoordinatorStaysClosed() throws {
+    func testClosedCoordinatorRejectsStoresAndItsContainerCloses() throws {
         let container = try container()
         try container.coordinator.close()
         XCTAssertEqual(
@@ -197,7 +197,7 @@ final class UnsavedTests: XCTestCase {
         try document.context.coordinator.close()
     }
 
-    func testTwoThreadsCloseOneContainer() throws {
+    func testConcurrentCloseOfAContainerFailsOnTheSecondThread() throws {
         let container = try container()
         let isBusy = DispatchSemaphore(value: 0), mayEnd = DispatchSemaphore(value: 0)
         let background = container.newBackgroundContext()
@@ -214,7 +214,7 @@ final class UnsavedTests: XCTestCase {
             } catch {}
         }
         first.start()
-        // Until it waits for the queue.
+        // Waits until the thread waits for the queue.
         for _ in 0..<2000 {
             if (try? background.enqueue { _ in }) == nil { break }
             usleep(1000)
@@ -229,7 +229,7 @@ final class UnsavedTests: XCTestCase {
         XCTAssert(container.isClosed)
     }
 
-    func testAFetchAndAnActorOfAContextThatIsClosedGoOn() async throws {
+    func testAsynchronousFetchAndActorFailOnAClosedContext() async throws {
         actor Worker {
             private let executor: ContextExecutor
             nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -246,12 +246,12 @@ final class UnsavedTests: XCTestCase {
         XCTAssertNil(after)
         do {
             _ = try await context.fetchAsynchronously(FetchRequest(entityName: "Employee")) { _ in 0 }
-            XCTFail("it was closed")
+            XCTFail("the fetch succeeded on a closed context")
         } catch let error as CoreError { XCTAssertEqual(error.status, .invalidHandle) }
         try container.close()
     }
 
-    func testTheLastReferenceIsToldByTheLog() throws {
+    func testLogReportsUnsavedChangesOfAReleasedContext() throws {
         let container = try container()
         let told = try lines {
             let context = Corestone.Context(coordinator: container.coordinator, file: "Here.swift", line: 7)
@@ -267,7 +267,7 @@ final class UnsavedTests: XCTestCase {
         try container.close()
     }
 
-    func testNothingIsToldOfWhatWasSavedOrDropped() throws {
+    func testLogIgnoresSavedAndDiscardedChanges() throws {
         let container = try container()
         let told = try lines {
             for end in 0..<4 {
@@ -286,7 +286,7 @@ final class UnsavedTests: XCTestCase {
         XCTAssertEqual(told, [])
     }
 
-    func testABackgroundTaskThatDoesNotSaveIsTold() async throws {
+    func testLogReportsUnsavedChangesOfABackgroundTask() async throws {
         let container = try container()
         let lines = Locked<[String]>([])
         DebugLog.setSink { line in lines.withLock { $0.append(line) } }
@@ -302,11 +302,11 @@ final class UnsavedTests: XCTestCase {
             }
         } catch is CancellationError {}
         usleep(100_000)
-        XCTAssertEqual(lines.withLock { $0 }, [], "what a task that throws has not saved is rolled back")
+        XCTAssertEqual(lines.withLock { $0 }, [], "unsaved changes of a task that throws are rolled back")
         try container.close()
     }
 
-    func testReleasedContainersAndDocumentsAreTold() throws {
+    func testLogReportsUnsavedChangesOfReleasedContainersAndDocuments() throws {
         var container: Container? = try self.container()
         try container?.viewContext.insert("Employee", ["name": "Ada"])
         XCTAssert(
@@ -322,7 +322,7 @@ final class UnsavedTests: XCTestCase {
             ])
     }
 
-    func testRecordsThatAreRefusedAreNoLoss() throws {
+    func testLogIgnoresRejectedRecords() throws {
         let container = try container()
         XCTAssertEqual(
             lines { XCTAssertEqual(failure { _ = try container.insert("Employee", [[:]]) }.status, .validation) }, [])

@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// What Swift values are as values of properties, and the other way round.
+/// Conversion of Swift values to property values and back.
 final class ValueTests: XCTestCase {
     private static let uuid = UUIDValue.random()
 
@@ -17,7 +17,7 @@ final class ValueTests: XCTestCase {
         ValueTests.all.filter { Value.from($0.value) != nil }.map(\.name)
     }
 
-    func testEachTypeTakesItsOwnKinds() {
+    func testSwiftTypesAreConvertedFromTheirOwnKinds() {
         XCTAssertEqual(kinds(Bool.self), ["bool"])
         for found in [kinds(Int.self), kinds(Int16.self), kinds(Int32.self), kinds(Int64.self), kinds(UInt64.self)] {
             XCTAssertEqual(found, ["int"])
@@ -34,7 +34,7 @@ final class ValueTests: XCTestCase {
         XCTAssertEqual(kinds(Int?.self), ["null", "int"])
     }
 
-    func testValuesGoThereAndBack() throws {
+    func testSwiftValuesRoundTrip() throws {
         func check<Value: PropertyConvertible & Equatable>(_ value: Value, _ wanted: PropertyValue, line: UInt = #line)
         {
             XCTAssertEqual(value.propertyValue, wanted, line: line)
@@ -61,8 +61,8 @@ final class ValueTests: XCTestCase {
         XCTAssertEqual(String.from(.uri("a:b")), "a:b")
     }
 
-    /// What 64 bits do not hold is a decimal, which the attribute then refuses.
-    func testIntegersThatDoNotFit() {
+    /// An integer beyond 64 bits becomes a decimal, which the attribute then rejects.
+    func testIntegersOutOfRangeAreNotConverted() {
         XCTAssertEqual(UInt64.max.propertyValue, .decimal(DecimalNumber(mantissa: 18_446_744_073_709_551_615)))
         XCTAssertEqual(
             (UInt64(Int64.max) + 1).propertyValue, .decimal(DecimalNumber(mantissa: 9_223_372_036_854_775_808)))
@@ -73,7 +73,7 @@ final class ValueTests: XCTestCase {
         XCTAssertNil(UInt64.from(.int(-1)))
     }
 
-    func testLiterals() {
+    func testLiteralsCreatePropertyValues() {
         let record: PropertyValue = [
             "text": "x", "whole": 3, "real": 2.5, "flag": true, "list": [1, "two", false], "none": [:], "empty": [],
         ]
@@ -83,7 +83,7 @@ final class ValueTests: XCTestCase {
                 "text": .string("x"), "whole": .int(3), "real": .double(2.5), "flag": .bool(true),
                 "list": .array([.int(1), .string("two"), .bool(false)]), "none": .dictionary([:]), "empty": .array([]),
             ]))
-        XCTAssertEqual(["a": 1, "a": 2] as PropertyValue, .dictionary(["a": .int(2)]), "the last one counts")
+        XCTAssertEqual(["a": 1, "a": 2] as PropertyValue, .dictionary(["a": .int(2)]), "the last value wins")
     }
 
     // MARK: Of objects
@@ -102,7 +102,7 @@ final class ValueTests: XCTestCase {
         return Corestone.Context(coordinator: coordinator)
     }
 
-    func testAValueOfAnotherTypeIsNamed() throws {
+    func testErrorNamesTheValueOfAnotherType() throws {
         let context = try context()
         let item = try context.insert("Item", ["name": "x", "count": 3])
         XCTAssertEqual(try item.get("count", as: Int.self), 3)
@@ -126,8 +126,8 @@ final class ValueTests: XCTestCase {
         XCTAssertEqual(part.entityName, "Item")
     }
 
-    /// An object whose values are refused is not left behind.
-    func testAnInsertionWithAWrongValueLeavesNothing() throws {
+    /// An object whose values are rejected is not inserted.
+    func testFailedInsertionLeavesNoObject() throws {
         let context = try context()
         XCTAssertThrowsError(try context.insert("Item", ["name": "x", "count": 40_000])) {
             XCTAssertEqual(($0 as? CoreError)?.key, "count")
@@ -138,7 +138,7 @@ final class ValueTests: XCTestCase {
         XCTAssertEqual(try context.count("Item"), 0)
     }
 
-    func testMembersInOrder() throws {
+    func testOrderedMembersAreInsertedMovedAndRemoved() throws {
         let context = try context()
         let whole = try context.insert("Item")
         let parts = try (0..<4).map { try context.insert("Item", ["name": "\($0)"]) }
@@ -174,7 +174,7 @@ final class ValueTests: XCTestCase {
         XCTAssertEqual(try members.count, 0)
     }
 
-    func testWhatWasChangedSinceTheLastSave() throws {
+    func testChangedKeysAndCommittedValuesAreReported() throws {
         let context = try context()
         let item = try context.insert("Item", ["name": "a", "count": 1])
         try context.save()
@@ -191,7 +191,7 @@ final class ValueTests: XCTestCase {
         }
     }
 
-    func testAFetchInWords() throws {
+    func testFetchAcceptsFormatSortLimitAndOffset() throws {
         let context = try context()
         for (name, size) in [("a", 3), ("b", 1), ("c", 2), ("d", 2)] {
             try context.insert("Item", ["name": name, "count": size])
@@ -209,7 +209,7 @@ final class ValueTests: XCTestCase {
         }
     }
 
-    func testAggregatesOverRowsAndGroups() throws {
+    func testAggregatesAreComputedOverRowsAndGroups() throws {
         let context = try context()
         for (name, size) in [("a", 3), ("a", 1), ("b", 2), ("b", nil)] as [(String, Int?)] {
             try context.insert("Item", ["name": name, "count": size])
@@ -244,8 +244,8 @@ final class ValueTests: XCTestCase {
             try context.count(in: "Item", where: "count < %d", 3, by: "name").map(\.value), [.int(1), .int(1)])
     }
 
-    /// The usual policy is back after a save with another one, also after one that failed.
-    func testAPolicyForOneSave() throws {
+    /// The policy of the context is restored after a save with another policy, even if the save failed.
+    func testMergePolicyOfOneSaveIsNotKept() throws {
         let context = try context()
         let item = try context.insert("Item", ["count": 1])
         try context.save()

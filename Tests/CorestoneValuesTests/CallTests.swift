@@ -3,7 +3,7 @@ import XCTest
 
 @testable import CorestoneValues
 
-/// What waits for the end of the outermost call.
+/// Functions that are deferred to the end of the outermost call.
 final class CallTests: XCTestCase {
     private nonisolated(unsafe) static var done: [UInt64] = []
     private static let note: platform_deferred_fn = { first, _, _ in CallTests.done.append(first) }
@@ -15,8 +15,8 @@ final class CallTests: XCTestCase {
 
     override func setUp() { CallTests.done = [] }
 
-    func testSettlingDoesWhatWaitsForOneArgument() {
-        asCall {
+    func testSettlingRunsTheDeferredFunctionsOfOneArgument() {
+        withCallScope {
             platform_call_defer(CallTests.note, 1, 7, 0)
             platform_call_defer(CallTests.note, 2, 9, 0)
             platform_call_defer(CallTests.other, 3, 7, 0)
@@ -30,8 +30,8 @@ final class CallTests: XCTestCase {
         XCTAssertEqual(CallTests.done, [1, 4, 2, 103, 5])
     }
 
-    func testSettlingEverything() {
-        asCall {
+    func testSettlingTheLastFunctionEmptiesTheQueue() {
+        withCallScope {
             platform_call_defer(CallTests.note, 1, 7, 0)
             platform_call_settle(CallTests.note, 7)
         }
@@ -39,8 +39,8 @@ final class CallTests: XCTestCase {
         XCTAssertEqual(platform_call_depth(), 0)
     }
 
-    func testSettlingWithinWhatIsDone() {
-        asCall {
+    func testSettlingRunsFunctionsThatAreDeferredMeanwhile() {
+        withCallScope {
             platform_call_defer(CallTests.addMore, 0, 7, 0)
             platform_call_defer(CallTests.note, 1, 7, 0)
             platform_call_defer(CallTests.note, 2, 9, 0)

@@ -2,7 +2,7 @@ import XCTest
 
 @testable import CorestoneValues
 
-/// The order of strings for people, by ICU and without it.
+/// The locale-dependent order of strings, with and without ICU.
 final class CollationTests: XCTestCase {
     private func compare(_ a: String, _ b: String, _ collation: Collation, _ options: Collation.Options = []) -> Int {
         let (a, b) = (Text(a), Text(b))
@@ -16,12 +16,12 @@ final class CollationTests: XCTestCase {
 
     private var both: [Collation] { [false, true].map { Collation(locale: "", usesICU: $0) } }
 
-    func testICUIsFoundOnHostsThatHaveIt() throws {
+    func testCollationUsesICUOnlyOnRequest() throws {
         XCTAssertFalse(Collation(locale: "de", usesICU: false).usesICU)
         try XCTSkipUnless(Collation(locale: "de", usesICU: true).usesICU, "this host has no ICU")
     }
 
-    func testLettersThenAccentsThenCase() {
+    func testCollationComparesLettersThenAccentsThenCase() {
         let ordered = [
             "", " ", "_", "-", ",", ";", ":", "!", "?", ".", "'", "\"", "(", ")", "[", "]", "{", "}", "@", "*", "/",
             "\\", "&", "#", "%", "`", "^", "+", "<", "=", ">", "|", "~", "$", "0", "1", "10", "2", "9", "a", "A", "á",
@@ -37,18 +37,18 @@ final class CollationTests: XCTestCase {
         }
     }
 
-    func testOptionsTakeDifferencesAway() {
+    func testOptionsIgnoreCaseAndDiacritics() {
         for collation in both {
             XCTAssertEqual(compare("a", "A", collation, .caseInsensitive), 0)
             XCTAssertNotEqual(compare("a", "á", collation, .caseInsensitive), 0)
             XCTAssertEqual(compare("a", "á", collation, .diacriticInsensitive), 0)
             XCTAssertEqual(compare("a", "A", collation, .diacriticInsensitive), -1)
             XCTAssertEqual(compare("a", "Á", collation, [.caseInsensitive, .diacriticInsensitive]), 0)
-            XCTAssertEqual(compare("caf\u{E9}", "cafe\u{301}", collation), 0, "composed and decomposed are one")
+            XCTAssertEqual(compare("caf\u{E9}", "cafe\u{301}", collation), 0, "composed and decomposed forms are equal")
         }
     }
 
-    func testNamesOrderByTheirNumbers() {
+    func testNamesAreOrderedByTheirNumbers() {
         let ordered = [
             "file-1", "file-01", "file-2", "file-10", "file-010", "file-11", "file-99999999999999999999999", "file-a",
             "file-ab", "file-b",
@@ -65,7 +65,7 @@ final class CollationTests: XCTestCase {
         }
     }
 
-    func testTheFallbackIsATotalOrder() {
+    func testFallbackIsATotalOrder() {
         let collation = Collation(locale: "", usesICU: false)
         let alphabet = Array("aAáÁbß-_ 019.–日Éé\u{301}\u{0}")
         var state: UInt64 = 42
@@ -88,14 +88,14 @@ final class CollationTests: XCTestCase {
         }
     }
 
-    func testALanguageHasItsRules() throws {
+    func testCollationFollowsTheRulesOfTheLanguage() throws {
         let swedish = Collation(locale: "sv_SE", usesICU: true)
         try XCTSkipUnless(swedish.usesICU, "this host has no ICU")
         XCTAssertEqual(compare("z", "ö", swedish), -1)
         XCTAssertEqual(compare("z", "ö", Collation(locale: "de_DE", usesICU: true)), 1)
     }
 
-    func testTheHostSetsTheLocale() {
+    func testLocaleIsSetAndReset() {
         let before = Collation.current.locale
         Collation.use(locale: "sv_SE")
         XCTAssertEqual(Collation.current.locale, "sv_SE")
@@ -103,7 +103,7 @@ final class CollationTests: XCTestCase {
         XCTAssertEqual(Collation.current.locale, before)
     }
 
-    func testLocalesOfTheEnvironmentAreSpeltAsICUDoes() {
+    func testPOSIXLocalesAreConvertedToICUNames() {
         for (posix, name) in [
             ("de_DE.UTF-8@euro", "de_DE"), ("sv_SE@x", "sv_SE"), ("en", "en"), ("C", ""), ("POSIX", ""),
             ("C.UTF-8", ""),
@@ -111,14 +111,14 @@ final class CollationTests: XCTestCase {
         ] { XCTAssertEqual(Collation.localeName(ofPOSIX: posix), name, posix) }
     }
 
-    func testCollationsTellWhoseRulesTheyFollow() {
+    func testCollationIdentityNamesLocaleAndImplementation() {
         XCTAssertEqual(Collation(locale: "de", usesICU: false).identity, "de/fallback")
         XCTAssertEqual(Collation(locale: "", usesICU: false).identity, "/fallback")
         let other = Collation(locale: "sv", usesICU: true)
         XCTAssertEqual(other.identity.hasPrefix("sv/ICU "), other.usesICU)
     }
 
-    func testTheFallbackPutsSymbolsBeforeDigitsAndLettersBehind() {
+    func testFallbackOrdersSymbolsBeforeDigitsBeforeLetters() {
         let collation = Collation(locale: "", usesICU: false)
         let ordered = ["\u{1}", " ", "$", "–", "€", "0", "9", "a", "z", "ω", "я", "日"]
         for (i, a) in ordered.enumerated() {
@@ -129,7 +129,7 @@ final class CollationTests: XCTestCase {
         }
     }
 
-    func testTheFallbackTellsAccentsBeforeCase() {
+    func testFallbackComparesAccentsBeforeCase() {
         let collation = Collation(locale: "", usesICU: false)
         // The first difference of letters decides, then of accents, then of case.
         for (a, b) in [("áz", "bA"), ("aZ", "Áz"), ("ab", "aB"), ("ab", "abc"), ("ABC", "abcd"), ("", "a")] {
@@ -142,7 +142,7 @@ final class CollationTests: XCTestCase {
         XCTAssertEqual(compare("ÁB", "ac", collation, [.caseInsensitive, .diacriticInsensitive]), -1)
     }
 
-    func testNumbersWithinNamesEndWhereTheirDigitsDo() {
+    func testNumbersInNamesEndWithTheirDigits() {
         for collation in both {
             for (a, b) in [
                 ("9", "10"), ("a9b", "a10a"), ("a1", "a1b"), ("1.2", "1.10"), ("a0", "a00"), ("a", "a0"), ("7", "0010"),
@@ -151,7 +151,7 @@ final class CollationTests: XCTestCase {
                 XCTAssertEqual(compareNames(a, b, collation), -1, "\(a) \(b) ICU \(collation.usesICU)")
                 XCTAssertEqual(compareNames(b, a, collation), 1, "\(b) \(a) ICU \(collation.usesICU)")
             }
-            XCTAssertEqual(compare("9", "10", collation), 1, "without numbers digit by digit")
+            XCTAssertEqual(compare("9", "10", collation), 1, "a plain comparison compares digit by digit")
         }
     }
 }

@@ -27,7 +27,7 @@ final class DecimalNumberTests: XCTestCase {
         if let value { XCTAssertEqual(value.mantissa, value.normalized.mantissa, what, line: line) }
     }
 
-    func testArithmeticAgreesWithExactArithmetic() {
+    func testArithmeticMatchesTheExactReference() {
         for round in 0..<2000 {
             let (a, b) = (random(canonical: round % 7 != 0), random())
             let (x, y) = (ExactDecimal(a.mantissa >= limit ? roundedOperand(a) : a), ExactDecimal(b))
@@ -43,7 +43,7 @@ final class DecimalNumberTests: XCTestCase {
     private func roundedOperand(_ number: DecimalNumber) -> DecimalNumber { ExactDecimal(number).rounded ?? number }
 
     /// The quotient is within half a unit of its last place: |a - q·b| ≤ unit·|b| / 2, unless it has fewer digits.
-    func testQuotientsAreTheNearest() throws {
+    func testQuotientsAreRoundedToTheNearestNumber() throws {
         var exact = 0
         for _ in 0..<1500 {
             let (a, b) = (random(), random())
@@ -90,7 +90,7 @@ final class DecimalNumberTests: XCTestCase {
         }
     }
 
-    func testSpelling() throws {
+    func testDecimalTextIsParsedAndNormalised() throws {
         let cases: [(String, String)] = [
             ("0", "0"), ("-0", "0"), ("000", "0"), ("0e999999999999999999999", "0"), ("1.50", "1.5"), ("+7", "7"),
             (".5", "0.5"), ("5.", "5"), ("-0.0015", "-0.0015"), ("12e2", "1200"), ("12E-4", "0.0012"),
@@ -111,7 +111,7 @@ final class DecimalNumberTests: XCTestCase {
         XCTAssertEqual(try DecimalNumber("5e-129").description, try DecimalNumber("1e-128").description)
     }
 
-    func testDoubles() throws {
+    func testDecimalsConvertToAndFromDoubles() throws {
         for (value, text) in [
             (0.0, "0"), (-0.0, "0"), (0.1, "0.1"), (1e22, "1\(String(repeating: "0", count: 22))"),
             (-2.5e-3, "-0.0025"),
@@ -129,12 +129,12 @@ final class DecimalNumberTests: XCTestCase {
             let plain = Double.random(in: -1e9...1e9, using: &generator)
             XCTAssertEqual(DecimalNumber(plain)?.double, plain)
         }
-        // The last is half-way between two doubles, and its neighbour just above.
+        // The last number is half-way between two doubles, and the next one is just above.
         XCTAssertEqual(DecimalNumber(mantissa: 9_007_199_254_740_993).double, 9_007_199_254_740_992)
         XCTAssertEqual(try DecimalNumber("9007199254740993.0000000000000000000001").double, 9_007_199_254_740_994)
     }
 
-    func testIntegers() throws {
+    func testDecimalsConvertToAndFromIntegers() throws {
         for value in [Int64.min, Int64.max, 0, 1, -1, 1_000_000] {
             XCTAssertEqual(DecimalNumber(value).integer, value)
             XCTAssertEqual(DecimalNumber(value).description, String(value))
@@ -145,7 +145,7 @@ final class DecimalNumberTests: XCTestCase {
         }
     }
 
-    func testExtremesDoNotTrap() {
+    func testExtremeOperandsDoNotTrap() {
         let extremes = [0, 1, 9, limit - 1, limit, UInt128.max].flatMap { mantissa in
             [Int8.min, -1, 0, 1, Int8.max].flatMap { exponent in
                 [false, true].map { DecimalNumber(mantissa: mantissa, exponent: exponent, isNegative: $0) }
@@ -160,7 +160,7 @@ final class DecimalNumberTests: XCTestCase {
         }
     }
 
-    func testFaultsNameTheNumbers() throws {
+    func testErrorsDescribeOverflowAndDivisionByZero() throws {
         let large = try DecimalNumber("9e164")
         XCTAssertThrowsError(try large.adding(large)) { error in
             XCTAssertTrue(String(describing: error).contains("does not fit a decimal"))
@@ -170,7 +170,7 @@ final class DecimalNumberTests: XCTestCase {
         }
     }
 
-    func testFaultsAreTold() throws {
+    func testErrorsOfParsingAndArithmeticHaveTheirMessages() throws {
         func fault(_ words: String, value: PropertyValue? = nil, _ body: () throws -> DecimalNumber) {
             XCTAssertThrowsError(try body(), words) {
                 let error = $0 as? CoreError
@@ -197,11 +197,11 @@ final class DecimalNumberTests: XCTestCase {
         fault("\"1e165\" does not fit a decimal, which has exponents -128 to 127", value: .string("1e165")) {
             try DecimalNumber("1e165")
         }
-        // The smallest numbers round to the nearest one, halves up.
+        // The smallest numbers are rounded to the nearest number, halves away from zero.
         XCTAssertEqual(try small.multiplied(by: try DecimalNumber("0.5")), small)
     }
 
-    func testQuotientsRoundTheirLastDigit() throws {
+    func testQuotientsRoundTheLastDigit() throws {
         let table = [
             ("2", "3", "0.66666666666666666666666666666666666667"),
             ("1", "3", "0.33333333333333333333333333333333333333"),
@@ -215,7 +215,7 @@ final class DecimalNumberTests: XCTestCase {
         }
     }
 
-    func testSumsOfNumbersFarApartRound() throws {
+    func testSumsOfNumbersWithDistantExponentsAreRounded() throws {
         let ones = String(repeating: "1", count: 38)
         let table = [
             (ones, "0.4", ones), (ones, "0.5", String(repeating: "1", count: 37) + "2"),
@@ -230,7 +230,7 @@ final class DecimalNumberTests: XCTestCase {
         }
     }
 
-    func testNormalForms() {
+    func testNormalFormHasNoTrailingZeros() {
         func parts(_ number: DecimalNumber) -> String {
             "\(number.isNegative ? "-" : "")\(number.mantissa)e\(number.exponent)"
         }
@@ -248,7 +248,7 @@ final class DecimalNumberTests: XCTestCase {
         XCTAssertEqual(parts(DecimalNumber(Int64.min)), "-9223372036854775808e0")
     }
 
-    func testWholeNumbersAtTheirBounds() throws {
+    func testDecimalsConvertToIntegersAtTheirLimits() throws {
         for (text, integer) in [
             ("9223372036854775807", Int64.max), ("-9223372036854775808", .min), ("1e18", 1_000_000_000_000_000_000),
             ("9223372036854775807.0", .max), ("-20", -20), ("-0", 0), ("9e18", 9_000_000_000_000_000_000),

@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// Decimals of any length by the school's method: the reference that `DecimalNumber` is held against.
+/// Decimals of any length, computed digit by digit: the reference for `DecimalNumber`.
 struct ExactDecimal {
     /// Least significant first, without zeros at the end; empty for zero.
     var digits: [Int]

@@ -3,7 +3,7 @@ import Foundation
 import XCTest
 
 final class LockTests: XCTestCase {
-    /// Runs `body` on a thread of its own, and waits until it ends.
+    /// Runs `body` on a new thread. The semaphore is signalled when it ends.
     private func onThread(_ body: @escaping @Sendable () -> Void) -> DispatchSemaphore {
         let done = DispatchSemaphore(value: 0)
         Thread {
@@ -13,7 +13,7 @@ final class LockTests: XCTestCase {
         return done
     }
 
-    func testThreadsGetAFairLockInTheirOrder() {
+    func testFairLockIsAcquiredInTheOrderOfRequests() {
         let lock = FairLock(.writer)
         let order = Locked<[Int]>([])
         lock.lock()
@@ -33,12 +33,12 @@ final class LockTests: XCTestCase {
         XCTAssertFalse(lock.isMine)
         for thread in threads { XCTAssertEqual(thread.wait(timeout: .now() + 60), .success) }
         XCTAssertEqual(order.withLock { $0 }, [0, 1, 2, 3, 4])
-        // Free again.
+        // The lock is free again.
         XCTAssert(lock.lock(unless: { true }))
         lock.unlock()
     }
 
-    func testAWaitForAFairLockIsCancelled() {
+    func testWaitForAFairLockIsCancelled() {
         let lock = FairLock(.writer)
         lock.lock()
         let cancelled = onThread { XCTAssertFalse(lock.lock(unless: { true })) }
@@ -49,7 +49,7 @@ final class LockTests: XCTestCase {
         XCTAssertEqual(next.wait(timeout: .now() + 60), .success)
     }
 
-    func testAFairLockLetsOneThreadInAtATime() {
+    func testFairLockExcludesOtherThreads() {
         let lock = FairLock(.connection)
         let counter = Counter()
         let threads = (0..<4).map { number in
@@ -68,14 +68,14 @@ final class LockTests: XCTestCase {
     }
 
     #if DEBUG
-        func testALockOutOfOrderIsNoticed() {
+        func testLockOutOfOrderIsReported() {
             let former = LockOrder.refuse
             defer { LockOrder.refuse = former }
             let told = Locked<[String]>([])
             LockOrder.refuse = { line in told.withLock { $0.append(line) } }
             let (writer, second) = (FairLock(.writer, number: 1), FairLock(.writer, number: 2))
             let rows = RecursiveLock(.rows), stores = RecursiveLock(.stores)
-            // In order, and the same once more.
+            // In order, and again by the same thread.
             writer.with { second.with { stores.with { rows.with { rows.with { writer.with {} } } } } }
             XCTAssertEqual(told.withLock { $0.count }, 0)
             rows.with { stores.with {} }

@@ -3,7 +3,7 @@ import XCTest
 
 @testable import CorestoneValues
 
-/// The log of the library's work, and the launch arguments that ask for it.
+/// The debug log and the launch arguments that enable it.
 final class LogTests: XCTestCase {
     private let prefix = "-com.apple.CoreData."
     private let formerDetail = DebugLog.sqlDetail
@@ -15,7 +15,7 @@ final class LogTests: XCTestCase {
         DebugLog.sqlDetail = formerDetail
     }
 
-    /// What `body` writes to standard error, which is `descriptor` meanwhile.
+    /// Returns the output of `body` to standard error, which is redirected to `descriptor`.
     private func captured(by descriptor: Int32, reading: Int32, _ body: () -> Void) -> String {
         let former = dup(2)
         dup2(descriptor, 2)
@@ -35,7 +35,7 @@ final class LogTests: XCTestCase {
         return captured(by: ends[1], reading: ends[0], body)
     }
 
-    func testLinesGoToStandardErrorUnlessASinkTakesThem() {
+    func testLinesAreWrittenToStandardErrorOrTheSink() {
         let lines = Locked<[String]>([])
         XCTAssertEqual(written { DebugLog.write("one\ntwo") }, "one⏎two\n")
         DebugLog.setSink { line in lines.withLock { $0.append(line) } }
@@ -49,7 +49,7 @@ final class LogTests: XCTestCase {
         XCTAssertEqual(lines.withLock { $0.count }, 1)
     }
 
-    func testASinkIsNotToldWhatItWrites() {
+    func testSinkDoesNotReceiveItsOwnLines() {
         let lines = Locked<[String]>([])
         DebugLog.setSink { line in
             DebugLog.write("within")
@@ -60,7 +60,7 @@ final class LogTests: XCTestCase {
         XCTAssertEqual(lines.withLock { $0 }, ["first", "second"])
     }
 
-    func testAWarningIsToldOnceForEachSubject() {
+    func testWarnOnceLogsOncePerSubject() {
         let lines = Locked<[String]>([])
         DebugLog.setSink { line in lines.withLock { $0.append(line) } }
         let subject = "LogTests".hashValue
@@ -69,11 +69,11 @@ final class LogTests: XCTestCase {
         XCTAssertEqual(lines.withLock { $0 }, ["CoreData: warning: it is odd", "CoreData: warning: it is odd too"])
     }
 
-    func testKeywordsAreColouredOnATerminalOnly() throws {
+    func testKeywordsAreColouredOnlyOnATerminal() throws {
         let line = "SELECT a, NAME2, Z_PK FROM \"SELECT 'IN'\" WHERE X = 'it OR \"not\"' and AND"
         DebugLog.setColoured(true)
         XCTAssertEqual(written { DebugLog.write(line) }, line + "\n")
-        // The number of the terminal that belongs to this end, after it was unlocked (TIOCSPTLCK, TIOCGPTN).
+        // Unlocks the terminal and gets its number (TIOCSPTLCK, TIOCGPTN).
         let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY)
         var (lock, number): (Int32, UInt32) = (0, 0)
         try XCTSkipIf(
@@ -90,7 +90,7 @@ final class LogTests: XCTestCase {
                 + "\(blue("AND"))\r\n")
     }
 
-    func testEachLaunchArgumentHasItsBound() throws {
+    func testLaunchArgumentsRejectValuesOutOfRange() throws {
         for (name, largest) in [
             ("SQLDebug", 4), ("Logging.stderr", 1), ("SyntaxColoredLogging", 1), ("SQLiteIntegrityCheck", 1),
             ("ConcurrencyDebug", 1), ("ThreadingDebug", 3), ("MigrationDebug", 1), ("CloudKitDebug", 3),
@@ -98,14 +98,14 @@ final class LogTests: XCTestCase {
             XCTAssertEqual(try LaunchArguments.take([prefix + name, "\(largest)"]), 1, name)
             XCTAssertEqual(try LaunchArguments.take([prefix + name, "0"]), 1, name)
             for text in ["\(largest + 1)", "-1", "", "x", "yes"] {
-                assertRefused([prefix + name, text], name, largest, text)
+                assertRejected([prefix + name, text], name, largest, text)
             }
         }
-        assertRefused([prefix + "SQLiteDebugSynchronous", "3"], "SQLiteDebugSynchronous", 2, "3")
-        assertRefused([prefix + "ThreadingDebug"], "ThreadingDebug", 3, "")
+        assertRejected([prefix + "SQLiteDebugSynchronous", "3"], "SQLiteDebugSynchronous", 2, "3")
+        assertRejected([prefix + "ThreadingDebug"], "ThreadingDebug", 3, "")
     }
 
-    private func assertRefused(_ arguments: [String], _ name: String, _ largest: Int, _ text: String) {
+    private func assertRejected(_ arguments: [String], _ name: String, _ largest: Int, _ text: String) {
         XCTAssertThrowsError(try LaunchArguments.take(arguments), name) {
             let error = $0 as? CoreError
             XCTAssertEqual(error?.status, .invalidArgument, name)
@@ -136,7 +136,7 @@ final class LogTests: XCTestCase {
         XCTAssertFalse(LaunchArguments.storeSettings.checksIntegrity)
     }
 
-    func testOfSeveralLaunchArgumentsAllCountOrNone() throws {
+    func testNoLaunchArgumentAppliesIfOneIsInvalid() throws {
         let debug = prefix + "SQLDebug"
         XCTAssertEqual(try LaunchArguments.take(["a", debug, "1", "b", prefix + "MigrationDebug", "1", debug, "3"]), 3)
         XCTAssertEqual(DebugLog.sqlDetail, .values)
@@ -144,13 +144,13 @@ final class LogTests: XCTestCase {
         XCTAssertThrowsError(try LaunchArguments.take([debug, "1", prefix + "Nothing", "1"])) {
             XCTAssertEqual(($0 as? CoreError)?.key, prefix + "Nothing")
             let start =
-                "\"\(prefix)Nothing\" is not a launch argument of Core Data; use one of \"\(prefix)SQLDebug\", "
+                "\"\(prefix)Nothing\" is not a supported launch argument; use one of \"\(prefix)SQLDebug\", "
             XCTAssertEqual(($0 as? CoreError)?.message.hasPrefix(start), true)
         }
         XCTAssertThrowsError(try LaunchArguments.take([prefix + "SQLDebugg", "1"])) {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message,
-                "\"\(prefix)SQLDebugg\" is not a launch argument of Core Data; did you mean \"\(debug)\"?")
+                "\"\(prefix)SQLDebugg\" is not a supported launch argument; did you mean \"\(debug)\"?")
         }
         XCTAssertEqual(DebugLog.sqlDetail, .values)
         XCTAssertEqual(try LaunchArguments.take(["SQLDebug", "1", "-com.apple.Other.SQLDebug", "1"]), 0)

@@ -13,7 +13,7 @@ final class PropertyValueTests: XCTestCase {
         var original: any ValueObject { standsFor ?? self }
     }
 
-    /// Each row holds values that are equal to each other, and to none of another row.
+    /// The values of a row are equal to each other, and unequal to those of other rows.
     private static let classes: [[PropertyValue]] = [
         [.null], [.int(0), .bool(false), .double(-0.0), .decimal(.zero)],
         [.int(1), .bool(true), .double(1), .decimal(DecimalNumber(mantissa: 10, exponent: -1))],
@@ -26,7 +26,7 @@ final class PropertyValueTests: XCTestCase {
         [.int(.max)], [.double(0x1p63)], [.int(9_007_199_254_740_993)], [.int(9_007_199_254_740_992), .double(0x1p53)],
     ]
 
-    func testEqualityByValueAndKind() {
+    func testValuesAreEqualByValueAndKind() {
         for (i, row) in PropertyValueTests.classes.enumerated() {
             for a in row {
                 for (j, other) in PropertyValueTests.classes.enumerated() {
@@ -40,7 +40,7 @@ final class PropertyValueTests: XCTestCase {
         XCTAssertNotEqual(PropertyValue.double(.nan), .double(.nan))
     }
 
-    func testTheOrderOfNumbers() throws {
+    func testNumbersOfAllKindsAreComparedExactly() throws {
         let table: [(PropertyValue, PropertyValue, Int?)] = [
             (.int(1), .int(2), -1), (.int(2), .int(2), 0), (.double(1.5), .double(1.25), 1), (.bool(true), .int(0), 1),
             (.int(1), .double(1.5), -1), (.int(-1), .double(-1.5), 1), (.int(2), .double(1.5), 1),
@@ -63,7 +63,7 @@ final class PropertyValueTests: XCTestCase {
         }
     }
 
-    func testNumbersAsDoubles() throws {
+    func testNumbersConvertToDoubles() throws {
         let table: [(PropertyValue, Double?)] = [
             (.bool(true), 1), (.bool(false), 0), (.int(-3), -3), (.double(0.25), 0.25),
             (.decimal(try DecimalNumber("-1.5")), -1.5), (.null, nil), (.date(1), nil), (.string("1"), nil),
@@ -73,7 +73,7 @@ final class PropertyValueTests: XCTestCase {
         XCTAssertFalse(PropertyValue.int(0).isNull)
     }
 
-    func testOriginalsTakeThePlaceOfWhatStandsForThem() {
+    func testOriginalsReplaceTheirStandIns() {
         let original = Thing("original")
         let value = PropertyValue.object(Thing("stand-in", for: original))
         func names(_ value: PropertyValue) -> [String] {
@@ -93,7 +93,7 @@ final class PropertyValueTests: XCTestCase {
         XCTAssertEqual(names(PropertyValue.object(original).withOriginals), ["original"])
     }
 
-    func testTextsAndBytes() {
+    func testTextCountsAndComparesUTF8Bytes() {
         let text = Text("aé")
         XCTAssertEqual([text.count, text.asciiCount, Int(text.buffer.start[3])], [3, 1, 0])
         XCTAssertFalse(text.isASCII)
@@ -115,7 +115,7 @@ final class PropertyValueTests: XCTestCase {
         XCTAssertNotEqual(Bytes([1, 2]), Bytes([1]))
     }
 
-    func testClampedArithmetic() {
+    func testClampedArithmeticStaysInRange() {
         for (a, b, sum, product) in [
             (1, 2, 3, 2), (100, 27, 127, 127), (100, 28, 127, 127), (-100, -28, -128, 127), (-100, -29, -128, 127),
             (-64, 2, -62, -128), (100, -2, 98, -128), (-100, 2, -98, -128), (0, -128, -128, 0), (64, 2, 66, 127),
@@ -125,10 +125,10 @@ final class PropertyValueTests: XCTestCase {
         }
     }
 
-    func testMemoryThatNoSystemHasIsRefused() {
-        XCTAssertNoThrow(try MemoryRoom.require(0, to: "read it"))
-        XCTAssertNoThrow(try MemoryRoom.require(-1, to: "read it"))
-        XCTAssertThrowsError(try MemoryRoom.require(.max, to: "read it", file: "/a/b")) {
+    func testImpossibleAllocationFailsWithNoMemory() {
+        XCTAssertNoThrow(try MemoryCheck.require(0, to: "read it"))
+        XCTAssertNoThrow(try MemoryCheck.require(-1, to: "read it"))
+        XCTAssertThrowsError(try MemoryCheck.require(.max, to: "read it", file: "/a/b")) {
             let error = $0 as? CoreError
             XCTAssertEqual(error?.status, .noMemory)
             XCTAssertEqual(error?.file, "/a/b")
@@ -141,7 +141,7 @@ final class PropertyValueTests: XCTestCase {
 
     // MARK: - Errors
 
-    func testErrorsDescribeThemselvesAndTheirChildren() {
+    func testErrorDescriptionIncludesCodesAndChildren() {
         XCTAssertEqual(CoreError(.conflict, "no code").description, "no code")
         let missing = CoreError(.validation, code: .validationMissingMandatoryProperty, "a is missing")
         let own = CoreError(.callback, "mine", domain: "host", customCode: 7)
@@ -154,7 +154,7 @@ final class PropertyValueTests: XCTestCase {
         XCTAssertEqual(missing.sqliteCode, 0)
     }
 
-    func testMessagesAreSafeToShowAndBounded() {
+    func testErrorMessagesAreEscapedAndShortened() {
         let text = "a\u{1B}[1m\nb\n  c\td"
         XCTAssertEqual(CoreError(.internal, text).message, "a␛[1m⏎b\n  c\td")
         XCTAssertEqual(CoreError(.internal, text, isHosts: true).message, text)
@@ -167,7 +167,7 @@ final class PropertyValueTests: XCTestCase {
         XCTAssertEqual(CoreError(.internal, longest + "y", isHosts: true).message, longest + "y")
     }
 
-    func testAnErrorIsKeptWithoutItsObjects() {
+    func testStoredErrorOmitsObjectsAndPayload() {
         let child = CoreError(.validation, "child")
         let payload = Thing("payload")
         let object = PropertyValue.object(Thing("a"))

@@ -2,7 +2,7 @@ import CorestoneValues
 import XCTest
 
 final class ReferenceDateTests: XCTestCase {
-    func testKnownDates() throws {
+    func testKnownDatesConvertToTextAndBack() throws {
         let cases: [(Double, String)] = [
             (0, "2001-01-01T00:00:00Z"), (-1, "2000-12-31T23:59:59Z"), (-978_307_200, "1970-01-01T00:00:00Z"),
             (-26_524_800, "2000-02-29T00:00:00Z"), (730_900_800, "2024-02-29T12:00:00Z"),
@@ -19,7 +19,7 @@ final class ReferenceDateTests: XCTestCase {
         }
     }
 
-    func testEveryDayOfEightCenturiesFollowsTheLast() throws {
+    func testCalendarIsCorrectForEveryDayOfEightCenturies() throws {
         var day = try ReferenceDate.parse("1599-12-31T00:00:00Z")
         var last = try XCTUnwrap(ReferenceDate.civil(day))
         for _ in 0..<292_194 {
@@ -41,19 +41,19 @@ final class ReferenceDateTests: XCTestCase {
         XCTAssertEqual(last.year, 2399)
     }
 
-    func testTextRoundTrips() throws {
+    func testDateTextRoundTrips() throws {
         var generator = SeededGenerator(state: 7)
         for _ in 0..<5000 {
             let date = Double.random(in: -1e10...1e10, using: &generator)
             let back = try ReferenceDate.parse(try XCTUnwrap(ReferenceDate.text(date)))
-            // Within some weeks of the reference date a double is finer than the nine digits.
+            // Within a few weeks of the reference date, a double is more precise than nine digits.
             XCTAssertEqual(back, date, accuracy: abs(date) < 1e7 ? 5e-10 : 0)
             let far = Double.random(in: -9e14...9e14, using: &generator).rounded()
             XCTAssertEqual(try ReferenceDate.parse(try XCTUnwrap(ReferenceDate.text(far))), far)
         }
     }
 
-    func testOffsetsAndForms() throws {
+    func testDateFormsAndOffsetsAreParsed() throws {
         let noon = try ReferenceDate.parse("2024-02-29T12:00:00Z")
         for text in [
             "2024-02-29T14:00:00+02:00", "2024-02-29T06:30:00-0530", "2024-02-29t13:00+01", "2024-02-29 12:00:00 +0000",
@@ -71,7 +71,7 @@ final class ReferenceDateTests: XCTestCase {
         ] { XCTAssertThrowsError(try ReferenceDate.parse(junk), junk) }
     }
 
-    func testNoNumberTraps() {
+    func testExtremeNumbersDoNotTrap() {
         for value in [
             Double.nan, .signalingNaN, .infinity, -.infinity, .greatestFiniteMagnitude, -1e300, 1e16, 1e15, -1e15,
             .leastNonzeroMagnitude, -.leastNonzeroMagnitude, 1e15.nextUp,
@@ -87,7 +87,7 @@ final class ReferenceDateTests: XCTestCase {
         ] { XCTAssertNil(ReferenceDate.date(time)) }
     }
 
-    func testMistakesNameThePlace() {
+    func testSyntaxErrorsNameTheByteOffset() {
         let day = "2024-02-29"
         let zone = "a time zone: append Z for UTC or an offset such as +02:00"
         for (text, offset, expected) in [
@@ -121,7 +121,7 @@ final class ReferenceDateTests: XCTestCase {
         }
     }
 
-    func testFractionsAndOffsetsAreAdded() throws {
+    func testFractionsLeapSecondsAndOffsetsAreAdded() throws {
         let second = try ReferenceDate.parse("2001-01-01T00:00:01Z")
         XCTAssertEqual(second, 1)
         for (text, expected) in [
@@ -137,7 +137,7 @@ final class ReferenceDateTests: XCTestCase {
         XCTAssertEqual(try ReferenceDate.parse("-0001-01-01T00:00Z"), -63_177_062_400)
     }
 
-    func testTextHasAsManyDigitsAsReadingBackNeeds() {
+    func testDateTextHasTheShortestExactFraction() {
         for (date, text) in [
             (0.1, "00:00:00.1"), (0.25, "00:00:00.25"), (0.123_456_789, "00:00:00.123456789"),
             (1e-9, "00:00:00.000000001"),
@@ -145,7 +145,7 @@ final class ReferenceDateTests: XCTestCase {
             (3599, "00:59:59"), (86399.75, "23:59:59.75"),
         ] { XCTAssertEqual(ReferenceDate.text(date), "2001-01-01T\(text)Z", "\(date)") }
         XCTAssertEqual(ReferenceDate.text(-0.5), "2000-12-31T23:59:59.5Z")
-        // No text is read back as exactly these.
+        // No text represents these dates exactly.
         XCTAssertEqual(ReferenceDate.text(-0.1), "2000-12-31T23:59:59.9Z")
         XCTAssertEqual(ReferenceDate.text(-0.010_000_001), "2000-12-31T23:59:59.989999999Z")
         XCTAssertEqual(ReferenceDate.description(.infinity), "inf seconds after 2001-01-01T00:00:00Z")
@@ -155,7 +155,7 @@ final class ReferenceDateTests: XCTestCase {
         XCTAssertEqual(ReferenceDate(secondsSinceReference: 0.5).description, "2001-01-01T00:00:00.5Z")
     }
 
-    func testEachFieldOfACalendarTimeHasItsRange() throws {
+    func testCivilTimeFieldsOutOfRangeAreRejected() throws {
         let last = CivilTime(year: 2000, month: 12, day: 31, hour: 23, minute: 59, second: 59, nanosecond: 999_999_999)
         XCTAssertEqual(ReferenceDate.date(last), -1 + 0.999_999_999)
         XCTAssertEqual(ReferenceDate(last)?.civil, CivilTime(year: 2001, month: 1, day: 1).before(nanoseconds: 1))
@@ -192,14 +192,14 @@ final class ReferenceDateTests: XCTestCase {
         XCTAssertThrowsError(try ReferenceDate("2000-12-31"))
     }
 
-    func testNow() {
+    func testNowIsTheCurrentTime() {
         let now = ReferenceDate.now.secondsSinceReference
         XCTAssertEqual(now, Date().timeIntervalSinceReferenceDate, accuracy: 5)
     }
 }
 
 extension CivilTime {
-    /// The moment so many nanoseconds before this one, the first of a year.
+    /// The time `nanoseconds` before this one, which is the start of a year.
     fileprivate func before(nanoseconds: Int) -> CivilTime {
         CivilTime(
             year: year - 1, month: 12, day: 31, hour: 23, minute: 59, second: 59,

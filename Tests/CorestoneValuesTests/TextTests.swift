@@ -29,7 +29,7 @@ final class TextTests: XCTestCase {
         }
     }
 
-    func testFolding() {
+    func testFoldingRemovesCaseAndDiacritics() {
         XCTAssertEqual(Array(fold("Grüße", "").utf8), Array("Gru\u{308}ße".utf8))
         XCTAssertEqual(fold("Grüße", "c"), "gru\u{308}sse")
         XCTAssertEqual(fold("Grüße", "d"), "Gruße")
@@ -39,14 +39,14 @@ final class TextTests: XCTestCase {
         XCTAssertEqual(fold("ＡＢＣ１", "d"), "ＡＢＣ１")
         XCTAssertEqual(fold("", "cd"), "")
         XCTAssertEqual(fold("A\0b", "c"), "a\0b")
-        // Vowel signs of Indic scripts spell letters; they stay.
+        // Vowel signs of Indic scripts are kept: they are letters.
         XCTAssertEqual(fold("हिन्दी", "cd"), "हिन्दी")
-        // Marks of different classes come into one order, marks of one class stay in theirs.
+        // Marks of different combining classes are reordered; marks of one class keep their order.
         XCTAssertEqual(Array(fold("a\u{301}\u{323}", "").utf8), Array("a\u{323}\u{301}".utf8))
         XCTAssertEqual(Array(fold("a\u{301}\u{300}é", "").utf8), Array("a\u{301}\u{300}e\u{301}".utf8))
     }
 
-    func testFoldingAgreesWithSwiftOnEveryCharacter() {
+    func testFoldingMatchesSwiftForEveryCharacter() {
         for value in UInt32(0x80)...0x1_FFFF {
             guard let scalar = Unicode.Scalar(value) else { continue }
             let text = String(Character(scalar))
@@ -59,7 +59,7 @@ final class TextTests: XCTestCase {
         }
     }
 
-    func testComparison() {
+    func testComparisonHonoursCaseAndDiacriticOptions() {
         XCTAssertEqual(compare("ABC", "abc", "c"), 0)
         XCTAssertEqual(compare("ABC", "abc", ""), -1)
         XCTAssertEqual(compare("abc", "ABD", "c"), -1)
@@ -77,7 +77,7 @@ final class TextTests: XCTestCase {
         XCTAssertEqual(compare("@Z", "@z", "c"), 0)
     }
 
-    func testSearch() {
+    func testSearchHonoursOptionsAnchorsAndCharacterBoundaries() {
         XCTAssertTrue(contains("Grüße aus Köln", "KÖLN", "c"))
         XCTAssertTrue(contains("Grüße aus Köln", "koln", "cd"))
         XCTAssertFalse(contains("Grüße aus Köln", "koln", "c"))
@@ -95,7 +95,7 @@ final class TextTests: XCTestCase {
     }
 
     /// Against Swift's own decoder: a repair changes the bytes of every ill-formed text and of no other.
-    func testUTF8Validation() {
+    func testUTF8ValidationMatchesSwift() {
         var generator = SeededGenerator(state: 99)
         let seeds = [
             "plain ascii text of some length", "Grüße, 東京, 🎉 und \u{10FFFF}", "\u{7FF}\u{800}\u{D7FF}\u{E000}\u{FFFF}",
@@ -116,7 +116,7 @@ final class TextTests: XCTestCase {
             if let bad {
                 XCTAssertEqual(Array(String(decoding: bytes[..<bad], as: UTF8.self).utf8), Array(bytes[..<bad]))
             }
-            // Ill-formed text folds to something without harm.
+            // Folding of ill-formed text does not trap.
             _ = bytes.withUnsafeBytes { foldText($0, caseInsensitive: true, diacriticInsensitive: true) }
         }
         for (bytes, offset) in [
@@ -126,7 +126,7 @@ final class TextTests: XCTestCase {
         XCTAssertTrue(isValidUTF8(UnsafeRawBufferPointer(start: nil, count: 0)))
     }
 
-    func testEverySequenceOfUTF8AtItsBounds() {
+    func testUTF8ValidationAtTheLimitsOfEverySequence() {
         let valid: [[UInt8]] = [
             [0xC2, 0x80], [0xDF, 0xBF], [0xE0, 0xA0, 0x80], [0xE1, 0x80, 0x80], [0xEC, 0xBF, 0xBF], [0xED, 0x9F, 0xBF],
             [0xEE, 0x80, 0x80], [0xEF, 0xBF, 0xBF], [0xF0, 0x90, 0x80, 0x80], [0xF1, 0x80, 0x80, 0x80],
@@ -151,7 +151,7 @@ final class TextTests: XCTestCase {
         }
     }
 
-    func testURIReferences() {
+    func testURIReferencesAreValidated() {
         let marks = "-._~:/?#[]@!$&'()*+,;="
         for text in ["", "a", "Z", "09", "http://x.y/z?q=1#f", "%20", "%aF%09", "a%41b"] + marks.map({ String($0) }) {
             XCTAssertTrue(isURIReference(text.utf8), text)
@@ -162,7 +162,7 @@ final class TextTests: XCTestCase {
         }
     }
 
-    func testWhatATerminalTakesForACommandIsShown() {
+    func testControlCharactersAreMadeVisible() {
         for (text, line, indented, all) in [
             ("plain ~", "plain ~", "plain ~", "plain ~"), ("a\nb", "a⏎b", "a⏎b", "a\nb"),
             ("a\n  b", "a⏎  b", "a\n  b", "a\n  b"), ("a\n b\n", "a⏎ b⏎", "a⏎ b⏎", "a\n b\n"),
@@ -185,7 +185,7 @@ final class TextTests: XCTestCase {
         }
     }
 
-    func testLongTextsLoseTheirMiddle() {
+    func testLongTextsAreShortenedInTheMiddle() {
         for (text, limit, expected) in [
             ("abcdef", 6, "abcdef"), ("abcdefgh", 4, "abc … (4 bytes left out) … h"), ("", 0, ""),
             ("ééééé", 8, "ééé … (2 bytes left out) … é"), ("ééééé", 4, "é … (6 bytes left out) … é"),
@@ -193,27 +193,7 @@ final class TextTests: XCTestCase {
         ] { XCTAssertEqual(text.shortened(to: limit), expected) }
     }
 
-    func testStringsOfJSON() throws {
-        let text = String(String.UnicodeScalarView((0...0x2FF).compactMap(Unicode.Scalar.init))) + "漢\u{1F600}\r\n"
-        var json = "["
-        json.appendJSON(text)
-        json += ","
-        json.appendJSON("")
-        json += "]"
-        let read = try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String]
-        XCTAssertEqual(read?.first.map { Array($0.utf8) }, Array(text.utf8))
-        XCTAssertEqual(read?.last, "")
-        XCTAssertFalse(json.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F })
-    }
-
-    func testJSONStringsEscapeWhatTheyMust() {
-        var json = ""
-        json.appendJSON("a\"b\\c/ ~\n\r\t\u{1}\u{1B}\u{7F}\u{9F}\u{A0}\u{202E}é😀")
-        XCTAssertEqual(
-            json, #""a\"b\\c/ ~\n\r\t\u0001\u001b\u007f\u009f"# + "\u{A0}" + #"\u202eé😀""#)
-    }
-
-    func testUUIDs() throws {
+    func testUUIDsConvertToTextAndBytes() throws {
         let text = "0F1E2D3C-4B5A-6978-8796-A5B4C3D2E1F0"
         let uuid = try XCTUnwrap(UUIDValue(text))
         XCTAssertEqual(uuid.description, text)
@@ -235,7 +215,7 @@ final class TextTests: XCTestCase {
         XCTAssertTrue("89AB".contains(Array(random.description)[19]))
     }
 
-    func testNearestNames() {
+    func testNearestNameIsFoundWithinAFewEdits() {
         let names = ["name", "number", "department", "salary", "Manager", "id"]
         for (wrong, right) in [
             ("nmae", "name"), ("names", "name"), ("departement", "department"), ("salry", "salary"),
@@ -255,7 +235,7 @@ final class TextTests: XCTestCase {
         XCTAssertNil(nearestName(to: "name", among: []))
     }
 
-    func testTheRemedyOfAMessage() {
+    func testRemedyIsRemovedFromAMessage() {
         for (message, fault) in [
             ("a.mom does not exist; check the path", "a.mom does not exist"),
             ("a.mom does not exist. Check the path", "a.mom does not exist"),

@@ -1,7 +1,7 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// A text that is read as a predicate prints, and what was printed is read again.
+/// A text that is parsed as a predicate is formatted, and its format is parsed again.
 func readPredicate(_ bytes: [UInt8]) throws {
     let arguments: [PropertyValue] = [.int(3), .string("name"), .array([.int(1)]), .double(0.5), .string("x")]
     let predicate = try Predicate.parse(utf8: bytes, arguments: arguments)
@@ -15,7 +15,7 @@ func readPredicate(_ bytes: [UInt8]) throws {
     }
 }
 
-/// A text that is read as a predicate is evaluated over a value that has a bit of everything, by both rules.
+/// A text that is parsed as a predicate is evaluated on a value with every kind of content, by both arithmetic rules.
 func evaluatePredicate(_ bytes: [UInt8]) throws {
     let predicate = try Predicate.parse(utf8: bytes, arguments: [.int(3), .string("name"), richValue])
     for rule in [ArithmeticRule.strict, .nilPropagating] {

@@ -3,13 +3,13 @@ import CorestoneModel
 import CorestonePredicate
 import Glibc
 
-/// The readers of foreign bytes. CORESTONE_READER says which one a run of the fuzzer is for.
+/// The readers of untrusted bytes. CORESTONE_READER selects the one that a run of the fuzzer tests.
 private let readers: [String: @Sendable ([UInt8]) throws -> Void] = [
-    "compiled": { try look(at: Model(compiledModel: $0)) },
-    "cached": { try look(at: Model(modelCache: $0)) },
-    "source": { try look(at: Model(sourceModel: $0)) },
-    "text": { try look(at: Model(text: String(decoding: $0, as: UTF8.self))) },
-    "editor": { try look(at: Model(editorModel: $0)) },
+    "compiled": { try exercise(Model(compiledModel: $0)) },
+    "cached": { try exercise(Model(modelCache: $0)) },
+    "source": { try exercise(Model(sourceModel: $0)) },
+    "text": { try exercise(Model(text: String(decoding: $0, as: UTF8.self))) },
+    "editor": { try exercise(Model(editorModel: $0)) },
     "binary-list": { _ = try decodePropertyList($0) },
     "xml-list": { _ = try decodeXMLPropertyList($0) },
     "mapping": { _ = try MappingModel(data: $0).summary },
@@ -25,13 +25,13 @@ private let readers: [String: @Sendable ([UInt8]) throws -> Void] = [
 private let reader: @Sendable ([UInt8]) throws -> Void = {
     let name = getenv("CORESTONE_READER").map { String(cString: $0) } ?? ""
     guard let reader = readers[name] else {
-        fatalError("CORESTONE_READER is \"\(name)\"; there are \(readers.keys.sorted().joined(separator: ", "))")
+        fatalError("CORESTONE_READER is \"\(name)\"; choose one of: \(readers.keys.sorted().joined(separator: ", "))")
     }
     return reader
 }()
 
-/// What was read freezes or says why not, hashes, and can be written and read again.
-private func look(at model: Model) throws {
+/// A model that was read is frozen or fails with an error, is hashed, and can be written and read again.
+private func exercise(_ model: Model) throws {
     try model.freeze()
     _ = entityVersionHashes(of: model)
     do { _ = try Model(compiledModel: compiledModel(model)) } catch {
@@ -51,7 +51,7 @@ private func LLVMFuzzerRunDriver(
     _ readOne: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
 ) -> CInt
 
-/// What SwiftPM makes the program's `main`.
+/// The function that SwiftPM uses as the program's `main`.
 @_cdecl("fuzz_readers_main")
 public func fuzz_readers_main(
     _ count: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?

@@ -1,19 +1,18 @@
 import CorestoneGraph
 import CorestoneModel
 import CorestoneSQLite
-import CorestoneStack
+import CorestoneContainers
 import Glibc
 
-/// A store that is opened by the model that it carries, or by one inferred, and read: twenty objects of each entity with
-/// all that they have.
+/// Opens a store with its cached or an inferred model, and reads twenty objects of each entity with all their values.
 func readStore(_ bytes: [UInt8]) throws {
-    try withFile(bytes) { path in look(at: try Coordinator.open(path)) }
+    try withFile(bytes) { path in exercise(try Coordinator.open(path)) }
 }
 
 /// An XML store of a model with properties of every kind.
 func readXMLStore(_ bytes: [UInt8]) throws { try withFile(bytes) { try readWhole(.xml, $0) } }
 
-/// The content of a binary store, which gets the checksum that it should have.
+/// The content of a binary store, which gets the correct checksum.
 func readBinaryStore(_ bytes: [UInt8]) throws {
     let file: [String: PropertyListValue] = [
         StoreType.binaryMark: .integer(1), "checksum": .integer(Int64(checksum(bytes))), "content": .data(bytes),
@@ -21,33 +20,33 @@ func readBinaryStore(_ bytes: [UInt8]) throws {
     try withFile(encodePropertyList(.dictionary(file))) { try readWhole(.binary, $0) }
 }
 
-/// Reads a store, writes it in a form of our own, and reads it again: nothing may be lost or refused then.
+/// Reads a store, writes it, and reads it again: no object may be lost or rejected.
 private func readWhole(_ type: StoreType, _ path: String) throws {
     let coordinator = try Coordinator(model: wholeModel)
     var options = StoreOptions()
     options.mustExist = true
     try coordinator.addStore(type, at: path, options: options)
-    look(at: coordinator)
+    exercise(coordinator)
     let context = Context(coordinator: coordinator)
-    let before = try things(context)
+    let before = try thingCount(context)
     guard let owner = coordinator.model.entity(named: "Owner") else { fatalError("no Owner") }
     try context.insert(owner)
     do {
         try context.save()
         let again = try Coordinator(model: wholeModel)
         try again.addStore(type, at: path, options: options)
-        guard try things(Context(coordinator: again)) == before else { fatalError("objects were lost") }
+        guard try thingCount(Context(coordinator: again)) == before else { fatalError("objects were lost") }
     } catch {
         fatalError("a store that was read cannot be written and read again: \(error)")
     }
 }
 
-private func things(_ context: Context) throws -> Int {
+private func thingCount(_ context: Context) throws -> Int {
     guard let thing = context.coordinator.model.entity(named: "Thing") else { fatalError("no Thing") }
     return try context.count(FetchRequest(entity: thing))
 }
 
-/// Names of the mapping models are in it too, so that these are read to their end.
+/// Contains the names of the mapping models too, so that these are read completely.
 nonisolated(unsafe) private let wholeModel: Model = {
     do {
         let model = Model()
@@ -74,7 +73,7 @@ private func withFile(_ bytes: [UInt8], _ body: (String) throws -> Void) throws 
     try body(path)
 }
 
-private func look(at coordinator: Coordinator) {
+private func exercise(_ coordinator: Coordinator) {
     let context = Context(coordinator: coordinator)
     for entity in coordinator.model.entities {
         let request = FetchRequest(entity: entity)

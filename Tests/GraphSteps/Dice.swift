@@ -1,4 +1,4 @@
-/// Random numbers of which a seed gives the same again everywhere.
+/// A generator of random numbers that are the same on every platform for one seed.
 package struct Dice {
     private var state: UInt64
 

@@ -95,7 +95,7 @@ extension GraphRun {
         change { $0.unlink(serial, place, other) }
     }
 
-    /// Places a person in a team's order: one of its members, or one that comes from elsewhere.
+    /// Inserts a person at an index of a team's members. The person may already be a member.
     private func arrange(_ dice: inout Dice) throws {
         guard let team = pick(&dice, kind: 0), let person = pick(&dice, kind: 1) else { return }
         let members = current.items[team]!.links[0]
@@ -107,7 +107,7 @@ extension GraphRun {
         change { $0.link(team, 0, person, at: index) }
     }
 
-    /// Ends the event, at whose end the delete rules are applied.
+    /// Deletes an object and ends the event, which applies the delete rules.
     private func delete(_ dice: inout Dice) throws {
         guard let serial = pick(&dice) else { return }
         note("delete \(serial)")

@@ -1,6 +1,6 @@
 import Corestone
 
-/// Saving, taking back, and what another context saves meanwhile.
+/// Saving, undo, rollback, and saves of another context.
 extension GraphRun {
     // MARK: Undo
 
@@ -41,7 +41,7 @@ extension GraphRun {
         let now = current
         try undo(times: count)
         try redo(times: count)
-        try require(current == now, "the reference itself went wrong")
+        try require(current == now, "the reference differs after undo and redo")
     }
 
     func rollBack() throws {
@@ -50,12 +50,12 @@ extension GraphRun {
         try context.rollback()
         (current, undos, redos) = (base, [], [])
         (touched, relinked) = ([], [])
-        try takeTransients()
+        try adoptTransientValues()
         try compare()
     }
 
-    /// A refresh and a rollback lose transient values, of the objects that they concern.
-    private func takeTransients() throws {
+    /// Refreshes and rollbacks discard transient values, so the world adopts those of the context.
+    private func adoptTransientValues() throws {
         for (kind, entity) in Schema.kinds.enumerated() {
             for (place, attribute) in Schema.attributes[kind].enumerated() where attribute.isTransient {
                 for object in try context.fetch(entity) {
@@ -75,7 +75,7 @@ extension GraphRun {
     func save(_ dice: inout Dice) throws {
         try endEvent()
         guard current.isValid else { return try repair() }
-        // Of these it is open whether a save writes them.
+        // It is unspecified whether a save writes these objects.
         for serial in stale where touched.contains(serial) && (current.items[serial] == nil || !isChanged(serial)) {
             try refresh(serial, mergingChanges: true)
         }
@@ -96,11 +96,11 @@ extension GraphRun {
         if dice.chance(30) { try read(Context(coordinator: coordinator), stored, "a fresh context") }
     }
 
-    /// The save fails and changes nothing; a refresh brings what was saved elsewhere.
+    /// The save fails and changes nothing; a refresh loads the values that the other context saved.
     private func failToSave(_ conflicts: [Int]) throws {
         do {
             try context.save()
-            throw Mismatch("a save succeeded in spite of conflicts of \(conflicts)")
+            throw Mismatch("a save succeeded despite conflicts of \(conflicts)")
         } catch let error as CoreError {
             try require(error.code == 133020, "a save failed with \(error)")
         }
@@ -108,7 +108,7 @@ extension GraphRun {
         for serial in conflicts { try refresh(serial, mergingChanges: true) }
     }
 
-    /// What the context shows of an object that was also saved elsewhere. Only attributes are changed there.
+    /// Merges an object that another context also saved. The other context changes only attributes.
     private func merge(_ serial: Int, _ policy: MergePolicy) {
         guard baseVersions[serial] != storedVersions[serial], let theirs = stored.items[serial] else { return }
         for place in theirs.values.indices where !Schema.attributes[theirs.kind][place].isTransient {
@@ -179,7 +179,7 @@ extension GraphRun {
         let kind = stored.items[serial]!.kind
         let places = Schema.attributes[kind].indices.filter { !Schema.attributes[kind][$0].isTransient }
         let (place, value) = (dice.pick(places), nextValue())
-        // What is a fault here would show the new value.
+        // A fault of this context would load the new value.
         try compare()
         note("elsewhere set \(serial).\(Schema.attributes[kind][place].name) to \(value) and save")
         let elsewhere = Context(coordinator: coordinator)
@@ -207,7 +207,7 @@ extension GraphRun {
         try context.refresh(try context.object(with: id), mergeChanges: mergingChanges)
         didRefresh(serial, mergingChanges: mergingChanges)
         forgetUndo()
-        if current.items[serial] != nil { try takeTransients() }
+        if current.items[serial] != nil { try adoptTransientValues() }
     }
 
     private func didRefresh(_ serial: Int, mergingChanges: Bool) {
@@ -226,13 +226,13 @@ extension GraphRun {
 
     func refreshAll() throws {
         try endEvent()
-        // Of these it is open whether they count as changed.
+        // It is unspecified whether these objects count as changed.
         guard touched.allSatisfy({ base.items[$0] == nil || current.items[$0] == nil || isChanged($0) }) else { return }
         note("refresh all")
         try context.refreshAll()
         for serial in base.serials { didRefresh(serial, mergingChanges: true) }
         forgetUndo()
-        try takeTransients()
+        try adoptTransientValues()
         try compare()
     }
 }

@@ -1,14 +1,14 @@
 import Corestone
 
-/// What Corestone did otherwise than the world.
+/// A difference between Corestone and the world.
 package struct Mismatch: Error, CustomStringConvertible {
     package let description: String
     init(_ description: String) { self.description = description }
 }
 
-/// A context over an SQLite store, and the world that it ought to show, both changed by the same steps.
+/// A context over an SQLite store, and the world that it must match, both changed by the same steps.
 ///
-/// A step is a number, of which all choices are made; so a sequence of steps can be repeated, and shortened.
+/// A step is a number that determines all choices, so a sequence of steps can be repeated and shortened.
 final class GraphRun {
     let coordinator: Coordinator
     let context: Context
@@ -16,27 +16,27 @@ final class GraphRun {
     var objects: [Int: ManagedObject] = [:]
     var ids: [Int: ObjectID] = [:]
 
-    /// What the context shows.
+    /// The expected state of the context.
     var current = World()
-    /// What it would show without its unsaved changes.
+    /// The expected state without unsaved changes.
     var base = World()
-    /// What the store holds, with the number of times each row was written.
+    /// The expected state of the store, with the number of writes of each row.
     var stored = World()
     var storedVersions: [Int: Int] = [:]
-    /// The number of the row that the context read.
+    /// The version of each row that the context read.
     var baseVersions: [Int: Int] = [:]
 
-    /// Changed somehow since the last save, both sides of relationships; and those of which relationships changed.
+    /// Objects that changed since the last save, on both sides of relationships; and those with changed relationships.
     var touched: Set<Int> = []
     var relinked: Set<Int> = []
-    /// What was there when the event began that is under way.
+    /// The state at the start of the current event.
     var eventStart: World?
     var undos: [World] = []
     var redos: [World] = []
 
     private var lastSerial = 0
     private var lastValue = 0
-    /// What the steps did, for people; kept only when asked for.
+    /// A readable log of the steps; kept only on request.
     private(set) var log: [String] = []
     private let keepsLog: Bool
     let path: String
@@ -62,20 +62,20 @@ final class GraphRun {
         return lastSerial
     }
 
-    /// Never twice the same, so that a value that comes back comes back by undo.
+    /// Values are unique, so a value that occurs again was restored by undo.
     func nextValue() -> Int {
         lastValue += 1
         return lastValue
     }
 
     func object(_ serial: Int) throws -> ManagedObject {
-        guard let object = objects[serial] else { throw Mismatch("object \(serial) is not at hand") }
+        guard let object = objects[serial] else { throw Mismatch("object \(serial) is unknown") }
         return object
     }
 
     // MARK: Events
 
-    /// Changes the world, and notes what differs after it.
+    /// Changes the world, and records the changed objects.
     func change(_ body: (inout World) -> Void) {
         let before = current
         if eventStart == nil { eventStart = before }
@@ -91,7 +91,7 @@ final class GraphRun {
         }
     }
 
-    /// An event is what the undo manager takes back at once.
+    /// An event is one undo step.
     func endEvent() throws {
         try context.processPendingChanges()
         guard let start = eventStart else { return }
@@ -101,7 +101,7 @@ final class GraphRun {
         redos = []
     }
 
-    /// What was not done by steps that can be taken back ends the stacks.
+    /// Clears both stacks after a change that no undo step records.
     func forgetUndo() {
         (undos, redos) = ([], [])
         undoManager.removeAllActions()
@@ -109,14 +109,14 @@ final class GraphRun {
 
     // MARK: Comparing
 
-    /// The whole graph with the world.
+    /// Compares the whole graph with the world.
     func compare() throws {
         try endEvent()
         try require(
             undoManager.canUndo == !undos.isEmpty, "canUndo is \(undoManager.canUndo), of \(undos.count) events")
         try require(
             undoManager.canRedo == !redos.isEmpty, "canRedo is \(undoManager.canRedo), of \(redos.count) events")
-        // What is deleted and not saved is kept too: a rollback shows it as it was read.
+        // Unsaved deletions are kept too: a rollback restores these objects.
         objects = objects.filter { base.items[$0.key] != nil }
             .merging(try read(context, current, "the context")) { $1 }
         for (serial, object) in objects where !object.hasTemporaryID { ids[serial] = object.objectID }
@@ -151,7 +151,7 @@ final class GraphRun {
 
     func serial(_ object: ManagedObject) throws -> Int { try object.get("serial", as: Int.self) ?? 0 }
 
-    /// Reads everything that a context shows, and compares it.
+    /// Reads all objects of a context, and compares them.
     /// - Returns: the objects by their serial numbers.
     @discardableResult
     func read(_ context: Context, _ world: World, _ name: String) throws -> [Int: ManagedObject] {
@@ -159,7 +159,7 @@ final class GraphRun {
         for (kind, entity) in Schema.kinds.enumerated() {
             for object in try context.fetch(entity) {
                 let serial = try serial(object)
-                try require(world.items[serial]?.kind == kind, "\(name) has \(entity) \(serial), which there is not")
+                try require(world.items[serial]?.kind == kind, "\(name) has \(entity) \(serial), which does not exist")
                 try require(found.updateValue(object, forKey: serial) == nil, "\(name) has \(entity) \(serial) twice")
             }
         }

@@ -1,26 +1,26 @@
 import Corestone
 import Glibc
 
-/// A store and the contexts over it, changed by random steps that check what they did.
+/// A store and its contexts, changed by random steps that check their results.
 protocol RandomRun {
-    /// What the steps did, for people; empty unless it was asked for.
+    /// A readable log of the steps; empty unless it was requested.
     var log: [String] { get }
 
     func step(_ number: UInt64) throws
-    /// What holds after the last step.
+    /// Checks the state after the last step.
     func finish() throws
 }
 
-/// Sequences of random steps, and the shortest one that still fails when one does.
+/// Runs sequences of random steps, and shortens a sequence that fails.
 package struct GraphSteps {
     package enum Kind: String {
-        /// Compared with a reference in plain values.
+        /// A graph that is compared with a reference of plain values.
         case graph
-        /// Over relationships without inverse, in four types of stores.
+        /// Relationships without inverse, in four types of stores.
         case oneSided = "one-sided"
     }
 
-    /// Steps in one store; then the next one begins with an empty one.
+    /// The number of steps in one store; the next sequence starts with an empty store.
     static let sequence = 250
 
     let kind: Kind
@@ -28,13 +28,13 @@ package struct GraphSteps {
     package private(set) var steps = 0
     private var stores = 0
 
-    /// - Parameter folder: where stores may be made; they are removed again.
+    /// - Parameter folder: The folder for temporary stores, which are removed.
     package init(_ kind: Kind = .graph, folder: String) { (self.kind, self.folder) = (kind, folder) }
 
     /// - Parameters:
-    ///   - first: sequences that end before this step are left out.
-    ///   - progress: called after each sequence with the steps so far.
-    /// - Returns: what failed first, as the shortest sequence that was found to fail; nil when all held.
+    ///   - first: Sequences that end before this step are skipped.
+    ///   - progress: Called after each sequence with the number of finished steps.
+    /// - Returns: The first failure, with the shortest failing sequence that was found; nil if all sequences passed.
     package mutating func run(
         seed: UInt64, steps count: Int, from first: Int = 0, progress: (Int) -> Void = { _ in }
     ) -> String? {
@@ -55,7 +55,7 @@ package struct GraphSteps {
         return nil
     }
 
-    /// The step after which something is wrong; one more than there are for what is found at the end.
+    /// The first step after which a check fails. It equals the number of steps if only the final check fails.
     private mutating func failure(of numbers: [UInt64]) -> (place: Int, reason: String)? {
         perform(numbers, keepsLog: false).failure
     }
@@ -84,7 +84,7 @@ package struct GraphSteps {
         } catch { return ((0, "\(error)"), []) }
     }
 
-    /// Leaves out ever smaller parts of a sequence as long as the rest fails.
+    /// Removes parts of decreasing size from a sequence while the rest still fails.
     private mutating func shrunk(_ failing: [UInt64]) -> [UInt64] {
         var (best, size) = (failing, max(failing.count / 2, 1))
         var attempts = 0
@@ -102,7 +102,7 @@ package struct GraphSteps {
 
     private mutating func description(of numbers: [UInt64]) -> String {
         let (failure, log) = perform(numbers, keepsLog: true)
-        return (log.map { "  " + $0 } + ["  " + (failure?.reason ?? "it holds now")]).joined(separator: "\n")
+        return (log.map { "  " + $0 } + ["  " + (failure?.reason ?? "the repeated run passed")]).joined(separator: "\n")
     }
 }
 
@@ -112,7 +112,7 @@ extension GraphRun: RandomRun {
         try compareStore()
     }
 
-    /// The file as a coordinator of its own reads it.
+    /// Compares the file, read by another coordinator, with the expected state.
     private func compareStore() throws {
         let reader = try Coordinator(model: try Schema.model())
         _ = try reader.addSQLiteStore(at: path)

@@ -1,9 +1,10 @@
 import Corestone
 
-/// Random steps over relationships without inverse, which no delete rule keeps right, beside some that have one.
+/// Random steps over relationships with and without inverse. Delete rules do not maintain those without inverse.
 ///
-/// Holds after every step, in every context: reading a relationship, the changed values, a predicate and a sort fail nowhere, and lead to
-/// no object that is gone. Holds after every save: no required reference is null in the store, and a check of the file finds nothing.
+/// After every step, in every context: reading relationships and changed values, predicates and sorts never fail and
+/// never return an object that does not exist. After every save: no required reference is null in the store, and a
+/// check of the file has no findings.
 final class OneSidedRun: RandomRun {
     static let types: [StoreType] = [.sqlite, .xml, .binary, .inMemory]
     private static let mostObjects = 20
@@ -15,15 +16,15 @@ final class OneSidedRun: RandomRun {
     private var child: Context
     private let other: Context
     private let undoManager = UndoManager()
-    /// Whether rows may be left that lead to rows which are gone: as soon as contexts save what others do not see.
+    /// Whether dangling references may remain: contexts then save changes that other contexts do not see.
     private let mayDangle: Bool
     private var lastSerial = 0
-    /// Of the step that runs.
+    /// Whether the current step leaves changes pending.
     private var unprocessed = false
     private(set) var log: [String] = []
     private let keepsLog: Bool
 
-    /// - Parameter number: chooses the type of the store, and whether one context works or three.
+    /// - Parameter number: Selects the type of the store, and whether one context or three are used.
     init(number: Int, path: String, keepsLog: Bool) throws {
         (self.path, self.keepsLog) = (path, keepsLog)
         type = OneSidedRun.types[number % 4]
@@ -82,14 +83,14 @@ final class OneSidedRun: RandomRun {
     func step(_ number: UInt64) throws {
         var dice = Dice(seed: number)
         let context = mayDangle ? dice.pick([main, main, child, other]) : main
-        if context !== main { note(context === child ? "in the child:" : "in the other one:") }
+        if context !== main { note(context === child ? "in the child:" : "in the other context:") }
         do { try step(&dice, in: context) } catch let error as CoreError {
-            // A row that another context deleted, and what a delete rule or a hook refuses.
+            // The row was deleted by another context, or a delete rule or hook rejected the change.
             guard mayDangle, error.status == .objectGone || error.status == .conflict else { throw error }
-            note("refused: \(error.message)")
+            note("failed: \(error.message)")
             try context.rollback()
         }
-        // Lists that were never read, and rows that stay old, behave otherwise.
+        // Unread members and stale rows behave differently.
         let isRead = dice.chance(75)
         unprocessed = dice.chance(40)
         note("  \(isRead ? "read" : "not read"), \(unprocessed ? "changes stay pending" : "processed")")
@@ -186,13 +187,13 @@ final class OneSidedRun: RandomRun {
 
     private func delete(_ dice: inout Dice, in context: Context) throws {
         guard let object = try pick(&dice, dice.pick(["Node", "Base"]), in: context) else { return }
-        if !mayDangle { try leadAway(from: object, &dice, in: context) }
+        if !mayDangle { try replaceReferences(to: object, &dice, in: context) }
         note("delete \(name(object))")
         try context.delete(object)
     }
 
-    /// What a careful host does before it deletes an object that rows lead to without inverse.
-    private func leadAway(from object: ManagedObject, _ dice: inout Dice, in context: Context) throws {
+    /// Replaces the references to an object without inverse, as a careful application does before the deletion.
+    private func replaceReferences(to object: ManagedObject, _ dice: inout Dice, in context: Context) throws {
         var going = [object]
         var next = 0
         while next < going.count {
@@ -208,7 +209,7 @@ final class OneSidedRun: RandomRun {
                 guard let target = try node.get(key, as: ManagedObject.self), !target.hasTemporaryID,
                     going.contains(where: { $0 === target })
                 else { continue }
-                note("lead \(key) of \(name(node)) away")
+                note("replace \(key) of \(name(node))")
                 if key != "anchor" {
                     try node.set(key, nil as ManagedObject?)
                 } else {
@@ -236,13 +237,13 @@ final class OneSidedRun: RandomRun {
         }
     }
 
-    /// An insertion is undone while changes that were not recorded lead to what was inserted.
+    /// Undoes an insertion while unrecorded changes refer to the inserted objects.
     private func undoInsertion(_ dice: inout Dice) throws {
         try main.processPendingChanges()
         guard let node = try pick(&dice, "Node", in: main), let keeper = try pick(&dice, "Node", in: main) else {
             return
         }
-        note("insert two, lead \(name(keeper)) to them unrecorded, undo")
+        note("insert two, add them to \(name(keeper)) unrecorded, undo")
         let peer = try main.insert("Node")
         let base = try main.insert("Base")
         lastSerial += 2
@@ -261,7 +262,7 @@ final class OneSidedRun: RandomRun {
 
     private func refresh(_ dice: inout Dice, in context: Context) throws {
         guard let object = try pick(&dice, "Node", in: context), !object.hasTemporaryID else { return }
-        // What was led away would lead there again.
+        // A refresh without merging would restore the replaced references.
         let merges = !mayDangle || dice.chance(50)
         note("refresh \(name(object)), merging \(merges)")
         try context.refresh(object, mergeChanges: merges)
@@ -282,8 +283,8 @@ final class OneSidedRun: RandomRun {
         note("save")
         context.mergePolicy = .objectTrump
         do { try context.save() } catch let error as CoreError {
-            note("refused: \(error.message)")
-            // A required target went, or the context knows less than the store by now.
+            note("failed: \(error.message)")
+            // A required target was deleted, or the context is stale.
             guard error.status == .validation || mayDangle else { throw error }
             return try context.rollback()
         }
@@ -294,7 +295,7 @@ final class OneSidedRun: RandomRun {
         let reader = try type == .inMemory ? coordinator : Coordinator(model: try OneSidedRun.model())
         if type != .inMemory { _ = try reader.addStore(type, at: path) }
         let fresh = Context(coordinator: reader)
-        // An XML file has no way to write where a row leads that is gone.
+        // An XML file cannot represent a dangling reference.
         let losesDangling = mayDangle && type == .xml
         for node in try fresh.fetch("Node") where !losesDangling {
             if case .null = try node.committedValues(forKeys: ["anchor"])["anchor"] ?? .null {
@@ -307,7 +308,7 @@ final class OneSidedRun: RandomRun {
         let problems = report.problems.filter {
             !(mayDangle && $0.kind == .reference && ["peer", "anchor", "stem"].contains($0.key ?? ""))
         }
-        if let first = problems.first { throw Mismatch("the check of the store says: \(first.message)") }
+        if let first = problems.first { throw Mismatch("the check of the store reports: \(first.message)") }
     }
 
     // MARK: Checking
@@ -330,9 +331,9 @@ final class OneSidedRun: RandomRun {
             }
             for target in targets {
                 guard target.context === context else {
-                    throw Mismatch("\(relationship.name) of \(name(object)) leads to an object that is gone")
+                    throw Mismatch("\(relationship.name) of \(name(object)) refers to an object that does not exist")
                 }
-                // Deleted here, and not saved yet: a to-one target stays until then, as Apple's does.
+                // An unsaved deletion: a to-one target stays until the save, as in Core Data.
                 _ = try target.get("serial", as: Int.self)
             }
         }

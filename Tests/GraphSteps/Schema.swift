@@ -1,15 +1,15 @@
 import Corestone
 
-/// What kinds of objects a world has: one relationship of each sort, with each delete rule that changes something.
+/// The entities of a world, with one relationship of each kind and each delete rule that changes objects.
 ///
-/// A team owns its members, in an order (cascade), has at most one leader, and shares tags; people have friends, who have
-/// them as friends too.
+/// A team owns its ordered members (cascade), has at most one leader, and shares tags. The friends of people are a
+/// relationship that is its own inverse.
 package enum Schema {
     struct Attribute {
         let name: String
         let isText: Bool
         var isTransient = false
-        /// nil is refused by a save.
+        /// A save rejects nil.
         var isRequired = false
     }
 
@@ -17,7 +17,7 @@ package enum Schema {
         let name: String
         let kind: Int
         let destination: Int
-        /// The place of its inverse among the destination's relationships.
+        /// The index of its inverse among the destination's relationships.
         let inverse: Int
         var isToMany = false
         var isOrdered = false

@@ -1,10 +1,10 @@
-/// One object of a world, with the serial numbers of those that it leads to.
+/// One object of a world, with the serial numbers of related objects.
 struct Item: Equatable {
     let serial: Int
     let kind: Int
-    /// By the place of the attribute in the schema. Numbers for all: a text is made of one.
+    /// Values by the index of the attribute in the schema. All values are numbers; a string is derived from one.
     var values: [Int?]
-    /// By the place of the relationship: no or one number for a to-one one, in order for an ordered one, else ascending.
+    /// Serial numbers by the index of the relationship: at most one for to-one, in order if ordered, else ascending.
     var links: [[Int]]
 
     init(serial: Int, kind: Int) {
@@ -14,9 +14,9 @@ struct Item: Equatable {
     }
 }
 
-/// What a context ought to hold: plain values, and both sides of every relationship.
+/// The expected contents of a context: plain values, and both sides of every relationship.
 ///
-/// The reference that Corestone is compared with, hence written for clearness alone.
+/// The reference for comparisons with Corestone, so it is written for clarity only.
 struct World: Equatable {
     var items: [Int: Item] = [:]
 
@@ -27,7 +27,8 @@ struct World: Equatable {
         Schema.relationships[items[serial]!.kind][place]
     }
 
-    /// Makes another object a member or the target, on both sides. `index` is its place in an ordered relationship, the end if nil.
+    /// Adds another object as member or target, on both sides. `index` is its index in an ordered relationship, or
+    /// nil for the end.
     mutating func link(_ serial: Int, _ place: Int, _ other: Int, at index: Int? = nil) {
         let relationship = relationship(serial, place)
         if items[serial]!.links[place].contains(other) { return move(serial, place, other, to: index) }
@@ -55,19 +56,19 @@ struct World: Equatable {
         if relationship.isToMany && !relationship.isOrdered { items[serial]!.links[place].sort() }
     }
 
-    /// A member that is there already moves only where an index says so.
+    /// Moves an existing member to an index. Without an index, it stays in its position.
     private mutating func move(_ serial: Int, _ place: Int, _ other: Int, to index: Int?) {
         guard let index, relationship(serial, place).isOrdered else { return }
         items[serial]!.links[place].removeAll { $0 == other }
         items[serial]!.links[place].insert(other, at: min(index, items[serial]!.links[place].count))
     }
 
-    /// By the delete rules.
+    /// Deletes an object and applies the delete rules.
     mutating func delete(_ serial: Int) {
         guard let item = items[serial] else { return }
         for (place, members) in item.links.enumerated() {
             let relationship = relationship(serial, place)
-            // One that went with an earlier one is not there any more.
+            // Members that an earlier cascade deleted no longer exist.
             for member in members where items[member] != nil {
                 unlink(serial, place, member)
                 if relationship.cascades { delete(member) }
@@ -76,14 +77,14 @@ struct World: Equatable {
         items[serial] = nil
     }
 
-    /// What a save would refuse.
+    /// Whether a save would succeed.
     var isValid: Bool {
         items.values.allSatisfy { item in
             zip(Schema.attributes[item.kind], item.values).allSatisfy { !$0.isRequired || $1 != nil }
         }
     }
 
-    /// Without what a store does not hold.
+    /// The world without values that are not stored.
     var persistent: World {
         var copy = self
         for (serial, item) in items {

@@ -47,7 +47,7 @@ def read_if_allowed(path: Path) -> str:
 
 
 class Terminal:
-    """A program that runs in a terminal of its own, and what that shows."""
+    """A program that runs in a separate terminal, and the content of its screen."""
 
     PROMPT = ""  # a pattern that a screen matches once it is drawn down to its last line
     QUIT = "quit\n"
@@ -64,7 +64,7 @@ class Terminal:
 
     @property
     def screen(self) -> str:
-        """What was drawn since the screen was last cleared."""
+        """The output since the screen was last cleared."""
         return self.shown.rpartition(CLEAR)[2].replace("\r\n", "\n")
 
     def screens(self, since: int) -> list[str]:
@@ -111,7 +111,7 @@ class Terminal:
         os.write(self.master, keys.encode())
 
     def type(self, line: str, answer: str) -> None:
-        """Types a line, and waits for what it leads to. What another process saves may take its place at once."""
+        """Types a line and waits for its result. What another process saves may take its place at once."""
         before = len(self.shown)
         self.press(line + "\n")
         self.wait_for(answer, since=before)
@@ -123,7 +123,7 @@ class Terminal:
             try:
                 if select.select([self.master], [], [], 0.1)[0]:
                     os.read(self.master, 65536)
-            except OSError:  # nobody is left on the other side
+            except OSError:  # the program has closed the terminal
                 break
         assert self.process.wait(self.PATIENCE) == 0
         os.close(self.master)

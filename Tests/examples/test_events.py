@@ -1,4 +1,4 @@
-"""The calendar, in Python and in C: what somebody at the terminal types and sees. The programs compare their table,
+"""The calendar, in Python and in C: what a user at the terminal types and sees. The programs compare their table,
 which only the controller's delegate changes, with a fetch after every command."""
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def test_events_are_shown_by_day(calendar: CalendarTerminal) -> None:
     assert "(saved)  undo: add Lunch\n" in calendar.screen
 
 
-def test_rows_and_days_come_and_go(calendar: CalendarTerminal) -> None:
+def test_rows_and_days_are_added_and_removed(calendar: CalendarTerminal) -> None:
     calendar.do(*WEEK)
     assert calendar.do("move 3 2026-11-24 10:00") == [
         [
@@ -102,7 +102,7 @@ def test_rows_and_days_come_and_go(calendar: CalendarTerminal) -> None:
             "   3  12:00  Lunch",
         ]
     ]
-    # A new day before all others: the row stands where it stood, so it is told as gone and come.
+    # A new day before all others: the row keeps its index, so the delegate receives a deletion and an insertion.
     assert calendar.do("move 1 2026-11-23") == [
         ["Monday 23 November 2026", " + 1  09:30  Dentist (bring the card)"],
         ["Tuesday 24 November 2026", "   2  10:00  Concert", "   3  12:00  Lunch"],
@@ -120,7 +120,7 @@ def test_rows_and_days_come_and_go(calendar: CalendarTerminal) -> None:
     assert "No events." in calendar.screen
 
 
-def test_undo_and_redo(calendar: CalendarTerminal) -> None:
+def test_undo_and_redo_update_the_table(calendar: CalendarTerminal) -> None:
     calendar.do(*WEEK)
     calendar.type("save", r"Saved\.")
     before = calendar.do()
@@ -138,14 +138,14 @@ def test_undo_and_redo(calendar: CalendarTerminal) -> None:
     calendar.type("redo", r"\n\nredo: delete Dentist\n")
     calendar.type("redo", r"\n\nredo: title Opera\n")
     calendar.type("redo", r"\n\nnothing to redo\n")
-    assert calendar.do("undo", "undo", "undo", "undo", "undo", "undo") == [], "undo goes on behind a save"
+    assert calendar.do("undo", "undo", "undo", "undo", "undo", "undo") == [], "undo works across a save"
     calendar.type("undo", r"\n\nnothing to undo\n")
     assert len(calendar.do(*["redo"] * 6)) == 2
     calendar.type("revert", "All unsaved changes are gone")
     assert [[row[5:] for row in day[1:]] for day in calendar.do()] == [[row[5:] for row in day[1:]] for day in before]
 
 
-def test_a_reset_is_survived(calendar: CalendarTerminal) -> None:
+def test_table_is_correct_after_a_reset(calendar: CalendarTerminal) -> None:
     calendar.do(*WEEK)
     calendar.type("save", r"Saved\.")
     calendar.do("delete 1", "add Cinema 2026-11-24 21:00")
@@ -154,10 +154,10 @@ def test_a_reset_is_survived(calendar: CalendarTerminal) -> None:
         ["Thursday 26 November 2026", "   3  20:00  Concert"],
     ]
     assert calendar.do("delete 2")[0][1:] == ["   1  09:30  Dentist (bring the card)"]
-    calendar.type("check", "The table is what a fetch finds")
+    calendar.type("check", "The table equals a fetch")
 
 
-def test_a_search_is_followed(calendar: CalendarTerminal) -> None:
+def test_search_filters_the_table(calendar: CalendarTerminal) -> None:
     calendar.do(*WEEK)
     assert calendar.do("search CARD") == [["Tuesday 24 November 2026", "   1  09:30  Dentist (bring the card)"]]
     calendar.wait_for('with "CARD"')
@@ -170,7 +170,7 @@ def test_a_search_is_followed(calendar: CalendarTerminal) -> None:
     assert [len(day) for day in calendar.do("search")] == [3, 3, 2]
 
 
-def test_validation_is_said_in_words(calendar: CalendarTerminal) -> None:
+def test_validation_errors_are_shown_as_text(calendar: CalendarTerminal) -> None:
     calendar.do(*WEEK, 'title 2 ""')
     calendar.type("save", r"Not saved:\n  2: Event\.title")
     calendar.do(f"title 3 {'x' * 81}")
@@ -179,11 +179,11 @@ def test_validation_is_said_in_words(calendar: CalendarTerminal) -> None:
     calendar.type("save", r"Saved\.")
 
 
-def test_what_others_save_appears(pair: tuple[CalendarTerminal, CalendarTerminal]) -> None:
+def test_saves_of_another_program_appear(pair: tuple[CalendarTerminal, CalendarTerminal]) -> None:
     ann, ben = pair
     ann.do(*WEEK)
     ann.type("save", r"Saved\.")
-    ben.wait_for(r"(?s)3  20:00  Concert.*Somebody else saved")
+    ben.wait_for(r"(?s)3  20:00  Concert.*Another program saved")
     ann.do("move 1 2026-11-26 18:00")
     ann.type("save", r"Saved\.")
     ben.wait_for(r" > 2  18:00  Dentist")
@@ -191,27 +191,27 @@ def test_what_others_save_appears(pair: tuple[CalendarTerminal, CalendarTerminal
         ["Tuesday 24 November 2026", "   1  12:00  Lunch"],
         ["Thursday 26 November 2026", " > 2  18:00  Dentist (bring the card)", "   3  20:00  Concert"],
     ]
-    # What is typed and what is not saved stays; a day is emptied by others.
+    # The typed text and unsaved changes stay, while the other program empties a day.
     ben.do("title 3 Opera", "add Cinema 2026-11-27 21:00")
     ben.press("notes 3 ba")
     ann.do("move 1 2026-11-25", "title 3 Ballet", "delete 2")
     ann.type("save", r"Saved\.")
-    ben.wait_for(r"(?s)Wednesday.*Somebody else saved.*> notes 3 ba$")
+    ben.wait_for(r"(?s)Wednesday.*Another program saved.*> notes 3 ba$")
     assert ben.days == [
         ["Wednesday 25 November 2026", " + 1  12:00  Lunch"],
         ["Thursday 26 November 2026", " * 2  20:00  Opera"],
         ["Friday 27 November 2026", "   3  21:00  Cinema"],
     ]
     ben.type("r", r"21:00  Cinema \(bar\)")
-    ben.type("check", "The table is what a fetch finds")
+    ben.type("check", "The table equals a fetch")
     ben.type("save", r"Saved\.")
     ann.wait_for(r"(?s)2  20:00  Opera.*3  21:00  Cinema \(bar\)")
-    ann.type("check", "The table is what a fetch finds")
+    ann.type("check", "The table equals a fetch")
     assert [[row[5:] for row in day] for day in ann.days] == [[row[5:] for row in day] for day in ben.days]
 
 
-def test_the_table_keeps_up_with_a_busy_process(open_calendar: Callable[..., CalendarTerminal], tmp_path: Path) -> None:
-    """Many events change at once, again and again, while somebody edits here and does not save."""
+def test_table_follows_a_busy_process(open_calendar: Callable[..., CalendarTerminal], tmp_path: Path) -> None:
+    """Another process changes many events at once, again and again, while unsaved edits are made here."""
     store, chance = tmp_path / "week.store", random.Random(7)
     terminals = [open_calendar(language, store, checks=False) for language in ("python", "c")]
     terminals[0].do(*WEEK, "save")
@@ -239,14 +239,16 @@ def test_the_table_keeps_up_with_a_busy_process(open_calendar: Callable[..., Cal
         ctx.batch_insert("Event", [{"title": "The last ones", "date": day()} for _ in range(5)])
     for terminal in terminals:
         terminal.wait_for("The last ones")
-        terminal.type("check", "The table is what a fetch finds")
+        terminal.type("check", "The table equals a fetch")
         terminal.type("revert", "All unsaved changes are gone")
-        terminal.type("check", "The table is what a fetch finds")
+        terminal.type("check", "The table equals a fetch")
     here, there = ([[row[5:] for row in day] for day in terminal.days] for terminal in terminals)
     assert here == there != []
 
 
-def test_an_answer_is_shown_though_others_save(open_calendar: Callable[..., CalendarTerminal], tmp_path: Path) -> None:
+def test_answer_is_shown_while_another_process_saves(
+    open_calendar: Callable[..., CalendarTerminal], tmp_path: Path
+) -> None:
     """Another process saves while the program is busy, so that a command and a change wait together. Python's program
     reads many keys at once; that in C draws after each line."""
     store = tmp_path / "week.store"
@@ -264,21 +266,21 @@ def test_an_answer_is_shown_though_others_save(open_calendar: Callable[..., Cale
             calendar.wait_for(f'no command "fly{round_}"', since=before)
 
 
-def test_mistakes_are_said(calendar: CalendarTerminal) -> None:
+def test_input_errors_are_reported(calendar: CalendarTerminal) -> None:
     calendar.type("fly", 'no command "fly"')
-    calendar.type("add Tea", "wants other words")
-    calendar.type("add Tea 2026-02-30 9:00", "is no date and time")
-    calendar.type("add Tea 2026-02-03 late", "is no date and time")
+    calendar.type("add Tea", "wrong arguments for")
+    calendar.type("add Tea 2026-02-30 9:00", "is not a date and time")
+    calendar.type("add Tea 2026-02-03 late", "is not a date and time")
     calendar.type("move 7 2026-02-03", "there is no event 7")
     calendar.type("delete x", "there is no event x")
     calendar.type("redo", r"\n\nnothing to redo\n")
-    calendar.type("help", "puts it on another day")
+    calendar.type("help", "moves it to another day")
     calendar.do("add Tea 2026-02-03 9:00")
-    calendar.type("quit", "not everything is saved")
+    calendar.type("quit", "there are unsaved changes")
 
 
 def edits(seed: int) -> list[str]:
-    """Commands as somebody might type them who is in no hurry to save."""
+    """Commands of a user who seldom saves."""
     chance = random.Random(seed)
     titles = ["Tea", "Bath", "Ärger", '"Long walk"']
 
@@ -297,7 +299,9 @@ def edits(seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_both_programs_do_the_same(seed: int, open_calendar: Callable[..., CalendarTerminal], tmp_path: Path) -> None:
+def test_python_and_c_programs_behave_alike(
+    seed: int, open_calendar: Callable[..., CalendarTerminal], tmp_path: Path
+) -> None:
     """Random commands lead to the same screens, with tables driven by the delegate alone, and to the same stores."""
     stores = {language: tmp_path / language / "week.store" for language in ("python", "c")}
     for store in stores.values():

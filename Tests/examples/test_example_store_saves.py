@@ -1,4 +1,4 @@
-"""What the stores of examples/stores must not lose nor double: others' saves, cut connections, full disks, pages."""
+"""Saves that examples/stores must not lose or repeat: concurrent writers, lost connections, full disks, pages."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def other(kind: str, tmp_path: Path) -> Iterator[Other]:
 
 
 def names(container: Container, entity: str = "Person") -> list[str]:
-    """What the store has, as a context sees it that knows nothing yet."""
+    """The content of the store, read by a new context."""
     ctx = container.context()
     try:
         return sorted(each.name for each in ctx.fetch(entity))
@@ -70,7 +70,7 @@ def names(container: Container, entity: str = "Person") -> list[str]:
 
 
 @pytest.mark.parametrize("theirs", ["Person", "Pet"])
-def test_rows_of_one_name_in_two_entities_are_two_rows(kind: str, other: Other, theirs: str) -> None:
+def test_rows_with_equal_names_in_two_entities_are_distinct(kind: str, other: Other, theirs: str) -> None:
     with Container(Model(HOUSEHOLD), other.place, type=kind, unsaved="discard") as container:
         for entity in HOUSEHOLD:
             other.put(entity, "a", None, name=f"the {entity}")
@@ -86,7 +86,7 @@ def test_rows_of_one_name_in_two_entities_are_two_rows(kind: str, other: Other, 
 
 
 @pytest.mark.parametrize("theirs", ["Person", "Pet"])
-def test_a_lock_is_on_the_row_of_its_entity(kind: str, other: Other, theirs: str) -> None:
+def test_conflict_detection_applies_to_the_row_of_its_entity(kind: str, other: Other, theirs: str) -> None:
     with Container(Model(HOUSEHOLD), other.place, type=kind, unsaved="discard") as container:
         for entity in HOUSEHOLD:
             other.put(entity, "a", None, name=f"the {entity}")
@@ -100,8 +100,8 @@ def test_a_lock_is_on_the_row_of_its_entity(kind: str, other: Other, theirs: str
         assert "new" not in names(container)
 
 
-def test_a_lock_holds_until_the_rows_are_written(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody else is between what the store last asked and its transaction."""
+def test_conflict_is_detected_until_the_rows_are_written(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another client writes between the store's last request and its transaction."""
     other = Other(service.url, service)
     with Container(Model(HOUSEHOLD), service.url, type=REST) as container:
         other.put("Pet", "a", None, name="the pet")
@@ -126,7 +126,7 @@ def test_a_lock_holds_until_the_rows_are_written(service: Service, monkeypatch: 
         assert names(container) == ["new"]
 
 
-def test_a_save_of_locks_alone_is_checked(kind: str, other: Other) -> None:
+def test_save_of_locked_objects_only_is_checked(kind: str, other: Other) -> None:
     with Container(Model(HOUSEHOLD), other.place, type=kind) as container:
         other.put("Pet", "a", None, name="the pet")
         ctx = container.context()
@@ -136,7 +136,7 @@ def test_a_save_of_locks_alone_is_checked(kind: str, other: Other) -> None:
             ctx.save()
 
 
-def test_a_conflict_leaves_the_metadata_as_they_are(kind: str, other: Other) -> None:
+def test_conflict_leaves_the_metadata_unchanged(kind: str, other: Other) -> None:
     with Container(Model(HOUSEHOLD), other.place, type=kind) as container:
         other.put("Pet", "a", None, name="the pet")
         ctx = container.context()
@@ -181,7 +181,7 @@ def dropping(service: Service, monkeypatch: pytest.MonkeyPatch) -> Dropping:
     return Dropping(service, monkeypatch)
 
 
-def test_a_connection_that_breaks_after_the_commit_doubles_nothing(service: Service, dropping: Dropping) -> None:
+def test_connection_lost_after_the_commit_duplicates_nothing(service: Service, dropping: Dropping) -> None:
     with Container(Model(PEOPLE), service.url, type=REST) as container:
         ctx = container.context()
         ada = ctx.insert("Person", name="Ada", age=1)
@@ -199,7 +199,7 @@ def test_a_connection_that_breaks_after_the_commit_doubles_nothing(service: Serv
 
 
 def cut_off(ctx: Context, dropping: Dropping) -> None:
-    """Saves, and hears nothing of it, however often it asks."""
+    """Saves, but receives no response, even after retries."""
     dropping.left = 100
     with pytest.raises(CorestoneError) as failure:
         ctx.save()
@@ -208,7 +208,7 @@ def cut_off(ctx: Context, dropping: Dropping) -> None:
     dropping.left = 0
 
 
-def test_a_save_that_was_done_unheard_is_not_done_again(service: Service, dropping: Dropping) -> None:
+def test_save_with_a_lost_response_is_not_repeated(service: Service, dropping: Dropping) -> None:
     with Container(Model(PEOPLE), service.url, type=REST) as container:
         ctx = container.context()
         boss = ctx.insert("Person", name="Boss")
@@ -227,7 +227,7 @@ def test_a_save_that_was_done_unheard_is_not_done_again(service: Service, droppi
         assert names(container) == ["Ada", "Ada", "Boss"]
 
 
-def test_more_that_is_saved_with_it_is_a_conflict(service: Service, dropping: Dropping) -> None:
+def test_extended_retry_of_a_save_with_a_lost_response_conflicts(service: Service, dropping: Dropping) -> None:
     """As often as it is saved; a merge policy settles it, for the objects are the same."""
     with Container(Model(PEOPLE), service.url, type=REST) as container:
         ctx = container.context()
@@ -252,7 +252,7 @@ def test_more_that_is_saved_with_it_is_a_conflict(service: Service, dropping: Dr
         ctx.save()
 
 
-def test_a_change_that_was_done_unheard_and_goes_on(service: Service, dropping: Dropping) -> None:
+def test_change_with_a_lost_response_can_be_changed_again(service: Service, dropping: Dropping) -> None:
     with Container(Model(PEOPLE), service.url, type=REST) as container:
         ctx = container.context()
         ada, bob = ctx.insert("Person", name="Ada", age=1), ctx.insert("Person", name="Bob")
@@ -268,7 +268,7 @@ def test_a_change_that_was_done_unheard_and_goes_on(service: Service, dropping: 
         assert [(each.name, each.age) for each in container.context().fetch("Person")] == [("Ada", 3)]
 
 
-def test_equal_objects_are_not_those_of_an_unheard_save(service: Service, dropping: Dropping) -> None:
+def test_equal_objects_differ_from_those_of_a_save_with_a_lost_response(service: Service, dropping: Dropping) -> None:
     """Neither after a rollback nor in another context."""
     with Container(Model(PEOPLE), service.url, type=REST) as container:
         ctx = container.context()
@@ -290,7 +290,7 @@ def test_equal_objects_are_not_those_of_an_unheard_save(service: Service, droppi
         assert names(container).count("Eve") == 2
 
 
-def test_metadata_that_were_set_unheard_may_be_set_again(service: Service, dropping: Dropping) -> None:
+def test_metadata_with_a_lost_response_can_be_set_again(service: Service, dropping: Dropping) -> None:
     with Container(Model(PEOPLE), service.url, type=REST) as container:
         ctx = container.context()
         coordinator = container.coordinator
@@ -305,7 +305,7 @@ def test_metadata_that_were_set_unheard_may_be_set_again(service: Service, dropp
             assert rest_store.RESTStore.metadata_for_store(service.url)["ours"] == value
 
 
-def test_who_rolls_back_after_it_goes_on_with_what_is_there(service: Service, dropping: Dropping) -> None:
+def test_context_can_continue_after_rollback_of_a_lost_response(service: Service, dropping: Dropping) -> None:
     with Container(Model(PEOPLE), service.url, type=REST) as container:
         ctx = container.context()
         ctx.insert("Person", name="Ada")
@@ -316,8 +316,8 @@ def test_who_rolls_back_after_it_goes_on_with_what_is_there(service: Service, dr
         assert names(container) == ["Ada", "Grace"]
 
 
-def test_a_save_that_arrives_late_is_not_done(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It was still on its way when who sent it gave up; its objects were saved by the next attempt."""
+def test_late_request_of_an_abandoned_save_is_rejected(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The request was still in transit when its client gave up; the next attempt saved its objects."""
     post, go, arrived = server.Handler._post, threading.Event(), []
 
     def slow(handler: Any, *arguments: Any) -> Any:
@@ -331,7 +331,7 @@ def test_a_save_that_arrives_late_is_not_done(service: Service, monkeypatch: pyt
     with Container(Model(PEOPLE), service.url, type=REST, options={"timeout": 0.3}) as container:
         ctx = container.context()
         ctx.insert("Person", name="Ada")
-        with pytest.raises(CorestoneError, match="no answer"):
+        with pytest.raises(CorestoneError, match="no response"):
             ctx.save()
         ctx.rollback()
         ctx.insert("Person", name="Grace")
@@ -353,7 +353,7 @@ def test_a_save_that_arrives_late_is_not_done(service: Service, monkeypatch: pyt
         assert names(container) == ["Grace"]
 
 
-def test_a_key_stands_for_one_transaction(service: Service) -> None:
+def test_idempotency_key_identifies_one_transaction(service: Service) -> None:
     step = {"method": "PUT", "path": "/objects/Person/a", "body": {"values": {"name": "Ada"}}}
     link = rest_store.Service(service.url, 5.0)
     assert link.transaction({"steps": [step]}, "one") == {"versions": [1]}
@@ -371,10 +371,10 @@ def test_a_key_stands_for_one_transaction(service: Service) -> None:
 
 
 @pytest.mark.parametrize("call", ["rename", "unlink", "mkdir", "rmdir"])
-def test_a_disk_that_is_full_after_the_commit_is_no_failure(
+def test_full_disk_after_the_commit_does_not_fail_the_save(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
-    """All of the save is in the folder, and whoever opens it next puts it in place."""
+    """The folder contains the whole save, and the next open completes it."""
     place = tmp_path / "folder"
     with Container(Model(HOUSEHOLD), place, type=FOLDER) as container:
         ctx = container.context()
@@ -415,8 +415,8 @@ def test_a_disk_that_is_full_after_the_commit_is_no_failure(
         assert (names(container), names(container, "Pet")) == (["Ada King"], ["Rex"])
 
 
-def test_a_commit_that_may_not_last_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What fails before the transaction is on the disk fails it as a whole."""
+def test_commit_that_is_not_durable_is_rolled_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error before the transaction is durable fails the whole transaction."""
     with Container(Model(PEOPLE), tmp_path / "folder", type=FOLDER) as container:
         ctx = container.context()
         ctx.insert("Person", name="Ada")
@@ -441,7 +441,7 @@ def full(*arguments: Any, **options: Any) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_a_second_commit_under_one_lock_keeps_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_second_commit_under_one_lock_keeps_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = JSONFiles(tmp_path)
     with files.locked(exclusively=True):
         with monkeypatch.context() as patch:
@@ -452,8 +452,8 @@ def test_a_second_commit_under_one_lock_keeps_the_first(tmp_path: Path, monkeypa
     assert set(JSONFiles(tmp_path).entries("P")) == {"a", "b"}
 
 
-def test_two_that_begin_one_store_agree_on_it(kind: str, other: Other, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both found nothing there; the second one takes what the first one made."""
+def test_concurrent_creation_yields_one_store(kind: str, other: Other, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both find no store; the second one uses the store that the first one created."""
     module: Any = __import__("rest_store" if kind == REST else "json_folder")
     look = module.stored_metadata
     first: list[Any] = []
@@ -476,8 +476,10 @@ ITEMS = {"Item": {"name": "string?", "age": "int32?"}}
 
 
 @pytest.mark.parametrize("sort", [[], ["age"], ["-age"]])
-def test_others_write_between_two_pages(service: Service, sort: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that nobody touched come once each, whatever comes and goes before and behind them."""
+def test_paging_is_stable_while_another_client_writes(
+    service: Service, sort: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unchanged rows are returned once each, whatever rows are inserted and deleted before and after them."""
     other = Other(service.url, service)
     for number in range(100):
         other.put("Item", f"{number:03}", None, name=f"n{number:03}", **({"age": number // 7} if number % 5 else {}))

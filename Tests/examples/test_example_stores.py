@@ -1,4 +1,4 @@
-"""The two stores of examples/stores: what a person sees, what becomes of values, graphs, mistakes and others' work."""
+"""The two stores of examples/stores: the output of the programs, values, graphs, errors and other writers."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def tasks(*words: str, fails: bool = False) -> str:
     return done.stderr if fails else done.stdout
 
 
-def test_the_program_as_the_page_shows_it(tmp_path: Path) -> None:
+def test_documented_session_prints_its_output(tmp_path: Path) -> None:
     server = subprocess.Popen(
         [sys.executable, str(ROOT / "examples" / "stores" / "server.py"), "--file", str(tmp_path / "tasks.sqlite")],
         stdout=subprocess.PIPE,
@@ -108,7 +108,7 @@ def test_the_program_as_the_page_shows_it(tmp_path: Path) -> None:
 # -------- values and graphs ----------------------------------------------------------------------------------
 
 
-def test_every_kind_of_value_and_relationship(kind: str, place: str) -> None:
+def test_every_value_and_relationship_type_round_trips(kind: str, place: str) -> None:
     with Container(Model(EVERYTHING), place, type=kind) as container:
         fill(container.context())
         before = described(container.context())
@@ -126,7 +126,7 @@ def test_every_kind_of_value_and_relationship(kind: str, place: str) -> None:
         assert described(container.context()) == changed
 
 
-def test_there_and_back_from_sqlite(kind: str, place: str, tmp_path: Path) -> None:
+def test_migration_from_sqlite_and_back_keeps_all_values(kind: str, place: str, tmp_path: Path) -> None:
     with Container(Model(EVERYTHING), tmp_path / "a.sqlite") as container:
         fill(container.context())
         before = described(container.context())
@@ -157,8 +157,8 @@ THINGS = {
 }  # fmt: skip
 
 
-def test_conditions_mean_what_they_mean_in_memory(kind: str, place: str) -> None:
-    """Whatever the service does of them."""
+def test_conditions_equal_evaluation_in_memory(kind: str, place: str) -> None:
+    """For conditions that the service evaluates and others."""
     from datetime import datetime, timedelta, timezone
     from decimal import Decimal
 
@@ -195,10 +195,10 @@ def test_conditions_mean_what_they_mean_in_memory(kind: str, place: str) -> None
             fresh.close()
 
 
-# -------- what the service is asked --------------------------------------------------------------------------
+# -------- requests to the service ----------------------------------------------------------------------------
 
 
-def test_the_service_does_what_it_can(service: Service) -> None:
+def test_service_evaluates_supported_conditions(service: Service) -> None:
     kind = known_type("RecordedREST", recorded(RESTStore))
     with Container(Model(THINGS), service.url, type=kind, options={"page": 50}) as container:
         ctx = container.context()
@@ -233,8 +233,8 @@ def test_the_service_does_what_it_can(service: Service) -> None:
         assert requests == 2
 
 
-def test_conditions_that_are_too_long_for_an_address(service: Service) -> None:
-    """Corestone does them; what of them is short, the service does."""
+def test_long_conditions_are_evaluated_by_the_library(service: Service) -> None:
+    """Corestone evaluates them; the service evaluates their short parts."""
     with Container(Model(THINGS), service.url, type=REST, options={"page": 10}) as container:
         ctx = container.context()
         for number in range(40):
@@ -262,7 +262,7 @@ def test_conditions_that_are_too_long_for_an_address(service: Service) -> None:
         assert found("age IN %@", list(range(38, 200))) == (2, 1)
 
 
-def test_what_goes_wrong_is_told_with_the_address(service: Service) -> None:
+def test_errors_name_the_address(service: Service) -> None:
     with Container(Model(PEOPLE), service.url, type=REST, options={"timeout": 0.3}) as container:
         ctx = container.context()
         ctx.insert("Person", name="Ada")
@@ -272,7 +272,7 @@ def test_what_goes_wrong_is_told_with_the_address(service: Service) -> None:
         cause = failure.value.__cause__
         assert isinstance(cause, ServiceError)
         assert cause.http_status == 503
-        assert re.fullmatch(rf"POST {service.url}/transaction was answered with 503: .*", cause.message)
+        assert re.fullmatch(rf"POST {service.url}/transaction returned status 503: .*", cause.message)
         assert any(cause.message in each.message for each in failure.value.details)
         service.is_broken = False
         ctx.save()
@@ -280,13 +280,13 @@ def test_what_goes_wrong_is_told_with_the_address(service: Service) -> None:
         with service.objects._turn, pytest.raises(CorestoneError) as failure:
             container.context().fetch("Person")
         assert isinstance(failure.value.__cause__, StoreBusyError)
-        assert "no answer within 0.3 s" in str(failure.value.__cause__)
+        assert "no response within 0.3 s" in str(failure.value.__cause__)
         assert [each.name for each in container.context().fetch("Person")] == ["Ada"]
-    with pytest.raises(CorestoneError, match="no address") as failure:
+    with pytest.raises(CorestoneError, match="not the address") as failure:
         Container(Model(PEOPLE), "ftp://somewhere", type=REST)
 
 
-def test_a_connection_that_was_closed_is_opened_again(service: Service) -> None:
+def test_closed_connection_is_reopened(service: Service) -> None:
     with Container(Model(PEOPLE), service.url, type=REST) as container:
         store: Any = container.store.host
         ctx = container.context()
@@ -296,16 +296,16 @@ def test_a_connection_that_was_closed_is_opened_again(service: Service) -> None:
         assert [each.name for each in container.context().fetch("Person")] == ["Ada"]
 
 
-def test_a_service_that_is_none(tmp_path: Path) -> None:
+def test_unreachable_service_is_an_error(tmp_path: Path) -> None:
     answer = Connection("http://127.0.0.1:9", 1.0)
     with pytest.raises(StoreError, match=r"GET http://127\.0\.0\.1:9/store: .*refused"):
         answer.get("/store")
 
 
-# -------- others -----------------------------------------------------------------------------------------------
+# -------- concurrent writers--------------------------------------------------------------------------------------
 
 
-def test_who_saves_second_meets_a_conflict(kind: str, place: str) -> None:
+def test_second_save_of_a_row_is_a_conflict(kind: str, place: str) -> None:
     with (
         Container(Model(PEOPLE), place, type=kind, unsaved="discard") as one,
         Container(Model(PEOPLE), place, type=kind, unsaved="discard") as two,
@@ -338,7 +338,7 @@ def only_file(folder: Path) -> Path:
     return file
 
 
-def test_a_file_that_somebody_edits(tmp_path: Path) -> None:
+def test_file_edited_by_hand_is_read(tmp_path: Path) -> None:
     with Container(Model(PEOPLE), tmp_path / "f", type=FOLDER) as container:
         ctx = container.context()
         ada = ctx.insert("Person", name="Ada", age=1)
@@ -368,23 +368,23 @@ def test_a_file_that_somebody_edits(tmp_path: Path) -> None:
         assert [each.name for each in container.context().fetch("Person")] == ["Bob"]
 
 
-def test_a_folder_that_is_something_else_stays_as_it_is(tmp_path: Path) -> None:
+def test_folder_that_is_not_a_store_is_not_changed(tmp_path: Path) -> None:
     (tmp_path / "documents").mkdir()
     (tmp_path / "documents" / "letter.txt").write_text("Dear …")
     with pytest.raises(CorestoneError) as failure:
         Container(Model(PEOPLE), tmp_path / "documents", type=FOLDER)
-    assert "is no folder of objects" in str(failure.value.__cause__)
+    assert "is not a folder of objects" in str(failure.value.__cause__)
     assert os.listdir(tmp_path / "documents") == ["letter.txt"]
     with Container(Model(PEOPLE), tmp_path / "a", type=FOLDER) as container:
         container.context().insert("Person", name="Ada")
         assert not container.coordinator.destroy_store(tmp_path / "documents", type=FOLDER)
         assert os.listdir(tmp_path / "documents") == ["letter.txt"]
-    (tmp_path / "empty").touch()  # somebody keeps the place free
+    (tmp_path / "empty").touch()  # an empty file reserves the path
     with Container(Model(PEOPLE), tmp_path / "empty", type=FOLDER) as container:
         assert container.coordinator.metadata(container.store)["NSStoreType"] == FOLDER
 
 
-def test_a_copy_in_the_place_of_another(tmp_path: Path) -> None:
+def test_copy_can_replace_another_store(tmp_path: Path) -> None:
     for name in ("a", "b"):
         with Container(Model(PEOPLE), tmp_path / name, type=FOLDER) as container:
             container.context().insert("Person", name=name)
@@ -414,8 +414,10 @@ def people_in(place: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("stop", range(1, 6))
-def test_a_replacement_that_is_cut_off(tmp_path: Path, stop: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever opens it next finds the former store or the new one, and the next replacement goes through."""
+def test_interrupted_replacement_leaves_a_whole_store(
+    tmp_path: Path, stop: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next open finds the former store or the new one, and the next replacement succeeds."""
     a, b = folder_of(tmp_path, "a"), folder_of(tmp_path, "b")
     coordinator = Coordinator(Model(PEOPLE))
     left = [stop]
@@ -441,7 +443,7 @@ def test_a_replacement_that_is_cut_off(tmp_path: Path, stop: int, monkeypatch: p
     assert sorted(os.listdir(tmp_path)) == ["a"]
 
 
-def test_paths_that_end_with_a_slash(tmp_path: Path) -> None:
+def test_paths_may_end_with_a_slash(tmp_path: Path) -> None:
     a, b = folder_of(tmp_path, "a"), folder_of(tmp_path, "b")
     coordinator = Coordinator(Model(PEOPLE))
     coordinator.replace_store(f"{b}/", f"{a}/", type=FOLDER)
@@ -451,7 +453,7 @@ def test_paths_that_end_with_a_slash(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a"]
 
 
-def test_a_store_whose_folder_was_replaced_saves_nothing_there(tmp_path: Path) -> None:
+def test_save_fails_when_the_folder_was_replaced(tmp_path: Path) -> None:
     a, b = folder_of(tmp_path, "a"), folder_of(tmp_path, "b")
     with Container(Model(PEOPLE), b, type=FOLDER) as container:
         ctx = container.context()
@@ -459,7 +461,7 @@ def test_a_store_whose_folder_was_replaced_saves_nothing_there(tmp_path: Path) -
         ctx.insert("Person", name="of the former one")
         with pytest.raises(CorestoneError) as failure:
             ctx.save()
-        assert re.search(r"b has another store now .*open the folder again", str(failure.value.__cause__))
+        assert re.search(r"b contains another store now .*open the folder again", str(failure.value.__cause__))
         ctx.rollback()
     assert people_in(b) == ["a"]
 
@@ -481,7 +483,7 @@ with Container(Model({model!r}), sys.argv[1], type="JSONFolder") as container:
 """
 
 
-def test_a_program_that_is_killed_leaves_whole_saves(tmp_path: Path) -> None:
+def test_killed_program_leaves_only_whole_saves(tmp_path: Path) -> None:
     folder = tmp_path / "f"
     source = SAVER.format(paths=sys.path[:2], model=PEOPLE)
     for attempt in range(6):
@@ -498,8 +500,8 @@ def test_a_program_that_is_killed_leaves_whole_saves(tmp_path: Path) -> None:
             assert sorted(each.age for each in people) == list(range(10))
 
 
-def test_names_in_files_are_of_the_folder(tmp_path: Path) -> None:
-    """An ID from elsewhere leads to no other file."""
+def test_references_cannot_leave_the_folder(tmp_path: Path) -> None:
+    """A foreign ID does not refer to a file outside the folder."""
     with Container(Model(PEOPLE), tmp_path / "f", type=FOLDER) as container:
         (tmp_path / "secret.json").write_text('{"values": {"name": "secret"}}')
         ctx = container.context()
@@ -511,12 +513,12 @@ def test_names_in_files_are_of_the_folder(tmp_path: Path) -> None:
                 ctx.existing(which)
 
 
-def test_both_are_known_by_their_classes(tmp_path: Path) -> None:
+def test_store_type_may_be_given_as_a_class(tmp_path: Path) -> None:
     with Container(Model(PEOPLE), tmp_path / "f", type=FOLDER) as container:
         assert type(container.store.host) is JSONFolder
 
 
-def test_values_that_must_be_unique(tmp_path: Path, service: Service) -> None:
+def test_unique_conflicts_are_resolved(tmp_path: Path, service: Service) -> None:
     model: dict[str, dict[str, Any]] = {
         "Person": {"name": "string?", "code": "string?", "@unique": ["code"]},
         "Manager": {"@parent": "Person"},

@@ -12,7 +12,7 @@ from programs import built_in_swift
 EMPLOYEE = {"name": "string", "age": "int32?"}
 
 
-def test_the_company_in_swift(tmp_path: Path) -> None:
+def test_swift_program_of_the_guide_runs(tmp_path: Path) -> None:
     done = subprocess.run(
         [built_in_swift("company")], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
     )

@@ -24,7 +24,7 @@ def once(store: Path, database: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def test_totals_go_on_where_they_ended(tmp_path: Path) -> None:
+def test_totals_continue_after_a_restart(tmp_path: Path) -> None:
     store, database = tmp_path / "payments.sqlite", tmp_path / "totals.sqlite"
     with Container(Model(totals.MODEL), store, history=True) as container:
         pay(container, "rent", 700)
@@ -44,7 +44,7 @@ def test_totals_go_on_where_they_ended(tmp_path: Path) -> None:
         assert (purge.transactions, purge.held_by) == (3, "totals")
 
 
-def test_repeats_are_discarded(tmp_path: Path) -> None:
+def test_repeated_transactions_are_discarded(tmp_path: Path) -> None:
     with Container(Model(totals.MODEL), tmp_path / "payments.sqlite", history=True) as container:
         for amount in (1, 2, 3):
             pay(container, "food", amount)

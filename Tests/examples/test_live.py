@@ -40,7 +40,7 @@ def pair(request: pytest.FixtureRequest, open_list: Callable[[str, str], Termina
     return open_list(first, "ann"), open_list(second, "ben")
 
 
-def test_an_edit_in_one_appears_in_the_other_within_a_second(
+def test_edit_appears_in_the_other_terminal_within_a_second(
     pair: tuple[Terminal, Terminal], record_property: Callable[[str, object], None]
 ) -> None:
     ann, ben = pair
@@ -62,7 +62,7 @@ def test_an_edit_in_one_appears_in_the_other_within_a_second(
     assert statistics.median(seconds) < 1
 
 
-def test_what_is_being_typed_stays(pair: tuple[Terminal, Terminal]) -> None:
+def test_unfinished_input_is_kept(pair: tuple[Terminal, Terminal]) -> None:
     ann, ben = pair
     ann.press("add teaa\x7f")
     ann.wait_for("ann> add tea$")
@@ -72,7 +72,7 @@ def test_what_is_being_typed_stays(pair: tuple[Terminal, Terminal]) -> None:
     ben.wait_for(r"4 x tea +ann")
 
 
-def test_a_merge_policy_settles_what_both_changed(pair: tuple[Terminal, Terminal]) -> None:
+def test_merge_policy_resolves_concurrent_edits(pair: tuple[Terminal, Terminal]) -> None:
     ann, ben = pair
     ann.type("add milk 2", "2 x milk")
     ben.wait_for("2 x milk")
@@ -82,25 +82,25 @@ def test_a_merge_policy_settles_what_both_changed(pair: tuple[Terminal, Terminal
     ben.type("amount 1 3", "3 x milk")
     ben.type("1", r"\[x\]   3 x milk")
     assert not ann.shows(r"\[x\]", within=0.5)
-    ann.type("online", r"Online again\.\noat milk: .*amount 5 here and 3 there, makes 6")
+    ann.type("online", r"Online again\.\noat milk: .*amount 5 here and 3 there, together 6")
     for terminal in pair:
         terminal.wait_for(r"\[x\]   6 x oat milk")
     ben.type("clear", r"live\)\n\n\n")
     ann.wait_for(r"live\)\n\n\n")
 
 
-def test_mistakes_are_said(pair: tuple[Terminal, Terminal]) -> None:
+def test_input_errors_are_reported(pair: tuple[Terminal, Terminal]) -> None:
     for terminal in pair:
         terminal.type("7", "there is no item 7")
         terminal.type("fly", 'no command "fly"')
-        terminal.type("add", "wants other words")
-        terminal.type("help", "puts something on the list")
+        terminal.type("add", "wrong arguments for")
+        terminal.type("help", "adds an item")
         terminal.type("add x 0", "Item.amount is 0")
         terminal.type("remove 1", "there is no item 1")
 
 
 @pytest.mark.parametrize("language", ["python", "c"])
-def test_quit_without_saving(open_list: Callable[[str, str], Terminal], language: str) -> None:
+def test_quit_without_saving_discards_changes(open_list: Callable[[str, str], Terminal], language: str) -> None:
     ann = open_list(language, "ann")
     ann.type("add milk", "1 x milk")
     ann.type("offline", r"\(offline\)")

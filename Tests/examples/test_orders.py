@@ -1,4 +1,4 @@
-"""The order editor, in Python and in C: what somebody at the terminal types and sees."""
+"""The order editor, in Python and in C: what a user at the terminal types and sees."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LANGUAGES = ("python", "c")
 
 
 class Terminal:
-    """An editor that runs, and what it has shown so far."""
+    """A running editor and its output."""
 
     def __init__(self, command: list[str]) -> None:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=0)
@@ -23,7 +23,7 @@ class Terminal:
         self.show()
 
     def show(self, prompt: str = "> ") -> str:
-        """Reads up to the next prompt; what was shown before it."""
+        """Reads up to the next prompt; returns the output before it."""
         assert self.process.stdout is not None
         shown = ""
         while not shown.endswith(prompt):
@@ -76,7 +76,7 @@ def order(editor: Terminal) -> None:
     editor.type('add "Punched cards" 500 0.02')
 
 
-def test_editing_and_saving(editor: Terminal) -> None:
+def test_order_can_be_edited_and_saved(editor: Terminal) -> None:
     order(editor)
     assert "customer  Ada Lovelace" in editor.screen
     assert "1210.00" in editor.screen
@@ -87,7 +87,7 @@ def test_editing_and_saving(editor: Terminal) -> None:
     assert "Orders (unsaved changes)" in moved
 
 
-def test_undo_and_redo(editor: Terminal) -> None:
+def test_edits_can_be_undone_and_redone(editor: Terminal) -> None:
     order(editor)
     editor.type("save")
     editor.type("line 2 quantity 250")
@@ -96,7 +96,7 @@ def test_undo_and_redo(editor: Terminal) -> None:
     assert "Analytical" in editor.type("undo")
     assert "500 x" in editor.type("undo")
     assert "Orders (saved)" in editor.screen
-    assert "500 x" not in editor.type("undo"), "undo goes on behind a save"
+    assert "500 x" not in editor.type("undo"), "undo works across a save"
     for _ in range(3):
         editor.type("redo")
     assert "250 x" in editor.screen
@@ -109,7 +109,7 @@ def test_problems_are_shown_by_field(editor: Terminal) -> None:
     editor.type("line 1 quantity 0")
     editor.type("set customer")
     shown = editor.type("save")
-    assert "Not saved: 2 to mend" in shown
+    assert "Not saved: 2 to correct" in shown
     (line,) = (line for line in shown.splitlines() if "Analytical" in line)
     assert "<--" in line
     (line,) = (line for line in shown.splitlines() if line.startswith("  customer"))
@@ -122,7 +122,7 @@ def test_problems_are_shown_by_field(editor: Terminal) -> None:
 @pytest.mark.parametrize(
     ("answer", "quantity", "note"), [("m", "7 x", "mine"), ("t", "9 x", "mine"), ("d", "9 x", "-")]
 )
-def test_a_conflict_asks(
+def test_conflict_asks_for_a_resolution(
     editor: Terminal, other: list[Terminal], store: Path, answer: str, quantity: str, note: str
 ) -> None:
     order(editor)
@@ -140,7 +140,7 @@ def test_a_conflict_asks(
     assert "Orders (saved)" in editor.screen
 
 
-def test_a_conflict_can_be_left(editor: Terminal, other: list[Terminal], store: Path) -> None:
+def test_conflict_can_be_cancelled(editor: Terminal, other: list[Terminal], store: Path) -> None:
     order(editor)
     editor.type("save")
     other.append(Terminal([sys.executable, str(ORDERS / "orders.py"), str(store)]))
@@ -152,10 +152,11 @@ def test_a_conflict_can_be_left(editor: Terminal, other: list[Terminal], store: 
     assert "2.00" in editor.screen
 
 
-def test_mistakes_are_said(editor: Terminal) -> None:
+def test_input_errors_are_reported(editor: Terminal) -> None:
     assert "no order is open" in editor.type("add tea 1 2")
     assert 'no command "fly"' in editor.type("fly")
-    assert "wants other words" in editor.type("add")
+    assert "wrong arguments for" in editor.type("add")
     assert "there is no order 7" in editor.type("open 7")
-    assert '"x" is no quantity' in editor.type('new "Grace"') or '"x" is no quantity' in editor.type("add tea x 2")
+    invalid = '"x" is not a valid quantity'
+    assert invalid in editor.type('new "Grace"') or invalid in editor.type("add tea x 2")
     assert "nothing to redo" in editor.type("redo")

@@ -1,4 +1,4 @@
-"""The notes: a program with unsaved changes that gets a signal, or ends otherwise, saves them, or tells them."""
+"""The notes: a program with unsaved changes that ends or gets a signal saves or prints them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def name(ending: signal.Signals | None) -> str:
 
 
 @pytest.mark.parametrize("ending", ENDINGS, ids=name)
-def test_what_is_unsaved_is_saved(command: list[str], tmp_path: Path, ending: signal.Signals | None) -> None:
+def test_unsaved_notes_are_saved_at_exit(command: list[str], tmp_path: Path, ending: signal.Signals | None) -> None:
     program = Program(command, tmp_path / "notes.store")
     program.type("one\ntwo\nthree\n")
     assert program.end(ending) == (0, "saved\n", "")
@@ -89,21 +89,21 @@ def test_what_is_unsaved_is_saved(command: list[str], tmp_path: Path, ending: si
 
 
 @pytest.mark.parametrize("ending", ENDINGS, ids=name)
-def test_a_last_line_without_its_end_is_a_note(
-    command: list[str], tmp_path: Path, ending: signal.Signals | None
-) -> None:
+def test_last_line_without_newline_is_a_note(command: list[str], tmp_path: Path, ending: signal.Signals | None) -> None:
     program = Program(command, tmp_path / "notes.store")
     long = "x" * 1990 + "ü"
     program.type(f"one\n{long}\n")
     program.type("the la")
-    time.sleep(0.1)  # it is read by itself
+    time.sleep(0.1)  # the first part is read alone
     program.type("st")
     assert program.end(ending) == (0, "3 unsaved\nsaved\n", "")
     assert notes(tmp_path / "notes.store") == ["one", "the last", long]
 
 
 @pytest.mark.parametrize("ending", ENDINGS, ids=name)
-def test_what_cannot_be_saved_is_told(command: list[str], tmp_path: Path, ending: signal.Signals | None) -> None:
+def test_notes_that_cannot_be_saved_are_printed(
+    command: list[str], tmp_path: Path, ending: signal.Signals | None
+) -> None:
     program = Program(command, tmp_path / "notes.store")
     program.type("one\ntwo\n" + "x" * 2001 + "\n")
     status, printed, errors = program.end(ending)
@@ -114,7 +114,7 @@ def test_what_cannot_be_saved_is_told(command: list[str], tmp_path: Path, ending
     assert notes(tmp_path / "notes.store") == []
 
 
-def test_a_store_that_takes_nothing_is_told(program: list[str], tmp_path: Path) -> None:
+def test_locked_store_is_reported_with_the_unsaved_notes(program: list[str], tmp_path: Path) -> None:
     """Another program holds the lock, for longer than the store waits."""
     running = Program(program, tmp_path / "notes.store")
     running.type("one\n")
@@ -129,7 +129,7 @@ def test_a_store_that_takes_nothing_is_told(program: list[str], tmp_path: Path) 
     assert errors.endswith("not saved: one\n")
 
 
-def test_a_document_has_saved_itself_before_a_power_cut(program: list[str], tmp_path: Path) -> None:
+def test_document_is_autosaved_before_a_power_failure(program: list[str], tmp_path: Path) -> None:
     running = Program([*program, "--document"], tmp_path / "notes.store")
     running.type("one\ntwo\n")
     deadline = time.monotonic() + 30

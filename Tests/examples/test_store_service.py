@@ -1,4 +1,4 @@
-"""The service and the folder of files of examples/stores, by themselves: what other programs may do to them."""
+"""The service and the folder of files of examples/stores, without the library: accesses by other programs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def names(service: Service, entity: str, where: Any = None, **query: Any) -> lis
     return [each["id"] for each in answer["objects"]]
 
 
-def test_versions_guard_every_change(service: Service) -> None:
+def test_version_preconditions_guard_every_change(service: Service) -> None:
     assert put(service, "Person/a", name="Ada")[:2] == (200, {"id": "a", "version": 1})
     status, found, headers = ask(service, "GET", "/objects/Person/a")
     assert (status, found["values"], headers["ETag"]) == (200, {"name": "Ada"}, '"1"')
@@ -61,7 +61,7 @@ def test_versions_guard_every_change(service: Service) -> None:
     assert ask(service, "GET", "/objects/Person/a")[0] == 404
 
 
-def test_a_transaction_is_done_as_a_whole(service: Service) -> None:
+def test_transaction_is_atomic(service: Service) -> None:
     put(service, "Person/a", name="Ada")
     put(service, "Person/b", name="Bob")
     steps: list[dict[str, Any]] = [
@@ -86,7 +86,7 @@ def test_a_transaction_is_done_as_a_whole(service: Service) -> None:
     assert ask(service, "PUT", "/store", {"ours": 2}, If_None_Match="*")[0] == 412
 
 
-def test_conditions_orders_and_windows(service: Service) -> None:
+def test_conditions_sorts_and_limits_are_applied(service: Service) -> None:
     for place, age in enumerate([30, None, 10, 20]):
         put(service, f"Person/p{place}", **({} if age is None else {"age": age}))
     assert names(service, "Person", sort="age") == ["p1", "p2", "p3", "p0"]
@@ -102,7 +102,7 @@ def test_conditions_orders_and_windows(service: Service) -> None:
     assert names(service, "Person", ids="p3,nobody,p0") == ["p0", "p3"]
 
 
-def test_pages_lead_to_all_objects(service: Service) -> None:
+def test_pages_cover_all_objects(service: Service) -> None:
     steps = [{"method": "PUT", "path": f"/objects/N/{n:04}", "body": {}} for n in range(2 * PAGE + 1)]
     assert ask(service, "POST", "/transaction", {"steps": steps})[0] == 200
     found: list[str] = []
@@ -133,7 +133,7 @@ def test_pages_lead_to_all_objects(service: Service) -> None:
         ("POST", "/transaction", {"steps": [{"method": "CHECK", "path": "/objects/Person/a", "body": {}}]}),
     ],
 )
-def test_what_is_no_request_is_refused(service: Service, method: str, path: str, body: Any) -> None:
+def test_invalid_request_is_rejected(service: Service, method: str, path: str, body: Any) -> None:
     status, answer, _ = ask(service, method, urllib.parse.quote(path, safe="/?=&%"), body)
     assert status == 400, answer
     assert answer["error"]
@@ -147,20 +147,20 @@ def content(version: int, **values: Any) -> dict[str, Any]:
     return {"version": version, "values": values, "links": {}}
 
 
-def test_files_that_did_not_change_are_not_read_again(tmp_path: Path) -> None:
+def test_unchanged_files_are_not_reread(tmp_path: Path) -> None:
     files = JSONFiles(tmp_path)
     files.commit({"P/a.json": content(1, name="Ada"), "P/b.json": content(1, name="Bob")})
     read = files.files_read
     assert files.entries("P") == {"a": Entry(1, {"name": "Ada"}, {}), "b": Entry(1, {"name": "Bob"}, {})}
     assert files.files_read == read
     (tmp_path / "P" / "a.json").write_text(json.dumps(content(1, name="changed by hand")))
-    assert files.entries("P")["a"] == Entry(2, {"name": "changed by hand"}, {})  # who edits does not count
+    assert files.entries("P")["a"] == Entry(2, {"name": "changed by hand"}, {})  # editing keeps the version
     assert files.files_read == read + 1
     (tmp_path / "P" / "b.json").unlink()
     assert set(files.entries("P")) == {"a"}
 
 
-def test_a_transaction_that_was_cut_off_is_finished(tmp_path: Path) -> None:
+def test_interrupted_transaction_is_completed(tmp_path: Path) -> None:
     files = JSONFiles(tmp_path)
     files.commit({"P/a.json": content(1), "P/b.json": content(1)})
     journal = tmp_path / ".journal"
@@ -173,7 +173,7 @@ def test_a_transaction_that_was_cut_off_is_finished(tmp_path: Path) -> None:
     assert not journal.exists()
 
 
-def test_what_is_no_object_is_named(tmp_path: Path) -> None:
+def test_invalid_object_file_is_named(tmp_path: Path) -> None:
     files = JSONFiles(tmp_path)
     files.commit({"P/a.json": content(1)})
     for text in ("{", "[]", '{"version": "one"}', '{"values": 7}'):
@@ -185,7 +185,7 @@ def test_what_is_no_object_is_named(tmp_path: Path) -> None:
     assert files.entries("P") == {"a": Entry(1, {}, {})}
 
 
-def test_a_version_that_is_none_is_named(tmp_path: Path) -> None:
+def test_invalid_version_is_named(tmp_path: Path) -> None:
     JSONFiles(tmp_path).commit({"P/a.json": content(1)})
     file = tmp_path / "P" / "a.json"
     for version in (-1, 2**31, True, 1.5, None, "1"):
@@ -194,8 +194,8 @@ def test_a_version_that_is_none_is_named(tmp_path: Path) -> None:
             JSONFiles(tmp_path).entries("P")
 
 
-def test_after_the_last_version_comes_the_first(tmp_path: Path) -> None:
-    """Also where somebody edits a file and does not count."""
+def test_version_wraps_to_1_after_the_maximum(tmp_path: Path) -> None:
+    """Also if a user edits a file without counting up its version."""
     files = JSONFiles(tmp_path)
     files.commit({"P/a.json": content(2**31 - 1, name="Ada")})
     (tmp_path / "P" / "a.json").write_text(json.dumps(content(2**31 - 1, name="by hand")))
@@ -210,7 +210,7 @@ def _count_up(folder: str, times: int) -> None:
             files.commit({"P/a.json": content(entry.version + 1, n=entry.values["n"] + 1), "P/b.json": content(1, n=1)})
 
 
-def test_two_processes_lose_nothing(tmp_path: Path) -> None:
+def test_concurrent_processes_lose_no_change(tmp_path: Path) -> None:
     JSONFiles(tmp_path).commit({"P/a.json": content(1, n=0)})
     spawn = multiprocessing.get_context("spawn")
     both = [spawn.Process(target=_count_up, args=(str(tmp_path), 25)) for _ in range(2)]

@@ -101,7 +101,7 @@ def key(item: Any) -> int:
 
 
 def rows(container: Container, entities: list[str]) -> Found:
-    """What a store holds by entity and key, with the keys of other objects and without what has no value."""
+    """The content of a store by entity and key, with the keys of related objects and without null values."""
     context = container.context()
     found: Found = {}
     for entity in entities:
@@ -156,7 +156,7 @@ class Apple:
 
 
 class Rows(AppleStore):
-    """Rows whose key is no number above 0 can be no objects: docs/reference/store.md says that they are left out."""
+    """Leaves out rows whose key is not a positive number, as documented in docs/reference/store.md."""
 
     def __init__(self, path: Path, decode: Any, model: AppleModel) -> None:
         super().__init__(path, decode, model)
@@ -169,7 +169,7 @@ class Rows(AppleStore):
         return [key for key in super().members(relationship, key) if self.is_key(key)]
 
     def value(self, attribute: Attribute, raw: Any, folder: Path) -> Any:
-        """Text where bytes should be is taken for its bytes."""
+        """Text in the place of bytes counts as its bytes."""
         if attribute.code in (1000, 1800) and isinstance(raw, str):
             raw = raw.encode(errors="surrogateescape")
         return super().value(attribute, raw, folder)
@@ -271,11 +271,11 @@ def subjects(folder: Path) -> dict[str, Callable[[], Subject]]:
     return makers
 
 
-# -------- what a process of its own does ------------------------------------------------------------------------------
+# -------- work of the separate process ------------------------------------------------------------------------------
 
 
 def outcome(subject: Subject, damage: tuple[str, int], path: Path) -> str:
-    """ "refused", "read", or what is wrong."""
+    """ "refused", "read", or a description of the problem."""
     path.write_bytes(subject.damaged(*damage))
     try:
         if subject.type is None:
@@ -307,7 +307,7 @@ def outcome(subject: Subject, damage: tuple[str, int], path: Path) -> str:
 
 
 def agrees(found: Any, wanted: list[Any]) -> bool:
-    """Whether each value is one that was found elsewhere."""
+    """Whether each value is one of the wanted ones."""
     if any(same(found, each) for each in wanted):
         return True
     present = [each for each in wanted if isinstance(each, dict)]
@@ -318,12 +318,12 @@ def agrees(found: Any, wanted: list[Any]) -> bool:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Also of what is not equal to itself."""
+    """Whether two values are equal; values that are not equal to themselves (NaN) are compared by their text."""
     return a == b or repr(a) == repr(b)
 
 
 def work(name: str, numbers: list[int], folder: Path) -> None:
-    """Says of each damage what became of it."""
+    """Prints the outcome of each damage."""
     subject = subjects(folder)[name]()
     damages = subject.damages()
     said = outcome(subject, ("none", 0), folder / "damaged")

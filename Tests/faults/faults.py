@@ -1,7 +1,7 @@
 """Fails each call on a store's files in turn, in every way, while a store of each type is saved.
 
-What is there afterwards must be what was there before or what was saved, whole, and what the process was told must be
-true.
+Afterwards the store must be complete, in the state before the save or after it, and the result that the process got
+must be true.
 
 Usage: faults.py [--type TYPE…] [--share 1.0] [--least N] [--seed N]
 
@@ -45,7 +45,7 @@ class Point:
 
 
 class Campaign:
-    """One type of store in a folder of its own."""
+    """Runs one store type in a separate folder."""
 
     program = "saver.py"
 
@@ -98,7 +98,7 @@ class Campaign:
         account = f"told {told}, found {found.stdout!r} {done.stderr[-500:]} {found.stderr[-500:]}"
         if state not in ("1", "2"):
             return f"neither the old nor the new state: {account}"
-        # Whoever opens the store next removes what a crash left.
+        # The next open removes the drafts that a crash left.
         drafts = [name.name for name in self.folder.iterdir() if name.name.endswith(".corestone-part")]
         if drafts:
             return f"drafts are left: {drafts}"
@@ -107,7 +107,7 @@ class Campaign:
         if done.returncode != 0 or "wrong" in done.stdout:
             return f"the process ended with {done.returncode}: {account}"
         if point.kind == "lost":
-            # Nobody can know; but what the process sees is what is there.
+            # The process cannot detect a lost rename, but it must see the actual state.
             return None if f"sees {state}" in told else f"it sees another state: {account}"
         if "sees 2" not in told or state != "2":
             return f"what was saved is not there: {account}"

@@ -1,11 +1,11 @@
-"""Makes files of stores that mean harm and runs every command of the tool on each: a result or a refusal, in bounds.
+"""Makes malicious store files and runs every command of the tool on each: a result or an error, within limits.
 
-The files are made of stores that this program writes, each with one or several traits: keys and numbers at the ends of
-what 64 bits hold, references to what is gone, expressions in the schema that want gigabytes, pipes and folders where
-companions lie, files with large values that are sparse, pipes or links, names and identifiers of megabytes, pages and
-sizes that lie, in SQLite; the like in XML and binary stores. A seed makes the same files again.
+The files are made from stores that this program writes, each with one or several traits. In SQLite: keys and numbers
+at the limits of 64 bits, references to missing rows, schema expressions that need gigabytes, pipes and folders in the
+place of companion files, backing files that are sparse, pipes or links, names and identifiers of megabytes, and false
+pages and sizes. XML and binary stores get similar traits. A seed makes the same files again.
 
-No command may end by a signal, take more than 256 MB of memory or 10 s, or fail without saying why.
+A command must not end by a signal, use more than 256 MB of memory or 10 s, or fail without an error message.
 
 Usage: hostile.py [--seed N] [--number 100] [--only N…] [--processes 2] [--keep FOLDER] [--list]
 """
@@ -105,7 +105,7 @@ def fill(path: Path, type: str | None = None, **options: Any) -> None:
 
 @dataclass
 class Stores:
-    """What the hostile files are made of."""
+    """The model of the hostile files."""
 
     folder: Path
 
@@ -144,14 +144,14 @@ def trait(table: dict[str, Trait], alone: bool = False) -> Callable[[Trait], Tra
 def change(path: Path, *statements: str | tuple[str, tuple[Any, ...]]) -> None:
     """Runs statements as another program would."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        # The file has functions of a stranger's in mind, which this program has not.
+        # Without the library: the schema of the file may name functions that this connection does not have.
         for each in statements:
             text, values = (each, ()) if isinstance(each, str) else each
             connection.execute(text, values)
 
 
 def redefine(path: Path, table: str, change_text: Callable[[str], str], type: str = "table") -> None:
-    """Changes the text by which a table was made, which SQLite does not look at before the file is opened anew."""
+    """Changes the SQL of a table in the schema, which SQLite does not read before the file is opened again."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA writable_schema=ON")
         (text,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()
@@ -161,7 +161,7 @@ def redefine(path: Path, table: str, change_text: Callable[[str], str], type: st
 
 
 def with_column(path: Path, table: str, column: str) -> None:
-    """Gives a table one column more, of any kind."""
+    """Adds a column of any kind to a table."""
     redefine(path, table, lambda text: text[: text.rindex(")")] + f", {column})")
 
 
@@ -761,7 +761,7 @@ class Case:
     traits: tuple[str, ...]
 
     def make(self, stores: Stores, folder: Path) -> Path:
-        """The file in a folder of its own, which must not be there."""
+        """The file in a separate folder, which must not exist."""
         folder.mkdir()
         path = folder / f"hostile.{self.kind}"
         shutil.copy(stores.folder / f"base.{self.kind}", path)
@@ -806,7 +806,7 @@ class Command:
 
 
 def commands(path: Path, out: Path, model: Path, kind: str) -> list[Command]:
-    """Every command that takes a store."""
+    """Every command with a store as its argument."""
     file = str(path)
     by_model = () if kind == "sqlite" else ("--model", str(model))
     line = out.parent / "line.jsonl"
@@ -866,7 +866,7 @@ class Outcome:
     text: str
 
     def fault(self) -> str:
-        """What is wrong with it; empty when nothing is."""
+        """A description of the problem; empty without one."""
         if self.code < 0:
             return f"ended by signal {-self.code}"
         if self.megabytes > MEGABYTES:
@@ -881,7 +881,7 @@ class Outcome:
 
 
 def run(words: tuple[str, ...], folder: Path) -> Outcome:
-    """Runs the tool and tells what it took: seconds of the processor, and of the clock where it hung."""
+    """Runs the tool and returns its processor time, or the elapsed time if it hung."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (SPACE, SPACE))
@@ -910,7 +910,7 @@ def run(words: tuple[str, ...], folder: Path) -> Outcome:
 
 
 def try_case(case: Case, stores: Stores, folder: Path, keep: Path | None) -> tuple[int, list[str], int, float, int]:
-    """How many commands ran, what was wrong, the most memory and time, and how many gave a result."""
+    """The number of commands, their problems, the maximum of memory and time, and the number of results."""
     place = folder / f"case{case.number}"
     place.mkdir()
     faults: list[str] = []

@@ -57,7 +57,7 @@ static bool is_file_meant(int descriptor) {
     return is_meant(path);
 }
 
-/* Counts the call, and says what is to become of it. */
+/* Counts the call, and returns the fault to inject. */
 static enum fault fault_of(const char *name) {
     long number = ++calls;
     if (trace >= 0) {

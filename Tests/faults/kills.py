@@ -1,9 +1,9 @@
 """Kills a process that saves one generation after the other, again and again, at any moment.
 
-What is there afterwards is whole, and nothing that was said to be saved is lost.
+Afterwards the store must be complete, and no generation that was reported as saved may be lost.
 
-With --checkpoint the process is killed while it brings the log of an SQLite store into its file. The last line says how
-many of the kills came within a checkpoint, as far as anybody can tell: no word came after its beginning.
+With --checkpoint the process is killed while it checkpoints an SQLite store. The last line has the number of kills
+within a checkpoint, as far as the output shows it: the start of a checkpoint was printed, but not its end.
 
 Usage: kills.py [--type TYPE…] [--times 500] [--seed N] [--checkpoint]
 """
@@ -24,7 +24,7 @@ SAVER = Path(__file__).resolve().with_name("saver.py")
 
 
 def run(kind: str, path: Path, chance: random.Random) -> tuple[int, str]:
-    """The last generation that was said to be saved before the kill, and what is there after it."""
+    """The last generation that was reported as saved before the kill, and the generation that was found after it."""
     command = [sys.executable, str(SAVER)]
     process = subprocess.Popen([*command, "run", kind, str(path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -48,7 +48,7 @@ class Checkpoints:
         self.within = 0
 
     def run(self, path: Path) -> tuple[int, str]:
-        """The last generation that was said to be saved before the kill, and what is there after it."""
+        """The last generation that was reported as saved before the kill, and the generation found after it."""
         command = [sys.executable, str(SAVER)]
         process = subprocess.Popen([*command, "checkpoint", "SQLite", str(path)], stdout=subprocess.PIPE, bufsize=0)
         assert process.stdout is not None
@@ -109,7 +109,7 @@ def main() -> int:
         for number in range(options.times):
             kind = kinds[number % len(kinds)]
             told, found = run(kind, Path(name) / f"{kind}.store", chance)
-            # Of the last save nobody was told yet.
+            # The last save may be complete without having been reported.
             if found not in (str(told), str(told + 1)):
                 wrong += 1
                 print(f"{kind}: told {told}, found {found}", flush=True)

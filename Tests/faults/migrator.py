@@ -149,7 +149,7 @@ class Program:
         coordinator.close()
 
     def generation(self, kind: str, path: str) -> str:
-        """The generation of the store's model, or an account of what is wrong."""
+        """The generation of the store's model, or a description of the problem."""
         for number in (len(self.models), 1):
             try:
                 container = Container(self.model(number), path, read_only=True, **self.options(kind))
@@ -167,7 +167,7 @@ class Program:
         return self.problem(container.context(), generation)
 
     def state(self, kind: str, path: str) -> str:
-        """The generation, or an account of what is wrong with the objects or with the file."""
+        """The generation, or a description of the problem with the objects or the file."""
         state = self.generation(kind, path)
         problems = corestone.check(path) if self.options(kind)["type"] == "SQLite" else []
         return f"wrong: state {state}, {[each.message for each in problems]}" if problems else state

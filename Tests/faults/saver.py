@@ -3,10 +3,10 @@
 Usage: saver.py make|save|read|run|checkpoint TYPE PATH
 
 make  makes a store of generation 1
-save  saves generation 2 on top; a call may fail meanwhile (interposer.c). Prints what became of it.
-read  prints the generation that the store has, and "wrong: …" when that is none
+save  saves generation 2 on top; a call may fail meanwhile (interposer.c). Prints the result.
+read  prints the generation of the store, or "wrong: …" if its content is not a complete generation
 run   saves one generation after the other until it is killed, and prints each that was saved
-checkpoint  the same, and brings the log into the file after some: "in" comes before that, "out" after it
+checkpoint  the same, with a checkpoint after some saves: prints "in" before it and "out" after it
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def change(context: Context, generation: int) -> None:
 
 
 def generation(context: Context) -> str:
-    """What `change` left: all of one generation, or an account of what is wrong."""
+    """The generation that `change` left, or a description of the problem."""
     notes, tags = context.fetch("Note", sort="number"), context.fetch("Tag")
     found = {note.generation for note in notes} | {tag.generation for tag in tags}
     if len(found) != 1 or [note.number for note in notes] != list(range(NOTES)):
@@ -91,10 +91,10 @@ def save(container: Container) -> None:
     faults.fault_disarm()
     print(outcome, flush=True)
     if outcome == "refused":
-        # What could not be saved is still there, and can be.
+        # Changes of the failed save are kept and can be saved.
         context.save()
         print("saved later", flush=True)
-    # The same process sees what the file has.
+    # The same process reads the content of the file.
     fresh = container.context()
     print("sees", generation(fresh), flush=True)
 

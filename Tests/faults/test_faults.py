@@ -25,7 +25,7 @@ import pytest
         each for each in program if each.endswith(".py") or each in ("--checkpoint", "History", "Stages")
     ),
 )
-def test_what_is_saved(program: list[str]) -> None:
+def test_fault_injection_program_succeeds(program: list[str]) -> None:
     command = [sys.executable, str(Path(__file__).with_name(program[0])), *program[1:]]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     print(done.stdout)

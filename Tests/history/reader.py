@@ -142,7 +142,7 @@ def entities_of(model: Mapping[str, Any]) -> dict[str, Entity]:
 
 
 def value(stored: Any, kind: str) -> Any:
-    """What a stored value stands for; None for one that does not suit the type."""
+    """The decoded value; None if the stored value does not fit the type."""
     number = stored if isinstance(stored, (int, float)) else None
     if kind.startswith("Integer"):
         return None if number is None else int(number)

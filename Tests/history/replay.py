@@ -82,7 +82,7 @@ def write(store: Path, number: int, changes: int) -> None:
                 if child is not None:
                     child.save()
                 ctx.save()
-            except (ObjectGoneError, ConflictError):  # others deleted it meanwhile
+            except (ObjectGoneError, ConflictError):  # another writer deleted it
                 ctx.reset()
 
 

@@ -78,7 +78,7 @@ def write(store: Path, number: int, seconds: float) -> None:
 
 
 def consume(store: Path, name: str, stop: Path) -> None:
-    """A consumer: the effect of a transaction and its number are kept together, so a repeat is known as one."""
+    """A consumer: the effect of a transaction and its number are kept together, so a repetition is recognised."""
     rolled = random.Random(name)
     repeats = 0
     with opened(store) as container, sqlite3.connect(f"{store}.{name}") as own:

@@ -14,7 +14,7 @@ import pytest
     [["stress.py", "--seconds", "3"], ["replay.py", "--changes", "1500", "--seed", "3"], ["past.py", "--tokens", "12"]],
     ids=lambda each: each[0],
 )
-def test_campaign(arguments: list[str]) -> None:
+def test_short_campaign_succeeds(arguments: list[str]) -> None:
     command = [sys.executable, str(Path(__file__).with_name(arguments[0])), *arguments[1:]]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     print(done.stdout)

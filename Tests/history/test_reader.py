@@ -1,4 +1,4 @@
-"""What the library reads from a history, and what an independent reader of the tables does, is the same.
+"""The library and an independent reader of the tables read the same history.
 
 For every fixture with a history, which is opened for reading only and never copied, and for files that the library
 wrote: saves, batch requests, effects of delete rules, ordered and many-to-many relationships, inheritance, composite
@@ -67,7 +67,7 @@ def print_counts(pytestconfig: pytest.Config) -> Iterator[None]:
 
 
 def compare(coordinator: Coordinator, path: Path, name: str, immutable: bool = False, **options: Any) -> reader.History:
-    """Compares the whole history as both read it, and counts what is equal."""
+    """Compares the whole history from both readers, and counts equal changes."""
     theirs = reader.read(path, coordinator.model.describe(), immutable)
     ours = list(coordinator.history(**options))
     counts = counted.setdefault(name, Counter())
@@ -122,7 +122,7 @@ def state(path: Path) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("path", STORES, ids=lambda path: path.name)
-def test_fixture_is_read_alike(path: Path) -> None:
+def test_both_readers_agree_on_fixtures(path: Path) -> None:
     before = state(path)
     with corestone.open(path) as container:
         theirs = compare(container.coordinator, path, path.name, immutable=True)
@@ -132,7 +132,7 @@ def test_fixture_is_read_alike(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", STORES, ids=lambda path: path.name)
-def test_parts_of_a_fixture_are_read_alike(path: Path) -> None:
+def test_both_readers_agree_on_parts_of_a_fixture(path: Path) -> None:
     with corestone.open(path) as container:
         coordinator = container.coordinator
         theirs = reader.read(path, container.model.describe(), True).transactions
@@ -258,7 +258,7 @@ def key(item: Any) -> int:
     return int(item.id.reference)
 
 
-def test_saves_are_read_alike(container: Container) -> None:
+def test_both_readers_agree_on_saves(container: Container) -> None:
     ctx = container.context()
     ctx.transaction_author, ctx.name = "Zoë", "main"
     boss = ctx.insert("Manager", name="Grace", budget=10)
@@ -323,7 +323,7 @@ def test_to_many_changes_are_recorded_on_their_owners(container: Container) -> N
     assert updates() == {"Team": [{"lead"}], "Manager": [{"teams"}]}
 
 
-def test_reordered_members_are_read_alike(container: Container) -> None:
+def test_both_readers_agree_on_reordered_members(container: Container) -> None:
     ctx = container.context()
     people = [ctx.insert("Person", name=name) for name in "abc"]
     team, club = ctx.insert("Team", members=people), ctx.insert("Club", people=people)
@@ -336,7 +336,7 @@ def test_reordered_members_are_read_alike(container: Container) -> None:
     assert "people" in last(container, "order").of(UPDATE)["Club"][0]
 
 
-def test_composite_attributes_are_read_alike(container: Container) -> None:
+def test_both_readers_agree_on_composite_attributes(container: Container) -> None:
     ctx = container.context()
     ada = ctx.insert("Person", address={"street": "s", "place": {"town": "t", "code": 1}})
     ctx.save()
@@ -351,7 +351,7 @@ def test_composite_attributes_are_read_alike(container: Container) -> None:
     ]
 
 
-def test_tombstones_are_read_alike(container: Container) -> None:
+def test_both_readers_agree_on_tombstones(container: Container) -> None:
     ctx = container.context()
     values: dict[str, Any] = {
         "tag": "t", "name": "Ada", "born": MOMENT, "key": UUID(int=5), "pay": Decimal("-12.25"),
@@ -378,7 +378,7 @@ def test_tombstones_are_read_alike(container: Container) -> None:
     assert {f"{entity}{number}": each.tombstone for (entity, number), each in found.items()} == wanted
 
 
-def test_batch_requests_are_read_alike(container: Container) -> None:
+def test_both_readers_agree_on_batch_requests(container: Container) -> None:
     ctx = container.context()
     ctx.transaction_author = "batch"
     rows = [{"name": str(number), "zone": number % 5, "tag": "t"} for number in range(300)]
@@ -399,7 +399,7 @@ def test_batch_requests_are_read_alike(container: Container) -> None:
     assert {each.author for each in container.coordinator.history()} == {"batch"}
 
 
-def test_effects_of_delete_rules_are_read_alike(container: Container) -> None:
+def test_both_readers_agree_on_effects_of_delete_rules(container: Container) -> None:
     ctx = container.context()
     boss = ctx.insert("Manager", name="Grace")
     people = [ctx.insert("Person", name=name, boss=boss) for name in "abc"]
@@ -420,8 +420,8 @@ def test_effects_of_delete_rules_are_read_alike(container: Container) -> None:
 
 
 @pytest.mark.parametrize("includes_to_many", [False, True], ids=["without to-many", "with to-many"])
-def test_random_changes_are_read_alike(container: Container, includes_to_many: bool) -> None:
-    """The library's own tracking of changes tells which properties each update has."""
+def test_both_readers_agree_on_random_changes(container: Container, includes_to_many: bool) -> None:
+    """The expected properties of each update come from the library's change tracking."""
     choice = random.Random(20240229)
     ctx = container.context()
     forms: dict[str, Any] = {
@@ -568,7 +568,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_other_shapes_are_read_alike(store_path: Path, shape: str) -> None:
+def test_both_readers_agree_on_other_table_layouts(store_path: Path, shape: str) -> None:
     filled(store_path)
     with opened(store_path, read_only=True) as container:
         usual = reader.read(store_path, container.model.describe())
@@ -586,8 +586,8 @@ def test_other_shapes_are_read_alike(store_path: Path, shape: str) -> None:
 
 
 @pytest.mark.parametrize("shape", ["names inline, no table of strings", "names inline in old rows only", "no masks"])
-def test_other_shapes_go_on(store_path: Path, shape: str) -> None:
-    """A save into such a file writes its shape, and both readers see it."""
+def test_saves_keep_other_table_layouts(store_path: Path, shape: str) -> None:
+    """A save into such a file keeps its table layout, and both readers read it."""
     filled(store_path)
     alter(store_path, *SHAPES[shape])
     with opened(store_path) as container:
@@ -599,7 +599,7 @@ def test_other_shapes_go_on(store_path: Path, shape: str) -> None:
         assert theirs.transactions[-1].author == "late"
 
 
-def test_change_of_an_unknown_entity_is_left_out(store_path: Path) -> None:
+def test_change_of_an_unknown_entity_is_skipped(store_path: Path) -> None:
     filled(store_path)
     alter(store_path, "UPDATE ACHANGE SET ZENTITY = 999 WHERE Z_PK IN (1, 7)")
     with opened(store_path, read_only=True) as container:

@@ -110,7 +110,7 @@ def pair(tmp_path: Path) -> Pair:
     return Pair(first, second, person, tokens)
 
 
-def test_h003_a_new_store_has_a_token(tmp_path: Path) -> None:
+def test_h003_new_store_has_a_token(tmp_path: Path) -> None:
     ctx = opened(tmp_path / "a.sqlite", PEOPLE)
     assert numbers(ctx) == []
     assert numbers(ctx, since=place(ctx)) == []
@@ -119,7 +119,7 @@ def test_h003_a_new_store_has_a_token(tmp_path: Path) -> None:
     assert ctx.history_token is None
 
 
-def test_h006_deletion_stops_before_the_place(tmp_path: Path) -> None:
+def test_h006_deletion_keeps_the_given_transaction(tmp_path: Path) -> None:
     ctx = opened(tmp_path / "a.sqlite", CARS)
     for maker in ("a", "b"):
         add(ctx, "Car", maker=maker)
@@ -130,7 +130,7 @@ def test_h006_deletion_stops_before_the_place(tmp_path: Path) -> None:
     assert numbers(ctx) == [2]
 
 
-def test_h009_tokens_in_predicates(tmp_path: Path) -> None:
+def test_h009_tokens_can_be_compared_in_predicates(tmp_path: Path) -> None:
     ctx = opened(tmp_path / "a.sqlite", PEOPLE)
     tokens = [place(ctx)]
     for name in ("a", "b"):
@@ -142,7 +142,7 @@ def test_h009_tokens_in_predicates(tmp_path: Path) -> None:
     assert numbers(ctx, since=tokens[0]) == [1, 2]
 
 
-def test_h011_keys_of_transactions_combine(tmp_path: Path) -> None:
+def test_h011_transaction_keys_can_be_combined(tmp_path: Path) -> None:
     first = opened(tmp_path / "a.sqlite", PEOPLE, "author1", "viewContext1")
     second = opened(tmp_path / "a.sqlite", PEOPLE, "author2", "viewContext2")
     add(first, "Person", firstName="a")
@@ -160,7 +160,7 @@ def test_h013_tokens_are_equal_across_coordinators(pair: Pair) -> None:
     assert len({one.to_json() for one, _ in pair.tokens}) == 4
 
 
-def test_h014_transactions_without_changes(pair: Pair) -> None:
+def test_h014_transactions_can_be_read_without_changes(pair: Pair) -> None:
     (found,) = pair.first.history("token > %@", pair.tokens[2][0], changes=False)
     assert found.token == pair.tokens[3][0]
     with pytest.raises(Exception, match="changes"):
@@ -172,13 +172,13 @@ def test_h016_subentities_are_not_included(pair: Pair) -> None:
     assert pair.first.coordinator.history_count(predicate, int(INSERT), subject="changes") == 3
 
 
-def test_h017_place_and_predicate_both_hold(pair: Pair) -> None:
+def test_h017_token_and_predicate_are_combined(pair: Pair) -> None:
     history = pair.first.history("changedObjectID == %@", pair.person.id, subject="changes", since=pair.tokens[2][0])
     (change,) = [change for transaction in history for change in transaction.changes]
     assert change.kind is UPDATE
 
 
-def test_h021_predicates_need_no_entity_of_the_host(tmp_path: Path) -> None:
+def test_h021_predicates_do_not_need_an_application_entity(tmp_path: Path) -> None:
     # Apple's class property may be nil in tests; here a text names the keys, and a wrong one lists them.
     ctx = opened(tmp_path / "a.sqlite", PEOPLE)
     assert numbers(ctx, "author == nil AND transactionNumber > 0") == []
@@ -186,7 +186,7 @@ def test_h021_predicates_need_no_entity_of_the_host(tmp_path: Path) -> None:
         numbers(ctx, "transactionNumbers > 0")
 
 
-def test_h022_a_migrated_store_opens_writable(tmp_path: Path) -> None:
+def test_h022_migrated_store_is_writable(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     shutil.copyfile(FIXTURES / "history" / "SampleModel2_V1.sqlite", path)
     with open(path) as container:
@@ -205,7 +205,7 @@ def test_h022_a_migrated_store_opens_writable(tmp_path: Path) -> None:
         assert len(list(container.coordinator.history())) == 3
 
 
-def test_h023_tombstones(tmp_path: Path) -> None:
+def test_h023_tombstone_has_preserved_values(tmp_path: Path) -> None:
     ctx = opened(tmp_path / "a.sqlite", TRACKED, "App1")
     person = add(ctx, "Person", name="TombstoneTest", age=99, id=uuid4())
     ctx.delete(person)
@@ -217,7 +217,7 @@ def test_h023_tombstones(tmp_path: Path) -> None:
     assert change.tombstone["name"] == "TombstoneTest"
 
 
-def test_h026_batch_insertions_arrive(tmp_path: Path) -> None:
+def test_h026_batch_insertions_are_merged(tmp_path: Path) -> None:
     ctx = opened(tmp_path / "a.sqlite", TRACKED, "batch")
     other = opened(tmp_path / "a.sqlite", TRACKED, "App2")
     token = place(other)
@@ -229,7 +229,7 @@ def test_h026_batch_insertions_arrive(tmp_path: Path) -> None:
     assert other.count("Person") == 10
 
 
-def test_h027_nothing_changes_before_the_merge(tmp_path: Path) -> None:
+def test_h027_context_is_unchanged_before_the_merge(tmp_path: Path) -> None:
     first = opened(tmp_path / "a.sqlite", TRACKED, "App1")
     alice = add(first, "Person", name="Alice", age=30)
     second = opened(tmp_path / "a.sqlite", TRACKED, "App2")
@@ -244,7 +244,7 @@ def test_h027_nothing_changes_before_the_merge(tmp_path: Path) -> None:
     assert (held.age, held.name) == (31, "Alice")
 
 
-def test_h030_reading_deletes_nothing(tmp_path: Path) -> None:
+def test_h030_reading_does_not_delete_history(tmp_path: Path) -> None:
     first = opened(tmp_path / "a.sqlite", TRACKED, "App1")
     for name in ("a", "b"):
         add(first, "Person", name=name)
@@ -253,7 +253,7 @@ def test_h030_reading_deletes_nothing(tmp_path: Path) -> None:
     assert numbers(second) == [1, 2]
 
 
-def test_h032_cleaning_every_second_time(tmp_path: Path) -> None:
+def test_h032_history_can_be_purged_every_second_time(tmp_path: Path) -> None:
     first = opened(tmp_path / "a.sqlite", TRACKED, "App1")
     second = opened(tmp_path / "a.sqlite", TRACKED, "App2")
     store = second.coordinator.stores[0]
@@ -279,7 +279,7 @@ def test_h032_cleaning_every_second_time(tmp_path: Path) -> None:
     assert process() == [3]
 
 
-def test_h033_the_slowest_consumer_holds_up_cleaning(tmp_path: Path) -> None:
+def test_h033_slowest_consumer_delays_purges(tmp_path: Path) -> None:
     ctx = opened(tmp_path / "a.sqlite", TRACKED, "App1")
     coordinator: Coordinator = ctx.coordinator
     store = coordinator.stores[0]
@@ -305,7 +305,7 @@ def test_h037_transactions_without_author_are_local(tmp_path: Path) -> None:
     assert [(each.kind, each.object_uri) for each in changes] == [(INSERT, object_id(wanted).uri)]
 
 
-def test_h038_opening_without_the_option(tmp_path: Path) -> None:
+def test_h038_store_opened_without_the_history_option_is_read_only(tmp_path: Path) -> None:
     # A deviation: the store opens writable and goes on recording. Read-only, with the reason, is on request.
     path = tmp_path / "a.sqlite"
     add(opened(path, TRACKED), "Person", name="a")
@@ -321,7 +321,7 @@ def test_h038_opening_without_the_option(tmp_path: Path) -> None:
             ctx.save()
 
 
-def test_h040_a_mirrored_history_is_kept(tmp_path: Path) -> None:
+def test_h040_mirrored_history_is_not_purged(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     ctx = opened(path, TRACKED)
     add(ctx, "Person", name="a")
@@ -333,7 +333,7 @@ def test_h040_a_mirrored_history_is_kept(tmp_path: Path) -> None:
     assert numbers(ctx) == [1]
 
 
-def test_h041_rows_are_small_and_a_history_can_be_limited(tmp_path: Path) -> None:
+def test_h041_rows_are_small_and_history_can_be_limited(tmp_path: Path) -> None:
     ctx = opened(tmp_path / "a.sqlite", {"Person": {"name": "string?"}})
     people = [ctx.insert("Person") for _ in range(20)]
     for number in range(500):
@@ -347,7 +347,7 @@ def test_h041_rows_are_small_and_a_history_can_be_limited(tmp_path: Path) -> Non
     assert ctx.coordinator.history_size(ctx.coordinator.stores[0]).changes == 200
 
 
-def test_h042_a_file_that_apple_wrote() -> None:
+def test_h042_history_of_an_apple_store_is_read() -> None:
     path = FIXTURES / "history" / "SampleModel2_V1.sqlite"
     with open(path) as container:
         (transaction,) = container.coordinator.history()
@@ -358,7 +358,7 @@ def test_h042_a_file_that_apple_wrote() -> None:
     assert (transaction.bundle_identifier, transaction.process_identifier) == ("com.apple.dt.xctest.tool", "xctest")
 
 
-def test_h045_tombstones_of_a_subentity(tmp_path: Path) -> None:
+def test_h045_tombstone_of_a_subentity_has_inherited_values(tmp_path: Path) -> None:
     model = {
         "Object": {"uuid": "string? preserved"},
         "Event": {"@parent": "Object", "shouldSync": "bool? preserved", "value": "double?"},
@@ -375,7 +375,7 @@ def test_h045_tombstones_of_a_subentity(tmp_path: Path) -> None:
     assert last.changes[0].tombstone == {"uuid": "u-1", "shouldSync": True}
 
 
-def test_h048_the_order_of_rows(tmp_path: Path) -> None:
+def test_h048_rows_are_written_in_order(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     ctx = opened(path, TRACKED)
     people = [ctx.insert("Person", name=f"{each}") for each in range(6)]
@@ -400,7 +400,7 @@ def test_h048_the_order_of_rows(tmp_path: Path) -> None:
     assert check(path) == []
 
 
-def test_h049_values_of_updates(tmp_path: Path) -> None:
+def test_h049_old_values_of_updates_need_complete_history(tmp_path: Path) -> None:
     # A history as Apple's keeps no values; a complete one does.
     for complete, wanted in ((None, "unknown"), (True, "a")):
         path = tmp_path / f"{complete}.sqlite"

@@ -13,7 +13,7 @@ DUMP = ROOT / "abi" / "corestone.abi"
 Edit = Callable[[Headers], None]
 
 
-def test_the_headers_are_as_recorded(headers: Headers) -> None:
+def test_headers_match_the_recorded_abi(headers: Headers) -> None:
     outcome = headers.check("check_abi.py")
     assert outcome.status == 0, outcome.lines
     assert "all as in corestone.abi" in outcome.output
@@ -21,15 +21,15 @@ def test_the_headers_are_as_recorded(headers: Headers) -> None:
 
 BREAKS: list[tuple[str, Edit]] = [
     (
-        "the function cst_model_freeze is gone",
+        "the function cst_model_freeze was removed",
         lambda headers: headers.edit(r"CST_EXPORT [^;]*\bcst_model_freeze\([^;]*;", ""),
     ),
     (
-        "cst_model_entity_at takes `uint32_t` as parameter 2 instead of `size_t`",
+        "parameter 2 of cst_model_entity_at is `uint32_t` instead of `size_t`",
         lambda headers: headers.edit(r"(cst_model_entity_at\(const cst_model \*model, )size_t", r"\1uint32_t"),
     ),
     (
-        "cst_model_is_frozen takes 4 parameters instead of 3",
+        "cst_model_is_frozen has 4 parameters instead of 3",
         lambda headers: headers.edit(r"(cst_model_is_frozen\()", r"\1uint32_t flags, "),
     ),
     (
@@ -45,8 +45,7 @@ BREAKS: list[tuple[str, Edit]] = [
         lambda headers: headers.edit(r"typedef int32_t cst_queue;", "typedef int64_t cst_queue;"),
     ),
     (
-        "the member cst_store_options.extra is new and is at byte 8: further members begin behind the 248 bytes that "
-        "the struct had",
+        "the member cst_store_options.extra was added at byte 8, but must be after the former end, at byte 248",
         lambda headers: headers.edit_struct("cst_store_options", r"(size_t struct_size;)", r"\1 uint64_t extra;"),
     ),
     (
@@ -64,16 +63,15 @@ BREAKS: list[tuple[str, Edit]] = [
         ),
     ),
     (
-        "the member cst_renamed_id.former is gone",
+        "the member cst_renamed_id.former was removed",
         lambda headers: headers.edit_struct("cst_renamed_id", r"\*former, \*", "*"),
     ),
     (
-        "the member cst_sort.extra is new: only structs that begin with struct_size take further members, at their end",
+        "the member cst_sort.extra was added, but only a struct with struct_size as its first member can be extended",
         lambda headers: headers.edit_struct("cst_sort", r"\n\}", r"\n    uint64_t extra;\n}"),
     ),
     (
-        "the member cst_store_description.extra is new and is at byte 52: further members begin behind the 56 bytes "
-        "that the struct had",
+        "the member cst_store_description.extra was added at byte 52, but must be after the former end, at byte 56",
         lambda headers: headers.edit_struct("cst_store_description", r"\n\}", r"\n    uint32_t extra;\n}"),
     ),
     (
@@ -85,7 +83,7 @@ BREAKS: list[tuple[str, Edit]] = [
         lambda headers: headers.edit(r"\bCST_END = 2,", "CST_END = 7,"),
     ),
     (
-        "the constant CST_DELETE_DENY is gone",
+        "the constant CST_DELETE_DENY was removed",
         lambda headers: headers.edit(r", CST_DELETE_DENY = 3", ""),
     ),
     (
@@ -96,7 +94,7 @@ BREAKS: list[tuple[str, Edit]] = [
 
 
 @pytest.mark.parametrize(("message", "edit"), BREAKS, ids=[message[:60] for message, _ in BREAKS])
-def test_a_change_that_breaks_programs(headers: Headers, message: str, edit: Edit) -> None:
+def test_breaking_change_is_reported(headers: Headers, message: str, edit: Edit) -> None:
     edit(headers)
     outcome = headers.check("check_abi.py")
     assert outcome.status == 1
@@ -108,26 +106,26 @@ def test_a_change_that_breaks_programs(headers: Headers, message: str, edit: Edi
 
 ADDITIONS: list[tuple[str, Edit]] = [
     (
-        "the function cst_model_thaw is new",
+        "the function cst_model_thaw was added",
         lambda headers: headers.edit(
             r"(CST_EXPORT [^;]*\bcst_model_freeze\([^;]*;)",
             r"\1\nCST_EXPORT CST_ONE_THREAD cst_status cst_model_thaw(cst_model *model, cst_error **error);",
         ),
     ),
     (
-        "the member cst_store_options.extra is new",
+        "the member cst_store_options.extra was added",
         lambda headers: headers.edit_struct("cst_store_options", r"\n\}", r"\n    uint64_t extra;\n}"),
     ),
     (
-        "the constant CST_DELETE_IGNORE is new",
+        "the constant CST_DELETE_IGNORE was added",
         lambda headers: headers.edit(r"CST_DELETE_DENY = 3", "CST_DELETE_DENY = 3, CST_DELETE_IGNORE = 4"),
     ),
     (
-        "the member cst_value.as.duration is new",
+        "the member cst_value.as.duration was added",
         lambda headers: headers.edit_struct("cst_value", r"double date;", "double date; double duration;"),
     ),
     (
-        "the struct cst_point is new",
+        "the struct cst_point was added",
         lambda headers: headers.edit(
             r"(typedef struct cst_uuid )", r"typedef struct cst_point {\n    double x, y;\n} cst_point;\n\n\1"
         ),
@@ -136,7 +134,7 @@ ADDITIONS: list[tuple[str, Edit]] = [
 
 
 @pytest.mark.parametrize(("message", "edit"), ADDITIONS, ids=[message for message, _ in ADDITIONS])
-def test_an_addition_asks_for_the_dump(headers: Headers, tmp_path: Path, message: str, edit: Edit) -> None:
+def test_addition_requires_an_updated_dump(headers: Headers, tmp_path: Path, message: str, edit: Edit) -> None:
     dump = tmp_path / "corestone.abi"
     shutil.copy(DUMP, dump)
     edit(headers)
@@ -148,7 +146,7 @@ def test_an_addition_asks_for_the_dump(headers: Headers, tmp_path: Path, message
     assert headers.check("check_abi.py", "--dump", str(dump)).status == 0
 
 
-def test_a_break_is_not_written_unless_it_is_meant(headers: Headers, tmp_path: Path) -> None:
+def test_breaking_change_is_written_only_with_the_option(headers: Headers, tmp_path: Path) -> None:
     dump = tmp_path / "corestone.abi"
     shutil.copy(DUMP, dump)
     headers.edit(r"\bCST_END = 2,", "CST_END = 7,")
@@ -160,13 +158,13 @@ def test_a_break_is_not_written_unless_it_is_meant(headers: Headers, tmp_path: P
     assert headers.check("check_abi.py", "--dump", str(dump)).status == 0
 
 
-def test_comments_marks_and_names_of_parameters_are_no_part_of_it(headers: Headers) -> None:
+def test_abi_ignores_comments_marks_and_parameter_names(headers: Headers) -> None:
     headers.edit(r"(cst_model_merge\(size_t )count(, cst_model \*const \*models)", r"\1number\2")
     headers.edit(r"(/\* )(Returns the number of live handles)", r"\1In other words. \2")
     assert headers.check("check_abi.py").status == 0
 
 
-def test_a_dump_names_no_machine() -> None:
+def test_dump_is_independent_of_the_machine() -> None:
     text = DUMP.read_text(encoding="utf-8")
     assert str(ROOT) not in text
     assert "path='/" not in text

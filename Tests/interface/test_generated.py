@@ -23,11 +23,11 @@ INTERFACE = description.load(DESCRIPTION)
 
 CHANGES: list[tuple[str, Edit]] = [
     (
-        r"the function cst_model_copy_names is gone",
+        r"the function cst_model_copy_names was removed",
         lambda headers: headers.edit(r"CST_EXPORT [^;]*\bcst_model_copy_names\([^;]*;", ""),
     ),
     (
-        r"cst_object_get has lost its thread mark CST_ON_QUEUE",
+        r"cst_object_get no longer has the thread mark CST_ON_QUEUE",
         lambda headers: headers.edit(r"CST_EXPORT CST_ON_QUEUE ([^;]*\bcst_object_get\()", r"CST_EXPORT \1"),
     ),
     (
@@ -35,47 +35,47 @@ CHANGES: list[tuple[str, Edit]] = [
         lambda headers: headers.edit(r"CST_ONE_THREAD ([^;]*\bcst_model_freeze\()", r"CST_ANY_THREAD \1"),
     ),
     (
-        r"cst_entity_name has lost its mark CST_BORROWED",
+        r"cst_entity_name no longer has the ownership mark CST_BORROWED",
         lambda headers: headers.edit(r"CST_BORROWED (cst_string cst_entity_name\()", r"\1"),
     ),
     (
-        r"cst_model_new has lost its mark CST_OWNED on its parameter out_model",
+        r"cst_model_new no longer has the ownership mark CST_OWNED on its parameter out_model",
         lambda headers: headers.edit(r"(cst_model_new\(cst_model \*\*out_model) CST_OWNED", r"\1"),
     ),
     (
-        r"cst_log_fn has lost its mark CST_BORROWED on its parameter line",
+        r"cst_log_fn no longer has the ownership mark CST_BORROWED on its parameter line",
         lambda headers: headers.edit(r"(\(\*cst_log_fn\)\([^;]*line) CST_BORROWED", r"\1"),
     ),
     (
-        r"cst_model_freeze has lost its parameter error",
+        r"cst_model_freeze no longer has the parameter error",
         lambda headers: headers.edit(r"(cst_model_freeze\(cst_model \*model), cst_error \*\*error", r"\1"),
     ),
     (
-        r"cst_store_options has lost its member cache_kb",
+        r"cst_store_options no longer has the member cache_kb",
         lambda headers: headers.edit_struct("cst_store_options", r"\bcache_kb;", "reserved_kb;"),
     ),
     (
-        r"cst_value has a member as that has lost its member uuid",
+        r"cst_value has a member as that no longer has the member uuid",
         lambda headers: headers.edit_struct("cst_value", r"uint8_t uuid\[16\];", ""),
     ),
     (
-        r"the constant CST_UNCHANGED is gone",
+        r"the constant CST_UNCHANGED was removed",
         lambda headers: headers.edit(r"CST_UNCHANGED = 3,[^\n]*", ""),
     ),
     (
-        r"the callback cst_log_fn has another place|the callback cst_failure_fn is gone",
+        r"the callback cst_log_fn was moved|the callback cst_failure_fn was removed",
         lambda headers: headers.edit(r"\bcst_failure_fn\b(?=\)\()", "cst_failed_fn"),
     ),
     (
-        r"the handle cst_save_request is gone",
+        r"the handle cst_save_request was removed",
         lambda headers: headers.edit(r"typedef struct cst_save_request cst_save_request;", ""),
     ),
     (
-        r"cst_handle_count has another comment",
+        r"cst_handle_count has a different comment",
         lambda headers: headers.edit(r"Returns the number of live handles", "Counts the live handles"),
     ),
     (
-        r"cst_sort has lost its member flags",
+        r"cst_sort no longer has the member flags",
         lambda headers: headers.edit_struct("cst_sort", r"\bflags;", "bits;"),
     ),
 ]
@@ -83,7 +83,7 @@ CHANGES: list[tuple[str, Edit]] = [
 
 # Handles, types of callbacks and members that others use leave headers that do not compile: the compiler names them.
 @pytest.mark.parametrize(("message", "edit"), CHANGES, ids=[message for message, _ in CHANGES])
-def test_a_change_of_a_header_is_named(headers: Headers, message: str, edit: Edit) -> None:
+def test_header_change_is_named(headers: Headers, message: str, edit: Edit) -> None:
     edit(headers)
     outcome = headers.check("generate.py", "--check")
     assert outcome.status == 1
@@ -92,27 +92,27 @@ def test_a_change_of_a_header_is_named(headers: Headers, message: str, edit: Edi
     assert [line for line in outcome.lines if named.match(line) or missing.match(line)], outcome.lines
 
 
-def test_every_mark_of_every_function_is_missed_by_name() -> None:
+def test_missing_mark_of_every_function_is_named() -> None:
     """The comparison itself, on descriptions: a mark less, and a function less, for each function."""
     changed = description.from_json(description.to_json(INTERFACE))
     for place, function in enumerate(INTERFACE.functions):
         kept = changed.functions[place]
         changed.functions[place] = type(function)(**{**vars(kept), "thread": ""})
-        expected = f"{function.header}: {function.name} has lost its thread mark CST_{function.thread.upper()}"
+        expected = f"{function.header}: {function.name} no longer has the thread mark CST_{function.thread.upper()}"
         assert changes.changes(INTERFACE, changed) == [expected]
         del changed.functions[place]
-        assert changes.changes(INTERFACE, changed) == [f"{function.header}: the function {function.name} is gone"]
+        assert changes.changes(INTERFACE, changed) == [f"{function.header}: the function {function.name} was removed"]
         changed.functions.insert(place, kept)
 
 
-def test_a_function_without_a_mark_is_not_generated(headers: Headers) -> None:
+def test_function_without_a_thread_mark_is_rejected(headers: Headers) -> None:
     headers.edit(r"CST_EXPORT CST_ON_QUEUE ([^;]*\bcst_object_get\()", r"CST_EXPORT \1")
     found = parser.rule_problems(parser.parse(headers.include))
     assert len(found) == 1
-    assert "cst_object_get has no mark of threads; write one of CST_ANY_THREAD" in found[0]
+    assert "cst_object_get has no thread mark; write one of CST_ANY_THREAD" in found[0]
 
 
-def test_headers_that_do_not_compile(headers: Headers) -> None:
+def test_header_that_does_not_compile_is_reported(headers: Headers) -> None:
     headers.edit(r"(cst_model_freeze\()cst_model \*", r"\1cst_modell *")
     outcome = headers.check("generate.py", "--check")
     assert outcome.status == 1
@@ -120,7 +120,7 @@ def test_headers_that_do_not_compile(headers: Headers) -> None:
 
 
 @pytest.mark.parametrize("path", generate.OUTPUTS, ids=lambda path: path.name)
-def test_a_generated_file_that_was_edited_by_hand(tmp_path: Path, path: Path) -> None:
+def test_manual_edit_of_a_generated_file_is_reported(tmp_path: Path, path: Path) -> None:
     copy = tmp_path / path.name
     shutil.copy(path, copy)
     outputs = {copy: generate.OUTPUTS[path]}
@@ -130,14 +130,14 @@ def test_a_generated_file_that_was_edited_by_hand(tmp_path: Path, path: Path) ->
     assert found == [f"{copy} differs from the output of `make generate`: run it and commit the file"]
 
 
-def test_the_description_is_read_as_it_was_written() -> None:
+def test_description_round_trips() -> None:
     text = DESCRIPTION.read_text(encoding="utf-8")
     assert description.to_json(INTERFACE) == text
     assert str(ROOT) not in text
     assert "/usr/" not in text
 
 
-def test_marks_sections_and_comments() -> None:
+def test_description_has_marks_sections_and_comments() -> None:
     functions = {each.name: each for each in INTERFACE.functions}
     get = functions["cst_object_get"]
     assert (get.thread, get.returns) == ("on_queue", "cst_status")
@@ -160,7 +160,7 @@ def raw_layer() -> Any:
     return module
 
 
-def test_the_layout_of_every_struct(tmp_path: Path) -> None:
+def test_struct_layouts_agree_in_every_language(tmp_path: Path) -> None:
     """In C by a compiler, in Python by ctypes; EveryStructTests.swift has the same numbers for Swift."""
     program = tmp_path / "layout"
     source = ROOT / "Tests/C/headers/layout.c"

@@ -96,7 +96,7 @@ class Filling:
         if isinstance(each, Attribute):
             return (entity.name, each.name) not in self.wishes.unique
         inverse = each.inverse
-        # What is required of neither side can be lost by both.
+        # Members that neither side requires can be removed from both.
         return self._needs(each) == 0 and (inverse is None or self._needs(inverse) == 0)
 
     def _move(self, item: Any, relationship: Relationship) -> None:
@@ -231,7 +231,7 @@ class Filling:
         return 0 if relationship.is_optional else 1
 
     def _complete(self, context: Any) -> None:
-        """Gives required relationships their members; objects for which that cannot be done go."""
+        """Fills required relationships; objects whose relationships cannot be filled are deleted."""
         for _ in range(8):
             lacking = [
                 (item, each)

@@ -87,7 +87,7 @@ def authors(path: Path) -> list[str | None]:
 
 
 def scramble(path: Path, model: SourceModel, seed: str) -> None:
-    """Gives the updates of a store other bits, so that each property occurs.
+    """Changes the bits of a store's updates, so that each property occurs.
 
     Among them are to-many relationships, whose changes Apple's framework notes with the owner.
     """

@@ -82,7 +82,7 @@ def mapping_models() -> list[Path]:
 
 @dataclass(frozen=True)
 class Variant:
-    """A change of the XML, and what the rows of the store have to be like."""
+    """A change of the XML, and the rows that the store must have for it."""
 
     name: str
     change: Callable[[ElementTree.Element], bool]
@@ -355,7 +355,7 @@ class Trial:
         self.mapping = MappingFile(self.path, *models)
 
     def run(self, given: Path | None = None) -> Outcome:
-        """Migrates a copy of a given store, or one that is filled."""
+        """Migrates a copy of a given store, or a filled store."""
         former = self.folder / "former"
         former.mkdir()
         store, copy = self.folder / "store.sqlite", former / "store.sqlite"

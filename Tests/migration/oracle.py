@@ -1,4 +1,4 @@
-"""What an inferred migration has to do, computed from two source models and the rows of a store. No Corestone code.
+"""The expected result of an inferred migration, from two source models and the rows of a store. No Corestone code.
 
 Entities and properties correspond by their renaming identifiers (`elementID`), or their names, on both sides; the
 properties of entities with equal version hashes by name.
@@ -127,7 +127,7 @@ INTEGERS: dict[str, tuple[int, int]] = {
 
 
 def converts(former: str, now: str) -> bool:
-    """Whether the oracle knows how values of a type become those of another one: they stay as they are in the file."""
+    """Whether the oracle can convert values of a type to another one: they are unchanged in the file."""
     return former in INTEGERS and (now in INTEGERS or now in ("Decimal", "Double"))
 
 
@@ -245,7 +245,7 @@ class Migration:
             self._note(inverse, {(member, owner): (other or {}).get((member, owner), 0) for owner, member in links})
 
     def _has_storage(self, relationship: Relationship) -> bool:
-        """Whether the former to-many relationship had pairs of its own, not those of a to-one inverse."""
+        """Whether the former to-many relationship had a join table or column, not the key of a to-one inverse."""
         for entity in relationship.entity.family():
             source = self.pairs.properties.get(entity.name, {}).get(relationship.name)
             if isinstance(source, Relationship):

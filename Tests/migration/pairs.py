@@ -54,7 +54,7 @@ class Outcome:
 
 
 class Trial:
-    """One pair in a folder of its own."""
+    """Runs one pair in a separate folder."""
 
     def __init__(self, pair: Pair, folder: Path, seed: str) -> None:
         self.pair, self.folder, self.seed = pair, folder, seed

@@ -342,7 +342,7 @@ class RandomModels:
         return True
 
     def widen_destination(self) -> bool:
-        """Leads to the parent or a child of the destination."""
+        """Changes the destination to its parent or child."""
         found = [each for each in self._relationships() if each.inverse_name is None]
         found = [each for each in found if each.destination.parent is not None or each.destination.children]
         if not found:

@@ -1,4 +1,4 @@
-"""The objects in an SQLite store, read with plain `sqlite3` by what the XML of the model says. No Corestone code."""
+"""The objects in an SQLite store, read with plain `sqlite3` according to the XML of the model. No Corestone code."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class StoreReader:
         self.connection.row_factory = None
 
     def _value(self, value: object, attribute: Attribute) -> object:
-        """The value; of a value in a file of its own, the content."""
+        """The value; of an external value, the content of its file."""
         if not attribute.is_external or not isinstance(value, bytes) or not value:
             return value
         if value[0] == 1:

@@ -26,15 +26,15 @@ def abandoned(store: Path, name: str) -> Path:
     return folder
 
 
-def test_it_is_removed(store: Path) -> None:
+def test_abandoned_folder_is_removed_at_the_next_open(store: Path) -> None:
     folder = abandoned(store, ".a.sqlite.1y2p0ij32e8e7.corestone-part")
     Container(MODEL, store, read_only=True).close()
-    assert folder.exists(), "a store that is opened read-only changes nothing"
+    assert folder.exists(), "opening a store read-only changes nothing"
     Container(MODEL, store).close()
     assert not folder.exists()
 
 
-def test_one_of_a_process_that_runs_stays(store: Path) -> None:
+def test_folder_of_a_running_process_is_kept(store: Path) -> None:
     folder = abandoned(store, ".a.sqlite.1y2p0ij32e8e7.corestone-part")
     with (folder / ".lock").open("r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -47,7 +47,7 @@ def test_one_of_a_process_that_runs_stays(store: Path) -> None:
 @pytest.mark.parametrize(
     "name", [".b.sqlite.1y2p0ij32e8e7.corestone-part", ".a.sqlite.my-work.corestone-part", "a.sqlite-work"]
 )
-def test_folders_of_other_files_stay(store: Path, name: str) -> None:
+def test_folders_of_other_files_are_kept(store: Path, name: str) -> None:
     folder = abandoned(store, name)
     Container(MODEL, store).close()
     assert folder.exists()

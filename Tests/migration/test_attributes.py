@@ -37,7 +37,7 @@ def people(context: Context) -> None:
         ("uuid? = 12345678-1234-5678-1234-567812345678", uuid.UUID("12345678-1234-5678-1234-567812345678")),
     ],
 )
-def test_an_added_attribute_has_its_default(shop: Workshop, line: str, value: Any) -> None:
+def test_added_attribute_has_its_default(shop: Workshop, line: str, value: Any) -> None:
     """M050, M060: required or not, and the empty string is a default too."""
     shop.write(PERSON, people)
     is_plain = "uri" not in line and "uuid" not in line
@@ -45,7 +45,7 @@ def test_an_added_attribute_has_its_default(shop: Workshop, line: str, value: An
     assert rows(context, "Person", "name", "more") == [("Ada", value), (None, value), ("", value)]
 
 
-def test_an_added_binary_default_that_may_be_external(shop: Workshop) -> None:
+def test_added_external_binary_attribute_has_its_default(shop: Workshop) -> None:
     shop.write(PERSON, people)
     wanted = {"Person": {**PERSON["Person"], "photo": "binary? external"}}
     from workshop import small_model
@@ -56,52 +56,52 @@ def test_an_added_binary_default_that_may_be_external(shop: Workshop) -> None:
     assert rows(shop.open(model), "Person", "photo") == [(b"\x01\x02",)] * 3
 
 
-def test_an_added_required_attribute_without_a_default(shop: Workshop) -> None:
-    """134110 names entity and attribute if there are rows; without rows nothing is in the way."""
+def test_added_required_attribute_without_a_default_is_rejected(shop: Workshop) -> None:
+    """134110 names entity and attribute if there are rows; without rows the migration succeeds."""
     shop.write(PERSON, people)
     error = shop.refused({"Person": {**PERSON["Person"], "more": "string"}}, 134110)
     assert (error.entity, error.key) == ("Person", "more")
     assert "Person.more is required and 3 objects have no value" in str(error)
 
 
-def test_an_added_required_attribute_without_rows(shop: Workshop) -> None:
+def test_added_required_attribute_is_accepted_without_rows(shop: Workshop) -> None:
     shop.write({**PERSON, "Empty": {"x": "int16?"}}, people)
     context = shop.migrated({**PERSON, "Empty": {"x": "int16?", "more": "string"}})
     assert context.count("Empty") == 0
 
 
-def test_optional_becomes_required(shop: Workshop) -> None:
+def test_attribute_can_become_required_with_a_default(shop: Workshop) -> None:
     shop.write(PERSON, people)
     context = shop.migrated({"Person": {"name": "string = 'unknown'", "age": "int32 = 0"}})
     assert rows(context, "Person", "name", "age") == [("Ada", 36), ("unknown", 0), ("", -1)]
 
 
-def test_optional_becomes_required_without_a_default(shop: Workshop) -> None:
+def test_null_values_of_a_new_required_attribute_are_rejected(shop: Workshop) -> None:
     shop.write(PERSON, people)
     error = shop.refused({"Person": {"name": "string", "age": "int32?"}}, 134110)
     assert (error.entity, error.key) == ("Person", "name")
     assert "1 object has no value" in str(error)
 
 
-def test_optional_becomes_required_and_every_value_is_there(shop: Workshop) -> None:
+def test_attribute_can_become_required_when_every_row_has_a_value(shop: Workshop) -> None:
     shop.write(PERSON, lambda context: context.insert("Person", name="Ada", age=1))
     assert rows(shop.migrated({"Person": {"name": "string", "age": "int32"}}), "Person", "name") == [("Ada",)]
 
 
-def test_required_becomes_optional(shop: Workshop) -> None:
+def test_attribute_can_become_optional(shop: Workshop) -> None:
     shop.write(
         {"Person": {"name": "string", "age": "int32"}}, lambda context: context.insert("Person", name="A", age=1)
     )
     assert rows(shop.migrated(PERSON), "Person", "name", "age") == [("A", 1)]
 
 
-def test_a_removed_attribute(shop: Workshop) -> None:
+def test_attribute_can_be_removed(shop: Workshop) -> None:
     shop.write(PERSON, people)
     context = shop.migrated({"Person": {"age": "int32?"}})
     assert rows(context, "Person", "age") == [(36,), (None,), (-1,)]
 
 
-def test_transient_becomes_stored_and_back(shop: Workshop) -> None:
+def test_attribute_can_change_between_transient_and_stored(shop: Workshop) -> None:
     shop.write({"Person": {"name": "string?", "mood": "string? transient", "age": "int32? = 5"}}, people)
     context = shop.migrated({"Person": {"name": "string?", "mood": "string? = 'fair'", "age": "int32? transient"}})
     assert rows(context, "Person", "name", "mood", "age") == [
@@ -115,7 +115,7 @@ def test_transient_becomes_stored_and_back(shop: Workshop) -> None:
 
 
 @pytest.mark.scenario("M005")
-def test_an_identifier_is_the_first_name(shop: Workshop) -> None:
+def test_renaming_identifier_is_the_first_name(shop: Workshop) -> None:
     """M005: v1 color, v2 paintColor (color), v3 primaryColor (color), in one step or in two."""
     shop.write({"Car": {"color": "string?"}}, lambda context: context.insert("Car", color="red"))
     context = shop.migrated({"Car": {"primaryColor": "string?"}}, {"Car.primaryColor": "color"})
@@ -123,7 +123,7 @@ def test_an_identifier_is_the_first_name(shop: Workshop) -> None:
 
 
 @pytest.mark.scenario("M005")
-def test_an_identifier_is_the_first_name_in_two_steps(shop: Workshop) -> None:
+def test_renaming_identifier_is_the_first_name_in_two_steps(shop: Workshop) -> None:
     shop.write({"Car": {"color": "string?"}}, lambda context: context.insert("Car", color="red"))
     middle = ({"Car": {"paintColor": "string?"}}, {"Car.paintColor": "color"})
     assert rows(shop.migrated(*middle), "Car", "paintColor") == [("red",)]
@@ -132,8 +132,8 @@ def test_an_identifier_is_the_first_name_in_two_steps(shop: Workshop) -> None:
     assert rows(context, "Car", "primaryColor") == [("red",)]
 
 
-def test_a_chained_identifier_loses_the_value(shop: Workshop) -> None:
-    """M002: the source answers to its own identifier, not to its name."""
+def test_chained_renaming_identifier_loses_the_value(shop: Workshop) -> None:
+    """M002: the source is matched by its identifier, not by its name."""
     shop.write(
         {"Basic": {"second": "string?"}},
         lambda context: context.insert("Basic", second="A Known Value"),
@@ -143,7 +143,7 @@ def test_a_chained_identifier_loses_the_value(shop: Workshop) -> None:
     assert rows(context, "Basic", "third") == [(None,)]
 
 
-def test_identifiers_are_no_difference(shop: Workshop) -> None:
+def test_renaming_identifiers_alone_need_no_migration(shop: Workshop) -> None:
     """M004: a model that differs in renaming identifiers alone is the same version."""
     shop.write(PERSON, people, {"Person.name": "title"})
     content = shop.path.read_bytes()
@@ -156,8 +156,8 @@ def test_identifiers_are_no_difference(shop: Workshop) -> None:
 
 
 @pytest.mark.parametrize("removed", [{}, {"gone": "int16?"}], ids=["in place", "rebuilt"])
-def test_swapped_names(shop: Workshop, removed: dict[str, str]) -> None:
-    """x with the identifier y and y with x: in SQL through a name that no column has."""
+def test_attribute_names_can_be_swapped(shop: Workshop, removed: dict[str, str]) -> None:
+    """x with the identifier y and y with x: in SQL by way of an unused column name."""
     shop.write(
         {"Point": {"x": "int32?", "y": "double?", **removed}}, lambda context: context.insert("Point", x=1, y=2.5)
     )
@@ -165,7 +165,7 @@ def test_swapped_names(shop: Workshop, removed: dict[str, str]) -> None:
     assert rows(context, "Point", "x", "y") == [(2.5, 1)]
 
 
-def test_names_of_three_in_a_ring(shop: Workshop) -> None:
+def test_three_attribute_names_can_be_rotated(shop: Workshop) -> None:
     shop.write(
         {"Point": {"x": "int32?", "y": "int32?", "z": "int32?"}}, lambda context: context.insert("Point", x=1, y=2, z=3)
     )
@@ -174,8 +174,8 @@ def test_names_of_three_in_a_ring(shop: Workshop) -> None:
     assert rows(context, "Point", "x", "y", "z", "w") == [(2, 3, 1, 4)]
 
 
-def test_a_name_goes_to_another_attribute(shop: Workshop) -> None:
-    """`name` becomes `title`, and a new attribute takes the name."""
+def test_attribute_name_can_be_reused_by_a_new_attribute(shop: Workshop) -> None:
+    """`name` becomes `title`, and a new attribute is called `name`."""
     shop.write(PERSON, people)
     context = shop.migrated(
         {"Person": {"title": "string?", "name": "string? = 'new'", "age": "int32?"}},
@@ -184,7 +184,7 @@ def test_a_name_goes_to_another_attribute(shop: Workshop) -> None:
     assert rows(context, "Person", "title", "name") == [("Ada", "new"), (None, "new"), ("", "new")]
 
 
-def test_two_attributes_with_one_identifier(shop: Workshop) -> None:
+def test_duplicate_renaming_identifier_is_rejected(shop: Workshop) -> None:
     shop.write(PERSON, people)
     error = shop.refused(
         {"Person": {"one": "string?", "two": "string?"}}, 134190, {"Person.one": "name", "Person.two": "name"}
@@ -193,8 +193,8 @@ def test_two_attributes_with_one_identifier(shop: Workshop) -> None:
     assert '"name"' in str(error)
 
 
-def test_values_are_carried_unread(shop: Workshop) -> None:
-    """M055: transformer and class of a transformable attribute do not belong to the version."""
+def test_transformable_values_are_copied_without_decoding(shop: Workshop) -> None:
+    """M055: transformer and class of a transformable attribute do not affect the version."""
     shop.write(
         {"Product": {"ids": "transformable?", "n": "int16?"}},
         lambda context: context.insert("Product", ids=[630, 688]),
@@ -212,8 +212,8 @@ def test_values_are_carried_unread(shop: Workshop) -> None:
     ("former", "wanted"),
     [("int64?", "decimal?"), ("int16?", "int64?"), ("float?", "string?"), ("string?", "uuid?"), ("date?", "double?")],
 )
-def test_another_type_is_refused(shop: Workshop, former: str, wanted: str) -> None:
-    """M052: without leave, with 134190, the property and the option; also where no value would change."""
+def test_type_change_is_rejected_by_default(shop: Workshop, former: str, wanted: str) -> None:
+    """M052: without permission, with 134190, the property and the option; also if no value would change."""
     shop.write({"Stock": {"quantity": former}}, lambda context: context.insert("Stock"))
     error = shop.refused({"Stock": {"quantity": wanted}}, 134190)
     assert (error.entity, error.key) == ("Stock", "quantity")
@@ -240,7 +240,9 @@ def test_another_type_is_refused(shop: Workshop, former: str, wanted: str) -> No
         ("string?", "decimal?", "12.5", Decimal("12.5")),
     ],
 )
-def test_another_type_with_leave(shop: Workshop, former: str, wanted: str, value: Any, converted: Any) -> None:
+def test_allowed_type_change_converts_values(
+    shop: Workshop, former: str, wanted: str, value: Any, converted: Any
+) -> None:
     def fill(context: Context) -> None:
         context.insert("Stock", quantity=value)
         context.insert("Stock", quantity=None)
@@ -266,7 +268,7 @@ def test_another_type_with_leave(shop: Workshop, former: str, wanted: str, value
         ("string?", "bool?", "yes"),
     ],
 )
-def test_a_value_that_would_change(shop: Workshop, former: str, wanted: str, value: Any) -> None:
+def test_lossy_type_change_is_rejected_with_all_values(shop: Workshop, former: str, wanted: str, value: Any) -> None:
     """Every such value is reported before anything is written."""
 
     def fill(context: Context) -> None:
@@ -279,7 +281,7 @@ def test_a_value_that_would_change(shop: Workshop, former: str, wanted: str, val
     assert str(value) in str(error)
 
 
-def test_types_that_nothing_converts(shop: Workshop) -> None:
+def test_unsupported_type_change_is_rejected(shop: Workshop) -> None:
     shop.write({"Stock": {"quantity": "date?"}}, lambda context: context.insert("Stock"))
     error = shop.refused({"Stock": {"quantity": "string?"}}, 134190, allow_type_changes=True)
     assert "corestone dump" in str(error)
@@ -288,7 +290,7 @@ def test_types_that_nothing_converts(shop: Workshop) -> None:
 # Composite and derived attributes
 
 
-def test_elements_of_a_composite_attribute(shop: Workshop) -> None:
+def test_composite_elements_can_be_added_removed_and_renamed(shop: Workshop) -> None:
     """Elements are added, removed and renamed as attributes are."""
     former = {"Place": {"name": "string?", "at": {"latitude": "double?", "longitude": "double?", "note": "string?"}}}
     shop.write(
@@ -302,7 +304,7 @@ def test_elements_of_a_composite_attribute(shop: Workshop) -> None:
     assert rows(context, "Place", "name", "at.latitude", "at.longitude", "at.zone") == [("Berlin", 52.5, 13.4, 1)]
 
 
-def test_a_renamed_composite_attribute(shop: Workshop) -> None:
+def test_composite_attribute_can_be_renamed(shop: Workshop) -> None:
     shop.write(
         {"Place": {"at": {"latitude": "double?", "longitude": "double?"}}},
         lambda context: context.insert("Place", at={"latitude": 52.5, "longitude": 13.4}),
@@ -313,7 +315,7 @@ def test_a_renamed_composite_attribute(shop: Workshop) -> None:
     assert rows(context, "Place", "where.latitude", "where.longitude") == [(52.5, 13.4)]
 
 
-def test_a_composite_attribute_comes_and_goes(shop: Workshop) -> None:
+def test_composite_attribute_can_be_added_and_removed(shop: Workshop) -> None:
     shop.write(PERSON, people)
     wanted = {"Person": {"name": "string?", "home": {"street": "string?", "number": "int16? = 1"}}}
     context = shop.migrated(wanted, compared=False)
@@ -336,7 +338,7 @@ def library(context: Context) -> None:
     context.insert("Book", title="Two", words=32, author=ada)
 
 
-def test_derived_attributes_are_computed(shop: Workshop) -> None:
+def test_added_derived_attributes_are_computed(shop: Workshop) -> None:
     shop.write(LIBRARY, library)
     wanted = {
         "Author": {
@@ -355,7 +357,7 @@ def test_derived_attributes_are_computed(shop: Workshop) -> None:
     assert rows(context, "Author", "count", "sum") == [(2, 42), (1, 1)]
 
 
-def test_a_derived_attribute_derives_otherwise_or_no_more(shop: Workshop) -> None:
+def test_derivation_can_be_changed_or_removed(shop: Workshop) -> None:
     former = {
         "Author": {**LIBRARY["Author"], "n": "derived int64? = books.@count", "was": "derived int64? = books.@count"},
         "Book": LIBRARY["Book"],

@@ -32,14 +32,14 @@ def without(definition: dict[str, dict[str, Any]], *names: str) -> dict[str, dic
     return {key: value for key, value in definition.items() if key not in names}
 
 
-def test_an_added_and_a_removed_entity(shop: Workshop) -> None:
+def test_added_and_removed_entities_are_not_a_rename(shop: Workshop) -> None:
     """M010: never a rename by shape."""
     shop.write({"Removed": {"x": "int16?"}}, lambda context: context.insert("Removed", x=1))
     context = shop.migrated({"Added": {"x": "int16?"}})
     assert context.count("Added") == 0
 
 
-def test_a_renamed_entity(shop: Workshop) -> None:
+def test_entity_can_be_renamed(shop: Workshop) -> None:
     shop.write(TREE, vehicles)
     wanted = {**without(TREE, "Person"), "Human": TREE["Person"]}
     wanted["Vehicle"] = {"name": "string?", "owner": "to-one Human? inverse vehicles"}
@@ -47,7 +47,7 @@ def test_a_renamed_entity(shop: Workshop) -> None:
     assert [each.name for each in context.fetch("Human")[0].vehicles] == ["b", "v", "c"]
 
 
-def test_a_renamed_root_with_its_subentities(shop: Workshop) -> None:
+def test_root_entity_and_subentities_can_be_renamed(shop: Workshop) -> None:
     shop.write(TREE, vehicles)
     wanted = {
         "Machine": TREE["Vehicle"],
@@ -60,7 +60,7 @@ def test_a_renamed_root_with_its_subentities(shop: Workshop) -> None:
     assert rows(context, "Cycle", "name", "speeds") == [("b", 7)]
 
 
-def test_swapped_entities(shop: Workshop) -> None:
+def test_entity_names_can_be_swapped(shop: Workshop) -> None:
     def fill(context: Context) -> None:
         context.insert("A", x=1, other=context.insert("B", y="b"))
         context.insert("A", x=2)
@@ -72,20 +72,20 @@ def test_swapped_entities(shop: Workshop) -> None:
     assert context.fetch("B", "x == 1")[0].other.y == "b"
 
 
-def test_a_name_goes_to_a_new_entity(shop: Workshop) -> None:
+def test_entity_name_can_be_reused_by_a_new_entity(shop: Workshop) -> None:
     shop.write({"A": {"x": "int16?"}}, lambda context: context.insert("A", x=1))
     context = shop.migrated({"B": {"x": "int16?"}, "A": {"z": "int16?"}}, {"B": "A", "A": "another"})
     assert rows(context, "B", "x") == [(1,)]
     assert context.count("A") == 0
 
 
-def test_two_entities_with_one_identifier(shop: Workshop) -> None:
+def test_duplicate_renaming_identifier_of_entities_is_rejected(shop: Workshop) -> None:
     shop.write({"A": {}}, lambda context: None)
     error = shop.refused({"B": {"x": "int16?"}, "C": {}}, 134190, {"B": "A", "C": "A"})
     assert '"A"' in str(error)
 
 
-def test_an_entity_before_all_others(shop: Workshop) -> None:
+def test_entity_sorted_first_renumbers_all_entities(shop: Workshop) -> None:
     """Every number changes: of rows, of targets, of tables of pairs."""
     definition = {
         **TREE,
@@ -106,8 +106,8 @@ def test_an_entity_before_all_others(shop: Workshop) -> None:
     assert sorted(each.name for each in ada.knows) == ["Ada", "Bob"]
 
 
-def test_defaults_where_numbers_change(shop: Workshop) -> None:
-    """The default of a subentity's new attribute goes to the rows of that entity under its new number."""
+def test_defaults_of_subentities_follow_renumbered_entities(shop: Workshop) -> None:
+    """The default of a subentity's new attribute is set in the rows of that entity under its new number."""
     shop.write(TREE, vehicles)
     wanted = {
         "Aardvark": {},
@@ -123,7 +123,7 @@ def test_defaults_where_numbers_change(shop: Workshop) -> None:
 # Hierarchy
 
 
-def test_a_parent_is_added(shop: Workshop) -> None:
+def test_parent_can_be_added(shop: Workshop) -> None:
     shop.write(
         without(TREE, "Person") | {"Vehicle": {"name": "string?"}}, lambda context: context.insert("Car", name="c")
     )
@@ -137,7 +137,7 @@ def test_a_parent_is_added(shop: Workshop) -> None:
     assert rows(context, "Car", "name", "weight") == [("c", 1.5)]
 
 
-def test_a_parent_is_added_over_two_trees(shop: Workshop) -> None:
+def test_parent_over_two_trees_is_rejected(shop: Workshop) -> None:
     """Two trees have rows of the same keys: 134190."""
     shop.write({"A": {"x": "int16?"}, "B": {"x": "int16?"}}, lambda context: context.insert("A"))
     error = shop.refused(
@@ -146,7 +146,7 @@ def test_a_parent_is_added_over_two_trees(shop: Workshop) -> None:
     assert "A" in str(error) and "B" in str(error) and "corestone dump" in str(error)
 
 
-def test_a_parent_is_removed(shop: Workshop) -> None:
+def test_parent_can_be_removed(shop: Workshop) -> None:
     """One tree becomes several tables; rows keep their keys, and relationships to them their values."""
     shop.write(without(TREE, "Person") | {"Vehicle": {"@abstract": True, "name": "string?"}}, lambda context: [
         context.insert("Car", name="c", seats=4), context.insert("Bike", name="b", gears=7),
@@ -162,7 +162,7 @@ def test_a_parent_is_removed(shop: Workshop) -> None:
     assert context.count("Bike") == 2 and context.count("Car") == 3
 
 
-def test_a_parent_is_removed_and_relationships_lead_to_its_children(shop: Workshop) -> None:
+def test_relationships_follow_children_of_a_removed_parent(shop: Workshop) -> None:
     definition: dict[str, dict[str, Any]] = {
         "Base": {"@abstract": True, "name": "string?"},
         "Car": {"@parent": "Base", "owner": "to-one Person? inverse cars", "used": "to-many Person inverse uses"},
@@ -184,7 +184,7 @@ def test_a_parent_is_removed_and_relationships_lead_to_its_children(shop: Worksh
     assert [each.name for each in ada.uses] == ["car 2"]
 
 
-def test_a_subentity_leaves_its_tree(shop: Workshop) -> None:
+def test_subentity_can_leave_its_tree(shop: Workshop) -> None:
     shop.write(without(TREE, "Person") | {"Vehicle": {"name": "string?"}}, lambda context: [
         context.insert("Vehicle", name="v"), context.insert("Bike", name="b", gears=7),
     ])  # fmt: skip
@@ -194,7 +194,7 @@ def test_a_subentity_leaves_its_tree(shop: Workshop) -> None:
     assert rows(context, "Bike", "name", "gears") == [("b", 7)]
 
 
-def test_a_property_moves_up_and_down(shop: Workshop) -> None:
+def test_property_can_move_up_and_down_the_tree(shop: Workshop) -> None:
     shop.write(TREE, vehicles)
     wanted = {
         "Vehicle": {"owner": "to-one Person? inverse vehicles", "seats": "int16? = 1"},
@@ -211,7 +211,7 @@ def titles(context: Context) -> Any:
     return [context.insert("A", title="a"), context.insert("B", title="b"), context.insert("Base")]
 
 
-def test_a_property_of_two_subentities_moves_up(shop: Workshop) -> None:
+def test_property_of_two_subentities_can_move_up(shop: Workshop) -> None:
     """Two columns become one."""
     definition = {
         "Base": {"x": "int16?"},
@@ -227,7 +227,7 @@ def test_a_property_of_two_subentities_moves_up(shop: Workshop) -> None:
     assert rows(context, "Base", "title") == [("a",), ("b",), ("none",)]
 
 
-def test_a_property_moves_down_to_two_subentities(shop: Workshop) -> None:
+def test_property_can_move_down_to_two_subentities(shop: Workshop) -> None:
     """One column becomes two."""
     shop.write(
         {"Base": {"title": "string?"}, "A": {"@parent": "Base"}, "B": {"@parent": "Base"}},
@@ -244,7 +244,7 @@ def test_a_property_moves_down_to_two_subentities(shop: Workshop) -> None:
     assert rows(context, "B", "title") == [("b",)]
 
 
-def test_relationships_move_up(shop: Workshop) -> None:
+def test_relationships_can_move_up_the_tree(shop: Workshop) -> None:
     definition = {
         "Base": {"name": "string?"},
         "A": {"@parent": "Base", "tags": "to-many ordered Tag inverse items", "one": "to-one Tag? inverse only"},
@@ -269,7 +269,7 @@ def test_relationships_move_up(shop: Workshop) -> None:
     assert item.one.name == "tag 1"
 
 
-def test_columns_of_one_name_in_a_tree(shop: Workshop) -> None:
+def test_columns_of_equal_names_in_a_tree_follow_renumbered_entities(shop: Workshop) -> None:
     """Siblings' properties of one name have numbered columns, whose numbers change with the entities."""
     definition = {
         "Base": {},
@@ -283,8 +283,8 @@ def test_columns_of_one_name_in_a_tree(shop: Workshop) -> None:
     assert rows(context, "C", "title") == [("c",)]
 
 
-def test_abstract_becomes_concrete_and_back(shop: Workshop) -> None:
-    """Back with objects of that very entity is 134110: they would have no entity."""
+def test_entity_can_become_concrete_and_abstract_again_without_objects(shop: Workshop) -> None:
+    """The way back with objects of that entity fails with 134110: they would have no entity."""
     abstract = {**TREE, "Vehicle": {**TREE["Vehicle"], "@abstract": True}}
     shop.write(abstract, lambda context: context.insert("Car", name="c"))
     context = shop.migrated(TREE)
@@ -316,7 +316,7 @@ def users(context: Context) -> None:
 
 
 @pytest.mark.scenario("M073")
-def test_a_constraint_that_rows_break(shop: Workshop) -> None:
+def test_new_constraint_violated_by_rows_is_rejected(shop: Workshop) -> None:
     """M073: 134111, with one 133021 for each group of objects."""
     shop.write(USERS, users)
     error = shop.refused({"User": {**USERS["User"], "@unique": [["name", "domain"]]}}, 134111)
@@ -325,8 +325,8 @@ def test_a_constraint_that_rows_break(shop: Workshop) -> None:
     assert "2 objects" in str(error.details[0])
 
 
-def test_a_constraint_that_rows_fulfil(shop: Workshop) -> None:
-    """Null does not count as a value that several objects have."""
+def test_new_constraint_satisfied_by_rows_is_accepted(shop: Workshop) -> None:
+    """Null does not count as a duplicate value."""
     shop.write(USERS, lambda context: [context.insert("User", name=name) for name in ("a", "b", None, None)])
     context = shop.migrated({"User": {**USERS["User"], "@unique": ["name"]}})
     context.insert("User", name="a")
@@ -334,13 +334,13 @@ def test_a_constraint_that_rows_fulfil(shop: Workshop) -> None:
         context.save()
 
 
-def test_a_constraint_on_an_added_attribute_with_a_default(shop: Workshop) -> None:
+def test_constraint_on_an_added_attribute_with_a_default_is_rejected(shop: Workshop) -> None:
     shop.write(USERS, users)
     error = shop.refused({"User": {**USERS["User"], "key": "string = 'k'", "@unique": ["key"]}}, 134111)
     assert len(error.details) == 1
 
 
-def test_a_removed_and_a_changed_constraint(shop: Workshop) -> None:
+def test_constraint_can_be_removed_and_changed(shop: Workshop) -> None:
     shop.write({"User": {**USERS["User"], "@unique": ["name"]}}, lambda context: context.insert("User", name="a"))
     context = shop.migrated({"User": {**USERS["User"], "@unique": ["domain"]}})
     context.insert("User", name="a", domain="z")
@@ -349,7 +349,7 @@ def test_a_removed_and_a_changed_constraint(shop: Workshop) -> None:
     shop.migrated({"User": {**USERS["User"]}}, compared=False)
 
 
-def test_indexes_follow(shop: Workshop) -> None:
+def test_indexes_follow_renamed_entities_and_attributes(shop: Workshop) -> None:
     shop.write(
         {"User": {"name": "string? indexed", "domain": "string?", "@indexes": {"both": ["name", "domain"]}}}, users
     )
@@ -366,7 +366,7 @@ def test_indexes_follow(shop: Workshop) -> None:
     assert context.count("Member") == 8
 
 
-def test_spatial_indexes_follow(shop: Workshop) -> None:
+def test_spatial_indexes_are_rebuilt(shop: Workshop) -> None:
     """R-trees are made again from the rows."""
 
     def model(entity: str, x: str, name: str | None) -> Any:
@@ -395,8 +395,8 @@ def test_spatial_indexes_follow(shop: Workshop) -> None:
     assert [name for name in schema(shop.path) if "_RT_" in name] == []
 
 
-def test_relationships_of_two_subentities_move_up(shop: Workshop) -> None:
-    """Their pairs, which were in several places, come together."""
+def test_relationships_of_two_subentities_can_move_up(shop: Workshop) -> None:
+    """Their join rows, which were in several tables, are combined."""
     definition = {
         "Base": {"name": "string?"},
         "A": {
@@ -446,8 +446,8 @@ def test_relationships_of_two_subentities_move_up(shop: Workshop) -> None:
     assert sorted(each.name for each in found["a"].has) == ["tag 0"]
 
 
-def test_an_entity_leaves_its_tree_and_its_relationships(shop: Workshop) -> None:
-    """A relationship to the parent no longer leads to the child's objects, wherever its pairs are."""
+def test_entity_that_leaves_its_tree_leaves_its_relationships(shop: Workshop) -> None:
+    """A relationship to the parent no longer contains the child's objects, in every storage form."""
     definition = {
         "Base": {"name": "string?", "owner": "to-one Person? inverse things", "users": "to-many Person inverse uses"},
         "Child": {"@parent": "Base"},
@@ -474,7 +474,7 @@ def test_an_entity_leaves_its_tree_and_its_relationships(shop: Workshop) -> None
     assert rows(context, "Child", "name") == [("1",), ("3",), ("5",)]
 
 
-def test_a_to_many_without_inverse_leads_to_a_child(shop: Workshop) -> None:
+def test_to_many_without_inverse_can_narrow_to_a_child(shop: Workshop) -> None:
     definition = {
         "Base": {"name": "string?"},
         "Child": {"@parent": "Base"},
@@ -490,7 +490,7 @@ def test_a_to_many_without_inverse_leads_to_a_child(shop: Workshop) -> None:
     assert [each.name for each in context.fetch("Person")[0].likes] == ["5", "3", "1"]
 
 
-def test_the_naming_side_of_a_table_of_pairs_changes(shop: Workshop) -> None:
+def test_join_table_can_be_named_after_its_other_side(shop: Workshop) -> None:
     """The pairs can be searched by both columns: the key stays, and so does the index of the other column."""
     definition = {
         "Box": {"name": "string?", "things": "to-many ordered Thing inverse boxes"},

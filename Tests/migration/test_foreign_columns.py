@@ -29,7 +29,7 @@ def execute(path: Path, *statements: str) -> list[tuple[object, ...]]:
     return found
 
 
-def test_columns_stay(path: Path) -> None:
+def test_foreign_columns_are_kept(path: Path) -> None:
     execute(path, "ALTER TABLE ZNOTE ADD COLUMN color TEXT", "UPDATE ZNOTE SET color = 'red'")
     with Container(REMOVED, path, allow_removals=True) as container:
         assert [note.title for note in container.view_context.fetch("Note")] == ["a"]
@@ -41,8 +41,8 @@ def indexes(path: Path) -> list[object]:
     return [name for (name,) in execute(path, words)]
 
 
-def test_indexes_stay(path: Path) -> None:
-    """The table is made again, because an attribute is removed."""
+def test_foreign_indexes_are_kept_when_the_table_is_rebuilt(path: Path) -> None:
+    """The table is rebuilt because an attribute is removed."""
     execute(
         path,
         "ALTER TABLE ZNOTE ADD COLUMN color TEXT",
@@ -57,7 +57,7 @@ def test_indexes_stay(path: Path) -> None:
     assert execute(path, "PRAGMA integrity_check") == [("ok",)]
 
 
-def test_indexes_stay_when_a_type_changes(path: Path) -> None:
+def test_foreign_indexes_are_kept_when_a_type_changes(path: Path) -> None:
     execute(path, "CREATE UNIQUE INDEX byRank ON ZNOTE (ifnull(ZRANK, 0))", "CREATE INDEX byTitle ON ZNOTE (ZTITLE)")
     execute(path, "INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZRANK) VALUES (7, 1, 1, 'b', 7)")
     wanted = Model({"Note": {"title": "string?", "rank": "string?"}})
@@ -69,7 +69,7 @@ def test_indexes_stay_when_a_type_changes(path: Path) -> None:
 @pytest.mark.parametrize(
     "definition", [{**FIRST["Note"], "color": "string?"}, {"title": "string?", "color": "string?"}]
 )
-def test_a_column_that_a_new_attribute_needs(path: Path, definition: dict[str, str]) -> None:
+def test_foreign_column_with_the_name_of_a_new_attribute_is_an_error(path: Path, definition: dict[str, str]) -> None:
     execute(path, "ALTER TABLE ZNOTE ADD COLUMN ZCOLOR TEXT")
     wanted = Model({"Note": definition})
     words = "Note.color needs the column ZCOLOR of ZNOTE, which another program added; rename or drop that column"

@@ -1,4 +1,4 @@
-"""What a migration in place keeps, refuses and survives: identity, history, external values, locks, cancellation."""
+"""What a migration in place keeps and rejects: identity, history, external values, locks, cancellation."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def plist(path: Path) -> dict[str, Any]:
 # What stays
 
 
-def test_identity_keys_and_versions(shop: Workshop) -> None:
+def test_migration_keeps_identifier_keys_and_versions(shop: Workshop) -> None:
     """The identifier, keys, versions, the application's metadata and the highest key stay; URIs survive."""
     shop.write(FIRST, notes)
     with Container(small_model(FIRST), shop.path) as container, container.context() as context:
@@ -80,8 +80,8 @@ def test_identity_keys_and_versions(shop: Workshop) -> None:
     assert str(context.insert("Note").id.uri) not in uri
 
 
-def test_only_a_changed_subentity(shop: Workshop) -> None:
-    """M015: without leave 134100; nothing is changed."""
+def test_changed_subentity_needs_a_migration(shop: Workshop) -> None:
+    """M015: without permission 134100; nothing is changed."""
     shop.write(
         {"Person": {"name": "string?"}, "Manager": {"@parent": "Person", "reports": "int32?"}}, lambda context: None
     )
@@ -100,12 +100,12 @@ def test_only_a_changed_subentity(shop: Workshop) -> None:
     assert shop.path.read_bytes() == content
 
 
-def test_no_mapping_may_be_inferred(shop: Workshop) -> None:
+def test_migration_fails_when_inference_is_disabled(shop: Workshop) -> None:
     shop.write(FIRST, notes)
     shop.refused(SECOND, 134140, infer_mapping=False)
 
 
-def test_a_version_that_needs_no_migration(shop: Workshop) -> None:
+def test_equal_version_is_not_migrated(shop: Workshop) -> None:
     """A default, a delete rule, an index: the same version, and no index is made."""
     shop.write(FIRST, notes)
     content = shop.path.read_bytes()
@@ -132,8 +132,8 @@ def without_cache(path: Path) -> None:
         connection.commit()
 
 
-def test_no_source_model(shop: Workshop) -> None:
-    """134130 lists what was searched."""
+def test_missing_source_model_error_lists_the_searched_places(shop: Workshop) -> None:
+    """134130 lists the searched places."""
     shop.write(FIRST, notes)
     without_cache(shop.path)
     folder = shop.folder / "models"
@@ -144,7 +144,7 @@ def test_no_source_model(shop: Workshop) -> None:
 
 
 @pytest.mark.parametrize("place", ["given", "folder", "bundle"])
-def test_the_source_model_is_found(shop: Workshop, place: str) -> None:
+def test_source_model_is_found(shop: Workshop, place: str) -> None:
     shop.write(FIRST, notes)
     without_cache(shop.path)
     folder = shop.folder / "models"
@@ -165,8 +165,8 @@ def test_the_source_model_is_found(shop: Workshop, place: str) -> None:
 # Never backwards
 
 
-def test_a_model_of_the_past(shop: Workshop) -> None:
-    """134506, with or without leave to remove; the file stays as it is to the byte, and opens by its own model."""
+def test_former_model_version_is_rejected(shop: Workshop) -> None:
+    """134506, with or without permission to remove; the file stays as it is to the byte, and opens by its own model."""
     shop.write(FIRST, notes)
     shop.migrated(SECOND)
     shop.close()
@@ -181,7 +181,7 @@ def test_a_model_of_the_past(shop: Workshop) -> None:
         assert context.count("Note", "done == NO") == 10
 
 
-def test_a_model_of_the_past_after_two_steps(shop: Workshop) -> None:
+def test_former_model_versions_are_rejected_after_two_steps(shop: Workshop) -> None:
     shop.write(FIRST, notes)
     shop.migrate(small_model(SECOND))
     shop.migrate(small_model(THIRD))
@@ -189,15 +189,15 @@ def test_a_model_of_the_past_after_two_steps(shop: Workshop) -> None:
     shop.refused(SECOND, 134506)
 
 
-def test_a_model_that_may_be_older(shop: Workshop) -> None:
-    """One that only lacks something needs leave."""
+def test_model_that_only_removes_needs_permission(shop: Workshop) -> None:
+    """A model that only removes content needs permission."""
     shop.write(SECOND, notes)
     error = shop.refused(FIRST, 134506, allow_removals=False)
     assert "Note.done" in str(error)
     assert rows(shop.migrated(FIRST), "Folder", "name") == [("f",)]
 
 
-def test_a_model_that_removes_and_adds_is_newer(shop: Workshop) -> None:
+def test_model_that_removes_and_adds_is_accepted(shop: Workshop) -> None:
     shop.write(SECOND, notes)
     shop.migrated({**FIRST, "Note": {**FIRST["Note"], "more": "int16?"}}, allow_removals=False)
 
@@ -205,7 +205,7 @@ def test_a_model_that_removes_and_adds_is_newer(shop: Workshop) -> None:
 # Progress
 
 
-def test_progress(shop: Workshop) -> None:
+def test_migration_reports_progress(shop: Workshop) -> None:
     shop.write(FIRST, notes)
     seen: list[tuple[int, int]] = []
     shop.migrate(small_model(SECOND), migration_progress=lambda done, total: seen.append((done, total)))
@@ -221,7 +221,7 @@ def steps_of(shop: Workshop) -> int:
     return len(seen)
 
 
-def test_cancelling_at_every_step(shop: Workshop) -> None:
+def test_migration_can_be_cancelled_at_every_step(shop: Workshop) -> None:
     """134120; the store is unchanged, and a later migration succeeds."""
     shop.write(FIRST, notes)
     content = digest(shop.path)
@@ -242,7 +242,7 @@ def test_cancelling_at_every_step(shop: Workshop) -> None:
     assert digest(shop.path) != content
 
 
-def test_cancelling_before(shop: Workshop) -> None:
+def test_migration_cancelled_before_it_begins_can_be_repeated(shop: Workshop) -> None:
     """M023: cancelled before it begins, then migrated."""
     shop.write(FIRST, notes)
     content = shop.path.read_bytes()
@@ -283,8 +283,8 @@ def finish(started: subprocess.Popen[str]) -> None:
     assert started.returncode == 0
 
 
-def test_a_lock_of_another_process(shop: Workshop) -> None:
-    """It is waited for as long as busy_timeout says; then the error names the lock. Nothing is changed."""
+def test_migration_waits_for_the_lock_of_another_process(shop: Workshop) -> None:
+    """The migration waits for busy_timeout; then the error names the lock. Nothing is changed."""
     shop.write(FIRST, notes)
     holder = process(
         """
@@ -305,7 +305,7 @@ def test_a_lock_of_another_process(shop: Workshop) -> None:
     assert shop.migrated(SECOND).count("Note") == 10
 
 
-def test_a_store_that_is_open_elsewhere(shop: Workshop) -> None:
+def test_other_process_fails_after_a_migration_of_its_open_store(shop: Workshop) -> None:
     """A process that has it open with the former model fails at its next request, and keeps its unsaved changes."""
     shop.write(FIRST, notes)
     other = process(
@@ -340,8 +340,8 @@ def test_a_store_that_is_open_elsewhere(shop: Workshop) -> None:
 
 
 @pytest.mark.parametrize("attempt", range(4))
-def test_two_processes_migrate_at_once(shop: Workshop, attempt: int) -> None:
-    """One does, the other opens what it made."""
+def test_concurrent_migrations_migrate_the_store_once(shop: Workshop, attempt: int) -> None:
+    """One process migrates, the other one opens the result."""
     shop.write(FIRST, notes, history=True)
     code = """
         model = small_model(SECOND)
@@ -420,7 +420,7 @@ def seen(change: history.Change) -> Any:
     return (change.transaction, change.kind, change.entity, change.key, change.names)
 
 
-def test_the_history_follows(shop: Workshop) -> None:
+def test_history_follows_a_migration(shop: Workshop) -> None:
     """Entities by their new numbers, changed properties by their new bits, and one transaction of the migrator."""
     shop.write(ZOO, zoo, history=True)
     before = history.changes(shop.copy, shop.former)
@@ -458,7 +458,7 @@ def test_the_history_follows(shop: Workshop) -> None:
     assert authors[-1] == f"{history.MIGRATOR} lightweight migration from model with digest {{ {digest_of_new} }}"
 
 
-def test_preserved_values_follow(shop: Workshop) -> None:
+def test_tombstones_follow_a_migration(shop: Workshop) -> None:
     """The tombstones of deleted objects: a superentity's values first, then by name."""
     shop.write(ZOO, zoo, history=True)
     former = {each.key: each.tombstone for each in history.changes(shop.copy, shop.former).values() if each.kind == 2}
@@ -478,7 +478,7 @@ def test_preserved_values_follow(shop: Workshop) -> None:
     assert (None, None, "animal 3", None, None, None) in after
 
 
-def test_a_chain_leaves_a_transaction_for_each_step(shop: Workshop) -> None:
+def test_chain_records_a_transaction_per_step(shop: Workshop) -> None:
     shop.write(FIRST, notes, history=True)
     digests = []
     for definition in (SECOND, THIRD):
@@ -489,8 +489,8 @@ def test_a_chain_leaves_a_transaction_for_each_step(shop: Workshop) -> None:
     assert [each and each.split("{ ")[1].split(" }")[0] for each in added] == digests
 
 
-def test_a_store_with_a_history_needs_the_option_to_be_written(shop: Workshop) -> None:
-    """M027: what is migrated has its history still."""
+def test_migrated_store_with_history_needs_the_option_to_be_written(shop: Workshop) -> None:
+    """M027: the migrated store keeps its history."""
     shop.write(FIRST, notes, history=True)
     shop.migrated(SECOND)
     shop.close()
@@ -518,8 +518,8 @@ def files(shop: Workshop) -> list[Path]:
     return sorted((shop.folder / ".store_SUPPORT" / "_EXTERNAL_DATA").glob("*"))
 
 
-def test_files_of_a_removed_attribute(shop: Workshop) -> None:
-    """They go once the migration is durable; a refused migration leaves them."""
+def test_external_files_of_a_removed_attribute_are_deleted(shop: Workshop) -> None:
+    """They are deleted once the migration is durable; a rejected migration keeps them."""
     shop.write(PHOTO, photos)
     assert len(files(shop)) == 3
     shop.refused({"Photo": {"name": "string?", "small": "int16?"}}, 134190)
@@ -535,14 +535,14 @@ def photos_and_other(context: Context) -> None:
     context.insert("Other", data=BIG)
 
 
-def test_files_of_a_removed_entity(shop: Workshop) -> None:
+def test_external_files_of_a_removed_entity_are_deleted(shop: Workshop) -> None:
     shop.write({**PHOTO, "Other": {"data": "binary? external"}}, photos_and_other)
     assert len(files(shop)) == 4
     shop.migrated({"Other": {"data": "binary? external"}})
     assert len(files(shop)) == 1
 
 
-def test_files_of_a_renamed_attribute(shop: Workshop) -> None:
+def test_external_files_of_a_renamed_attribute_are_kept(shop: Workshop) -> None:
     shop.write(PHOTO, photos)
     there = files(shop)
     context = shop.migrated(
@@ -552,8 +552,8 @@ def test_files_of_a_renamed_attribute(shop: Workshop) -> None:
     assert rows(context, "Image", "bytes")[2] == (BIG + b"\x02",)
 
 
-def test_external_becomes_inline(shop: Workshop) -> None:
-    """Values come out of their files, which go."""
+def test_external_values_can_become_inline(shop: Workshop) -> None:
+    """Values are moved out of their files, which are deleted."""
     shop.write(PHOTO, photos)
     context = shop.migrated({"Photo": {"name": "string?", "data": "binary?", "small": "binary?"}})
     assert [value for (value,) in rows(context, "Photo", "data")] == [
@@ -566,8 +566,8 @@ def test_external_becomes_inline(shop: Workshop) -> None:
     assert files(shop) == []
 
 
-def test_inline_becomes_external(shop: Workshop) -> None:
-    """Values get the mark of a value that is not in a file."""
+def test_inline_values_can_become_external(shop: Workshop) -> None:
+    """Values get the marker of a value that is not in a file."""
     shop.write(PHOTO, photos)
     context = shop.migrated({"Photo": {"name": "string?", "data": "binary? external", "small": "binary? external"}})
     assert [value for (value,) in rows(context, "Photo", "small")] == [b"\x01\x02" * 50] * 3 + [b"", None]
@@ -577,8 +577,8 @@ def test_inline_becomes_external(shop: Workshop) -> None:
     assert len(files(shop)) == 4
 
 
-def test_a_file_that_is_gone(shop: Workshop) -> None:
-    """134110 names the file; the store and the other files stay."""
+def test_missing_external_file_fails_the_migration(shop: Workshop) -> None:
+    """134110 names the file; the store and the other files are kept."""
     shop.write(PHOTO, photos)
     gone = files(shop)[0]
     gone.rename(shop.folder / "elsewhere")
@@ -590,7 +590,7 @@ def test_a_file_that_is_gone(shop: Workshop) -> None:
 # Plans
 
 
-def test_the_path_is_a_folder_or_nothing(tmp_path: Path) -> None:
+def test_migration_of_a_missing_file_creates_nothing(tmp_path: Path) -> None:
     with Coordinator(Model(FIRST)) as coordinator, pytest.raises(CorestoneError):
         coordinator.add_store(tmp_path / "none.sqlite", migrate=True, must_exist=True)
     assert not (tmp_path / "none.sqlite").exists()
@@ -600,8 +600,8 @@ def test_the_path_is_a_folder_or_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("configuration", ["Local", "Cloud"])
-def test_a_store_of_a_configuration(shop: Workshop, configuration: str) -> None:
-    """It has the entities of its configuration alone, before and after."""
+def test_store_of_a_configuration_is_migrated(shop: Workshop, configuration: str) -> None:
+    """The store has only the entities of its configuration, before and after."""
 
     def model(extra: dict[str, str]) -> Model:
         made = small_model({"A": {"x": "int16?", **extra}, "B": {"y": "int16?", **extra}, "C": {"z": "int16?"}})
@@ -626,7 +626,7 @@ def test_a_store_of_a_configuration(shop: Workshop, configuration: str) -> None:
         pass
 
 
-def test_names_that_differ_in_case_alone(shop: Workshop) -> None:
+def test_names_that_differ_only_in_case_can_be_renamed(shop: Workshop) -> None:
     shop.write({"note": {"title": "string?", "x": "int16?"}}, lambda context: context.insert("note", title="t", x=1))
     context = shop.migrated(
         {"Note": {"Title": "string?", "x": "int16?", "y": "int16?"}}, {"Note": "note", "Note.Title": "title"}
@@ -635,8 +635,8 @@ def test_names_that_differ_in_case_alone(shop: Workshop) -> None:
 
 
 @pytest.mark.parametrize("removed", [{}, {"text": "string?"}], ids=["in place", "rebuilt"])
-def test_what_others_added_to_the_file(shop: Workshop, removed: dict[str, str]) -> None:
-    """Tables, columns, indexes and views of other programs stay; a view is not looked at."""
+def test_objects_added_by_other_programs_are_kept(shop: Workshop, removed: dict[str, str]) -> None:
+    """Tables, columns, indexes and views of other programs are kept; views are not checked."""
     shop.write({"Note": {"title": "string?", **removed}}, lambda context: context.insert("Note", title="t"))
     with closing(sqlite3.connect(shop.path)) as connection:
         connection.executescript(
@@ -652,8 +652,8 @@ def test_what_others_added_to_the_file(shop: Workshop, removed: dict[str, str]) 
         assert connection.execute("SELECT ZLABEL, mine FROM ZNOTE").fetchall() == [("t", "kept")]
 
 
-def test_cancelling_within_a_statement(shop: Workshop) -> None:
-    """A statement that takes long is stopped where it is."""
+def test_migration_can_be_cancelled_within_a_statement(shop: Workshop) -> None:
+    """A long statement is interrupted."""
     definition = {"Item": {"name": "string?", "number": "int64?", "gone": "string?"}}
     with Container(small_model(definition), shop.path) as container, container.context() as context:
         context.batch_insert("Item", [{"name": f"item {n}", "number": n, "gone": "x" * 50} for n in range(60_000)])
@@ -676,7 +676,7 @@ def test_cancelling_within_a_statement(shop: Workshop) -> None:
         assert connection.execute(query).fetchone() == (60_000, sum(range(60_000)), 180_000)
 
 
-def test_a_reader_of_a_rollback_journal(shop: Workshop) -> None:
+def test_open_reader_of_a_rollback_journal_fails_the_migration(shop: Workshop) -> None:
     """The commit waits for readers; then the migration fails and nothing is changed."""
     shop.write(FIRST, notes, journal="rollback")
     content = digest(shop.path)
@@ -692,8 +692,8 @@ def test_a_reader_of_a_rollback_journal(shop: Workshop) -> None:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
-def test_another_coordinator_of_the_process(shop: Workshop) -> None:
-    """It fails as another process does, and its objects can still be read."""
+def test_other_coordinator_fails_after_a_migration_of_its_store(shop: Workshop) -> None:
+    """The other coordinator fails like another process, and its objects can still be read."""
     shop.write(FIRST, notes)
     with Container(small_model(FIRST), shop.path, unsaved="discard") as container, container.context() as context:
         (item,) = context.fetch("Note", "title == 'note 3'")
@@ -707,8 +707,8 @@ def test_another_coordinator_of_the_process(shop: Workshop) -> None:
     assert shop.open(small_model(SECOND)).count("Note", "text == 'unsaved'") == 0
 
 
-def test_metadata_changes_are_no_migration(shop: Workshop) -> None:
-    """A coordinator goes on when another one changed the store's metadata, or its rows."""
+def test_metadata_changes_do_not_look_like_a_migration(shop: Workshop) -> None:
+    """A coordinator continues if another one changed the store's metadata or its rows."""
     shop.write(FIRST, notes)
     with Container(small_model(FIRST), shop.path) as container, container.context() as context:
         assert context.count("Note") == 10

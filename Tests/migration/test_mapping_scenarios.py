@@ -65,7 +65,7 @@ def fixture(mapping: str, store: str, folder: Path) -> tuple[MappingModel, Path]
 
 @requires_fixtures
 @pytest.mark.parametrize(("mapping", "store"), mapping_models.STORES)
-def test_stores_of_other_programs(tmp_path: Path, mapping: str, store: str) -> None:
+def test_stores_of_other_programs_migrate_as_interpreted(tmp_path: Path, mapping: str, store: str) -> None:
     """Every object is what the interpreter of the XML expects."""
     path = fixtures() / "mapping-models" / mapping
     trial = mapping_models.Trial(path, mapping_models.AS_IT_IS, tmp_path, "", 0)
@@ -98,7 +98,7 @@ def test_makers_become_objects(tmp_path: Path) -> None:
 
 @requires_fixtures
 @pytest.mark.scenario("M041")
-def test_moods_hang_at_the_continents_of_their_countries(tmp_path: Path) -> None:
+def test_moods_refer_to_the_continents_of_their_countries(tmp_path: Path) -> None:
     """M041: collection operators run on objects of the source."""
     mapping, path = fixture("core-data/Moody-2-Moody-3.xcmappingmodel", "core-data/Moody-2.moody", tmp_path)
     assert mapping.destination is not None
@@ -125,7 +125,7 @@ def test_continents_are_shared(tmp_path: Path) -> None:
 
 
 @pytest.mark.scenario("M047")
-def test_an_entity_that_a_mapping_renames(tmp_path: Path) -> None:
+def test_mapping_can_rename_an_entity(tmp_path: Path) -> None:
     """M047: relationship and order follow, without a renaming identifier."""
     path = tmp_path / "store.sqlite"
     attribute = {"id": "int64", "key": "string", "value": "string"}
@@ -163,7 +163,7 @@ def test_an_entity_that_a_mapping_renames(tmp_path: Path) -> None:
 
 
 @pytest.mark.scenario("M048")
-def test_a_required_attribute_from_another_one(tmp_path: Path) -> None:
+def test_required_attribute_can_be_filled_from_another_attribute(tmp_path: Path) -> None:
     """M048: an inferred mapping would fail with rows."""
     path, created = tmp_path / "store.sqlite", datetime.fromtimestamp(1603250786, timezone.utc)
     old = filled(path, {"Product": {"dateCreated": "date?"}}, {"entity": "Product", "dateCreated": created})
@@ -183,7 +183,7 @@ def test_a_required_attribute_from_another_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [10, 0, None, 2**63 - 1])
 @pytest.mark.scenario("M052")
-def test_an_attribute_that_becomes_a_decimal(tmp_path: Path, value: int | None) -> None:
+def test_integer_attribute_can_become_a_decimal(tmp_path: Path, value: int | None) -> None:
     """M052: a change of type needs a mapping model. Here the value counts too."""
     path = tmp_path / "store.sqlite"
     old = filled(
@@ -207,7 +207,7 @@ def test_an_attribute_that_becomes_a_decimal(tmp_path: Path, value: int | None) 
 
 @pytest.mark.parametrize("form", ["in memory", "xcmappingmodel", "cdm"])
 @pytest.mark.scenario("M078")
-def test_notes_and_their_attachments(tmp_path: Path, form: str) -> None:
+def test_two_mappings_of_one_entity_refer_to_each_other(tmp_path: Path, form: str) -> None:
     """M078: two mappings of one entity, one of them filtered, lead to each other through `$source`."""
     path = tmp_path / "store.sqlite"
     old = Model({"Note": {"title": "string", "image": "transformable?"}})

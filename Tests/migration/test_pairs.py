@@ -11,7 +11,7 @@ from source_models import fixtures
 
 
 @pytest.mark.skipif(not fixtures().is_dir(), reason="the source models of other programs are not there")
-def test_a_sample_of_source_models() -> None:
+def test_sample_of_source_model_pairs_migrates() -> None:
     command = [sys.executable, str(Path(__file__).with_name("pairs.py")), "--sample", "12", "--seed", "3"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     print(done.stdout)

@@ -1,4 +1,4 @@
-"""Plans of migrations: what is lost, what stands in the way, and that making one changes nothing."""
+"""Migration plans: lost data and problems; a plan does not change the store."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def changed(**properties: str | None) -> Model:
     return Model({**FIRST, "Note": note})
 
 
-def test_what_is_lost(path: Path) -> None:
+def test_plan_lists_lost_data(path: Path) -> None:
     before = state(path.parent)
     wanted = {"Note": {"title": "string?", "code": "int32?", "mark": "string = x"}, "Tag": {"name": "string?"}}
     plan = migration_plan(path, Model(wanted))
@@ -65,7 +65,7 @@ def test_what_is_lost(path: Path) -> None:
     assert state(path.parent) == before
 
 
-def test_pairs_that_subentities_keep_are_not_lost(tmp_path: Path) -> None:
+def test_plan_omits_join_rows_kept_by_subentities(tmp_path: Path) -> None:
     former = {
         "Item": {"tags": "to-many Tag inverse items"},
         "Task": {"@parent": "Item"},
@@ -85,7 +85,7 @@ def test_pairs_that_subentities_keep_are_not_lost(tmp_path: Path) -> None:
     assert not migration_plan(tmp_path / "a.sqlite", Model(wanted)).loses_data
 
 
-def test_a_store_of_the_model(path: Path) -> None:
+def test_plan_for_the_current_model_is_empty(path: Path) -> None:
     plan = migration_plan(path, Model(FIRST))
     assert (plan.is_needed, plan.loses_data, plan.entities, plan.problems) == (False, False, [], [])
 
@@ -98,7 +98,7 @@ def test_a_store_of_the_model(path: Path) -> None:
         ({"size": "int32?"}, "size", 134110, "Note.size has the value 1.5"),
     ],
 )
-def test_problems(path: Path, properties: dict[str, str], key: str, code: int, words: str) -> None:
+def test_plan_lists_problems(path: Path, properties: dict[str, str], key: str, code: int, words: str) -> None:
     before = state(path.parent)
     (problem,) = migration_plan(path, changed(**properties), allow_type_changes=True).problems
     assert (problem.entity, problem.key, problem.code) == ("Note", key, code)
@@ -109,7 +109,7 @@ def test_problems(path: Path, properties: dict[str, str], key: str, code: int, w
 
 
 @pytest.mark.parametrize("default", ["", " = a"])
-def test_values_that_are_not_unique(path: Path, default: str) -> None:
+def test_plan_lists_duplicate_values(path: Path, default: str) -> None:
     """A default that fills nulls counts too."""
     wanted = Model({**FIRST, "Note": {**FIRST["Note"], "title": f"string{default or '?'}", "@unique": ["title"]}})
     (problem,) = migration_plan(path, wanted).problems
@@ -121,7 +121,7 @@ def test_values_that_are_not_unique(path: Path, default: str) -> None:
     assert [each.message.split(" of ")[0] for each in raised.value.details] == [f"{count} objects"]
 
 
-def test_a_change_that_cannot_be_inferred(path: Path) -> None:
+def test_plan_fails_for_a_change_that_cannot_be_inferred(path: Path) -> None:
     with pytest.raises(MigrationError) as raised:
         migration_plan(path, changed(size="string?"))
     assert raised.value.code == 134190
@@ -137,7 +137,7 @@ def model_file(folder: Path, definition: dict[str, Any]) -> Path:
     return folder / "New.xcdatamodel"
 
 
-def test_the_tool_prints_the_plan(path: Path, tmp_path: Path) -> None:
+def test_tool_prints_the_plan(path: Path, tmp_path: Path) -> None:
     wanted = {**FIRST, "Note": {**FIRST["Note"], "title": "string", "size": "double? renaming_identifier none"}}
     target = model_file(tmp_path / "models", wanted)
     done = tool(path, "--to", target, "--plan")
@@ -157,13 +157,13 @@ def test_the_tool_prints_the_plan(path: Path, tmp_path: Path) -> None:
     assert json.loads(tool(path, "--to", target, "--plan", "--sql", "--format", "json").stdout)["statements"]
 
 
-def test_a_store_with_problems_gets_no_backup(path: Path, tmp_path: Path) -> None:
+def test_tool_makes_no_backup_of_a_store_with_problems(path: Path, tmp_path: Path) -> None:
     target = model_file(tmp_path / "models", {**FIRST, "Note": {**FIRST["Note"], "title": "string"}})
     assert tool(path, "--to", target, "--backup").returncode == 3
     assert not list(path.parent.glob(f"{path.name}.backup-*"))
 
 
-def test_the_tool_reports_a_migration_as_json(path: Path, tmp_path: Path) -> None:
+def test_tool_reports_a_migration_as_json(path: Path, tmp_path: Path) -> None:
     target = model_file(tmp_path / "models", {**FIRST, "Other": {"x": "string?"}})
     done = tool(path, "--to", target, "--dry-run", "--format", "json")
     assert json.loads(done.stdout) == {"store": str(path), "migrated": False, "backup": None}

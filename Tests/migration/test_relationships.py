@@ -37,14 +37,14 @@ def names(context: Context, entity: str, relationship: str) -> dict[str, list[st
     return found
 
 
-def test_ordered_stays_ordered(shop: Workshop) -> None:
+def test_ordered_relationship_keeps_its_order(shop: Workshop) -> None:
     shop.write(LISTS, orders)
     context = shop.migrated({**LISTS, "Item": {**LISTS["Item"], "more": "int16? = 1"}})
     assert names(context, "Order", "items")["a"] == ["item 2", "item 0", "item 1"]
 
 
-def test_unordered_becomes_ordered(shop: Workshop) -> None:
-    """M054: the order is any at first, and kept from then on."""
+def test_relationship_can_become_ordered(shop: Workshop) -> None:
+    """M054: the order is arbitrary at first and kept afterwards."""
     shop.write(ORDERS, orders)
     context = shop.migrated(LISTS)
     assert sorted(names(context, "Order", "items")["a"]) == ["item 0", "item 1", "item 2"]
@@ -59,7 +59,7 @@ def test_unordered_becomes_ordered(shop: Workshop) -> None:
     assert names(context, "Order", "items")["a"][1] == "between"
 
 
-def test_ordered_becomes_unordered(shop: Workshop) -> None:
+def test_relationship_can_become_unordered(shop: Workshop) -> None:
     shop.write(LISTS, orders)
     context = shop.migrated(ORDERS)
     assert names(context, "Order", "items")["a"] == ["item 0", "item 1", "item 2"]
@@ -68,7 +68,7 @@ def test_ordered_becomes_unordered(shop: Workshop) -> None:
 @pytest.mark.parametrize("former", ["to-many ordered", "to-many"])
 @pytest.mark.parametrize("wanted", ["to-many ordered", "to-many"])
 @pytest.mark.parametrize("back", ["to-many ordered", "to-many"])
-def test_order_in_tables_of_pairs(shop: Workshop, former: str, wanted: str, back: str) -> None:
+def test_order_of_join_tables_is_kept_added_and_removed(shop: Workshop, former: str, wanted: str, back: str) -> None:
     def model(kind: str, more: str) -> dict[str, dict[str, Any]]:
         return {
             "Note": {"name": "string?", "tags": f"{kind} Tag inverse notes", **({"more": more} if more else {})},
@@ -92,7 +92,7 @@ def test_order_in_tables_of_pairs(shop: Workshop, former: str, wanted: str, back
         assert names(context, "Note", "tags")["a"] == ["tag 3", "tag 1", "tag 2"]
 
 
-def test_to_one_becomes_to_many(shop: Workshop) -> None:
+def test_to_one_can_become_to_many(shop: Workshop) -> None:
     """Many-to-one becomes many-to-many: the key becomes a pair."""
     shop.write(ORDERS, orders)
     context = shop.migrated(
@@ -102,7 +102,7 @@ def test_to_one_becomes_to_many(shop: Workshop) -> None:
     assert names(context, "Order", "items")["a"] == ["item 0", "item 1", "item 2"]
 
 
-def test_to_one_becomes_an_ordered_to_many(shop: Workshop) -> None:
+def test_to_one_can_become_an_ordered_to_many(shop: Workshop) -> None:
     shop.write(LISTS, orders)
     context = shop.migrated(
         {"Order": LISTS["Order"], "Item": {"name": "string?", "order": "to-many ordered Order inverse items"}}
@@ -110,7 +110,7 @@ def test_to_one_becomes_an_ordered_to_many(shop: Workshop) -> None:
     assert names(context, "Order", "items")["a"] == ["item 2", "item 0", "item 1"]
 
 
-def test_one_to_one_becomes_one_to_many(shop: Workshop) -> None:
+def test_one_to_one_can_become_one_to_many(shop: Workshop) -> None:
     def fill(context: Context) -> None:
         context.insert("Person", name="Ada", pet=context.insert("Pet", name="Rex"))
         context.insert("Person", name="Bob")
@@ -132,8 +132,8 @@ def test_one_to_one_becomes_one_to_many(shop: Workshop) -> None:
     assert names(context, "Person", "pets") == {"Ada": ["Rex"], "Bob": []}
 
 
-def test_a_to_one_without_inverse_becomes_to_many(shop: Workshop) -> None:
-    """Its pairs go to a column of the members, of which each has one owner."""
+def test_to_one_without_inverse_can_become_to_many(shop: Workshop) -> None:
+    """Its pairs are moved to a column of the members, each of which has one owner."""
 
     def fill(context: Context) -> None:
         for name in ("a", "b"):
@@ -144,7 +144,7 @@ def test_a_to_one_without_inverse_becomes_to_many(shop: Workshop) -> None:
     assert names(context, "Owner", "one") == {"a": ["thing of a"], "b": ["thing of b"]}
 
 
-def test_to_many_becomes_to_one(shop: Workshop) -> None:
+def test_to_many_cannot_become_to_one(shop: Workshop) -> None:
     """134190, whether there are rows or not."""
     shop.write(ORDERS, lambda context: None)
     error = shop.refused(
@@ -158,7 +158,7 @@ def test_to_many_becomes_to_one(shop: Workshop) -> None:
     assert "to-many in the store, but to-one in the model" in str(error)
 
 
-def test_an_attribute_becomes_a_relationship(shop: Workshop) -> None:
+def test_attribute_cannot_become_a_relationship(shop: Workshop) -> None:
     shop.write({"Order": {"items": "int16?"}, "Item": {}}, lambda context: None)
     error = shop.refused({"Order": {"items": "to-one Item?"}, "Item": {}}, 134190)
     assert (error.entity, error.key) == ("Order", "items")
@@ -167,7 +167,7 @@ def test_an_attribute_becomes_a_relationship(shop: Workshop) -> None:
 # Inverses
 
 
-def test_an_inverse_is_added(shop: Workshop) -> None:
+def test_inverse_can_be_added(shop: Workshop) -> None:
     def fill(context: Context) -> None:
         ada = context.insert("Person", name="Ada")
         for number in range(3):
@@ -183,14 +183,14 @@ def test_an_inverse_is_added(shop: Workshop) -> None:
     assert sorted(names(context, "Person", "pets")["Ada"]) == ["pet 1", "pet 2"]
 
 
-def test_an_inverse_is_removed(shop: Workshop) -> None:
+def test_inverse_can_be_removed(shop: Workshop) -> None:
     shop.write(ORDERS, orders)
     context = shop.migrated({"Order": {"name": "string?"}, "Item": {"name": "string?", "order": "to-one Order?"}})
     assert names(context, "Item", "order")["item 5"] == ["b"]
 
 
-def test_the_to_one_side_is_removed(shop: Workshop) -> None:
-    """The to-many side goes on alone: from the key of its inverse to a column for the owner."""
+def test_to_one_side_can_be_removed(shop: Workshop) -> None:
+    """The to-many side is kept alone: from the key of its inverse to a column for the owner."""
     shop.write(LISTS, orders)
     context = shop.migrated(
         {"Order": {"name": "string?", "items": "to-many ordered Item"}, "Item": {"name": "string?"}}
@@ -198,13 +198,13 @@ def test_the_to_one_side_is_removed(shop: Workshop) -> None:
     assert names(context, "Order", "items") == {"a": ["item 2", "item 0", "item 1"], "b": ["item 5", "item 3"], "c": []}
 
 
-def test_a_to_many_without_inverse_gets_one(shop: Workshop) -> None:
+def test_to_many_without_inverse_can_get_a_to_one_inverse(shop: Workshop) -> None:
     shop.write({"Order": {"name": "string?", "items": "to-many ordered Item"}, "Item": {"name": "string?"}}, orders)
     context = shop.migrated(LISTS)
     assert names(context, "Order", "items")["a"] == ["item 2", "item 0", "item 1"]
 
 
-def test_a_to_many_without_inverse_gets_a_to_many_one(shop: Workshop) -> None:
+def test_to_many_without_inverse_can_get_a_to_many_inverse(shop: Workshop) -> None:
     shop.write({"Order": {"name": "string?", "items": "to-many Item"}, "Item": {"name": "string?"}}, orders)
     context = shop.migrated(
         {
@@ -215,7 +215,7 @@ def test_a_to_many_without_inverse_gets_a_to_many_one(shop: Workshop) -> None:
     assert names(context, "Item", "orders")["item 3"] == ["b"]
 
 
-def test_an_inverse_is_renamed(shop: Workshop) -> None:
+def test_inverse_can_be_renamed(shop: Workshop) -> None:
     shop.write(LISTS, orders)
     context = shop.migrated(
         {
@@ -227,7 +227,7 @@ def test_an_inverse_is_renamed(shop: Workshop) -> None:
     assert names(context, "Order", "items")["b"] == ["item 5", "item 3"]
 
 
-def test_the_inverse_is_another_relationship(shop: Workshop) -> None:
+def test_inverses_can_be_exchanged(shop: Workshop) -> None:
     """Two relationships of an entity exchange their inverses: the keys of the to-one side count."""
     former = {
         "Person": {
@@ -265,7 +265,7 @@ def test_the_inverse_is_another_relationship(shop: Workshop) -> None:
     assert names(context, "Person", "writes") == {"Ada": [], "Bob": ["x"]}
 
 
-def test_its_own_inverse(shop: Workshop) -> None:
+def test_relationship_can_become_its_own_inverse_and_back(shop: Workshop) -> None:
     """A relationship becomes its own inverse's other side, and back."""
     former = {"Person": {"name": "string?", "friends": "to-many Person inverse friends"}}
 
@@ -289,8 +289,8 @@ def test_its_own_inverse(shop: Workshop) -> None:
     assert names(context, "Person", "friendOf") == {"Ada": ["Bob", "Cy"], "Bob": ["Ada"], "Cy": ["Ada"]}
 
 
-def test_a_one_to_one_inverse_of_a_crowd(shop: Workshop) -> None:
-    """Several objects lead to one, whose new inverse holds one of them: 134110, since the others would be lost."""
+def test_one_to_one_inverse_is_rejected_when_several_objects_share_it(shop: Workshop) -> None:
+    """Several objects refer to one, whose new inverse can hold one of them: 134110, since the others would be lost."""
 
     def fill(context: Context) -> None:
         ada = context.insert("Person", name="Ada")
@@ -306,7 +306,7 @@ def test_a_one_to_one_inverse_of_a_crowd(shop: Workshop) -> None:
     assert error.entity in ("Pet", "Person")
 
 
-def test_an_inverse_of_one_object_each(shop: Workshop) -> None:
+def test_one_to_one_inverse_can_be_added_when_targets_are_distinct(shop: Workshop) -> None:
     def fill(context: Context) -> None:
         for number in range(3):
             context.insert("Pet", name=f"pet {number}", owner=context.insert("Person", name=f"person {number}"))
@@ -319,7 +319,7 @@ def test_an_inverse_of_one_object_each(shop: Workshop) -> None:
     assert names(shop.migrated(wanted), "Person", "pet")["person 1"] == ["pet 1"]
 
 
-def test_members_of_several_lose_their_inverse(shop: Workshop) -> None:
+def test_removing_an_inverse_is_rejected_when_members_have_several_owners(shop: Workshop) -> None:
     """Many-to-many without its inverse keeps one owner of each member: 134110 if one has several."""
     former = {
         "Note": {"name": "string?", "tags": "to-many Tag inverse notes"},
@@ -350,7 +350,7 @@ def animals(context: Context) -> None:
     context.insert("Person", name="Bob")
 
 
-def test_the_destination_becomes_its_parent(shop: Workshop) -> None:
+def test_destination_can_become_its_parent(shop: Workshop) -> None:
     shop.write({**ANIMALS, "Person": {"name": "string?", "pet": "to-one Dog?"}}, animals)
     context = shop.migrated({**ANIMALS, "Person": {"name": "string?", "pet": "to-one Animal?"}})
     assert names(context, "Person", "pet") == {"Ada": ["Rex"], "Bob": []}
@@ -358,8 +358,8 @@ def test_the_destination_becomes_its_parent(shop: Workshop) -> None:
     assert ada.pet.entity_name == "Dog"
 
 
-def test_the_destination_becomes_its_child(shop: Workshop) -> None:
-    """Targets that are not of the child are let go."""
+def test_destination_can_become_its_child(shop: Workshop) -> None:
+    """Targets that are not of the child are removed from the relationship."""
 
     def fill(context: Context) -> None:
         animals(context)
@@ -370,14 +370,14 @@ def test_the_destination_becomes_its_child(shop: Workshop) -> None:
     assert names(context, "Person", "pet") == {"Ada": ["Rex"], "Bob": [], "Cy": []}
 
 
-def test_the_destination_becomes_an_unrelated_entity(shop: Workshop) -> None:
+def test_destination_cannot_become_an_unrelated_entity(shop: Workshop) -> None:
     shop.write({**ANIMALS, "Person": {"name": "string?", "pet": "to-one Dog?"}}, animals)
     error = shop.refused({**ANIMALS, "Person": {"name": "string?", "pet": "to-one Stone?"}}, 134190)
     assert (error.entity, error.key) == ("Person", "pet")
     assert "Dog" in str(error) and "Stone" in str(error)
 
 
-def test_the_destination_is_renamed(shop: Workshop) -> None:
+def test_destination_can_be_renamed(shop: Workshop) -> None:
     shop.write(
         {**ANIMALS, "Person": {"name": "string?", "pet": "to-one Stone?"}},
         lambda context: context.insert("Person", name="Ada", pet=context.insert("Stone", name="s")),
@@ -389,8 +389,8 @@ def test_the_destination_is_renamed(shop: Workshop) -> None:
     assert names(context, "Person", "pet") == {"Ada": ["s"]}
 
 
-def test_the_destination_is_removed(shop: Workshop) -> None:
-    """134190 names the entity that is gone, if the relationship leads elsewhere now."""
+def test_removed_destination_is_named(shop: Workshop) -> None:
+    """134190 names the removed entity if the relationship has another destination now."""
     shop.write(
         {**ANIMALS, "Person": {"name": "string?", "pet": "to-one Stone?"}}, lambda context: context.insert("Person")
     )
@@ -400,7 +400,7 @@ def test_the_destination_is_removed(shop: Workshop) -> None:
     assert shop.migrated({**wanted, "Person": {"name": "string?", "more": "int16?"}}).count("Person") == 1
 
 
-def test_objects_of_a_removed_subentity_leave_their_relationships(shop: Workshop) -> None:
+def test_objects_of_a_removed_subentity_are_detached(shop: Workshop) -> None:
     former = {
         **ANIMALS,
         "Animal": {"name": "string?", "owner": "to-one Person? inverse pets", "seen": "to-many Person inverse saw"},
@@ -424,7 +424,7 @@ def test_objects_of_a_removed_subentity_leave_their_relationships(shop: Workshop
     assert names(context, "Person", "best")["Ada"] == []
 
 
-def test_counts_are_not_checked(shop: Workshop) -> None:
+def test_member_counts_are_not_validated_by_a_migration(shop: Workshop) -> None:
     shop.write(ORDERS, orders)
     context = shop.migrated(
         {"Order": {"name": "string?", "items": "to-many Item inverse order min 4 max 5"}, "Item": ORDERS["Item"]}

@@ -68,7 +68,7 @@ def test_chains_find_versions_in_source_models(kind: str, tmp_path: Path) -> Non
     ],
     ids=["mapping model", "ladder", "transformation"],
 )
-def test_limits_apply_in_each_step(options: dict[str, Any], tmp_path: Path) -> None:
+def test_limits_apply_to_each_step(options: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     with Container(VERSIONS[0], path) as container:
         container.view_context.insert("Item", keep="k" * (1 << 20))
@@ -79,7 +79,7 @@ def test_limits_apply_in_each_step(options: dict[str, Any], tmp_path: Path) -> N
     assert path.read_bytes() == before
 
 
-def test_a_plan_of_stages_says_what_they_remove(tmp_path: Path) -> None:
+def test_plan_of_stages_lists_what_they_remove(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     fill(path)
     plan = migration_plan(path, VERSIONS[2], stages=[MigrationStage.lightweight(VERSIONS[:3])], source_models=VERSIONS)
@@ -88,7 +88,7 @@ def test_a_plan_of_stages_says_what_they_remove(tmp_path: Path) -> None:
     assert not migration_plan(path, VERSIONS[2], mapping_models=[COUNTED]).loses_data
 
 
-def test_a_store_is_not_migrated_into_itself(tmp_path: Path) -> None:
+def test_store_cannot_be_migrated_into_itself(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     fill(path)
     before = path.read_bytes()
@@ -96,12 +96,12 @@ def test_a_store_is_not_migrated_into_itself(tmp_path: Path) -> None:
     for again in (path, tmp_path / ".." / tmp_path.name / "a.sqlite"):
         with pytest.raises(InvalidArgumentError, match="into itself"):
             manager.migrate_store(path, again, COUNTED)
-    with pytest.raises(InvalidArgumentError, match="would end with this call"):
+    with pytest.raises(InvalidArgumentError, match="would be discarded at the end of the call"):
         manager.migrate_store(path, tmp_path / "b", COUNTED, type="InMemory")
     assert path.read_bytes() == before
 
 
-def test_a_stage_without_entity_mappings_is_refused(tmp_path: Path) -> None:
+def test_stage_without_entity_mappings_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     fill(path)
     empty = MigrationStage.mapping(VERSIONS[0], VERSIONS[2], MappingModel([]))
@@ -111,7 +111,7 @@ def test_a_stage_without_entity_mappings_is_refused(tmp_path: Path) -> None:
         assert container.view_context.count("Item") == 1
 
 
-def test_the_guard_knows_chains_of_models_in_memory(tmp_path: Path) -> None:
+def test_guard_checks_chains_of_models_in_memory(tmp_path: Path) -> None:
     mapping = tmp_path / "counted.cdm"
     COUNTED.write(mapping)
     older = {str(number): model for number, model in enumerate(VERSIONS[:3])}
@@ -120,7 +120,7 @@ def test_the_guard_knows_chains_of_models_in_memory(tmp_path: Path) -> None:
     assert "type-change" not in [each.rule for each in found], found
 
 
-def test_a_release_without_its_model_is_found(tmp_path: Path) -> None:
+def test_damaged_release_without_its_model_is_reported(tmp_path: Path) -> None:
     folder = tmp_path / "releases"
     folder.mkdir()
     ModelRelease.keep(VERSIONS[0], folder, "V1")
@@ -133,7 +133,7 @@ def test_a_release_without_its_model_is_found(tmp_path: Path) -> None:
     assert [each.rule for each in ModelRelease.check(folder, model)] == ["damaged-release"]
 
 
-def test_a_model_among_the_paths_is_no_mapping_model(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_model_among_mapping_model_paths_is_ignored(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path, model = tmp_path / "a.sqlite", tmp_path / "V1.mom"
     fill(path)
     VERSIONS[0].write(model)

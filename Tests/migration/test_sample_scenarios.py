@@ -190,7 +190,7 @@ def tables(path: Path) -> list[tuple[Any, ...]]:
 
 @requires_fixtures
 @pytest.mark.scenario("M017")
-def test_store_migrated_in_place_equals_the_one_that_apple_migrated(tmp_path: Path) -> None:
+def test_store_migrated_in_place_equals_that_of_apple(tmp_path: Path) -> None:
     path, expected = copied(V1_STORE, tmp_path), copied(V2_STORE, tmp_path)
     columns = {row[1] for table in ("ZCAR", "ZPERSON") for row in query(path, f"PRAGMA table_info({table})")}
     assert {"ZCOLOR", "ZID"} <= columns
@@ -380,7 +380,7 @@ def test_stage_between_two_versions_with_one_hash_is_rejected(tmp_path: Path) ->
 
 @requires_fixtures
 @pytest.mark.scenario("M035")
-def test_no_mapping_model_leads_to_the_same_version(tmp_path: Path) -> None:
+def test_mapping_models_to_the_same_version_are_not_used(tmp_path: Path) -> None:
     bundle = fixtures() / "source-models" / "jessesquires+JSQCoreDataKit" / "ExampleModel.xcdatamodeld"
     models = [Model.load(bundle / f"Version {number}.xcdatamodel") for number in (1, 2, 3)]
     folder = fixtures() / "mapping-models" / "jsqcoredatakit"
@@ -397,8 +397,8 @@ def test_no_mapping_model_leads_to_the_same_version(tmp_path: Path) -> None:
 
 
 @pytest.mark.scenario("M081")
-def test_chain_of_mapping_models_is_a_forest_to_one_version(tmp_path: Path) -> None:
-    """1 leads to 4, 2 to 3 and 3 to 4: each store goes its own way. The last step notes itself in a value."""
+def test_chains_of_mapping_models_reach_one_version_from_each_store(tmp_path: Path) -> None:
+    """1 leads to 4, 2 to 3 and 3 to 4: each store takes a different route. The last step records itself in a value."""
     models = [Model({"A": {"way": "string?", f"v{number}": "int16?"}}) for number in (1, 2, 3, 4)]
 
     def step(current: int, following: int) -> MappingModel:
@@ -585,7 +585,7 @@ def test_chain_over_nine_versions_leaves_one_file(tmp_path: Path) -> None:
 
 
 @requires_fixtures
-def test_chain_does_not_remove_what_the_last_version_has(tmp_path: Path) -> None:
+def test_chain_does_not_remove_content_of_the_last_version(tmp_path: Path) -> None:
     """Version 11 has no products: over it, two inferred steps lead from 23 to 115, and products are lost."""
     path, models = tmp_path / "shop.sqlite", {version: shop_model(version) for version in VERSIONS}
     fill_shop(path, models[23])

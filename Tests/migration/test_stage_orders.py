@@ -25,7 +25,7 @@ def test_mappings_can_be_inferred_as_reported(start: int, goal: int, can: int, t
 
 
 @pytest.mark.parametrize("each", ORDERS, ids=lambda each: f"{each.text} to {each.goal}")
-def test_outcome(each: Order, tmp_path: Path) -> None:
+def test_stage_order_has_the_expected_outcome(each: Order, tmp_path: Path) -> None:
     here, called = outcome(each, tmp_path / "a.sqlite")
     assert here == each.here
     # Each custom stage of a migration runs once, both of its handlers.
@@ -39,11 +39,11 @@ def test_outcome(each: Order, tmp_path: Path) -> None:
     assert called == (handlers if here == MIGRATED else [])
 
 
-def test_ladders_alone_differ() -> None:
+def test_outcome_differs_from_apple_only_for_lightweight_stages() -> None:
     differing = [each for each in ORDERS if each.apple != each.here]
     assert {kind for each in differing for kind, _ in each.stages} == {"lightweight"}
 
 
-def test_the_reference_has_the_table() -> None:
+def test_reference_page_has_the_outcomes() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     assert [line(each, each.here) for each in ORDERS if line(each, each.here) not in text] == []

@@ -24,7 +24,7 @@ def write(path: Path, definition: dict[str, Any], store_type: str, *rows: dict[s
 
 @pytest.mark.parametrize("store_type", ["XML", "Binary"])
 @pytest.mark.parametrize("value", [Decimal("0.1234567890123456789012345"), math.nan])
-def test_values_that_a_migration_cannot_keep(tmp_path: Path, store_type: str, value: Any) -> None:
+def test_values_that_cannot_be_kept_fail_the_migration(tmp_path: Path, store_type: str, value: Any) -> None:
     path = tmp_path / "amounts"
     kind = "decimal?" if isinstance(value, Decimal) else "double? nan"
     write(path, {"Amount": {"value": kind}}, store_type, {"entity": "Amount", "value": value})
@@ -37,7 +37,7 @@ def test_values_that_a_migration_cannot_keep(tmp_path: Path, store_type: str, va
 
 
 @pytest.mark.parametrize("store_type", TYPES)
-def test_decimals_and_numbers_stay(tmp_path: Path, store_type: str) -> None:
+def test_decimals_and_numbers_are_kept(tmp_path: Path, store_type: str) -> None:
     path = tmp_path / "amounts"
     write(path, {"Amount": {"value": "decimal?"}}, store_type, {"entity": "Amount", "value": Decimal("12.25")})
     with Container(Model({"Amount": {"value": "decimal?", "note": "string = x"}}), path) as container:
@@ -46,7 +46,7 @@ def test_decimals_and_numbers_stay(tmp_path: Path, store_type: str) -> None:
 
 
 @pytest.mark.parametrize("store_type", TYPES)
-def test_a_property_that_moves_up_with_another_type(tmp_path: Path, store_type: str) -> None:
+def test_property_moved_up_with_another_type_is_rejected(tmp_path: Path, store_type: str) -> None:
     path = tmp_path / "store"
     former = {"Top": {}, "Sub": {"@parent": "Top", "x": "int64?"}}
     write(path, former, store_type, {"entity": "Sub", "x": 70000})
@@ -60,7 +60,7 @@ def test_a_property_that_moves_up_with_another_type(tmp_path: Path, store_type: 
 
 
 @pytest.mark.parametrize("store_type", TYPES)
-def test_a_relationship_that_moves_down_to_two_subentities(tmp_path: Path, store_type: str) -> None:
+def test_relationship_can_move_down_to_two_subentities(tmp_path: Path, store_type: str) -> None:
     path = tmp_path / "store"
     former = {
         "Base": {"name": "string?", "tags": "to-many Tag inverse bases"},
@@ -86,7 +86,7 @@ def test_a_relationship_that_moves_down_to_two_subentities(tmp_path: Path, store
             assert sorted(tag.name for tag in found.tags) == list(names)
 
 
-def test_sums_follow_defaults(tmp_path: Path) -> None:
+def test_derived_sums_include_new_defaults(tmp_path: Path) -> None:
     path = tmp_path / "shop"
     former = {
         "Order": {"total": "derived int64? = items.@count", "items": "to-many Item inverse order"},
@@ -103,7 +103,7 @@ def test_sums_follow_defaults(tmp_path: Path) -> None:
         assert container.view_context.first("Order").total == 1
 
 
-def test_the_source_model_is_in_a_bundle_of_a_folder(tmp_path: Path) -> None:
+def test_source_model_is_found_in_a_bundle_of_a_folder(tmp_path: Path) -> None:
     path = tmp_path / "notes.xml"
     first = Model({"Note": {"title": "string"}})
     write(path, {"Note": {"title": "string"}}, "XML", {"entity": "Note", "title": "a"})
@@ -123,7 +123,7 @@ def test_the_source_model_is_in_a_bundle_of_a_folder(tmp_path: Path) -> None:
         assert container.view_context.first("Note").done is True
 
 
-def test_inferring_alone_leaves_the_default(tmp_path: Path) -> None:
+def test_infer_mapping_alone_keeps_the_migration_default(tmp_path: Path) -> None:
     path = tmp_path / "notes"
     write(path, {"Note": {"title": "string?"}}, "SQLite")
     wanted = Model({"Note": {"title": "string?", "more": "string?"}})

@@ -33,7 +33,7 @@ def small_model(definition: Definition, identifiers: Mapping[str, str] | None = 
 
 
 class Workshop:
-    """A folder with one store, its copy from before the migration, and what was opened."""
+    """A folder with one store, its copy from before the migration, and the opened containers."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -43,7 +43,7 @@ class Workshop:
         self.opened: list[Container] = []
 
     def source(self, model: Model, name: str) -> SourceModel:
-        """The model as plain XML says it."""
+        """The model, parsed from plain XML."""
         place = self.folder / f"{name}.xcdatamodel"
         place.mkdir(exist_ok=True)
         (place / "contents").write_text(model.source(lossy=True), encoding="utf-8")

@@ -96,7 +96,7 @@ class Checkout:
         self.logs = folder / "logs"
 
     def prepare(self) -> None:
-        """Makes the clone of what is committed, unless it is there, and builds it."""
+        """Clones the committed state unless the clone exists, and builds it."""
         self.logs.mkdir(parents=True, exist_ok=True)
         if not self.root.exists():
             subprocess.run(["git", "clone", "--quiet", str(ROOT), str(self.root)], check=True)
@@ -197,7 +197,7 @@ def failures(selection: Selection, text: str, status: int | None) -> list[str]:
 
 
 class Campaign:
-    """Changes, the selections of each, and what came of them."""
+    """Mutants, the test selections of each, and their results."""
 
     def __init__(self, checkout: Checkout, jobs: int) -> None:
         self.checkout = checkout
@@ -233,7 +233,7 @@ class Campaign:
             list(pool.map(lambda number: self._judge(number, selections[number]), chosen))
 
     def _measure(self, selection: Selection) -> None:
-        """What the tests say and take without a change; those that fail then are no evidence."""
+        """Runs a selection without a mutant, for its usual duration and failures, which kill no mutant."""
         outcome = self.checkout.run(selection, 0, 3600)
         if outcome.failures:
             print(f"without a change: {selection.text} fails: {outcome.failures[0]}", flush=True)

@@ -79,7 +79,7 @@ def test_wheel_has_library_tool_headers_and_types(build: Path, tmp_path: Path) -
             assert listed[each][1:] == [f"sha256={digest}", str(len(wheel.read(each)))]
 
 
-def test_wheel_and_sdist_are_the_same_twice(build: Path, tmp_path: Path) -> None:
+def test_wheel_and_sdist_are_reproducible(build: Path, tmp_path: Path) -> None:
     for write in (corestone_build.write_wheel, corestone_build.write_sdist):
         first, second = tmp_path / "first", tmp_path / "second"
         name = write(first)
@@ -87,7 +87,7 @@ def test_wheel_and_sdist_are_the_same_twice(build: Path, tmp_path: Path) -> None
         assert (first / name).read_bytes() == (second / name).read_bytes()
 
 
-def test_sdist_has_what_a_build_reads(build: Path, tmp_path: Path) -> None:
+def test_sdist_contains_every_file_of_a_build(build: Path, tmp_path: Path) -> None:
     name = corestone_build.write_sdist(tmp_path)
     top = name.removesuffix(".tar.gz")
     with tarfile.open(tmp_path / name) as archive:
@@ -101,12 +101,12 @@ def test_sdist_has_what_a_build_reads(build: Path, tmp_path: Path) -> None:
         assert f"Tests/{target}/Empty.swift" in names
 
 
-def test_backend_is_the_one_of_pyproject() -> None:
+def test_backend_matches_pyproject() -> None:
     system = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]
     assert (ROOT / system["backend-path"][0] / f"{system['build-backend']}.py").samefile(corestone_build.__file__)
 
 
-def test_floor_is_that_of_the_newest_symbol(tmp_path: Path) -> None:
+def test_required_glibc_is_that_of_the_newest_symbol(tmp_path: Path) -> None:
     source, program = tmp_path / "old.c", tmp_path / "old.so"
     source.write_text("#include <stdlib.h>\nvoid *f(void) { return malloc(1); }\n", encoding="utf-8")
     subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(program)], check=True)
@@ -114,7 +114,7 @@ def test_floor_is_that_of_the_newest_symbol(tmp_path: Path) -> None:
     assert corestone_build.needed_glibc(ROOT / "build/bin/corestone") <= (2, 34)
 
 
-def test_library_needs_no_newer_symbol_than_glibc_2_34() -> None:
+def test_library_needs_at_most_glibc_2_34() -> None:
     # Packed relocations are all that `make portable` leaves out.
     for library in ("lib/libcorestone.so.1", "bin/corestone"):
         listing = subprocess.run(
@@ -157,7 +157,7 @@ int main(void) {
 """
 
 
-def test_shims_do_what_the_c_library_does(tmp_path: Path) -> None:
+def test_shims_behave_like_the_c_library(tmp_path: Path) -> None:
     source, program = tmp_path / "shims.c", tmp_path / "shims"
     source.write_text(SHIMS, encoding="utf-8")
     include = ROOT / "Sources/CPlatform"
@@ -187,12 +187,12 @@ def test_debian_packages_need_the_same_sqlite_as_the_python_package() -> None:
 
 
 @pytest.mark.parametrize("package", ["libcorestone1", "corestone"])
-def test_debian_packages_have_the_notices_of_what_is_linked_in(package: str) -> None:
+def test_debian_packages_have_the_notices_of_linked_libraries(package: str) -> None:
     files = (ROOT / f"packaging/debian/{package}.docs").read_text(encoding="utf-8").split()
     assert {"debian/THIRD-PARTY-NOTICES.txt", "debian/corestone.spdx.json"} <= set(files)
 
 
-def test_flags_for_c_programs(tmp_path: Path) -> None:
+def test_cflags_and_libs_options_build_a_c_program(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "corestone", "--cflags", "--libs"],
         env={"PYTHONPATH": str(ROOT / "bindings/python"), "PATH": "/usr/bin:/bin"},
@@ -233,13 +233,13 @@ LOAD /lib/x86_64-linux-gnu/libexpat.a
         (GNU_MAP, {"/lib/x86_64-linux-gnu/libz.a"}),
     ],
 )
-def test_map_names_what_is_linked_in(tmp_path: Path, text: str, files: set[str]) -> None:
+def test_linker_map_names_the_linked_files(tmp_path: Path, text: str, files: set[str]) -> None:
     linker_map = tmp_path / "a.map"
     linker_map.write_text(text.format(root=ROOT), encoding="utf-8")
     assert sbom.linked_files(linker_map) == files
 
 
-def test_document_is_compared_with_the_map(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_spdx_document_is_compared_with_the_linker_map(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     binary, linker_map = tmp_path / "libcorestone.so.1", tmp_path / "a.map"
     shutil.copy(ROOT / "build/lib/libcorestone.so.1", binary)
     linker_map.write_text(LLD_MAP.format(root=ROOT), encoding="utf-8")
@@ -267,7 +267,7 @@ def test_unknown_licence_is_an_error(capsys: pytest.CaptureFixture[str]) -> None
     assert sbom.license_of("libgcc-12-dev").startswith("GPL-3.0-or-later WITH")
 
 
-def test_every_linked_library_is_in_the_documentation() -> None:
+def test_every_linked_library_is_documented() -> None:
     page = (ROOT / "docs/THIRD-PARTY.md").read_text(encoding="utf-8")
     maps = (ROOT / "Sources").glob("C*/module.modulemap")
     for name in {each for path in maps for each in re.findall(r'link ":(lib[\w.-]+\.a)"', path.read_text("utf-8"))}:

@@ -46,13 +46,13 @@ def place(store: Path, store_type: str) -> Iterator[str]:
 
 @pytest.fixture
 def host_type(store_type: str) -> str | None:
-    """The type where nothing at the path tells it."""
+    """The store type if the path does not determine it."""
     return store_type if store_type in HOST_TYPES else None
 
 
 @pytest.fixture
 def opened(place: str, store_type: str) -> Any:
-    """Opens the store with a model; all that was opened is closed at the end, and may lose what was not saved."""
+    """Opens the store with a model. All containers are closed at the end, and their unsaved changes are discarded."""
     containers: list[Container] = []
 
     def open_store(model: Model, **options: Any) -> Container:

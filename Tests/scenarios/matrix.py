@@ -28,7 +28,7 @@ NUMBER = re.compile(r"test_?(s\d{3})", re.IGNORECASE)
 
 @dataclass
 class Cell:
-    """What became of the scenarios of an area in a column, by their numbers."""
+    """The results of the scenarios of an area in a column, by their numbers."""
 
     passed: set[str] = field(default_factory=set)
     failed: set[str] = field(default_factory=set)  # skipped ones too
@@ -45,11 +45,11 @@ class Matrix:
         self.columns = (*kinds, NO_STORE, SWIFT)
         self.cells: dict[str, dict[str, Cell]] = defaultdict(lambda: defaultdict(Cell))
 
-    # -------- what the run tells ---------------------------------------------------------------------------
+    # -------- the report of the run ------------------------------------------------------------------------
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Takes out what a type of store cannot by nature, notes why, and has each report name its column."""
+        """Deselects tests that a store type cannot support, records why, and assigns each report to its column."""
         chosen, others = [], []
         for item in items:
             if item.path.parent != HERE:
@@ -143,7 +143,7 @@ class Matrix:
             yield f"{letter}  {why} ({shown})"
 
     def missing(self) -> Iterator[str]:
-        """The scenarios that are known and have no test, where the list of them is at hand."""
+        """The known scenarios without a test, if the list of scenarios is available."""
         areas = known_scenarios()
         tested = {
             number
@@ -154,7 +154,7 @@ class Matrix:
         ran = {name for name, _ in self.rows()}
         left: dict[str, list[str]] = defaultdict(list)
         for number, name in areas.items():
-            # Of a run of some areas, what the others have is not missing.
+            # In a run of some areas, the scenarios of other areas are not missing.
             if number not in tested and (name in ran or not (HERE / f"test_{name.replace('-', '_')}.py").exists()):
                 left[name].append(number)
         for name in sorted(left):
@@ -205,7 +205,7 @@ def swift_scenarios() -> list[tuple[str, str]]:
 
 
 def swift_outcomes() -> dict[str, str] | None:
-    """What became of the Swift tests in their last run; None when they were not run since a source changed."""
+    """The results of the Swift tests in their last run; None if a source changed since then."""
     log = ROOT / "build" / "logs" / "swift.log"
     changed = max(file.stat().st_mtime for place in ("Sources", "Tests") for file in (ROOT / place).rglob("*.swift"))
     if not log.exists() or log.stat().st_mtime < changed:
@@ -215,7 +215,7 @@ def swift_outcomes() -> dict[str, str] | None:
 
 
 def known_scenarios() -> dict[str, str]:
-    """The area of each scenario by its number; nothing where the list is not at hand."""
+    """The area of each scenario by its number; empty if the list is not available."""
     fixtures = Path(os.environ.get("CORESTONE_FIXTURES", ROOT.parent / "shared" / "fixtures"))
     file = fixtures.parent / "scenarios.jsonl"
     if not file.exists():

@@ -11,7 +11,7 @@ from scenario_models import CARS
 STAFF = {"Person": {"name": "string?", "salary": "int32?"}}
 
 
-def test_s106_a_child_merges_what_its_parent_saves(opened: Any) -> None:
+def test_s106_child_merges_saves_of_its_parent(opened: Any) -> None:
     parent = opened(Model(CARS)).context()
     car = parent.insert("Car", maker="FIAT", numberPlate="1")
     parent.save()
@@ -47,7 +47,7 @@ def test_s111_merged_inserts_are_registered(opened: Any) -> None:
     assert second.registered(alice.id).name == "Alice"
 
 
-def test_s403_merged_inserts_that_nothing_holds_are_let_go(opened: Any) -> None:
+def test_s403_unreferenced_merged_inserts_are_released(opened: Any) -> None:
     container = opened(Model(STAFF))
     first, second = container.context(), container.context()
     for name in ("Alice", "Bob"):
@@ -61,7 +61,7 @@ def test_s403_merged_inserts_that_nothing_holds_are_let_go(opened: Any) -> None:
     assert list(second.known) == []
 
 
-def test_s117_a_child_save_moves_the_dirtiness_one_level_down(opened: Any) -> None:
+def test_s117_child_save_makes_the_parent_dirty(opened: Any) -> None:
     parent = opened(Model(CARS)).context()
     child = parent.child()
     car = child.insert("Car", numberPlate="1")
@@ -79,17 +79,17 @@ def test_s117_a_child_save_moves_the_dirtiness_one_level_down(opened: Any) -> No
     assert own.currentDrivingSpeed == 30
 
 
-def test_s100_a_save_without_changes_does_nothing(opened: Any, store_type: str) -> None:
+def test_s100_save_without_changes_does_nothing(opened: Any, store_type: str) -> None:
     container = opened(Model({}))
     context = container.context()
     container.coordinator.reset_statistics()
     context.save()
-    # But that a host's own store is told of it, as on Apple's framework (S209).
+    # Custom stores still receive the empty save, as in Apple's framework (S209).
     assert container.coordinator.statistics.saves == (store_type in HOST_TYPES)
     assert not context.has_changes
 
 
-def test_s103_a_transient_change_is_none_to_save(opened: Any) -> None:
+def test_s103_transient_change_is_not_persistent(opened: Any) -> None:
     model = Model(CARS)
     container = opened(model)
     context = container.context()
@@ -123,7 +123,7 @@ def annihilation() -> Model:
     )
 
 
-def test_s114_deleting_a_sibling_brings_no_unsaved_object_back(opened: Any) -> None:
+def test_s114_deleting_a_sibling_does_not_restore_unsaved_objects(opened: Any) -> None:
     context = opened(annihilation()).context()
     for property_name in ("target", "freeTarget"):
         for apart in (False, True):
@@ -153,7 +153,7 @@ def test_s114_deleting_a_sibling_brings_no_unsaved_object_back(opened: Any) -> N
     context.save()
 
 
-def test_s110_a_held_object_that_others_deleted_stays_registered(opened: Any) -> None:
+def test_s110_referenced_object_deleted_elsewhere_stays_registered(opened: Any) -> None:
     container = opened(Model(STAFF))
     first, second = container.context(), container.context()
     alice = first.insert("Person", name="Alice", salary=10)
@@ -173,7 +173,7 @@ def test_s110_a_held_object_that_others_deleted_stays_registered(opened: Any) ->
     assert not second.known
 
 
-def test_s116_an_unsaved_target_without_inverse_reads_as_nothing(opened: Any) -> None:
+def test_s116_unsaved_target_without_inverse_reads_as_none(opened: Any) -> None:
     model = {"Parent": {"name": "string?", "freeTarget": "to-one Target?"}, "Target": {"name": "string?"}}
     context = opened(Model(model)).context()
     parent, target = context.insert("Parent", name="p"), context.insert("Target")
@@ -189,7 +189,7 @@ def test_s116_an_unsaved_target_without_inverse_reads_as_nothing(opened: Any) ->
     assert parent.freeTarget is None
 
 
-def test_s105_a_refresh_reads_the_store(opened: Any) -> None:
+def test_s105_refresh_reads_the_store(opened: Any) -> None:
     """Apple's reads its row cache unless the staleness interval is 0 (DEVIATIONS, "Refreshes and repeated fetches")."""
     context = opened(Model(CARS)).context()
     car = context.insert("Car", maker="FIAT", numberPlate="1")

@@ -14,7 +14,7 @@ derives = pytest.mark.only_in("it derives nothing, as none of Apple's but SQLite
 
 
 @derives
-def test_s158_copies_and_text(tmp_path: Path, store_type: str) -> None:
+def test_s158_copied_and_converted_text_is_derived(tmp_path: Path, store_type: str) -> None:
     container, ctx, author, article = library(tmp_path / "a.sqlite", store_type)
     with container:
         ctx.save()
@@ -25,7 +25,7 @@ def test_s158_copies_and_text(tmp_path: Path, store_type: str) -> None:
 
 
 @derives
-def test_s161_nothing_before_the_first_save(tmp_path: Path, store_type: str) -> None:
+def test_s161_derived_values_are_null_before_the_first_save(tmp_path: Path, store_type: str) -> None:
     container, ctx, author, _ = library(tmp_path / "a.sqlite", store_type)
     with container:
         assert author.articlesCount is None
@@ -38,7 +38,7 @@ def test_s161_nothing_before_the_first_save(tmp_path: Path, store_type: str) -> 
 
 
 @pytest.mark.not_in("it derives attributes", "SQLite")
-def test_s164_a_store_that_derives_nothing_is_refused(tmp_path: Path, place: str, store_type: str) -> None:
+def test_s164_store_type_without_derivation_is_rejected(tmp_path: Path, place: str, store_type: str) -> None:
     """Apple raises an exception."""
     with pytest.raises(CorestoneError):
         Coordinator(Model(LIBRARY)).add_store(place, type=store_type)
@@ -47,8 +47,8 @@ def test_s164_a_store_that_derives_nothing_is_refused(tmp_path: Path, place: str
 
 @derives
 @pytest.mark.parametrize("is_there", [False, True])
-def test_s166_an_intermediate_operator_is_refused(tmp_path: Path, store_type: str, is_there: bool) -> None:
-    """A port says the error and its word; Apple's framework rejects operators that are not terminal, too."""
+def test_s166_intermediate_collection_operator_is_rejected(tmp_path: Path, store_type: str, is_there: bool) -> None:
+    """A port states the error and its text; Apple's framework also rejects operators that are not terminal."""
 
     def model(path: str) -> Model:
         return Model(
@@ -77,7 +77,7 @@ def test_s166_an_intermediate_operator_is_refused(tmp_path: Path, store_type: st
 
 
 @derives
-def test_s167_triggers_keep_copies(tmp_path: Path, store_type: str) -> None:
+def test_s167_triggers_update_copies(tmp_path: Path, store_type: str) -> None:
     container, ctx, _, _ = library(tmp_path / "a.sqlite", store_type)
     with container:
         ctx.save()
@@ -87,7 +87,7 @@ def test_s167_triggers_keep_copies(tmp_path: Path, store_type: str) -> None:
 
 
 @derives
-def test_s163_a_required_derived_attribute_has_no_value_before_the_first_save(opened: Any) -> None:
+def test_s163_required_derived_attribute_fails_the_first_save(opened: Any) -> None:
     model = Model(
         {
             "Author": {"name": "string?", "articles": "to-many Article? inverse author"},
@@ -104,7 +104,7 @@ def test_s163_a_required_derived_attribute_has_no_value_before_the_first_save(op
 
 
 @derives
-def test_s163_a_default_value_does(opened: Any) -> None:
+def test_s163_default_value_satisfies_a_required_derived_attribute(opened: Any) -> None:
     model = Model(
         {
             "Author": {"name": "string?", "articles": "to-many Article? inverse author"},

@@ -20,8 +20,10 @@ def saved(opened: Any, **salaries: int) -> Context:
 HEADCOUNT = ExpressionDescription("headcount", "count:(name)", "int64")
 
 
-def test_s023_only_the_requested_keys(opened: Any) -> None:
-    """The atomic store of the scenario is a Swift test, DictionaryFetchTests.testS023OnlyTheRequestedKeys."""
+def test_s023_dictionaries_have_only_the_requested_keys(opened: Any) -> None:
+    """The scenario with an atomic store is in Swift:
+    DictionaryFetchTests.testS023DictionariesContainOnlyTheRequestedKeys.
+    """
     context = saved(opened, xray=22, yankee=10)
     request = FetchRequest("Employee", "salary > 20", columns=["name"], result_type="dictionaries")
     assert context.execute(request) == [{"name": "xray"}]
@@ -29,7 +31,7 @@ def test_s023_only_the_requested_keys(opened: Any) -> None:
 
 
 @pytest.mark.parametrize("in_memory", [False, True])
-def test_s026_groups_with_counts(opened: Any, in_memory: bool) -> None:
+def test_s026_groups_have_counts(opened: Any, in_memory: bool) -> None:
     context = saved(opened, amy=10, ben=10, cal=20)
     rows = context.fetch_rows("Employee", columns=["salary", HEADCOUNT], group_by=["salary"], in_memory=in_memory)
     assert rows == [{"salary": 10, "headcount": 2}, {"salary": 20, "headcount": 1}]
@@ -37,7 +39,7 @@ def test_s026_groups_with_counts(opened: Any, in_memory: bool) -> None:
 
 @pytest.mark.parametrize("in_memory", [False, True])
 @pytest.mark.parametrize("having", ["count:(name) > 1", "headcount > 1"])
-def test_s029_having(opened: Any, having: str, in_memory: bool) -> None:
+def test_s029_having_filters_groups(opened: Any, having: str, in_memory: bool) -> None:
     context = saved(opened, amy=10, ben=10, cal=20)
     rows = context.fetch_rows(
         "Employee", columns=["salary", HEADCOUNT], group_by=["salary"], having=having, in_memory=in_memory
@@ -46,7 +48,7 @@ def test_s029_having(opened: Any, having: str, in_memory: bool) -> None:
 
 
 @pytest.mark.parametrize("in_memory", [False, True])
-def test_s030_a_having_predicate_with_a_variable(opened: Any, in_memory: bool) -> None:
+def test_s030_having_predicate_may_use_a_variable(opened: Any, in_memory: bool) -> None:
     """Which is how Core Data names a column there."""
     makers = {f"car {number:03}": 1 if number < 101 else 2 for number in range(120)}
     context = saved(opened, **makers)
@@ -72,7 +74,7 @@ def garage(opened: Any) -> Context:
     return context
 
 
-def test_s034_dictionaries_in_batches(opened: Any, store_type: str) -> None:
+def test_s034_dictionaries_are_read_in_batches(opened: Any, store_type: str) -> None:
     context = garage(opened)
     request = FetchRequest(
         "Car", columns=["maker", "objectID"], sort="numberPlate", result_type="dictionaries", batch_size=10
@@ -95,7 +97,7 @@ def test_s034_dictionaries_in_batches(opened: Any, store_type: str) -> None:
     assert context.execute(without) == [{"maker": f"maker {number % 7}"} for number in range(130)]
 
 
-def test_s276_a_batch_of_objects_is_one_statement(opened: Any, store_type: str) -> None:
+def test_s276_batch_of_objects_uses_one_statement(opened: Any, store_type: str) -> None:
     context = garage(opened)
     # Another coordinator has none of the rows yet; a store without a file has but one.
     reader = opened(Model(CARS)).context() if store_type == "SQLite" else context
@@ -103,23 +105,23 @@ def test_s276_a_batch_of_objects_is_one_statement(opened: Any, store_type: str) 
         results: Any = reader.execute(FetchRequest("Car", sort="numberPlate", batch_size=9))
         assert [each["numberPlate"] for each in results] == [f"{number:03}" for number in range(130)]
     if store_type == "SQLite":
-        assert len(statements(lines)) == 1 + 15, "one for the keys, one for each batch, of four rows at the end"
+        assert len(statements(lines)) == 1 + 15, "one statement for the keys, one per batch; the last has four rows"
     assert context.count("SportCar") == 26
 
 
 def statements(lines: list[str]) -> list[str]:
-    """What was read of the cars."""
+    """The statements that read cars."""
     found = [line.removeprefix("CoreData: sql: ") for line in lines if line.startswith("CoreData: sql: SELECT t0.")]
     return [line for line in found if " FROM ZCAR " in line]
 
 
-def test_s032_a_to_many_relationship_is_no_column(opened: Any) -> None:
+def test_s032_to_many_relationship_cannot_be_a_column(opened: Any) -> None:
     context = saved(opened, amy=10)
     with pytest.raises(InvalidArgumentError, match=r"Department\.employees is a to-many relationship"):
         context.execute(FetchRequest("Department", columns=["employees"], result_type="dictionaries"))
 
 
-def test_s035_a_total_with_a_free_name(opened: Any, store_type: str) -> None:
+def test_s035_total_may_have_any_name(opened: Any, store_type: str) -> None:
     users = {
         "User": {
             "name": "string?", "age": "int?", "admin": "bool?", "posts": "to-many Post inverse user delete cascade",

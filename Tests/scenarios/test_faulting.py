@@ -11,7 +11,7 @@ from corestone import Model
 from scenario_models import CARS
 
 
-def test_s193_a_refresh_without_merge_drops_the_changes(opened: Any) -> None:
+def test_s193_refresh_without_merge_discards_changes(opened: Any) -> None:
     model = Model({"PEntity": {"name": "string?", "counter": "int32 = 7", "score": "double?"}})
     context = opened(model).context()
     item = context.insert("PEntity", name="committed")
@@ -24,7 +24,7 @@ def test_s193_a_refresh_without_merge_drops_the_changes(opened: Any) -> None:
     assert not context.has_changes
 
 
-def test_s196_a_fetch_by_identity_realises_objects_in_one_request(opened: Any) -> None:
+def test_s196_fetch_by_identity_realises_objects_in_one_request(opened: Any) -> None:
     model = Model(CARS)
     container = opened(model)
     context = container.context()

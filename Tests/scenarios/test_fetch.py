@@ -12,7 +12,7 @@ from test_pending_changes_fetch import STAFF
 
 
 @pytest.mark.needs_file("it reads the store again from its file")
-def test_s038_a_count_by_every_way(opened: Any) -> None:
+def test_s038_every_way_to_count_agrees(opened: Any) -> None:
     with opened(Model(STAFF)) as container:
         context = container.context()
         for name, salary in (("Alice", 9), ("Bob", 5), ("Carol", 12)):
@@ -25,7 +25,7 @@ def test_s038_a_count_by_every_way(opened: Any) -> None:
         assert context.count("Employee") == 3
 
 
-def test_s041_defaults() -> None:
+def test_s041_new_request_has_default_settings() -> None:
     request = FetchRequest()
     for name in ("entity", "entity_name", "predicate", "sort", "stores", "columns", "group_by", "having", "prefetch"):
         assert getattr(request, name) is None, name
@@ -35,7 +35,7 @@ def test_s041_defaults() -> None:
     assert not request.distinct and not request.refresh
 
 
-def test_s042_a_request_of_a_name_has_no_entity_before_its_use(opened: Any) -> None:
+def test_s042_request_by_name_has_no_entity_before_its_use(opened: Any) -> None:
     request = FetchRequest("Employee")
     assert request.entity_name == "Employee"
     with pytest.raises(InvalidArgumentError, match="is unknown until a context uses the request"):
@@ -46,7 +46,7 @@ def test_s042_a_request_of_a_name_has_no_entity_before_its_use(opened: Any) -> N
     assert copied.entity.name == "Employee"
 
 
-def test_s048_an_object_that_does_not_exist_is_an_error(opened: Any) -> None:
+def test_s048_missing_object_is_an_error(opened: Any) -> None:
     context = opened(Model(STAFF)).context()
     alice = context.insert("Employee", name="Alice")
     context.save()
@@ -59,7 +59,7 @@ def test_s048_an_object_that_does_not_exist_is_an_error(opened: Any) -> None:
     assert raised.value.code == 133000
 
 
-def test_s044_the_name_of_an_entity_is_looked_up_at_execution(opened: Any) -> None:
+def test_s044_entity_name_is_resolved_at_execution(opened: Any) -> None:
     context = opened(Model(STAFF)).context()
     context.insert("Employee", name="Alice")
     context.save()
@@ -71,7 +71,7 @@ def test_s044_the_name_of_an_entity_is_looked_up_at_execution(opened: Any) -> No
 
 
 @pytest.mark.needs_file("it reads the store again from its file")
-def test_s047_an_existing_object_is_no_fault(opened: Any) -> None:
+def test_s047_existing_object_is_not_a_fault(opened: Any) -> None:
     with opened(Model(STAFF)) as container:
         context = container.context()
         alice = context.insert("Employee", name="Alice")
@@ -83,7 +83,7 @@ def test_s047_an_existing_object_is_no_fault(opened: Any) -> None:
         assert found.name == "Alice"
 
 
-def test_s050_objects_are_faults_unless_asked_for_otherwise(opened: Any) -> None:
+def test_s050_objects_are_faults_by_default(opened: Any) -> None:
     container = opened(Model(STAFF))
     first = container.context()
     first.insert("Employee", name="alpha")
@@ -100,7 +100,7 @@ def test_s050_objects_are_faults_unless_asked_for_otherwise(opened: Any) -> None
 
 
 @pytest.mark.parametrize("batch_size", [0, 10])
-def test_s053_an_offset_past_the_end_finds_nothing(opened: Any, batch_size: int) -> None:
+def test_s053_offset_past_the_end_returns_no_object(opened: Any, batch_size: int) -> None:
     context = opened(Model({"PEntity": {"name": "string?", "counter": "int32 = 7", "score": "double?"}})).context()
     context.insert("PEntity")
     assert len(context.execute(FetchRequest("PEntity", offset=1000, batch_size=batch_size))) == 0
@@ -108,7 +108,7 @@ def test_s053_an_offset_past_the_end_finds_nothing(opened: Any, batch_size: int)
     assert len(context.execute(FetchRequest("PEntity", offset=1000, batch_size=batch_size))) == 0
 
 
-def test_s059_membership_is_that_of_saved_values(opened: Any, tmp_path: Path) -> None:
+def test_s059_result_membership_follows_saved_values(opened: Any, tmp_path: Path) -> None:
     container = opened(Model(STAFF))
     container.coordinator.add_store(tmp_path / "second.sqlite")
     context = container.context()
@@ -120,7 +120,7 @@ def test_s059_membership_is_that_of_saved_values(opened: Any, tmp_path: Path) ->
     assert len(context.execute(FetchRequest("Employee", "name BEGINSWITH 'A'"))) == 0
 
 
-def test_s051_a_repeated_fetch_refreshes_on_request(opened: Any) -> None:
+def test_s051_repeated_fetch_refreshes_on_request(opened: Any) -> None:
     """Apple's leaves loaded objects as they are, which an application's tests call broken (DEVIATIONS, "Refreshes and
     repeated fetches")."""
     container = opened(Model(CARS))

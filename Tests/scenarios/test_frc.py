@@ -1,4 +1,4 @@
-"""Results controllers: sections, and what a delegate is told."""
+"""Results controllers: sections, and the notifications of a delegate."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EMPLOYEES = {"Employee": {"name": "string?", "team": "string?", "salary": "int32
 
 
 class Table:
-    """Notes what it is told."""
+    """A delegate that records its notifications."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -65,7 +65,7 @@ def test_s241_sections_are_built_from_the_key_path(opened: Opened) -> None:
     assert [(each.name, len(each)) for each in controller.sections or []] == [("Engineering", 2), ("Sales", 1)]
 
 
-def test_s244_a_new_section_is_told_once(opened: Opened) -> None:
+def test_s244_new_section_is_reported_once(opened: Opened) -> None:
     context = employees(opened, ("Alice", "Engineering"))
     controller, table = by_team(context)
     context.insert("Employee", name="Carol", team="Sales")
@@ -85,7 +85,7 @@ def test_s247_changing_the_section_moves_the_object(opened: Opened) -> None:
     assert table.moved() == [("MOVE", (0, 1), (1, 0))]
 
 
-def test_s250_unrelated_changes_are_not_told(opened: Opened) -> None:
+def test_s250_unrelated_changes_are_not_reported(opened: Opened) -> None:
     context = employees(opened, ("Alice", "Engineering"))
     controller, table = by_team(context, "team == 'Engineering'")
     context.insert("Employee", name="Carol", team="Sales")
@@ -94,7 +94,7 @@ def test_s250_unrelated_changes_are_not_told(opened: Opened) -> None:
     assert len(controller.fetched_objects or []) == 1
 
 
-def test_s254_a_merged_change_of_the_section_is_one_move(opened: Opened) -> None:
+def test_s254_merged_section_change_is_one_move(opened: Opened) -> None:
     fields = {"testEntityID": "int64", "testBoolean": "bool", "testNumber": "int32?", "testString": "string?"}
     container = opened(Model({"TestEntity1": fields}))
     context, other = container.context(), container.context()
@@ -114,7 +114,7 @@ def test_s254_a_merged_change_of_the_section_is_one_move(opened: Opened) -> None
     assert table.moved() == [("MOVE", (0, 0), (1, 1))]
 
 
-def test_s257_leaving_the_predicate_is_told_once(opened: Opened) -> None:
+def test_s257_object_that_leaves_the_predicate_is_reported_once(opened: Opened) -> None:
     context = opened(Model(CARS)).context()
     car = context.insert("Car", numberPlate="304")
     context.save()
@@ -129,7 +129,7 @@ def test_s257_leaving_the_predicate_is_told_once(opened: Opened) -> None:
     assert len(controller.snapshot) == 0
 
 
-def test_s260_a_merge_brings_in_what_belongs_to_the_results_alone(opened: Opened) -> None:
+def test_s260_merge_adds_only_objects_that_match_the_request(opened: Opened) -> None:
     container = opened(Model(CARS))
     context, other = container.context(), container.context()
     edythe = context.insert("Person", firstName="Edythe", lastName="Moreton")
@@ -153,7 +153,7 @@ def test_s260_a_merge_brings_in_what_belongs_to_the_results_alone(opened: Opened
     assert ellis in (controller.fetched_objects or []) and car.numberPlate == "1"
 
 
-def test_s263_order_and_index_paths(opened: Opened) -> None:
+def test_s263_order_and_index_paths_follow_changes(opened: Opened) -> None:
     context = opened(Model({"Person": {"name": "string", "age": "int32"}})).context()
     people = {
         name: context.insert("Person", name=name, age=age) for name, age in (("Ada", 32), ("Bea", 25), ("Cleo", 41))
@@ -168,7 +168,7 @@ def test_s263_order_and_index_paths(opened: Opened) -> None:
     assert controller.section_index_titles == []
 
 
-def test_s252_a_section_goes_after_its_objects(opened: Opened) -> None:
+def test_s252_section_is_deleted_after_its_objects(opened: Opened) -> None:
     container = opened(Model({"Thing": {"name": "string?", "testBoolean": "bool?"}}))
     context, other = container.context(), container.context()
     for number in range(5):
@@ -188,7 +188,7 @@ def test_s252_a_section_goes_after_its_objects(opened: Opened) -> None:
     assert [(change.kind.name, change.index, change.name) for change in table.sections] == [("DELETE", 0, "0")]
 
 
-def test_s261_a_reset_tells_no_objects_and_a_save_after_it_is_told(opened: Opened) -> None:
+def test_s261_reset_reports_no_objects_and_the_next_save_is_reported(opened: Opened) -> None:
     context = opened(Model(CARS)).context()
     context.insert("Person", firstName="Ada", lastName="L")
     context.save()

@@ -1,4 +1,4 @@
-"""A store of a host's own kind: what it is asked for, how often, and what it gives.
+"""A custom store: its calls, their number, and its results.
 
 The scenarios are about a store in memory. The two example stores, a folder of JSON files and a REST service, pass them
 too: with the same counts of calls, and of the service with the requests that these cost, as the server counts them.
@@ -42,7 +42,7 @@ TYPES = {"MemStore": MemStore, "JSONFolder": JSONFolder, "REST": RESTStore}
 
 
 class Bench:
-    """A store with rows that were put in past it, opened by a container, and what it was asked for."""
+    """A store with rows that were added without the library, opened by a container, and its recorded calls."""
 
     def __init__(self, kind: str, folder: Path, service: Service | None) -> None:
         self.kind, self.service = kind, service
@@ -80,14 +80,14 @@ class Bench:
         return int(self.store.counts[what])
 
     def requests(self) -> int:
-        """How many requests there were at the server since the last time somebody asked; 0 without one."""
+        """The number of requests to the server since the last call; 0 without a server."""
         if self.service is None:
             return 0
         before, self.seen = self.seen, Counter(self.service.requests)
         return (self.seen - before).total() if hasattr(Counter, "total") else sum((self.seen - before).values())
 
     def cost(self, requests: int) -> bool:
-        """Whether that is what a step has cost at the server, if there is one."""
+        """Whether a step made this number of server requests, if there is a server."""
         return self.requests() == (requests if self.service is not None else 0)
 
 
@@ -127,7 +127,7 @@ def identity(container: Container, entity: str, reference: Any) -> Any:
     return container.store.new_object_id(container.model[entity], reference)
 
 
-def test_s014_what_pending_inserts_changed_is_sorted_anew(bench: Bench) -> None:
+def test_s014_results_are_sorted_again_with_pending_inserts(bench: Bench) -> None:
     bench.model = {"Item": {"name": "string?"}}
     for place, name in enumerate(["zebra", "apple", "mango"]):
         bench.put("Item", str(place + 1), {"name": name})
@@ -136,7 +136,7 @@ def test_s014_what_pending_inserts_changed_is_sorted_anew(bench: Bench) -> None:
     assert [each.name for each in context.fetch("Item", sort="name")] == ["apple", "banana", "mango", "zebra"]
 
 
-def test_s017_an_updated_object_is_matched_by_what_it_is_now(bench: Bench) -> None:
+def test_s017_updated_object_is_matched_by_its_current_values(bench: Bench) -> None:
     for place, name in enumerate(["zebra", "apple", "mango"]):
         bench.put("Person", str(place + 1), {"name": name})
     context = bench.open(Model(PEOPLE)).context()
@@ -145,7 +145,7 @@ def test_s017_an_updated_object_is_matched_by_what_it_is_now(bench: Bench) -> No
     assert not {"aaa", "zebra"} & {each.name for each in context.fetch("Person", "name CONTAINS 'z'")}
 
 
-def test_s185_a_to_many_relationship_is_read_once_when_asked_for(bench: Bench) -> None:
+def test_s185_to_many_relationship_is_read_once_on_access(bench: Bench) -> None:
     container = boss_and_worker(bench)
     boss = container.context().get(identity(container, "Person", "p1"))
     before = bench.asked("relationship")
@@ -161,7 +161,7 @@ def test_s185_a_to_many_relationship_is_read_once_when_asked_for(bench: Bench) -
     assert bench.cost(0)
 
 
-def test_s188_a_fetch_prefetches_beside_unsaved_changes(bench: Bench) -> None:
+def test_s188_fetch_prefetches_despite_unsaved_changes(bench: Bench) -> None:
     context = boss_and_worker(bench).context()
     context.insert("Person", name="Extra")
     found = context.fetch("Person", "name == 'Boss'", prefetch=["reports"])
@@ -173,7 +173,7 @@ def test_s188_a_fetch_prefetches_beside_unsaved_changes(bench: Bench) -> None:
     assert bench.cost(0)
 
 
-def test_s191_setting_a_value_reads_nothing_again(bench: Bench) -> None:
+def test_s191_setting_a_value_does_not_reread_the_row(bench: Bench) -> None:
     context = bench.open(Model({"Counter": {"name": "string?", "counter": "int32?"}})).context()
     item = context.insert("Counter", name="a", counter=1)
     context.save()
@@ -186,14 +186,14 @@ def test_s191_setting_a_value_reads_nothing_again(bench: Bench) -> None:
     assert bench.cost(1)
 
 
-def test_s209_a_save_without_changes_reaches_the_store(bench: Bench) -> None:
+def test_s209_save_without_changes_reaches_the_store(bench: Bench) -> None:
     context = bench.open(Model(PEOPLE)).context()
     context.save()
     assert bench.asked("save") == 1
     assert bench.store.last_save == (0, 0, 0)
 
 
-def test_s212_an_inserted_object_is_fetched_back(bench: Bench) -> None:
+def test_s212_inserted_object_can_be_fetched(bench: Bench) -> None:
     context = bench.open(Model(PEOPLE)).context()
     alice = context.insert("Person", name="Alice")
     context.save()
@@ -203,7 +203,7 @@ def test_s212_an_inserted_object_is_fetched_back(bench: Bench) -> None:
     assert (found[0].id, found[0].name) == (alice.id, "Alice")
 
 
-def test_s215_registration_is_told_after_the_save_with_the_permanent_id(bench: Bench) -> None:
+def test_s215_permanent_id_is_registered_after_the_save(bench: Bench) -> None:
     context = bench.open(Model(PEOPLE)).context()
     bench.requests()
     alice = context.insert("Person", name="Alice")
@@ -214,7 +214,7 @@ def test_s215_registration_is_told_after_the_save_with_the_permanent_id(bench: B
     assert bench.cost(1)  # the transaction
 
 
-def test_s217_what_was_never_saved_never_reaches_the_store(bench: Bench) -> None:
+def test_s217_unsaved_deleted_object_never_reaches_the_store(bench: Bench) -> None:
     context = bench.open(Model(PEOPLE)).context()
     item = context.insert("Person", name="a")
     uri = item.id
@@ -228,7 +228,7 @@ def test_s217_what_was_never_saved_never_reaches_the_store(bench: Bench) -> None
     assert bench.asked("obtain_permanent_ids") == 0
 
 
-def test_s291_the_identifier_comes_from_the_metadata(bench: Bench) -> None:
+def test_s291_store_identifier_comes_from_the_metadata(bench: Bench) -> None:
     container = bench.open(Model(PEOPLE))
     known = container.coordinator.metadata(container.store)
     assert known["NSStoreType"] == bench.type == container.store.type
@@ -245,7 +245,7 @@ def test_s294_ids_are_equal_by_store_entity_and_reference(bench: Bench) -> None:
     assert first != other
 
 
-def test_s297_bytes_are_references_too(bench: Bench) -> None:
+def test_s297_bytes_can_be_references(bench: Bench) -> None:
     container = bench.open(Model(PEOPLE))
     given = identity(container, "Person", b"\x01\xab\xff")
     last = unquote(given.uri.rpartition("/")[2])
@@ -258,7 +258,7 @@ def test_s297_bytes_are_references_too(bench: Bench) -> None:
     assert "01abff" in shown.lower()
 
 
-def test_s300_predicates_and_orders(bench: Bench) -> None:
+def test_s300_predicates_and_sorts_are_applied(bench: Bench) -> None:
     bench.put("Person", "r1", {"name": "Bob"}, manager=None)
     bench.put("Person", "r2", {"name": "Alice"}, manager=None)
     context = bench.open(Model(PEOPLE)).context()
@@ -272,7 +272,7 @@ def test_s300_predicates_and_orders(bench: Bench) -> None:
     assert bench.cost(2)
 
 
-def test_s302_a_dictionary_fetch_reaches_the_store(bench: Bench) -> None:
+def test_s302_dictionary_fetch_reaches_the_store(bench: Bench) -> None:
     bench.put("Person", "r1", {"name": "Alice", "age": 30})
     context = bench.open(Model(PEOPLE)).context()
     before = bench.asked("fetch")
@@ -280,7 +280,7 @@ def test_s302_a_dictionary_fetch_reaches_the_store(bench: Bench) -> None:
     assert bench.asked("fetch") == before + 1
 
 
-def test_s305_subentities_are_left_out_by_the_store(bench: Bench) -> None:
+def test_s305_store_excludes_subentities_on_request(bench: Bench) -> None:
     bench.put("Person", "p1", {"name": "Alice"}, manager=None)
     bench.put("Manager", "m1", {"name": "Bob", "level": 3}, manager=None)
     context = bench.open(Model(PEOPLE)).context()
@@ -293,7 +293,7 @@ def test_s305_subentities_are_left_out_by_the_store(bench: Bench) -> None:
     assert bench.cost(1)
 
 
-def test_s308_a_node_takes_other_values(bench: Bench) -> None:
+def test_s308_node_can_be_updated_with_new_values(bench: Bench) -> None:
     row = bench.open(Model(PEOPLE)).store.host
     assert row is not None
     node = IncrementalStoreNode(row.row_id("Person", "p1"), {"name": "Bob", "age": 30}, 1)
@@ -301,7 +301,7 @@ def test_s308_a_node_takes_other_values(bench: Bench) -> None:
     assert (node["name"], node.version, node.values) == ("Carol", 2, {"name": "Carol", "age": 31})
 
 
-def test_s311_kinds_of_requests(bench: Bench) -> None:
+def test_s311_requests_have_their_types(bench: Bench) -> None:
     fetch, nothing = FetchRequest(), SaveChangesRequest()
     assert isinstance(fetch, PersistentStoreRequest) and isinstance(nothing, PersistentStoreRequest)
     assert (fetch.request_type, nothing.request_type) == (1, 2)

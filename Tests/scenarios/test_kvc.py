@@ -1,4 +1,4 @@
-"""Key-value coding: keys that are none, mutable collections, values of other types."""
+"""Key-value coding: undefined keys, mutable collections, values of other types."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from corestone import CorestoneError, Model, TypeMismatchError
 
 
-def test_s392_an_undefined_key_is_an_error(opened: Any) -> None:
+def test_s392_undefined_key_is_an_error(opened: Any) -> None:
     ctx = opened(Model({"PEntity": {"name": "string?", "counter": "int32", "score": "double?"}})).context()
     item = ctx.insert("PEntity", counter=7)
     with pytest.raises(CorestoneError, match="nothing_such"):
@@ -20,7 +20,7 @@ def test_s392_an_undefined_key_is_an_error(opened: Any) -> None:
 
 
 @pytest.mark.needs_file("it reads the store again from its file")
-def test_s395_a_mutable_set_works_on_a_fault(store: Any, opened: Any) -> None:
+def test_s395_mutable_set_works_on_a_fault(store: Any, opened: Any) -> None:
     model = Model({"Item": {"tags": "to-many Tag? inverse items"}, "Tag": {"items": "to-many Item? inverse tags"}})
     first = opened(model)
     ctx = first.context()

@@ -71,7 +71,7 @@ def plain() -> Model:
     return Model({"PEntity": {"name": "string?", "counter": "int32 = 7", "score": "double?"}})
 
 
-def test_s061_defaults_are_in_place_before_awake_from_insert(opened: Opened) -> None:
+def test_s061_defaults_are_set_before_awake_from_insert(opened: Opened) -> None:
     ctx = opened(people()).context()
     alice = ctx.insert("Person", name="Alice")
     assert alice.nickname == "buddy"
@@ -79,7 +79,7 @@ def test_s061_defaults_are_in_place_before_awake_from_insert(opened: Opened) -> 
     assert counts == {"awake_from_insert": 1, "nickname buddy": 1}
 
 
-def test_s064_changes_in_will_save_reach_the_store(opened: Opened) -> None:
+def test_s064_changes_in_will_save_are_saved(opened: Opened) -> None:
     model = Model({"PHooked": {"name": "string?", "note": "string?"}}).bind(Hooked)
     container = opened(model)
     ctx = container.context()
@@ -101,7 +101,7 @@ def test_s067_awake_from_fetch_is_called_when_the_fault_fires(opened: Opened) ->
     assert counts["awake_from_fetch"] == 1
 
 
-def test_s070_a_deleted_object_is_not_deleted_after_the_save(opened: Opened) -> None:
+def test_s070_is_deleted_is_false_after_the_save(opened: Opened) -> None:
     ctx = opened(people()).context()
     alice = ctx.insert("Person", name="Alice")
     ctx.save()
@@ -125,7 +125,7 @@ def test_s072_rollback_discards_pending_changes(opened: Opened) -> None:
     assert ctx.registered(temporary) is None
 
 
-def test_s075_a_refresh_leaves_an_unsaved_object_as_it_is(opened: Opened) -> None:
+def test_s075_refresh_keeps_an_unsaved_object_unchanged(opened: Opened) -> None:
     # What a port does; Apple's framework drops the values.
     model = Model({"Def": {"name": "string?", "counter": "int32 = 7", "flag": "bool? = true"}})
     ctx = opened(model).context()
@@ -142,7 +142,7 @@ def test_s078_objects_with_changes_outlive_their_references(opened: Opened) -> N
     assert ctx.count("PEntity") == 1
 
 
-def test_s081_transient_values_outlive_a_save_but_no_refresh(opened: Opened) -> None:
+def test_s081_transient_values_survive_a_save_but_not_a_refresh(opened: Opened) -> None:
     model = Model(
         {
             "Car": {
@@ -168,7 +168,7 @@ def test_s081_transient_values_outlive_a_save_but_no_refresh(opened: Opened) -> 
     assert ctx.first("Car").currentDrivingSpeed == 0
 
 
-def test_s082_transient_values_go_down_with_a_save_and_do_not_come_up(opened: Opened) -> None:
+def test_s082_child_save_passes_transient_values_to_the_parent_only(opened: Opened) -> None:
     main = opened(Model(CARS)).context()
     child = main.child()
     car = child.insert("Car", numberPlate="1", currentDrivingSpeed=50)
@@ -185,7 +185,7 @@ def test_s082_transient_values_go_down_with_a_save_and_do_not_come_up(opened: Op
     assert theirs.currentDrivingSpeed == 20
 
 
-def test_s069_a_second_deletion_asks_the_hook_again(opened: Opened) -> None:
+def test_s069_second_deletion_calls_the_hook_again(opened: Opened) -> None:
     context = opened(people()).context()
     alice = context.insert(Person, name="Alice")
     context.save()

@@ -21,7 +21,7 @@ def alice(opened: Any) -> tuple[Context, Any, Context, Any]:
     return first, mine, second, same
 
 
-def test_s148_the_shared_policies_tell_their_types() -> None:
+def test_s148_shared_merge_policies_have_their_types() -> None:
     policies = [
         MergePolicy.ERROR,
         MergePolicy.STORE_TRUMP,
@@ -33,7 +33,7 @@ def test_s148_the_shared_policies_tell_their_types() -> None:
     assert [policy.type for policy in policies] == list(MergePolicyType)
 
 
-def test_s151_store_trump_keeps_the_persisted_value_of_what_both_changed(opened: Any) -> None:
+def test_s151_store_trump_keeps_the_stored_value_of_a_conflict(opened: Any) -> None:
     first, mine, second, same = alice(opened)
     mine.name = "FromCtx1"
     first.save()
@@ -45,7 +45,7 @@ def test_s151_store_trump_keeps_the_persisted_value_of_what_both_changed(opened:
     assert (mine.name, mine.salary) == ("FromCtx1", 99)
 
 
-def test_s154_rollback_drops_the_changes_in_memory(opened: Any) -> None:
+def test_s154_rollback_policy_discards_changes_in_memory(opened: Any) -> None:
     first, mine, second, same = alice(opened)
     mine.name = "FromCtx1"
     first.save()
@@ -59,7 +59,7 @@ def test_s154_rollback_drops_the_changes_in_memory(opened: Any) -> None:
     assert mine.name == "FromCtx1"
 
 
-def test_s150_the_object_snapshot_is_what_was_last_read(opened: Any) -> None:
+def test_s150_object_snapshot_has_the_last_read_values(opened: Any) -> None:
     first, mine, second, same = alice(opened)
     mine.name = "FromCtx1"
     first.save()

@@ -1,4 +1,4 @@
-"""Models: what they are made of."""
+"""Models: entities, properties and bundles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from corestone import Model, ModelError, ValidationError
 
 
-def test_s119_to_many_is_a_matter_of_the_maximum() -> None:
+def test_s119_to_many_depends_on_the_maximum_count() -> None:
     def is_to_many(minimum: int, maximum: int) -> bool:
         model = Model(
             {"Item": {"group": "to-many Group inverse items"}, "Group": {"items": "to-many Item inverse group"}}
@@ -46,7 +46,7 @@ def archive_model() -> Model:
 
 
 def check_archived(model: Model) -> None:
-    """What came through an archive is what went in."""
+    """The model is unchanged by archiving."""
     assert sorted(model) == ["Group", "Item", "Parent"]
     item = model["Item"]
     assert model["Parent"].is_abstract and not item.is_abstract
@@ -60,7 +60,7 @@ def check_archived(model: Model) -> None:
     assert model["Group"].properties["items"].is_to_many
 
 
-def test_s125_a_bundle_names_its_current_version(tmp_path: Path) -> None:
+def test_s125_bundle_names_its_current_version(tmp_path: Path) -> None:
     bundle = tmp_path / "Stock.momd"
     bundle.mkdir()
     (bundle / "Stock.mom").write_bytes(archive_model().compiled())
@@ -73,7 +73,7 @@ def test_s125_a_bundle_names_its_current_version(tmp_path: Path) -> None:
     check_archived(Model.load(bundle, version="Stock"))
 
 
-def test_s125_so_does_a_bundle_that_we_write(tmp_path: Path) -> None:
+def test_s125_written_bundle_names_its_current_version(tmp_path: Path) -> None:
     bundle = tmp_path / "Stock.momd"
     archive_model().write(bundle)
     information = plistlib.loads((bundle / "VersionInfo.plist").read_bytes())
@@ -90,7 +90,7 @@ def test_s125_rules_from_a_bundle_are_enforced(tmp_path: Path, opened: Any) -> N
         context.save()
 
 
-def test_s128_ancestors_are_those_of_the_chain() -> None:
+def test_s128_entity_knows_all_of_its_ancestors() -> None:
     model = Model(
         {
             "Car": {
@@ -114,7 +114,7 @@ def test_s128_ancestors_are_those_of_the_chain() -> None:
     assert "numberPlate" in model["ExpensiveSportCar"].properties
 
 
-def test_s130_the_user_info_of_a_fetched_property_changes_while_the_model_is_in_use(opened: Any) -> None:
+def test_s130_user_info_of_a_fetched_property_of_a_used_model_can_change(opened: Any) -> None:
     model = Model({"Author": {"alias": "string"}, "Feedback": {"authorAlias": "string", "comment": "string"}})
     author = model["Author"]
     author.fetched(
@@ -139,7 +139,7 @@ def test_s130_the_user_info_of_a_fetched_property_changes_while_the_model_is_in_
             author.set_user_info("search", "great", of=of)
 
 
-def test_s409_a_model_in_use_does_not_change(opened: Any) -> None:
+def test_s409_model_in_use_cannot_be_changed(opened: Any) -> None:
     model = Model(
         {
             "Employee": {
@@ -167,7 +167,7 @@ def test_s409_a_model_in_use_does_not_change(opened: Any) -> None:
     assert "nickname" in changed["Employee"].properties and "nickname" not in model["Employee"].properties
 
 
-def test_s126_an_attribute_is_required_unless_declared_optional() -> None:
+def test_s126_attribute_is_required_unless_declared_optional() -> None:
     """Apple's are optional (DEVIATIONS, "A new attribute is required"); relationships are so here too."""
     model = Model()
     person = model.entity("Person")

@@ -1,4 +1,4 @@
-"""What contexts and coordinators tell those who listen to them."""
+"""Notifications of contexts and coordinators."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def add_cars(context: corestone.Context, count: int) -> list[Any]:
     return [context.insert("Car", numberPlate=str(number), maker="FIAT") for number in range(count)]
 
 
-def test_s222_did_save_has_the_sets_of_what_was_saved(opened: Opened) -> None:
+def test_s222_did_save_lists_inserted_updated_and_deleted_objects(opened: Opened) -> None:
     context = opened(Model({"Person": {"name": "string?", "salary": "int32?"}})).context()
     posts = Posts()
     with context.observe("did_save", posts):
@@ -44,7 +44,7 @@ def test_s222_did_save_has_the_sets_of_what_was_saved(opened: Opened) -> None:
     assert posts.counts() == [{"inserted": 1}, {"updated": 1}, {"deleted": 1}]
 
 
-def test_s225_a_background_context_posts_once_for_an_event(opened: Opened) -> None:
+def test_s225_background_context_posts_once_per_event(opened: Opened) -> None:
     context = opened(Model(CARS)).background_context()
     posts, threads = Posts(), []
 
@@ -64,7 +64,7 @@ def test_s225_a_background_context_posts_once_for_an_event(opened: Opened) -> No
     assert threads == [threading.get_ident()]
 
 
-def test_s228_refreshing_all_is_one_notification(opened: Opened) -> None:
+def test_s228_refresh_all_posts_one_notification(opened: Opened) -> None:
     context = opened(Model(CARS)).context()
     cars = add_cars(context, 5)
     person = context.insert("Person", firstName="Ada", lastName="L")
@@ -77,7 +77,7 @@ def test_s228_refreshing_all_is_one_notification(opened: Opened) -> None:
     assert person in posts[0].refreshed
 
 
-def test_s231_only_what_was_seen_is_news(opened: Opened) -> None:
+def test_s231_merge_notification_lists_only_registered_objects(opened: Opened) -> None:
     container = opened(Model(CARS))
     editor, viewer = container.context(), container.context()
     cars = add_cars(editor, 10)
@@ -114,7 +114,7 @@ def test_s233_ids_of_a_child_save_are_temporary(opened: Opened) -> None:
 
 
 @pytest.mark.needs_sqlite("no other store has generations")
-def test_s236_a_pinned_context_tells_its_generation(opened: Opened) -> None:
+def test_s236_notification_of_a_pinned_context_has_its_generation(opened: Opened) -> None:
     """The other half, a store in memory, is a Swift test."""
     container = opened(Model(CARS))
     plain, pinned = container.context(), container.context()
@@ -131,7 +131,7 @@ def test_s236_a_pinned_context_tells_its_generation(opened: Opened) -> None:
     assert generation == pinned.query_generation
 
 
-def test_s239_the_coordinator_tells_what_became_of_its_stores(opened: Opened, tmp_path: Path) -> None:
+def test_s239_coordinator_posts_changes_of_its_stores(opened: Opened, tmp_path: Path) -> None:
     container = opened(Model({"Person": {"firstName": "string", "lastName": "string"}}))
     coordinator = container.coordinator
     coordinator.remove_store(container.store)
@@ -174,7 +174,7 @@ def test_s239_the_coordinator_tells_what_became_of_its_stores(opened: Opened, tm
     assert len(migrated) == 4
 
 
-def test_s235_what_two_contexts_post_of_a_save_and_its_merge(opened: Opened) -> None:
+def test_s235_save_and_merge_post_their_notifications(opened: Opened) -> None:
     container = opened(Model({"Person": {"name": "string?"}}))
     view, background = container.context(), container.context()
     people = [view.insert("Person", name=name) for name in ("a", "b")]

@@ -29,7 +29,7 @@ def with_defaults(*, flags: bool = False) -> Model:
     return model
 
 
-def test_s084_committed_values_are_the_last_saved_ones(opened: Any) -> None:
+def test_s084_committed_values_are_the_last_saved_values(opened: Any) -> None:
     ctx = opened(Model(PERSON)).context()
     alice = ctx.insert("Person", name="Alice")
     ctx.save()
@@ -39,7 +39,7 @@ def test_s084_committed_values_are_the_last_saved_ones(opened: Any) -> None:
     assert alice.committed_values("name") == {"name": "Alicia"}
 
 
-def test_s087_a_primitive_value_is_not_tracked(opened: Any) -> None:
+def test_s087_primitive_value_is_not_tracked(opened: Any) -> None:
     ctx = opened(with_defaults()).context()
     item = ctx.insert("PEntity", name="primitive")
     ctx.save()
@@ -48,13 +48,13 @@ def test_s087_a_primitive_value_is_not_tracked(opened: Any) -> None:
     assert item.name == "sneaky"
 
 
-def test_s090_defaults_are_there_at_insert(opened: Any) -> None:
+def test_s090_defaults_are_set_at_insert(opened: Any) -> None:
     ctx = opened(with_defaults()).context()
     item = ctx.insert("PEntity")
     assert item.counter == 7 and type(item.counter) is int
 
 
-def test_s093_insert_keeps_what_was_set_before(opened: Any) -> None:
+def test_s093_insert_keeps_values_set_before(opened: Any) -> None:
     ctx = opened(with_defaults()).context()
     item = ctx.new("PEntity", counter=99)
     ctx.insert_object(item)
@@ -74,7 +74,7 @@ def test_s404_changed_values_of_a_new_object_are_its_defaults(opened: Any) -> No
     assert item.changed_values() == {"counter": 7, "flag": True, "score": 1.5}
 
 
-def test_s097_after_a_reset_an_object_is_a_fault_without_context(opened: Any) -> None:
+def test_s097_object_is_a_fault_without_context_after_a_reset(opened: Any) -> None:
     context = opened(Model(PERSON)).context()
     alice = context.insert("Person", name="Alice")
     context.save()

@@ -34,25 +34,25 @@ def changed(opened: Any) -> Context:
     return context
 
 
-def test_s002_without_pending_changes_the_membership_is_the_saved_one(changed: Context) -> None:
+def test_s002_fetch_without_pending_changes_matches_saved_values(changed: Context) -> None:
     found = changed.fetch("Employee", "salary > 20", sort="name", include_pending_changes=False)
     assert [each.name for each in found] == ["alpha", "bravo"]
     assert found[0].salary == 5
     assert [each.name for each in changed.fetch("Employee", "salary > 20", sort="name")] == ["charlie", "delta", "echo"]
 
 
-def test_s005_rows_of_values_are_those_of_the_store(changed: Context) -> None:
+def test_s005_rows_have_the_values_of_the_store(changed: Context) -> None:
     rows = changed.fetch_rows("Employee", "salary > 20", sort="name", columns=["name", "salary"])
     assert rows == [{"name": "alpha", "salary": 22}, {"name": "bravo", "salary": 25}]
 
 
-def test_s008_order_and_window_are_those_of_the_merged_set(changed: Context) -> None:
-    """Not asserted on Apple's framework: DEVIATIONS says why the merged set is the one that is cut."""
+def test_s008_sort_and_limit_apply_to_the_merged_set(changed: Context) -> None:
+    """Not asserted on Apple's framework: DEVIATIONS explains why limit and offset apply to the merged set."""
     found = changed.fetch("Employee", sort="salary", offset=1, limit=2)
     assert [each.name for each in found] == ["charlie", "delta"]
 
 
-def test_s011_subentities_are_left_out_of_pending_inserts_too(opened: Any) -> None:
+def test_s011_subentities_of_pending_inserts_can_be_excluded(opened: Any) -> None:
     context = opened(
         Model({"Person": {"name": "string?"}, "Manager": {"@parent": "Person", "level": "int32?"}})
     ).context()
@@ -66,7 +66,7 @@ def test_s011_subentities_are_left_out_of_pending_inserts_too(opened: Any) -> No
     assert [each.name for each in found] == ["patricia"]
 
 
-def test_s020_a_pending_deletion_hides_its_row_until_a_reset(opened: Any) -> None:
+def test_s020_pending_deletion_hides_its_row_until_a_reset(opened: Any) -> None:
     context = opened(Model(CARS)).context()
     context.insert("Car", numberPlate="304")
     context.save()

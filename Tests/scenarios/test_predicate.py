@@ -1,4 +1,4 @@
-"""Predicates: what they are made of, and the same objects from memory and from the store."""
+"""Predicates: their parts, and equal results in memory and in the store."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def family(container: Any) -> Any:
         ("in", Operator.IN),
     ],
 )
-def test_s346_operators_are_read_in_every_spelling(spelling: str, operator: Operator) -> None:
+def test_s346_operators_are_parsed_in_every_spelling(spelling: str, operator: Operator) -> None:
     right: Any = ["v", "w"] if spelling == "in" else "v"
     predicate = Predicate(f"key {spelling} %@", right)
     assert predicate.kind == PredicateKind.COMPARISON
@@ -87,7 +87,7 @@ def test_s352_chains_of_and_flatten() -> None:
     assert parts[4].compound_type == CompoundType.OR and len(parts[4].parts) == 2
 
 
-def test_s355_operators_are_functions_with_names() -> None:
+def test_s355_arithmetic_operators_are_named_functions() -> None:
     predicate = Predicate("(key ^ 1) > 0")
     assert predicate.operator == Operator.GREATER_THAN
     assert predicate.left is not None and predicate.right is not None
@@ -105,7 +105,7 @@ def test_s358_objects_and_their_ids_are_interchangeable(opened: Any) -> None:
 
 
 @pytest.mark.parametrize("is_saved", [False, True])
-def test_s361_wildcards_of_like(opened: Any, is_saved: bool) -> None:
+def test_s361_like_supports_wildcards(opened: Any, is_saved: bool) -> None:
     context = opened(entity()).context()
     for name in ("invoice-2026-001.pdf", "invoice-2026-001.txt", "receipt-2026-001.pdf"):
         context.insert("PEntity", name=name)
@@ -116,7 +116,7 @@ def test_s361_wildcards_of_like(opened: Any, is_saved: bool) -> None:
     assert names(found) == ["invoice-2026-001.pdf", "receipt-2026-001.pdf"]
 
 
-def test_s363_objects_that_were_never_saved_are_arguments_too(opened: Any) -> None:
+def test_s363_unsaved_objects_can_be_arguments(opened: Any) -> None:
     context, a, b = family(opened(parent_and_child()))
     assert a.id.is_temporary
     assert names(context.fetch("PChild", "parent == %@", a)) == ["childA1", "childA2"]
@@ -124,7 +124,7 @@ def test_s363_objects_that_were_never_saved_are_arguments_too(opened: Any) -> No
     assert len(context.fetch("PChild", "parent IN %@", [a, b])) == 3
 
 
-def test_s366_operators_need_no_spaces(opened: Any) -> None:
+def test_s366_operators_do_not_need_spaces(opened: Any) -> None:
     context = opened(entity()).context()
     for counter, name in enumerate("abc", 1):
         context.insert("PEntity", name=name, counter=counter)
@@ -135,7 +135,7 @@ def test_s366_operators_need_no_spaces(opened: Any) -> None:
 
 
 @pytest.mark.parametrize("is_saved", [False, True])
-def test_s369_a_key_path_on_the_right_is_evaluated(opened: Any, is_saved: bool) -> None:
+def test_s369_key_path_on_the_right_is_evaluated(opened: Any, is_saved: bool) -> None:
     context = opened(Model({"E": {"name": "string?", "alias": "string?"}})).context()
     context.insert("E", name="same", alias="same")
     context.insert("E", name="distinct", alias="other")
@@ -145,7 +145,7 @@ def test_s369_a_key_path_on_the_right_is_evaluated(opened: Any, is_saved: bool) 
 
 
 @pytest.mark.parametrize("format", ["name ==", ""])
-def test_s372_what_cannot_be_read_is_an_error(opened: Any, format: str) -> None:
+def test_s372_invalid_format_is_an_error(opened: Any, format: str) -> None:
     """As Apple's: a port gives a predicate that matches nothing instead, which hides the mistake."""
     with pytest.raises(PredicateSyntaxError) as failure:
         Predicate(format)
@@ -171,7 +171,7 @@ def users() -> Model:
 
 
 @leaves_predicates
-def test_s375_constant_predicates_have_sql(opened: Any) -> None:
+def test_s375_constant_predicates_are_compiled_to_sql(opened: Any) -> None:
     context = opened(users()).context()
     for number in range(30):
         context.insert("User", name=f"user {number}", admin=number % 3 == 0)
@@ -187,7 +187,7 @@ def test_s375_constant_predicates_have_sql(opened: Any) -> None:
 
 
 @leaves_predicates
-def test_s378_a_relationship_to_its_own_entity_keeps_its_direction(opened: Any) -> None:
+def test_s378_relationship_to_its_own_entity_keeps_its_direction(opened: Any) -> None:
     model = Model(
         {
             "Account": {
@@ -211,7 +211,7 @@ def test_s378_a_relationship_to_its_own_entity_keeps_its_direction(opened: Any) 
 
 
 @pytest.mark.parametrize("is_saved", [False, True])
-def test_s379_a_list_mixes_constants_and_what_a_path_leads_to(opened: Any, is_saved: bool) -> None:
+def test_s379_list_may_mix_constants_and_key_paths(opened: Any, is_saved: bool) -> None:
     """Asserted by a port alone."""
     model = Model(
         {
@@ -238,7 +238,7 @@ def test_s379_a_list_mixes_constants_and_what_a_path_leads_to(opened: Any, is_sa
         assert names(tag for tag in everything if Predicate(format).evaluate(tag)) == found, format
         others = names(tag for tag in everything if tag.name not in found)
         assert names(context.fetch("Tag", f"NOT ({format})")) == others, format
-    # A list that a predicate was given is no path.
+    # A list that is an argument of a predicate is not a key path.
     assert not context.fetch("Tag", "name IN %@", [["Tag 2"]])
     text = "name IN {'Tag 2', hasUsers.hasTags.name}"
     assert Predicate(str(Predicate(text))) == Predicate(text)

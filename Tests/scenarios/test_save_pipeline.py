@@ -1,4 +1,4 @@
-"""Saving: what happens when, and who hears of it."""
+"""Saving: the order of its steps, and the notifications of observers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from corestone import Model
 
 
-def test_s220_observers_hear_of_each_set_with_or_without_a_save(opened: Any) -> None:
+def test_s220_observers_are_notified_of_each_change_before_a_save(opened: Any) -> None:
     model = Model(
         {
             "Car": {

@@ -23,7 +23,7 @@ def test_s384_unsaved_objects_are_sorted(opened: Any, is_saved: bool) -> None:
 
 
 @pytest.mark.parametrize("is_saved", [False, True])
-def test_s387_nil_is_the_least_value(opened: Any, is_saved: bool) -> None:
+def test_s387_nil_sorts_first(opened: Any, is_saved: bool) -> None:
     """Claims about Apple's differ; here the store and memory agree with SQLite."""
     context = opened(model()).context()
     items = [context.insert("E", name=name, counter=counter) for name, counter in (("b", 1), ("n", None), ("a", -5))]
@@ -34,7 +34,7 @@ def test_s387_nil_is_the_least_value(opened: Any, is_saved: bool) -> None:
     assert [item.name for item in context.fetch("E", sort="-counter")] == ["b", "a", "n"]
 
 
-def test_s389_a_key_is_read_once_for_each_element() -> None:
+def test_s389_sort_key_is_read_once_per_element() -> None:
     class Counted:
         reads = 0
 

@@ -1,4 +1,4 @@
-"""Scenarios of SQLite stores: what comes back after reopening, what the file looks like, destroying one."""
+"""Scenarios of SQLite stores: values after reopening, the file format, and destruction."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def column(store: Path, sql: str) -> list[Any]:
 
 
 @pytest.mark.needs_file("it reads the store again from its file")
-def test_s266_values_and_nils_come_back(opened: Any) -> None:
+def test_s266_values_and_nils_round_trip(opened: Any) -> None:
     save_staff(opened).close()
     alice, bob = opened(staff()).context().fetch("Employee", sort="name")
     assert (alice.name, alice.salary, alice.department.name) == ("Alice", 9, "Engineering")
@@ -54,7 +54,7 @@ def test_s266_values_and_nils_come_back(opened: Any) -> None:
     assert (bob.name, bob.salary, bob.hireDate, bob.department) == ("Bob", 5, None, None)
 
 
-def test_s269_a_uri_has_the_stores_uuid_and_the_primary_key(opened: Any, store_type: str) -> None:
+def test_s269_object_uri_has_the_store_uuid_and_the_primary_key(opened: Any, store_type: str) -> None:
     save_staff(opened).close()
     container = opened(staff())
     context = container.context()
@@ -71,7 +71,7 @@ def test_s269_a_uri_has_the_stores_uuid_and_the_primary_key(opened: Any, store_t
 
 
 @pytest.mark.needs_sqlite("it looks at SQLite's tables")
-def test_s272_a_hierarchy_shares_one_table(opened: Any, store: Path) -> None:
+def test_s272_entity_tree_shares_one_table(opened: Any, store: Path) -> None:
     model = Model({"Person": {"name": "string?"}, "Manager": {"@parent": "Person", "reports": "int32?"}})
     container = opened(model)
     context = container.context()
@@ -94,7 +94,7 @@ def test_s272_a_hierarchy_shares_one_table(opened: Any, store: Path) -> None:
 
 
 @pytest.mark.needs_sqlite("it looks at SQLite's tables")
-def test_s274_each_update_counts_the_version_up(opened: Any, store: Path) -> None:
+def test_s274_each_update_increments_the_version(opened: Any, store: Path) -> None:
     context = save_staff(opened).context()
     alice = context.first("Employee", "name == 'Alice'")
     versions = []
@@ -107,7 +107,7 @@ def test_s274_each_update_counts_the_version_up(opened: Any, store: Path) -> Non
 
 
 @pytest.mark.needs_sqlite("it looks at SQLite's tables")
-def test_s277_destroying_empties_the_store_and_leaves_its_file(opened: Any, store: Path) -> None:
+def test_s277_destroying_empties_the_store_and_keeps_its_file(opened: Any, store: Path) -> None:
     container = save_staff(opened)
     assert store.with_name(store.name + "-shm").exists()
     assert container.coordinator.destroy_store(store)
@@ -125,7 +125,7 @@ def test_s277_destroying_empties_the_store_and_leaves_its_file(opened: Any, stor
 
 
 @pytest.mark.needs_file("it reads the store again from its file")
-def test_s280_relationships_to_an_abstract_parent_load_concrete_objects(opened: Any) -> None:
+def test_s280_relationships_to_an_abstract_entity_load_concrete_objects(opened: Any) -> None:
     def model() -> Model:
         return Model(
             {

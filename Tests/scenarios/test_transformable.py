@@ -43,7 +43,7 @@ def test_s170_default_transformer_round_trips(opened: Any) -> None:
 
 
 @pytest.mark.needs_file("it looks at the file's bytes")
-def test_s173_the_stored_form_is_a_keyed_archive(opened: Any, place: str, tmp_path: Path) -> None:
+def test_s173_stored_value_is_a_keyed_archive(opened: Any, place: str, tmp_path: Path) -> None:
     with opened(items()) as container:
         ctx = container.context()
         ctx.insert("Item", name="a", payload=Colour(1, 0, 0))
@@ -70,12 +70,12 @@ def test_s173_the_stored_form_is_a_keyed_archive(opened: Any, place: str, tmp_pa
         "NSSecureUnarchiveFromDataTransformer",
     ],
 )
-def test_s176_explicit_names_of_apples_transformers(opened: Any, name: str) -> None:
+def test_s176_transformer_names_of_apple_are_accepted(opened: Any, name: str) -> None:
     both_round_trip(opened, transformer=name)
 
 
 @pytest.mark.needs_file("it reads the store again from its file")
-def test_s179_contents_are_filtered_in_memory(opened: Any) -> None:
+def test_s179_transformable_contents_are_filtered_in_memory(opened: Any) -> None:
     with opened(items()) as container:
         ctx = container.context()
         for name, payload in [("a", ["red", "green"]), ("b", ["blue"]), ("c", None)]:
@@ -94,7 +94,7 @@ def test_s179_contents_are_filtered_in_memory(opened: Any) -> None:
 
 
 @pytest.mark.needs_file("it reads the store again from its file")
-def test_s182_nil_and_defaults(opened: Any) -> None:
+def test_s182_transformable_attribute_has_default_and_accepts_nil(opened: Any) -> None:
     model = items(default=Colour(1, 1, 1))
     with opened(model) as container:
         ctx = container.context()
@@ -109,7 +109,7 @@ def test_s182_nil_and_defaults(opened: Any) -> None:
         assert b.payload is None
 
 
-def test_s181_a_replacement_equal_to_a_value_changed_in_place_is_saved(opened: Any) -> None:
+def test_s181_replacement_equal_to_a_value_changed_in_place_is_saved(opened: Any) -> None:
     """Apple's compares with the changed instance and leaves it out (DEVIATIONS, "Mutable values of a transformable
     attribute")."""
     container = opened(items())

@@ -1,4 +1,4 @@
-"""Undo and redo, and what rollback takes back."""
+"""Undo, redo and rollback."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def fill(ctx: Any) -> list[Any]:
     return [ada] + [ctx.insert("Car", maker="FIAT", numberPlate=str(n), owner=ada) for n in range(5)]
 
 
-def test_s199_redo_brings_back_what_was_inserted(garage: Any) -> None:
+def test_s199_redo_restores_inserted_objects(garage: Any) -> None:
     garage.undo_manager = UndoManager()
     objects = fill(garage)
     assert garage.undo()
@@ -44,7 +44,7 @@ def test_s199_redo_brings_back_what_was_inserted(garage: Any) -> None:
     assert not garage.inserted
 
 
-def test_s203_there_is_no_undo_manager_at_first(garage: Any) -> None:
+def test_s203_context_has_no_undo_manager_by_default(garage: Any) -> None:
     assert garage.undo_manager is None
     garage.undo_manager = None
     assert garage.undo_manager is None
@@ -53,7 +53,7 @@ def test_s203_there_is_no_undo_manager_at_first(garage: Any) -> None:
     assert garage.inserted
 
 
-def test_s206_rollback_revives_a_deleted_object(opened: Any) -> None:
+def test_s206_rollback_restores_a_deleted_object(opened: Any) -> None:
     model = Model({"PEntity": {"name": "string?", "counter": "int32 = 7", "score": "double?"}})
     ctx = opened(model).context()
     restored = ctx.insert("PEntity", name="restored")

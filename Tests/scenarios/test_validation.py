@@ -54,7 +54,7 @@ def department_with_alice(ctx: Any) -> Any:
     return department
 
 
-def test_s132_a_failure_names_predicate_and_value(ctx: Any) -> None:
+def test_s132_validation_failure_names_predicate_and_value(ctx: Any) -> None:
     employee = ctx.insert("Employee", name="A")
     with pytest.raises(ValidationError) as failure:
         employee.validate_for_insert()
@@ -65,7 +65,7 @@ def test_s132_a_failure_names_predicate_and_value(ctx: Any) -> None:
     assert (error.entity, error.object_uri) == ("Employee", employee.id.uri)
 
 
-def test_s135_the_hook_of_a_key_is_asked(ctx: Any) -> None:
+def test_s135_validation_hook_of_a_key_is_called(ctx: Any) -> None:
     employee = ctx.insert("Employee", name="Alice", salary=2_000_000)
     for check in (employee.validate_for_insert, ctx.save):
         with pytest.raises(ValidationError) as failure:
@@ -75,7 +75,7 @@ def test_s135_the_hook_of_a_key_is_asked(ctx: Any) -> None:
         assert (error.entity, error.key, error.value) == ("Employee", "salary", 2_000_000)
 
 
-def test_s138_objects_that_go_too_do_not_deny(ctx: Any) -> None:
+def test_s138_deny_ignores_objects_deleted_together(ctx: Any) -> None:
     department = department_with_alice(ctx)
     ctx.delete(department)
     with pytest.raises(ValidationError) as failure:
@@ -85,7 +85,7 @@ def test_s138_objects_that_go_too_do_not_deny(ctx: Any) -> None:
     department.validate_for_delete()
 
 
-def test_s140_a_denied_deletion_fails_the_save(ctx: Any) -> None:
+def test_s140_denied_deletion_fails_the_save(ctx: Any) -> None:
     department = department_with_alice(ctx)
     ctx.delete(department)
     with pytest.raises(ValidationError) as failure:
@@ -93,7 +93,7 @@ def test_s140_a_denied_deletion_fails_the_save(ctx: Any) -> None:
     assert failure.value.code == 1600
 
 
-def test_s143_a_default_does_not_refill_an_explicit_none(opened: Opened) -> None:
+def test_s143_default_does_not_replace_an_explicit_none(opened: Opened) -> None:
     model = Model({"PEntity": {"name": "string?", "counter": "int32 = 7", "score": "double?"}})
     ctx = opened(model).context()
     item = ctx.insert("PEntity")
@@ -104,7 +104,7 @@ def test_s143_a_default_does_not_refill_an_explicit_none(opened: Opened) -> None
     assert (failure.value.domain, failure.value.code) == ("NSCocoaErrorDomain", 1570)
 
 
-def test_s146_a_hook_of_the_object_blocks_the_save(opened: Opened) -> None:
+def test_s146_object_validation_hook_fails_the_save(opened: Opened) -> None:
     with opened(Model({"Reject": {"name": "string?"}}).bind(Reject)) as container:
         ctx = container.context()
         ctx.insert("Reject")

@@ -35,13 +35,13 @@ PEOPLE: dict[str, dict[str, Any]] = {
 }
 
 
-def test_s322_a_change_of_one_entity_leaves_the_others_hashes() -> None:
+def test_s322_change_of_one_entity_keeps_the_hashes_of_others() -> None:
     first, second = Model(FIRST), Model(SECOND)
     assert first["Employee"].version_hash != second["Employee"].version_hash
     assert first["Department"].version_hash == second["Department"].version_hash
 
 
-def test_s325_identifiers_are_labels_only() -> None:
+def test_s325_version_identifiers_do_not_affect_hashes() -> None:
     model = Model(FIRST)
     assert model.describe()["versionIdentifiers"] == []
     plain = model.copy()["Employee"].version_hash
@@ -51,7 +51,7 @@ def test_s325_identifiers_are_labels_only() -> None:
 
 
 @pytest.mark.needs_sqlite("no other store carries the model that tells which property differs")
-def test_s329_another_version_does_not_open_a_store(opened: Any) -> None:
+def test_s329_store_of_another_version_cannot_be_opened(opened: Any) -> None:
     container = opened(Model(FIRST))
     context = container.context()
     context.insert("Employee", name="Ada")
@@ -64,7 +64,7 @@ def test_s329_another_version_does_not_open_a_store(opened: Any) -> None:
 
 
 @pytest.mark.needs_file("it reads the metadata of a file")
-def test_s332_compatibility_with_the_metadata_of_a_store(opened: Any, place: str, host_type: str | None) -> None:
+def test_s332_model_compatibility_is_decided_by_store_metadata(opened: Any, place: str, host_type: str | None) -> None:
     opened(Model(FIRST)).close()
     known: Any = Path(place) if host_type is None else plistlib.dumps(corestone.metadata(place, type=host_type))
     assert Model(FIRST).is_compatible(known)
@@ -73,7 +73,7 @@ def test_s332_compatibility_with_the_metadata_of_a_store(opened: Any, place: str
 
 
 @pytest.mark.needs_file("it opens a file with another model")
-def test_s335_a_changed_subentity_changes_its_own_hash_alone(opened: Any) -> None:
+def test_s335_changed_subentity_changes_only_its_own_hash(opened: Any) -> None:
     changed = {**PEOPLE, "Manager": {**PEOPLE["Manager"], "budget": "int32?"}}
     first, second = Model(PEOPLE), Model(changed)
     assert first["Person"].version_hash == second["Person"].version_hash
@@ -86,7 +86,7 @@ def test_s335_a_changed_subentity_changes_its_own_hash_alone(opened: Any) -> Non
 
 
 @pytest.mark.needs_file("it opens a file with another model")
-def test_s330_a_store_of_another_version_opens_without_a_check(opened: Any) -> None:
+def test_s330_store_of_another_version_opens_without_the_check(opened: Any) -> None:
     """Also where the file lacks an attribute of the model, which then has no values."""
     with opened(Model(FIRST)) as container:
         context = container.context()

@@ -51,7 +51,7 @@ def staff() -> Model:
 
 
 @pytest.mark.needs_file("it reads the store again from its file")
-def test_s283_nil_is_no_empty_text(opened: Any) -> None:
+def test_s283_nil_is_not_an_empty_string(opened: Any) -> None:
     with opened(staff()) as container:
         context = container.context()
         context.insert("Employee", name="Bob", salary=5)
@@ -61,7 +61,7 @@ def test_s283_nil_is_no_empty_text(opened: Any) -> None:
 
 
 @pytest.mark.needs_file("it reads the metadata of a file")
-def test_s286_the_uuid_of_the_file_is_the_identifier_of_the_store(
+def test_s286_uuid_of_the_file_is_the_store_identifier(
     opened: Any, place: str, store_type: str, host_type: str | None
 ) -> None:
     container = opened(staff())
@@ -73,8 +73,8 @@ def test_s286_the_uuid_of_the_file_is_the_identifier_of_the_store(
 
 
 @in_xml
-def test_s288_a_file_of_apples_is_read(opened: Any, store: Path) -> None:
-    """Apple's framework refuses it without the option: DEVIATIONS says why no version hashes are no other version."""
+def test_s288_file_of_apple_is_read(opened: Any, store: Path) -> None:
+    """Apple's framework rejects it without the option. DEVIATIONS explains why missing hashes are not a mismatch."""
     store.write_text(APPLES, encoding="utf-8")
     context = opened(staff(), ignore_versioning=True).context()
     alice, bob = context.fetch("Employee", sort="name")

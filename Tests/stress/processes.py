@@ -1,20 +1,20 @@
 """Several processes, or threads of one, read and write one store at once, for a while; then everything is counted.
 
 Each of them increments counters that the others increment too, moves money between accounts, inserts and deletes
-notes, and reads. None uses a merge policy: who is overtaken gets the conflict as an error, gives up that change and
-says so. At the end
+notes, and reads. They do not use a merge policy: a save that is in conflict fails, and the process discards and counts
+it. At the end
 
-- no update is lost: each counter is the sum of the increments that were saved, all money is still there;
-- every conflict surfaced: the version of each row is one more than the saves that changed it: none was overwritten;
+- no update is lost: each counter is the sum of the saved increments, and the sum of all money is unchanged;
+- every conflict was reported: the version of each row is one more than the number of saves that changed it;
 - no reader ever saw half of a save;
-- a context of each of them that merges what the others save shows the final state, without being told otherwise;
-- hardly anybody waited in vain for the others' locks: who did was told so, and nothing was changed.
+- a context of each process that merges the saves of the others automatically has the final state;
+- hardly any wait for a lock timed out: each time-out was reported as an error, and nothing was changed.
 
 Usage: processes.py [--seconds 60] [--processes 2] [--threads 1] [--type SQLite|XML|Binary] [--journal wal|rollback]
     [--history]
 
-Threads of one process share its coordinator and have contexts of their own. At the end the store is read by other means
-than the library: plain SQL, or the readers of the tests' own. An XML store does not tell the versions of its rows.
+Threads of one process share its coordinator and have their own contexts. At the end the store is read without the
+library, by plain SQL or by the tests' own readers. The versions of rows in an XML store cannot be read this way.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Worker:
                 self.ctx.refresh_all()
 
     def result(self) -> dict[str, Any]:
-        """When all others are done too."""
+        """After all other processes are done."""
         return {
             "name": self.name,
             "totals": {**self.totals, "heard": self.heard},
@@ -109,7 +109,7 @@ class Worker:
         numbers = self.random.sample(range(COUNTERS if entity == "Tally" else ACCOUNTS), count)
         found = list(self.ctx.fetch(entity, "number IN %@", numbers))
         if self.random.random() < 0.5:
-            time.sleep(self.random.random() / 500)  # somebody else may save now
+            time.sleep(self.random.random() / 500)  # other threads may save now
         return found
 
     def increment(self) -> None:
@@ -179,7 +179,7 @@ class Worker:
 
 
 def run_worker(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """What one of the processes does: its threads work, then it waits until the other processes are done as well."""
+    """The work of one process: its threads work, then it waits until the other processes are done."""
     container = opened(options)
 
     def work(number: int) -> Worker:
@@ -206,7 +206,7 @@ def fill(options: argparse.Namespace) -> None:
 
 
 def problems(store: str, kind: str, results: list[dict[str, Any]]) -> list[str]:
-    """What is wrong with the store, as another reader sees it, by what the processes say that they saved."""
+    """The problems of the store according to an independent reader and the saves that the processes report."""
     found = []
     saves: Counter[str] = Counter()
     for result in results:
@@ -258,7 +258,7 @@ def read_xml(store: str) -> tuple[Rows, str]:
         if item.entity != "NOTE":
             value = item.values["value" if item.entity == "TALLY" else "balance"]
             rows[item.entity.capitalize()].append((item.values["number"], value, None))
-    return rows, left_behind(store)
+    return rows, extra_files(store)
 
 
 def read_binary(store: str) -> tuple[Rows, str]:
@@ -273,11 +273,11 @@ def read_binary(store: str) -> tuple[Rows, str]:
         if entity != "Note":
             value = row["value" if entity == "Tally" else "balance"]
             rows[entity].append((row["number"], value, versions[entity, key]))
-    return rows, left_behind(store)
+    return rows, extra_files(store)
 
 
-def left_behind(store: str) -> str:
-    """What a save leaves beside its store is a fault."""
+def extra_files(store: str) -> str:
+    """A file that a save leaves beside its store is a problem."""
     names = sorted(each.name for each in Path(store).parent.iterdir() if each != Path(store))
     return f"files are left: {names}" if names else "ok"
 
@@ -323,7 +323,7 @@ def main() -> int:
 
 
 def work(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Has the processes work, and gives what they say about it."""
+    """Runs the processes and returns their reports."""
     common = [
         sys.executable,
         __file__,

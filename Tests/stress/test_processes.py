@@ -19,12 +19,12 @@ TYPES = [["--type", "XML"], ["--type", "Binary"]]
     [[], ["--journal", "rollback"], ["--history"], *TYPES],
     ids=["log", "journal", "history", "XML", "Binary"],
 )
-def test_two_processes(options: list[str]) -> None:
+def test_two_processes_share_a_store(options: list[str]) -> None:
     run(options)
 
 
 @pytest.mark.parametrize("options", [[], ["--journal", "rollback"], *TYPES], ids=["log", "journal", "XML", "Binary"])
-def test_eight_threads(options: list[str]) -> None:
+def test_eight_threads_share_a_store(options: list[str]) -> None:
     run([*THREADS, *options])
 
 

@@ -32,7 +32,7 @@ def value(token: Token) -> str:
         ('let r = /"x/; "after"', ["after"]),
     ],
 )
-def test_literals_of_swift(text: str, expected: list[str]) -> None:
+def test_swift_literals_are_parsed(text: str, expected: list[str]) -> None:
     assert literals(text) == expected
 
 
@@ -49,7 +49,7 @@ def collected(text: str) -> list[tuple[str, str, str]]:
     return [(message.kind, message.text, message.label) for message in found.found]
 
 
-def test_messages_of_constructors() -> None:
+def test_messages_of_constructors_are_collected() -> None:
     assert collected(
         """
         func f() throws {
@@ -62,7 +62,7 @@ def test_messages_of_constructors() -> None:
     ) == [("error", "cannot {action} {place.path}{: it is busy / -} now", "`CST_E_STORE_IO` 134180")]
 
 
-def test_messages_of_functions_that_return_errors() -> None:
+def test_messages_of_error_functions_are_collected() -> None:
     found = collected(
         """
         func whole(_ message: String, key: String) -> CoreError {
@@ -84,11 +84,11 @@ def test_messages_of_functions_that_return_errors() -> None:
     ]
 
 
-def test_statements_of_sql_are_no_messages() -> None:
+def test_sql_statements_are_not_messages() -> None:
     assert collected('let sql = "SELECT a FROM b"') == []
 
 
-def test_messages_of_python() -> None:
+def test_python_messages_are_collected() -> None:
     source = (
         "def f(a, b):\n"
         "    if a:\n"

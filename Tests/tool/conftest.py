@@ -44,7 +44,7 @@ ZOO: dict[str, dict[str, Any]] = {
 
 
 def make_zoo(path: Path) -> None:
-    """Two keepers with four animals, every value of a known kind."""
+    """Two keepers with four animals, with values of every type."""
     new_year = datetime(2024, 1, 1, tzinfo=timezone.utc)
     with Container(Model(ZOO), path, sync="normal") as container:
         context = container.context()
@@ -115,7 +115,7 @@ def compare(name: str, text: str) -> None:
 
 @pytest.fixture(scope="session")
 def zoo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The store of the zoo; nobody changes it."""
+    """The store of the zoo; tests must not change it."""
     path = tmp_path_factory.mktemp("zoo") / "zoo.sqlite"
     make_zoo(path)
     return path
@@ -123,7 +123,7 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def fixtures() -> Path:
-    """The files that others wrote."""
+    """The fixtures: files written by other programs."""
     folder = Path(os.environ.get("CORESTONE_FIXTURES", ROOT.parent / "shared" / "fixtures"))
     if not folder.is_dir():
         if os.environ.get("CORESTONE_REQUIRE_FIXTURES"):

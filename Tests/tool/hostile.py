@@ -16,7 +16,7 @@ EVIL = "E\x1b]0;owned\x07\x1b[2J\x9b31m\x7f\x08\u202edrow\u2069\u2028next\r\ncor
 
 
 def is_command(character: str) -> bool:
-    """Whether whoever shows the character obeys it instead."""
+    """Whether a terminal or viewer obeys the character instead of showing it."""
     return unicodedata.category(character) in ("Cc", "Zl", "Zp") or character in (
         "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
     )
@@ -55,7 +55,7 @@ def model_text(entities: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text as an attribute's value of XML has it; what XML cannot hold is left out."""
+    """Text escaped as an XML attribute value; characters that XML does not allow are left out."""
     held = "".join(character for character in text if character >= " " or character in "\t\n\r")
     return "".join(c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in held)
 

@@ -128,7 +128,7 @@ def change_five_times(folder: Path, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize("language", ["python", "c", "swift"])
-def test_five_changes(tmp_path: Path, language: str) -> None:
+def test_store_data_survive_five_model_changes(tmp_path: Path, language: str) -> None:
     if language == "swift" and shutil.which("swift") is None:
         pytest.skip("there is no Swift on PATH")
     change_five_times(tmp_path, language)

@@ -1,4 +1,4 @@
-"""corestone check: whole stores, broken ones, and what is no store."""
+"""corestone check: intact stores, damaged ones, and files that are not stores."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def broken(zoo: Path, folder: Path, sql: str) -> Path:
     return copy
 
 
-def test_a_whole_store(zoo: Path) -> None:
+def test_check_of_an_intact_store_succeeds(zoo: Path) -> None:
     found = run("check", zoo)
     assert (found.returncode, found.stderr) == (0, "")
     compare("check-whole.txt", settled(found.stdout, zoo))
@@ -34,7 +34,7 @@ def test_a_whole_store(zoo: Path) -> None:
     assert {"what": "objects", "count": 6} in report["examined"]
 
 
-def test_a_broken_store(zoo: Path, tmp_path: Path) -> None:
+def test_check_of_a_damaged_store_lists_its_problems(zoo: Path, tmp_path: Path) -> None:
     store = broken(
         zoo, tmp_path,
         "UPDATE ZANIMAL SET ZKEEPER = 9 WHERE ZNAME = 'emu'; UPDATE Z_PRIMARYKEY SET Z_MAX = 1 WHERE Z_NAME = 'Animal';"
@@ -50,7 +50,7 @@ def test_a_broken_store(zoo: Path, tmp_path: Path) -> None:
     assert next(problem for problem in problems if problem["kind"] == "reference")["key"] == "keeper"
 
 
-def test_a_model_that_does_not_fit(zoo: Path, tmp_path: Path) -> None:
+def test_column_missing_from_the_store_is_reported(zoo: Path, tmp_path: Path) -> None:
     store = broken(zoo, tmp_path, "ALTER TABLE ZKEEPER DROP COLUMN ZWEIGHT")
     found = run("check", store)
     assert (found.returncode, found.stderr) == (1, "")
@@ -62,7 +62,7 @@ def test_a_model_that_does_not_fit(zoo: Path, tmp_path: Path) -> None:
     assert (problem["entity"], problem["key"]) == ("Keeper", "weight")
 
 
-def test_keys_that_are_none(zoo: Path, tmp_path: Path) -> None:
+def test_invalid_primary_keys_are_reported(zoo: Path, tmp_path: Path) -> None:
     store = broken(zoo, tmp_path, "UPDATE ZKEEPER SET Z_PK = -5 WHERE Z_PK = 1")
     problems = json.loads(run("check", store, "--format", "json").stdout)["problems"]
     assert [problem["entity"] for problem in problems if problem["kind"] == "row"] == ["Keeper"]
@@ -71,13 +71,13 @@ def test_keys_that_are_none(zoo: Path, tmp_path: Path) -> None:
     assert len(fetched) == shown["entities"][0]["count"] == 1
 
 
-def test_an_output_that_cannot_be_written(zoo: Path) -> None:
+def test_check_fails_when_output_cannot_be_written(zoo: Path) -> None:
     with open("/dev/full", "w") as full:
         found = subprocess.run([TOOL, "check", zoo], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert found.returncode == 3 and "cannot write to standard output" in found.stderr
 
 
-def test_lost_indexes(tmp_path: Path) -> None:
+def test_missing_indexes_are_reported(tmp_path: Path) -> None:
     whole = tmp_path / "badges.sqlite"
     with Container(
         Model({"Badge": {"code": "string", "name": "string indexed", "@unique": [["code"]]}}), whole
@@ -102,7 +102,7 @@ def test_lost_indexes(tmp_path: Path) -> None:
     assert "refused: Badge.code: the store lacks the unique index" in run("check", store, "--apple").stdout
 
 
-def test_what_apple_would_say(zoo: Path, tmp_path: Path) -> None:
+def test_apple_option_reports_whether_apple_accepts_the_store(zoo: Path, tmp_path: Path) -> None:
     found = run("check", zoo, "--apple")
     assert (found.returncode, found.stderr) == (0, "")
     compare("check-apple.txt", settled(found.stdout, zoo))
@@ -121,7 +121,7 @@ def test_what_apple_would_say(zoo: Path, tmp_path: Path) -> None:
     assert found.returncode == 1 and "would not accept it" in found.stdout
 
 
-def test_extrapolation_alone_is_no_refusal(tmp_path: Path) -> None:
+def test_extrapolation_alone_is_not_a_rejection(tmp_path: Path) -> None:
     """Whether something is extrapolated, and whether something is refused, are two questions."""
     extrapolated = {"data": "binary? external preserved"}
     for place, (photo, lost) in enumerate([({}, False), (extrapolated, False), ({}, True), (extrapolated, True)]):
@@ -144,7 +144,7 @@ def test_extrapolation_alone_is_no_refusal(tmp_path: Path) -> None:
         assert bool(report["apple"]["problems"]) == lost
 
 
-def test_a_whole_store_that_apple_would_refuse(tmp_path: Path) -> None:
+def test_intact_store_of_an_older_version_is_rejected_by_apple(tmp_path: Path) -> None:
     """It is of an older version of the model than an application would open it with."""
     bundle = make_versions(tmp_path)
     store = tmp_path / "App.sqlite"
@@ -158,7 +158,7 @@ def test_a_whole_store_that_apple_would_refuse(tmp_path: Path) -> None:
     assert (report["ok"], report["problems"], report["apple"]["accepted"]) == (False, [], False)
 
 
-def test_a_damaged_database_is_a_problem_and_no_store_an_error(zoo: Path, tmp_path: Path) -> None:
+def test_damaged_database_is_a_problem_and_a_missing_store_an_error(zoo: Path, tmp_path: Path) -> None:
     cut = tmp_path / "cut.sqlite"
     cut.write_bytes(zoo.read_bytes()[: zoo.stat().st_size // 2])
     assert run("check", cut).returncode == 1
@@ -173,7 +173,7 @@ def test_a_damaged_database_is_a_problem_and_no_store_an_error(zoo: Path, tmp_pa
         assert words in found.stderr
 
 
-def test_stores_of_others(fixtures: Path) -> None:
+def test_fixture_stores_are_intact(fixtures: Path) -> None:
     whole = 0
     stores = [path for path in sorted((fixtures / "stores").rglob("*")) if path.is_file()]
     for path in stores:
@@ -194,7 +194,7 @@ def test_stores_of_others(fixtures: Path) -> None:
     assert whole > 30
 
 
-def test_a_damaged_log(tmp_path: Path) -> None:
+def test_damaged_log_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "notes.sqlite"
     with Container(Model({"Note": {"text": "string"}}), path) as container:
         context = container.context()
@@ -210,12 +210,12 @@ def test_a_damaged_log(tmp_path: Path) -> None:
     found = run("check", path)
     assert (found.returncode, found.stderr) == (1, "")
     assert found.stdout.startswith("log: its write-ahead log is damaged (frame 1), and 3 saves cannot be read")
-    assert "may only be read: its write-ahead log is damaged" in " ".join(run("show", path).stdout.split())
+    assert "read-only: its write-ahead log is damaged" in " ".join(run("show", path).stdout.split())
     shown = json.loads(run("show", path, "--format", "json").stdout)
     assert "3 saves" in shown["store"]["readOnlyReason"] and shown["entities"][0]["count"] == 0
 
 
-def test_files_that_no_row_refers_to(tmp_path: Path) -> None:
+def test_orphaned_files_are_reported_and_removed(tmp_path: Path) -> None:
     store = tmp_path / "album.sqlite"
     with Container(Model({"Photo": {"data": "binary? external"}}), store) as container:
         ctx = container.context()
@@ -248,7 +248,7 @@ def test_files_that_no_row_refers_to(tmp_path: Path) -> None:
     assert left.exists()
 
 
-def test_a_model_in_the_place_of_a_store(zoo: Path) -> None:
+def test_model_in_place_of_a_store_is_rejected(zoo: Path) -> None:
     model = ROOT / "examples/packages/Packages.xcdatamodeld"
     contents = next(model.rglob("contents"))
     for path in (str(model), f"{model}/", str(contents), str(contents.parent)):
@@ -260,7 +260,7 @@ def test_a_model_in_the_place_of_a_store(zoo: Path) -> None:
     assert "is a folder" in run("check", ROOT / "examples").stderr
 
 
-def test_apple_needs_a_model(zoo: Path, tmp_path: Path) -> None:
+def test_apple_option_needs_a_model(zoo: Path, tmp_path: Path) -> None:
     store = broken(zoo, tmp_path, "DELETE FROM Z_MODELCACHE")
     assert run("check", store).returncode == 0
     found = run("check", store, "--apple")
@@ -268,7 +268,7 @@ def test_apple_needs_a_model(zoo: Path, tmp_path: Path) -> None:
     assert "does not contain a readable model" in found.stderr and "--model MODEL" in found.stderr
 
 
-def test_paths_that_are_not_utf8(zoo: Path, tmp_path: Path) -> None:
+def test_path_that_is_not_utf8_is_rejected(zoo: Path, tmp_path: Path) -> None:
     folder = os.fsencode(tmp_path) + b"/caf\xe9"
     os.mkdir(folder)
     shutil.copy(os.fsencode(zoo), folder + b"/zoo.sqlite")
@@ -338,7 +338,7 @@ DAMAGES = [
 ]
 
 
-def test_problems_by_their_kinds(kept: Path, tmp_path: Path) -> None:
+def test_each_kind_of_damage_is_reported(kept: Path, tmp_path: Path) -> None:
     for sql, head, kind, entity, key, has_object, is_whole in DAMAGES:
         shutil.copytree(kept.parent / ".kept_SUPPORT", tmp_path / ".broken_SUPPORT", dirs_exist_ok=True)
         store = broken(kept, tmp_path, sql)
@@ -362,7 +362,7 @@ def test_problems_by_their_kinds(kept: Path, tmp_path: Path) -> None:
         assert lines[len(found)].startswith(f"{verdict}: "), sql
 
 
-def test_a_file_that_is_missing_and_one_that_no_row_refers_to(kept: Path, tmp_path: Path) -> None:
+def test_missing_and_orphaned_files_are_reported(kept: Path, tmp_path: Path) -> None:
     store = broken(kept, tmp_path, "")
     (problem,) = json.loads(run("check", store, "--format", "json").stdout)["problems"]
     assert (problem["kind"], problem["entity"], problem["key"]) == ("externalData", "Note", "data")
@@ -383,7 +383,7 @@ def test_a_file_that_is_missing_and_one_that_no_row_refers_to(kept: Path, tmp_pa
     assert file.exists()
 
 
-def test_what_a_damaged_database_cannot_tell(zoo: Path, tmp_path: Path) -> None:
+def test_damaged_database_report_omits_unreadable_parts(zoo: Path, tmp_path: Path) -> None:
     store = tmp_path / "cut.sqlite"
     store.write_bytes(zoo.read_bytes()[:3000])
     found = run("check", store, "--format", "json")
@@ -401,7 +401,7 @@ def test_what_a_damaged_database_cannot_tell(zoo: Path, tmp_path: Path) -> None:
     assert len(list(files.iterdir())) == 1
 
 
-def test_by_which_model_a_store_is_judged(zoo: Path, tmp_path: Path) -> None:
+def test_check_names_the_source_of_its_model(zoo: Path, tmp_path: Path) -> None:
     bare = broken(zoo, tmp_path, "DROP TABLE Z_MODELCACHE")
     for words, source in (([], "inferred"), (["--model", str(zoo)], "given")):
         report = json.loads(run("check", bare, *words, "--format", "json").stdout)
@@ -410,7 +410,7 @@ def test_by_which_model_a_store_is_judged(zoo: Path, tmp_path: Path) -> None:
         assert ("checked against a model inferred from its tables" in " ".join(last.split())) == (source == "inferred")
 
 
-def test_a_model_that_does_not_fit_still_says_which_indexes_and_triggers_there_are(kept: Path, tmp_path: Path) -> None:
+def test_mismatched_model_still_reports_indexes_and_triggers(kept: Path, tmp_path: Path) -> None:
     shutil.copytree(kept.parent / ".kept_SUPPORT", tmp_path / ".broken_SUPPORT")
     gone = "DROP INDEX Z_Note_UNIQUE_code; DROP TRIGGER Z_DA_ZNOTE_Owner_count_PARAMETER_DELETE"
     store = broken(kept, tmp_path, f"ALTER TABLE ZTAG DROP COLUMN ZNAME; {gone}; DROP TRIGGER Z_RT_Note_byPlace_INSERT")

@@ -27,7 +27,7 @@ def check_compiles(header: Path) -> None:
     assert (compiled.stderr, compiled.returncode) == ("", 0)
 
 
-def test_what_is_compiled_is_what_is_written(tmp_path: Path) -> None:
+def test_generated_header_matches_expected_source(tmp_path: Path) -> None:
     folder = GENERATED if os.environ.get("CORESTONE_WRITE_GOLDEN") else tmp_path
     generate(MODELS / "Odd.xcdatamodel", folder)
     assert {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()} == {
@@ -63,7 +63,7 @@ SPELLINGS = {
 }
 
 
-def test_how_names_are_spelt(tmp_path: Path) -> None:
+def test_c_names_are_valid_identifiers(tmp_path: Path) -> None:
     model = tmp_path / "Names.xcdatamodel"
     model.mkdir()
     attributes = "".join(f'<attribute name="{name}" optional="YES" attributeType="String"/>' for name in SPELLINGS)
@@ -89,7 +89,7 @@ def test_how_names_are_spelt(tmp_path: Path) -> None:
     check_compiles(tmp_path / "Names.h")
 
 
-def test_of_fixtures(fixtures: Path, tmp_path: Path) -> None:
+def test_headers_of_fixtures_compile(fixtures: Path, tmp_path: Path) -> None:
     for number, contents in enumerate(sorted((fixtures / "source-models").rglob("contents"))[::8]):
         generate(contents.parent, tmp_path / f"m{number}", "--all", "--name", f"M{number}")
         check_compiles(tmp_path / f"m{number}" / f"_M{number}.h")

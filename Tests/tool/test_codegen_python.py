@@ -1,4 +1,4 @@
-"""corestone model codegen --language python: what is written, typed as mypy sees it, at work."""
+"""corestone model codegen --language python: its source, its types according to mypy, and its behaviour."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def work(model: Path, store: Path) -> None:
 
 
 def generate(model: Path, folder: Path, *more: str) -> list[str]:
-    """Runs codegen; what it says that it wrote, without the folder."""
+    """Runs codegen; returns the names of the files that it reports."""
     written = run("model", "codegen", model, "--language", "python", "-o", folder, *more)
     assert written.returncode == 0, written.stderr
     return [Path(line).name for line in written.stdout.splitlines()]
@@ -67,14 +67,14 @@ def check_types(folder: Path) -> None:
     assert (checked.stdout, checked.returncode) == ("", 0)
 
 
-def test_what_is_written(tmp_path: Path) -> None:
+def test_generated_python_matches_expected_source(tmp_path: Path) -> None:
     folder = tmp_path / "odd"
     assert generate(ODD, folder)[:2] == ["__init__.py", "py.typed"]
     texts = [f"### {path.name}\n{path.read_text(encoding='utf-8')}" for path in sorted(folder.iterdir())]
     compare("codegen-odd.py.txt", "\n".join(texts))
 
 
-def test_at_work_and_typed(tmp_path: Path) -> None:
+def test_generated_python_runs_and_type_checks(tmp_path: Path) -> None:
     generate(ODD, tmp_path / "odd")
     human = tmp_path / "odd" / "tag.py"
     human.write_text(human.read_text() + "\n    def shout(self) -> str:\n        return self.name.upper()\n")
@@ -97,7 +97,7 @@ def test_at_work_and_typed(tmp_path: Path) -> None:
     ]
 
 
-def test_types_are_those_of_the_model(tmp_path: Path) -> None:
+def test_generated_types_match_the_model(tmp_path: Path) -> None:
     generate(ODD, tmp_path / "odd")
     wrong = (
         "from odd import Note\ndef f(n: Note) -> int:\n    n.price = 'a'\n    return n.score + len(n.tags)\n"
@@ -113,7 +113,7 @@ def test_types_are_those_of_the_model(tmp_path: Path) -> None:
     assert "wrong.py:7" not in checked.stdout
 
 
-def test_a_fetch_without_subentities(tmp_path: Path) -> None:
+def test_fetch_without_subentities_passes_the_option(tmp_path: Path) -> None:
     model = tmp_path / "Notes.xcdatamodel"
     model.mkdir()
     requests = (
@@ -126,7 +126,7 @@ def test_a_fetch_without_subentities(tmp_path: Path) -> None:
     assert (code.count("include_subentities"), own.count("include_subentities=False")) == (1, 1)
 
 
-def test_again(tmp_path: Path) -> None:
+def test_regeneration_keeps_hand_written_files(tmp_path: Path) -> None:
     generate(PACKAGES, tmp_path)
     human = tmp_path / "package.py"
     human.write_text("# mine\n")
@@ -139,7 +139,7 @@ def test_again(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir() if path.stat().st_mtime_ns != 0] == ["_package.py"]
 
 
-def test_code_that_is_written_by_hand(tmp_path: Path) -> None:
+def test_entities_with_manual_code_are_skipped(tmp_path: Path) -> None:
     told = run("model", "codegen", ODD, "--language", "python", "-o", tmp_path / "odd")
     assert "no code was generated for Loose" in told.stderr
     assert "loose.py" in generate(ODD, tmp_path / "all", "--all")
@@ -149,8 +149,8 @@ def test_code_that_is_written_by_hand(tmp_path: Path) -> None:
     ]
 
 
-def test_of_fixtures(fixtures: Path, tmp_path: Path) -> None:
-    """Every model of others gives code whose types are right."""
+def test_code_of_fixtures_type_checks(fixtures: Path, tmp_path: Path) -> None:
+    """The code of every fixture model type-checks."""
     for number, contents in enumerate(sorted((fixtures / "source-models").rglob("contents"))[::12]):
         generate(contents.parent, tmp_path / f"m{number}", "--all")
     check_types(tmp_path)
@@ -165,7 +165,7 @@ def test_of_fixtures(fixtures: Path, tmp_path: Path) -> None:
         (["--language", "python", "-o", "/nowhere/x"], 3, "cannot write /nowhere/x"),
     ],
 )
-def test_mistakes(arguments: list[str], code: int, words: str) -> None:
+def test_codegen_mistakes_are_reported(arguments: list[str], code: int, words: str) -> None:
     found = run("model", "codegen", PACKAGES, *arguments)
     assert (found.returncode, found.stdout) == (code, "")
     assert words in found.stderr
@@ -178,8 +178,10 @@ def test_mistakes(arguments: list[str], code: int, words: str) -> None:
         ("swift", "_{}.swift", "{}.swift", set[str]()),
     ],
 )
-def test_whose_file_an_entity_has(tmp_path: Path, language: str, machine: str, human: str, beside: set[str]) -> None:
-    """By what Xcode's inspector says; where it says nothing of any entity, all are taken for Category/Extension."""
+def test_codegen_kind_selects_the_generated_files(
+    tmp_path: Path, language: str, machine: str, human: str, beside: set[str]
+) -> None:
+    """By the codegen setting of Xcode; if no entity has one, all count as Category/Extension."""
     for kinds, expected, with_all in (
         ({"A": "class", "B": "category", "C": ""}, "_A _B B", "_A _B B _C C"),
         ({"A": "", "B": ""}, "_A A _B B", "_A A _B B"),
@@ -212,7 +214,7 @@ def test_whose_file_an_entity_has(tmp_path: Path, language: str, machine: str, h
             assert set(written) == files | beside, (kinds, more)
 
 
-def test_the_name_of_a_model_in_code(tmp_path: Path) -> None:
+def test_name_option_sets_the_model_name(tmp_path: Path) -> None:
     for words, name in (([], "Odd"), (["--name", "Other"], "Other")):
         folder = tmp_path / name
         assert run("model", "codegen", ODD, "--language", "c", "-o", folder, *words).returncode == 0

@@ -10,7 +10,7 @@ from conftest import MODELS, ROOT, run
 GENERATED = ROOT / "Tests" / "CorestoneTests" / "Generated"
 
 
-def test_what_is_compiled_is_what_is_written(tmp_path: Path) -> None:
+def test_generated_swift_matches_expected_source(tmp_path: Path) -> None:
     folder = GENERATED if os.environ.get("CORESTONE_WRITE_GOLDEN") else tmp_path
     written = run("model", "codegen", MODELS / "Odd.xcdatamodel", "--language", "swift", "-o", folder)
     assert written.returncode == 0, written.stderr
@@ -19,7 +19,7 @@ def test_what_is_compiled_is_what_is_written(tmp_path: Path) -> None:
     }
 
 
-def test_constants_name_what_comes_from_parents_without_a_class(tmp_path: Path) -> None:
+def test_constants_include_properties_of_parents_without_a_class(tmp_path: Path) -> None:
     model = tmp_path / "Shapes.xcdatamodel"
     model.mkdir()
     attribute = "<attribute name='{}' optional='YES' attributeType='String'/>"

@@ -1,4 +1,4 @@
-"""The sessions of docs/tool.md ($ before what is typed) print what they say."""
+"""The sessions of docs/tool.md ($ before what is typed) print the documented output."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def sessions() -> list[list[tuple[str, str]]]:
 
 
 @pytest.mark.parametrize("session", sessions(), ids=lambda session: session[0][0][:40])
-def test_session(session: list[tuple[str, str]], tmp_path: Path) -> None:
+def test_documented_session_prints_its_output(session: list[tuple[str, str]], tmp_path: Path) -> None:
     shutil.copytree(MODELS / "Odd.xcdatamodel", tmp_path / "Odd.xcdatamodel")
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "corestone").symlink_to(TOOL.resolve())
     places = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
     for command, printed in session:
-        # What goes wrong is told after the rest.
+        # Standard error follows standard output.
         done = subprocess.run(
             ["bash", "-c", command], cwd=tmp_path, env=places, capture_output=True, encoding="utf-8", check=False
         )

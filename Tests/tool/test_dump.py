@@ -1,4 +1,4 @@
-"""dump and load: what is written can be read again, and lines that cannot are named."""
+"""dump and load: dumps can be loaded again, and invalid lines are reported."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def same(first: Path, second: Path, model: Any = None) -> None:
 
 
 @pytest.mark.parametrize("form", ["jsonl", "json"])
-def test_all_comes_back(things: Path, tmp_path: Path, form: str) -> None:
+def test_dump_can_be_loaded_again(things: Path, tmp_path: Path, form: str) -> None:
     file = tmp_path / f"things.{form}"
     found = run("dump", things, "-o", file)
     assert (found.returncode, found.stderr) == (0, "")
@@ -113,7 +113,7 @@ def test_all_comes_back(things: Path, tmp_path: Path, form: str) -> None:
     run("dump", tmp_path / "again.sqlite", "-o", tmp_path / "again.jsonl")
 
     def named(path: Path) -> list[Any]:
-        """Objects with their titles in the place of names, which a load gives anew."""
+        """The objects with titles in the place of their names, since a load assigns other names."""
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         names = {each["@id"]: each.get("title") or each.get("name") or json.dumps(each["@entity"]) for each in lines}
 
@@ -129,7 +129,7 @@ def test_all_comes_back(things: Path, tmp_path: Path, form: str) -> None:
         assert named(file) == named(tmp_path / "again.jsonl")
 
 
-def test_csv_of_each_entity_comes_back(things: Path, tmp_path: Path) -> None:
+def test_csv_per_entity_can_be_loaded_again(things: Path, tmp_path: Path) -> None:
     folder = tmp_path / "tables"
     found = run("dump", things, "--format", "csv", "-o", folder)
     assert (found.returncode, found.stderr) == (0, "")
@@ -164,7 +164,7 @@ def test_csv_of_each_entity_comes_back(things: Path, tmp_path: Path) -> None:
         assert {thing.title for thing in one.likes} == {thing.title for thing in other.likes}
 
 
-def test_every_fixture_comes_back(fixtures: Path, tmp_path: Path) -> None:
+def test_dumps_of_fixtures_can_be_loaded_again(fixtures: Path, tmp_path: Path) -> None:
     objects = 0
     for place, file in enumerate(sorted(path for path in fixtures.glob("stores/*/*") if path.is_file())):
         old, new = tmp_path / f"{place}.sqlite", tmp_path / f"{place}-again.sqlite"
@@ -184,7 +184,7 @@ def test_every_fixture_comes_back(fixtures: Path, tmp_path: Path) -> None:
     assert objects > 5000
 
 
-def test_some_objects(things: Path) -> None:
+def test_dump_can_select_objects(things: Path) -> None:
     found = run("dump", things, "Thing", "owner.name == 'Eve'")
     assert [json.loads(line)["@entity"] for line in found.stdout.splitlines()] == ["Special"]
     table = run("dump", things, "Tag", "--format", "csv").stdout.splitlines()
@@ -197,7 +197,7 @@ def test_some_objects(things: Path) -> None:
     assert run("dump", things, "Tagg").returncode == 2
 
 
-def test_memory_does_not_grow(tmp_path: Path) -> None:
+def test_dump_and_load_use_constant_memory(tmp_path: Path) -> None:
     """100,000 objects, each with a relationship, there and back in little memory."""
     path = tmp_path / "large.sqlite"
     with Container(Model(PEOPLE), path, sync="normal") as container:
@@ -238,7 +238,7 @@ def test_memory_does_not_grow(tmp_path: Path) -> None:
     assert loading < 200
 
 
-# Loading what others wrote
+# Loading foreign files
 
 
 @pytest.fixture
@@ -251,7 +251,7 @@ def people(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_table_of_somebody(people: Path, tmp_path: Path) -> None:
+def test_foreign_csv_can_be_loaded_with_mapped_columns(people: Path, tmp_path: Path) -> None:
     file = tmp_path / "list.csv"
     file.write_text(
         "\ufeffFull name,E-mail,Age,Born,Group,Remark\r\n"
@@ -295,7 +295,7 @@ def test_a_table_of_somebody(people: Path, tmp_path: Path) -> None:
         assert container.fetch("Person", "mail BEGINSWITH 'eve'")[0].born == datetime(1990, 5, 1, tzinfo=timezone.utc)
 
 
-def test_lines_that_cannot_be_loaded(people: Path, tmp_path: Path) -> None:
+def test_invalid_csv_lines_are_reported(people: Path, tmp_path: Path) -> None:
     file = tmp_path / "Person.csv"
     file.write_text(
         "mail,age,born,group.title\n"
@@ -341,14 +341,14 @@ def test_lines_that_cannot_be_loaded(people: Path, tmp_path: Path) -> None:
         ("[1]", "is not a JSON object"),
     ],
 )
-def test_json_that_cannot_be_loaded(people: Path, line: str, words: str) -> None:
+def test_invalid_json_lines_are_reported(people: Path, line: str, words: str) -> None:
     found = run("load", people, "--format", "jsonl", input=line + "\n")
     assert found.returncode == 1, found.stderr
     assert "standard input:1: " in found.stderr
     assert words in found.stderr
 
 
-def test_references_forwards_and_required_ones(tmp_path: Path) -> None:
+def test_forward_and_required_references_are_loaded(tmp_path: Path) -> None:
     model = {
         "Folder": {"name": "string", "items": "to-many Item inverse folder",
                    "parent": "to-one Folder? inverse children", "children": "to-many ordered Folder inverse parent"},
@@ -381,14 +381,14 @@ def test_references_forwards_and_required_ones(tmp_path: Path) -> None:
     assert "zz" in found.stderr and "standard input:1" in found.stderr
 
 
-def test_a_new_store_takes_a_model(tmp_path: Path) -> None:
+def test_load_into_a_new_store_needs_a_model(tmp_path: Path) -> None:
     found = run("load", tmp_path / "new.sqlite", input="")
     assert found.returncode == 2
     assert "--model" in found.stderr
     assert not (tmp_path / "new.sqlite").exists()
 
 
-def test_a_dump_takes_the_place_of_no_store(things: Path, tmp_path: Path) -> None:
+def test_dump_does_not_overwrite_a_store(things: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.xml"
     assert run("convert", things, other, "--type", "XML").returncode == 0
     for target in (things, other):
@@ -399,7 +399,7 @@ def test_a_dump_takes_the_place_of_no_store(things: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["no", "yes", "first", "size", "in", "any"])
-def test_names_that_are_words_of_predicates(tmp_path: Path, name: str) -> None:
+def test_attribute_names_may_be_predicate_keywords(tmp_path: Path, name: str) -> None:
     model = Model({"Customer": {"@unique": [name], name: "int32", "nick": "string?"}})
     path = tmp_path / "customers.sqlite"
     with Container(model, path) as container:
@@ -416,7 +416,7 @@ def test_names_that_are_words_of_predicates(tmp_path: Path, name: str) -> None:
     assert found == {0: "new 0", 5: "5", 6: "new 6"}
 
 
-def test_marks_with_accents_in_csv(tmp_path: Path) -> None:
+def test_csv_quotes_with_combining_marks_round_trip(tmp_path: Path) -> None:
     model = Model({"Note": {"text": "string?"}})
     texts = ['a"\u0301b', '"\ufe0f', 'x"\u200dy,z']
     with Container(model, tmp_path / "notes.sqlite") as container:
@@ -431,7 +431,7 @@ def test_marks_with_accents_in_csv(tmp_path: Path) -> None:
         assert sorted(each.text for each in container.context().fetch("Note")) == sorted(texts)
 
 
-def test_lines_of_a_dump(zoo: Path) -> None:
+def test_dump_lines_have_the_documented_form(zoo: Path) -> None:
     keepers = [
         {
             "@id": "Keeper/p1", "@entity": "Keeper", "badge": "12345678-1234-5678-1234-567812345678",
@@ -472,7 +472,7 @@ def test_lines_of_a_dump(zoo: Path) -> None:
     )
 
 
-def test_a_table_of_several_entities_has_a_column_for_each_property(zoo: Path) -> None:
+def test_csv_of_several_entities_has_a_column_per_property(zoo: Path) -> None:
     assert run("dump", zoo, "Animal", "--format", "csv").stdout == (
         "@id,@entity,born,name,canFly,wingspan,keeper,friends,depth,freshwater\n"
         "Bird/p1,Bird,2024-01-01T00:00:00Z,eagle,true,,Keeper/p1,Bird/p2 Fish/p3,,\n"
@@ -482,7 +482,7 @@ def test_a_table_of_several_entities_has_a_column_for_each_property(zoo: Path) -
     )
 
 
-def test_the_name_of_the_file_tells_the_format(zoo: Path, tmp_path: Path) -> None:
+def test_file_extension_selects_the_format(zoo: Path, tmp_path: Path) -> None:
     whole = {form: run("dump", zoo, "Fish", "--format", form).stdout for form in ("jsonl", "json", "csv")}
     for name, form in (("a.JSON", "json"), ("a.csv", "csv"), ("a.jsonl", "jsonl"), ("a", "jsonl"), ("a.txt", "jsonl")):
         done = run("dump", zoo, "Fish", "-o", tmp_path / name)
@@ -507,14 +507,14 @@ def test_the_name_of_the_file_tells_the_format(zoo: Path, tmp_path: Path) -> Non
         (["-o"], 2, "-o requires a value: FILE"),
     ],
 )
-def test_dumps_that_are_refused(zoo: Path, tmp_path: Path, words: list[str], code: int, message: str) -> None:
+def test_invalid_dumps_are_rejected(zoo: Path, tmp_path: Path, words: list[str], code: int, message: str) -> None:
     done = run("dump", zoo, *words, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (code, "")
     assert message in done.stderr
     assert not list(tmp_path.iterdir())
 
 
-def test_entities_come_behind_those_that_they_lead_to(tmp_path: Path) -> None:
+def test_entities_follow_those_they_refer_to(tmp_path: Path) -> None:
     """Required relationships count more than optional ones, and of equal entities the name decides."""
     model = Model(
         {
@@ -535,7 +535,7 @@ def test_entities_come_behind_those_that_they_lead_to(tmp_path: Path) -> None:
     assert found == ["C", "D", "E", "B", "A"]
 
 
-def test_one_side_of_relationships_that_tell_the_same(tmp_path: Path) -> None:
+def test_inverse_relationships_are_dumped_on_one_side(tmp_path: Path) -> None:
     model = Model(
         {
             "A": {
@@ -568,7 +568,7 @@ def test_one_side_of_relationships_that_tell_the_same(tmp_path: Path) -> None:
     assert (second["one"], second["set"], second["list"], second["both"]) == (None, [], ["A/p1"], ["A/p1"])
 
 
-def test_dates_and_archives_as_a_dump_has_them(tmp_path: Path) -> None:
+def test_dates_and_archives_are_dumped_losslessly(tmp_path: Path) -> None:
     model = Model({"Note": {"name": "string", "made": "date?", "box": "transformable?", "data": "binary?"}})
     path = tmp_path / "notes.sqlite"
     archive = plistlib.dumps({"$archiver": "NSKeyedArchiver", "$objects": ["$null", "x"]}, fmt=plistlib.FMT_BINARY)

@@ -35,7 +35,7 @@ def fetched(zoo: Path, *arguments: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("entity", ["Animal", "Keeper"])
 @pytest.mark.parametrize("form", ["table", "json", "csv"])
-def test_every_value_in_every_format(zoo: Path, entity: str, form: str) -> None:
+def test_every_value_is_printed_in_every_format(zoo: Path, entity: str, form: str) -> None:
     found = run("fetch", zoo, entity, "--sort", "name", "--format", form)
     assert (found.returncode, found.stderr) == (0, "")
     compare(f"fetch-{entity}.{form}", settled(found.stdout, zoo))
@@ -72,7 +72,7 @@ def class_named(name: str) -> dict[str, object]:
     return {"$classname": name, "$classes": [name, "NSObject"]}
 
 
-def test_transformable_values_are_printed_as_what_they_hold(tmp_path: Path) -> None:
+def test_transformable_values_are_printed_decoded(tmp_path: Path) -> None:
     path = tmp_path / "shapes.sqlite"
     tags = {"$class": UID(2), "NS.objects": [UID(3), UID(4)]}
     values = {
@@ -124,7 +124,7 @@ def test_null_within_an_array_is_printed(tmp_path: Path) -> None:
     assert [row["value"] for row in fetched(path, "Shape")] == [["a", None, "b"]]
 
 
-def test_csv_round_trip(zoo: Path) -> None:
+def test_csv_values_round_trip(zoo: Path) -> None:
     text = run("fetch", zoo, "Keeper", "--sort", "name", "--format", "csv").stdout
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
     with corestone.open(zoo) as container:
@@ -154,7 +154,7 @@ def test_one_large_value_does_not_widen_the_other_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["table", "json", "csv"])
-def test_what_cannot_be_read_stops_nothing_else(tmp_path: Path, form: str) -> None:
+def test_unreadable_value_does_not_stop_the_fetch(tmp_path: Path, form: str) -> None:
     path = tmp_path / "notes.sqlite"
     model = Model()
     model.entity("Note").attribute("title", "string").attribute("data", "binary", external_storage=True, optional=True)
@@ -177,7 +177,7 @@ def test_what_cannot_be_read_stops_nothing_else(tmp_path: Path, form: str) -> No
     assert run("fetch", path, "Note", "--columns", "title", "--format", form).returncode == 0
 
 
-def test_predicates_windows_and_columns(zoo: Path) -> None:
+def test_fetch_applies_predicate_sort_limit_and_columns(zoo: Path) -> None:
     assert [row["name"] for row in fetched(zoo, "Animal", "keeper.name BEGINSWITH 'Ada'", "--sort=-name")] == [
         "emu",
         "eagle",
@@ -203,19 +203,19 @@ def test_predicates_windows_and_columns(zoo: Path) -> None:
     assert run("fetch", zoo, "Bird", "name == 'dodo'", "--format", "csv").stdout.count("\n") == 1
 
 
-def test_a_chosen_column_that_an_object_lacks_is_null(zoo: Path) -> None:
+def test_column_that_an_entity_lacks_is_null(zoo: Path) -> None:
     assert fetched(zoo, "Animal", "--sort", "name", "--columns", "name,freshwater,canFly") == [
         {"name": "", "freshwater": False, "canFly": None}, {"name": "carp", "freshwater": True, "canFly": None},
         {"name": "eagle", "freshwater": None, "canFly": True}, {"name": "emu", "freshwater": None, "canFly": False},
     ]  # fmt: skip
 
 
-def test_a_plus_before_a_sort_key_is_ascending(zoo: Path) -> None:
+def test_plus_before_a_sort_key_means_ascending(zoo: Path) -> None:
     for key in ("name", "+name"):
         assert [row["name"] for row in fetched(zoo, "Animal", "--sort", key)] == ["", "carp", "eagle", "emu"]
 
 
-def test_a_store_of_others_is_left_as_it_is(fixtures: Path) -> None:
+def test_fetch_does_not_change_a_foreign_store(fixtures: Path) -> None:
     folder = fixtures / "stores" / "coredataplus"
     before = sorted(
         (path.name, path.stat().st_mtime_ns, path.read_bytes()) for path in folder.iterdir() if path.is_file()
@@ -253,7 +253,7 @@ def test_a_store_of_others_is_left_as_it_is(fixtures: Path) -> None:
         ([str(TOOL), "Animal"], 3, "pass the path of a store"),
     ],
 )
-def test_mistakes(zoo: Path, arguments: list[str], code: int, words: str) -> None:
+def test_fetch_mistakes_are_reported(zoo: Path, arguments: list[str], code: int, words: str) -> None:
     found = run("fetch", *[argument.replace("{zoo}", str(zoo)) for argument in arguments])
     assert (found.returncode, found.stdout) == (code, "")
     assert words in found.stderr
@@ -326,7 +326,7 @@ def test_memory_does_not_grow_with_the_number_of_objects(readings: Path, argumen
     assert all_ - few < 16_000
 
 
-def test_the_largest_store_of_others_streams(fixtures: Path) -> None:
+def test_largest_fixture_is_streamed(fixtures: Path) -> None:
     store = max(
         (path for path in (fixtures / "stores").rglob("*") if path.is_file()), key=lambda path: path.stat().st_size
     )
@@ -338,7 +338,7 @@ def test_the_largest_store_of_others_streams(fixtures: Path) -> None:
     assert max(peaks) - min(peaks) < 16_000
 
 
-def test_reading_ahead_is_bounded_by_bytes_too(tmp_path: Path) -> None:
+def test_prefetch_is_bounded_by_bytes(tmp_path: Path) -> None:
     path = tmp_path / "photos.sqlite"
     with Container(Model({"Photo": {"data": "binary"}}), path, sync="normal") as container:
         for _ in range(8):
@@ -352,7 +352,7 @@ def test_reading_ahead_is_bounded_by_bytes_too(tmp_path: Path) -> None:
     assert peak < 110_000
 
 
-def test_a_reader_that_leaves_and_an_interrupt(readings: Path) -> None:
+def test_fetch_ends_at_a_closed_pipe_and_an_interrupt(readings: Path) -> None:
     for form in ("csv", "json", "table"):
         process = subprocess.Popen(
             [str(TOOL), "fetch", str(readings), "Reading", "--format", form],
@@ -374,7 +374,7 @@ def test_a_reader_that_leaves_and_an_interrupt(readings: Path) -> None:
     process.stdout.close()
 
 
-def test_an_inferred_model_is_told_of_on_the_side(zoo: Path, tmp_path: Path) -> None:
+def test_inferred_model_is_mentioned_on_standard_error(zoo: Path, tmp_path: Path) -> None:
     bare = tmp_path / "bare.sqlite"
     shutil.copy(zoo, bare)
     with contextlib.closing(sqlite3.connect(bare)) as database:
@@ -386,7 +386,7 @@ def test_an_inferred_model_is_told_of_on_the_side(zoo: Path, tmp_path: Path) -> 
     assert "read with a model inferred from its tables" in found.stderr
 
 
-def test_an_explanation_instead_of_objects(zoo: Path) -> None:
+def test_explain_prints_the_plan_instead_of_objects(zoo: Path) -> None:
     found = run("fetch", zoo, "Animal", "name == 'Leo'", "--explain")
     assert (found.returncode, found.stderr) == (0, "")
     lines = found.stdout.splitlines()
@@ -401,7 +401,7 @@ def test_an_explanation_instead_of_objects(zoo: Path) -> None:
     assert refused.returncode == 2 and "--explain cannot print csv" in refused.stderr
 
 
-def test_what_is_not_a_number_and_all_digits_of_decimals(tmp_path: Path) -> None:
+def test_nan_and_all_decimal_digits_are_printed(tmp_path: Path) -> None:
     """In an XML store, which keeps them all."""
     spec = {"Value": {"name": "string", "real": "double? nan", "small": "float? nan", "exact": "decimal?"}}
     Container(Model(spec), tmp_path / "model.sqlite").close()
@@ -427,7 +427,7 @@ def test_what_is_not_a_number_and_all_digits_of_decimals(tmp_path: Path) -> None
     ]
 
 
-def test_a_value_of_more_than_60_columns_moves_what_follows_it(tmp_path: Path) -> None:
+def test_value_over_60_columns_shifts_the_rest_of_its_line(tmp_path: Path) -> None:
     path = tmp_path / "notes.sqlite"
     texts = ["x" * 60, "y" * 61, "漢" * 30, "z"]
     with Container(Model({"Note": {"text": "string", "place": "string"}}), path) as container:
@@ -438,7 +438,7 @@ def test_a_value_of_more_than_60_columns_moves_what_follows_it(tmp_path: Path) -
     ]  # fmt: skip
 
 
-def test_the_first_line_of_csv_and_what_is_no_text_get_no_apostrophe(tmp_path: Path) -> None:
+def test_csv_header_and_numbers_get_no_apostrophe(tmp_path: Path) -> None:
     path = tmp_path / "notes.sqlite"
     with Container(Model({"Note": {"number": "int32", "text": "string", "price": "decimal"}}), path) as container:
         container.insert("Note", {"number": -1, "text": "-1", "price": "-1.5"})
@@ -449,7 +449,7 @@ def test_the_first_line_of_csv_and_what_is_no_text_get_no_apostrophe(tmp_path: P
     assert run("dump", *words).stdout.splitlines() == ["@id,@entity,number,price,text", "Note/p1,Note,-1,-1.5,'-1"]
 
 
-def test_what_an_explanation_says_of_indexes_and_memory(zoo: Path) -> None:
+def test_explanation_names_indexes_and_work_in_memory(zoo: Path) -> None:
     words: list[str | Path] = ["fetch", zoo, "Animal", "name == 'Leo' AND FUNCTION(name, 'length') > 1", "--explain"]
     lines = run(*words).stdout.splitlines()
     assert lines[-3:] == [
@@ -461,7 +461,7 @@ def test_what_an_explanation_says_of_indexes_and_memory(zoo: Path) -> None:
     assert share["indexes"] == ["Z_Animal_name"]
 
 
-def test_a_key_that_no_store_can_sort_by_is_refused(zoo: Path) -> None:
+def test_unsortable_key_is_rejected(zoo: Path) -> None:
     refused = run("fetch", zoo, "Keeper", "--sort", "animals.name")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert 'cannot sort Keeper by "animals.name": Keeper.animals is to-many' in refused.stderr
@@ -483,7 +483,7 @@ def misfits(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("form", ["table", "json", "csv"])
-def test_a_value_of_another_type_is_null_and_told(misfits: Path, form: str) -> None:
+def test_value_of_another_type_is_printed_as_null_with_a_warning(misfits: Path, form: str) -> None:
     done = run("fetch", misfits, "N", "--format", form, "--sort", "name")
     assert done.returncode == 3
     assert "cannot read some values of N.d, N.i, N.l, N.t, N.u" in done.stderr
@@ -493,7 +493,7 @@ def test_a_value_of_another_type_is_null_and_told(misfits: Path, form: str) -> N
         assert found == [("a", None, None), ("b", None, None)]
 
 
-def test_of_other_columns_and_rows_no_value_is_missed(misfits: Path) -> None:
+def test_unreadable_values_matter_only_for_requested_columns_and_rows(misfits: Path) -> None:
     for words in (["--columns", "name"], ["name == 'b'"]):
         done = run("fetch", misfits, "N", *words)
         assert (done.returncode, done.stderr) == (0, ""), words
@@ -501,7 +501,7 @@ def test_of_other_columns_and_rows_no_value_is_missed(misfits: Path) -> None:
     assert done.returncode == 3 and "cannot read some values of N.t" in done.stderr
 
 
-def test_a_dump_with_values_of_another_type_is_not_kept(misfits: Path, tmp_path: Path) -> None:
+def test_dump_with_unreadable_values_is_not_kept(misfits: Path, tmp_path: Path) -> None:
     done = run("dump", misfits)
     assert (done.returncode, len(done.stdout.splitlines())) == (3, 2) and "N.i" in done.stderr
     done = run("dump", misfits, "-o", tmp_path / "n.jsonl")

@@ -1,4 +1,4 @@
-"""`corestone history`: who changed what in a store, and when; purges and sizes."""
+"""`corestone history`: the changes of a store with author and time; purges and sizes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def notes(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_line_for_each_change(notes: Path) -> None:
+def test_history_prints_a_line_per_change(notes: Path) -> None:
     done = run("history", notes)
     assert done.returncode == 0, done.stderr
     head, *lines = done.stdout.splitlines()
@@ -53,7 +53,7 @@ def test_a_line_for_each_change(notes: Path) -> None:
     ]
 
 
-def test_json_and_csv_have_everything(notes: Path) -> None:
+def test_json_and_csv_have_all_fields(notes: Path) -> None:
     found = json.loads(run("history", notes, "--format", "json").stdout)
     assert [each["number"] for each in found] == [1, 2, 3]
     assert [each["author"] for each in found] == ["ann", "ann", None]
@@ -79,12 +79,12 @@ def test_json_and_csv_have_everything(notes: Path) -> None:
         (["--limit", "2"], [1, 2]),
     ],
 )
-def test_parts(notes: Path, options: list[str], numbers: list[int]) -> None:
+def test_options_select_parts_of_the_history(notes: Path, options: list[str], numbers: list[int]) -> None:
     found = json.loads(run("history", notes, "--format", "json", *options).stdout)
     assert [each["number"] for each in found] == numbers
 
 
-def test_a_token_is_a_place(notes: Path) -> None:
+def test_token_is_accepted_as_a_position(notes: Path) -> None:
     store = json.loads(run("history", notes, "--format", "json").stdout)[0]["store"]
     found = json.loads(run("history", notes, "--since", json.dumps({store: 2}), "--format", "json").stdout)
     assert [each["number"] for each in found] == [3]
@@ -94,7 +94,7 @@ def test_a_token_is_a_place(notes: Path) -> None:
     assert (done.returncode, "--since must be" in done.stderr) == (2, True)
 
 
-def test_a_store_without_history(tmp_path: Path) -> None:
+def test_store_without_history_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "plain.sqlite"
     Container(Model(NOTES), path).close()
     for command in (["history"], ["history", "size"], ["history", "purge", "--all"]):
@@ -102,7 +102,7 @@ def test_a_store_without_history(tmp_path: Path) -> None:
         assert (done.returncode, "does not have a persistent history" in done.stderr) == (3, True)
 
 
-def test_following_prints_what_others_save(notes: Path) -> None:
+def test_follow_prints_saves_of_other_processes(notes: Path) -> None:
     tool = subprocess.Popen(
         [str(TOOL), "history", str(notes), "--follow", "--format", "json", "--since", "3"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ,
@@ -120,7 +120,7 @@ def test_following_prints_what_others_save(notes: Path) -> None:
     assert tool.stderr is not None and tool.stderr.read() == ""
 
 
-def test_purge_and_size(notes: Path) -> None:
+def test_purge_deletes_transactions_and_size_counts_them(notes: Path) -> None:
     size = json.loads(run("history", "size", notes, "--format", "json").stdout)
     assert (size["transactions"], size["changes"], size["consumers"]) == (3, 4, [])
     assert size["bytes"] > 0 and size["oldest"] <= size["newest"]
@@ -135,7 +135,7 @@ def test_purge_and_size(notes: Path) -> None:
     assert (report["transactions"], report["heldBy"], report["expired"]) == (1, None, [])
 
 
-def test_a_store_named_purge(tmp_path: Path, notes: Path) -> None:
+def test_store_may_be_named_purge(tmp_path: Path, notes: Path) -> None:
     notes.rename(tmp_path / "purge")
     done = subprocess.run([str(TOOL), "history", "./purge"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "insert" in done.stdout

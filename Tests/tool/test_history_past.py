@@ -84,7 +84,7 @@ def values(change: dict[str, Any]) -> dict[str, Any]:
 # One object
 
 
-def test_changes_of_an_object(complete: Path) -> None:
+def test_object_history_lists_changes(complete: Path) -> None:
     note = key_of(complete, "Note")
     done = run("history", "object", complete, note)
     assert (done.returncode, done.stderr) == (0, "")
@@ -100,7 +100,7 @@ def test_changes_of_an_object(complete: Path) -> None:
     assert not any("data" in line for line in found)
 
 
-def test_an_object_in_json(complete: Path) -> None:
+def test_object_history_is_printed_as_json(complete: Path) -> None:
     note = key_of(complete, "Note")
     found = read("object", complete, note)
     assert [each["number"] for each in found] == [1, 2, 3, 4]
@@ -122,7 +122,7 @@ def test_an_object_in_json(complete: Path) -> None:
     assert read("object", complete, found[0]["object"]) == read("object", complete, note)
 
 
-def test_an_object_in_csv(complete: Path, plain: Path) -> None:
+def test_object_history_is_printed_as_csv(complete: Path, plain: Path) -> None:
     done = run("history", "object", complete, key_of(complete, "Memo"), "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [row["transaction"] for row in rows if row["kind"] == "update"] == ["3", "5"]
@@ -138,7 +138,7 @@ def test_an_object_in_csv(complete: Path, plain: Path) -> None:
     assert (row["old"], row["new"], row["unknown"]) == ("", "second", "old")
 
 
-def test_values_that_are_not_known(plain: Path) -> None:
+def test_unknown_values_are_marked(plain: Path) -> None:
     note = key_of(plain, "Note")
     found = read("object", plain, note)
     assert [each["kind"] for each in found] == WORDS
@@ -151,7 +151,7 @@ def test_values_that_are_not_known(plain: Path) -> None:
     assert ["insert"] in lines
 
 
-def test_objects_that_are_not_there(complete: Path) -> None:
+def test_missing_objects_are_reported(complete: Path) -> None:
     for uri, code, text in (
         ("Note/p77", 0, "does not have a change of Note/p77"),
         ("Nte/p1", 2, 'did you mean "Note"?'),
@@ -166,7 +166,7 @@ def test_objects_that_are_not_there(complete: Path) -> None:
 # Differences
 
 
-def test_differences(complete: Path) -> None:
+def test_diff_lists_changes_between_two_positions(complete: Path) -> None:
     note, memo, folder = (key_of(complete, name) for name in ("Note", "Memo", "Folder"))
     done = run("history", "diff", complete, "--from", "1")
     assert (done.returncode, done.stderr) == (1, "")
@@ -184,7 +184,7 @@ def test_differences(complete: Path) -> None:
     )
 
 
-def test_differences_in_json_and_csv(complete: Path) -> None:
+def test_diff_is_printed_as_json_and_csv(complete: Path) -> None:
     found = {each["entity"]: each for each in read("diff", complete, "--from", "1", "--to", "3")}
     assert {name: each["kind"] for name, each in found.items()} == dict.fromkeys(
         ["Note", "Tag", "Folder", "Memo"], "update"
@@ -204,14 +204,14 @@ def test_differences_in_json_and_csv(complete: Path) -> None:
     ]
 
 
-def test_the_exit_code_is_that_of_diff(complete: Path) -> None:
+def test_exit_code_of_diff_is_1_for_differences(complete: Path) -> None:
     done = run("history", "diff", complete, "--from", "5")
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 1)
     done = run("history", "diff", complete, "--from", "0", "--entity", "Note", "--format", "json")
     assert (done.returncode, done.stdout) == (0, "[]\n")  # inserted and deleted in between
 
 
-def test_differences_that_are_not_known(plain: Path) -> None:
+def test_diff_marks_unknown_values(plain: Path) -> None:
     found = {each["entity"]: values(each) for each in read("diff", plain, "--from", "1")}
     assert found["Memo"]["title"] == {"new": "second", "unknown": ["old"]}
     done = run("history", "diff", plain, "--from", "1", "--entity", "Memo")
@@ -223,7 +223,7 @@ def test_differences_that_are_not_known(plain: Path) -> None:
 # A store as it was
 
 
-def test_a_store_as_it_was(complete: Path, tmp_path: Path) -> None:
+def test_at_writes_the_former_state(complete: Path, tmp_path: Path) -> None:
     copy = tmp_path / "second.sqlite"
     done = run("history", "at", complete, "2", "--output", copy)
     assert (done.returncode, done.stderr) == (0, "")
@@ -245,7 +245,7 @@ def test_a_store_as_it_was(complete: Path, tmp_path: Path) -> None:
     assert [(each["kind"], each["entity"]) for each in found] == [("insert", "Tag")]
 
 
-def test_dates_and_tokens(complete: Path, tmp_path: Path) -> None:
+def test_positions_may_be_dates_or_tokens(complete: Path, tmp_path: Path) -> None:
     history = json.loads(run("history", complete, "--format", "json").stdout)
     places = [history[1]["time"], json.dumps({history[1]["store"]: 2})]
     for number, place in enumerate(places):
@@ -273,7 +273,7 @@ def test_unknown_values_are_null_in_the_copy(plain: Path, tmp_path: Path) -> Non
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_nothing_changes_beside_the_store(complete: Path, tmp_path: Path) -> None:
+def test_history_commands_do_not_change_the_store_folder(complete: Path, tmp_path: Path) -> None:
     folder = complete.parent
     before = {each.name: each.read_bytes() for each in folder.iterdir()}
     own = tmp_path / "tmp"
@@ -307,13 +307,13 @@ def test_nothing_changes_beside_the_store(complete: Path, tmp_path: Path) -> Non
         (["at"], 2, "--output is missing"),
     ],
 )
-def test_mistakes(complete: Path, words: list[str], code: int, text: str) -> None:
+def test_history_mistakes_are_reported(complete: Path, words: list[str], code: int, text: str) -> None:
     place = ["1"] if words == ["at"] else []
     done = run("history", words[0], complete, *place, *words[1:])
     assert (done.returncode, text in done.stderr) == (code, True), done.stderr
 
 
-def test_a_copy_does_not_replace_a_file(complete: Path, tmp_path: Path) -> None:
+def test_at_does_not_replace_a_file(complete: Path, tmp_path: Path) -> None:
     there = tmp_path / "there.sqlite"
     there.write_text("mine")
     done = run("history", "at", complete, "1", "-o", there)
@@ -325,7 +325,7 @@ def test_a_copy_does_not_replace_a_file(complete: Path, tmp_path: Path) -> None:
     assert (done.returncode, "pass a number up to 5" in done.stderr) == (2, True)
 
 
-def test_a_store_without_history(tmp_path: Path) -> None:
+def test_store_without_history_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "plain.sqlite"
     Container(Model(SPEC), path).close()
     for command, *words in (("object", "Note/p1"), ("diff", "--from", "0"), ("at", "0", "-o", f"{tmp_path}/copy")):
@@ -334,7 +334,7 @@ def test_a_store_without_history(tmp_path: Path) -> None:
         assert "does not have a persistent history; open it once with CST_STORE_HISTORY" in done.stderr
 
 
-def test_transactions_that_were_deleted(complete: Path, tmp_path: Path) -> None:
+def test_deleted_transactions_are_reported(complete: Path, tmp_path: Path) -> None:
     path = tmp_path / "short.sqlite"
     assert run("copy", complete, path).returncode == 0
     assert run("history", "purge", path, "--keep", "2").returncode == 0
@@ -344,7 +344,7 @@ def test_transactions_that_were_deleted(complete: Path, tmp_path: Path) -> None:
     assert run("history", "diff", path, "--from", "3").returncode == 1
 
 
-def test_a_span_without_old_values(complete: Path, tmp_path: Path) -> None:
+def test_transaction_without_old_values_gives_unknown_values(complete: Path, tmp_path: Path) -> None:
     """One transaction whose old values another program did not keep."""
     path = tmp_path / "mixed.sqlite"
     assert run("copy", complete, path).returncode == 0
@@ -357,7 +357,7 @@ def test_a_span_without_old_values(complete: Path, tmp_path: Path) -> None:
     assert "1 value of 1 object is unknown" in done.stderr
 
 
-def test_stores_with_the_names_of_commands(tmp_path: Path, complete: Path) -> None:
+def test_stores_may_have_the_names_of_commands(tmp_path: Path, complete: Path) -> None:
     for name in ("at", "diff", "object"):
         (tmp_path / name).write_bytes(complete.read_bytes())
         done = run("history", f"./{name}", cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""Models of strangers: no name in them becomes code, markup or SQL, and many entities take no more than their time."""
+"""Untrusted models: no name in them becomes code, markup or SQL, and the time for many entities is proportional."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ENDINGS = [
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model whose author may choose every text that nobody checks."""
+    """A model with malicious text in the place of every text that is not checked."""
     bundle = tmp_path_factory.mktemp("model") / "Evil.xcdatamodel"
     bundle.mkdir()
     entities = ""
@@ -86,7 +86,7 @@ def generate(model: Path, language: str, folder: Path) -> dict[str, str]:
     return files
 
 
-def test_c_code(model: Path, tmp_path: Path) -> None:
+def test_names_do_not_inject_c_code(model: Path, tmp_path: Path) -> None:
     for name, text in generate(model, "c", tmp_path).items():
         # As ISO C's first phases of translation have it.
         text = text.replace("??/", "\\").replace("\\\n", "")
@@ -94,21 +94,21 @@ def test_c_code(model: Path, tmp_path: Path) -> None:
         assert "EVIL(" not in code, name
 
 
-def test_python_code(model: Path, tmp_path: Path) -> None:
+def test_names_do_not_inject_python_code(model: Path, tmp_path: Path) -> None:
     for name, text in generate(model, "python", tmp_path).items():
         tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
         assert not [token for token in tokens if token.type == tokenize.NAME and token.string == "EVIL"], name
         compile(text, name, "exec")
 
 
-def test_swift_code(model: Path, tmp_path: Path) -> None:
+def test_names_do_not_inject_swift_code(model: Path, tmp_path: Path) -> None:
     for name, text in generate(model, "swift", tmp_path).items():
         assert "\\(" not in text.replace("\\\\", "")
         for line in text.splitlines():
             assert "EVIL(" not in re.sub(r"//.*", "", STRING.sub('""', line)), name
 
 
-def test_names_of_classes_are_no_paths(tmp_path: Path) -> None:
+def test_class_names_are_not_used_as_paths(tmp_path: Path) -> None:
     bundle = tmp_path / "Paths.xcdatamodel"
     bundle.mkdir()
     names = ["/etc/evil", "a/../../evil", "App.x/evil", "evil\x7f", "{}", " "]
@@ -127,7 +127,7 @@ def test_names_of_classes_are_no_paths(tmp_path: Path) -> None:
     assert refused.returncode == 2 and "--name" in refused.stderr
 
 
-def test_pictures(model: Path, tmp_path: Path) -> None:
+def test_names_do_not_inject_markup_into_diagrams(model: Path, tmp_path: Path) -> None:
     assert shutil.which("dot"), "make deps installs Graphviz"
     drawn = run("model", "diagram", model)
     assert drawn.returncode == 0, drawn.stderr
@@ -142,7 +142,7 @@ def test_pictures(model: Path, tmp_path: Path) -> None:
     assert "--> <script>EVIL()</script> ]]>" in shown and "{EVIL()}" in shown
 
 
-def test_a_mark_under_an_accent_is_still_a_mark(tmp_path: Path) -> None:
+def test_markup_with_combining_marks_is_escaped(tmp_path: Path) -> None:
     bundle = tmp_path / "Accent.xcdatamodel"
     bundle.mkdir()
     words = escaped("<\u0338b>&\u0301lt;\u0301<script>")
@@ -160,7 +160,7 @@ def test_a_mark_under_an_accent_is_still_a_mark(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "command", ["show", "model show", "model show --hashes", "model lint", "model diagram", "model check-migration"]
 )
-def test_what_people_read_of_a_model(model: Path, command: str) -> None:
+def test_model_output_has_no_control_characters(model: Path, command: str) -> None:
     outcome = run(*command.split(), model)
     assert outcome.returncode in (0, 1)
     assert not commands_in(outcome.stdout + outcome.stderr)
@@ -170,7 +170,7 @@ def test_what_people_read_of_a_model(model: Path, command: str) -> None:
             assert not commands_in(run(*command.split(), model, "--format", form).stdout)
 
 
-def test_differences(model: Path, tmp_path: Path) -> None:
+def test_diff_and_lint_output_has_no_control_characters(model: Path, tmp_path: Path) -> None:
     other = tmp_path / "Other.xcdatamodel"
     shutil.copytree(model, other)
     contents = other / "contents"
@@ -187,7 +187,7 @@ def test_differences(model: Path, tmp_path: Path) -> None:
     assert not [line for line in checked.stdout.splitlines() if line.startswith("EVIL")]
 
 
-def test_views_are_sql_whatever_the_names(model: Path, tmp_path: Path) -> None:
+def test_names_do_not_inject_sql_into_views(model: Path, tmp_path: Path) -> None:
     bundle = tmp_path / "Words.xcdatamodel"
     bundle.mkdir()
     # Names that a model may have, and SQL has too.
@@ -215,7 +215,7 @@ COUNT = 4000
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Entities in a ring, a tenth of them heirs of one."""
+    """Entities in a ring, a tenth of them subentities of one."""
     bundle = tmp_path_factory.mktemp("large") / "Large.xcdatamodel"
     bundle.mkdir()
     text = '<entity name="Root" codeGenerationType="class"/>'
@@ -236,7 +236,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def within(seconds: int, *arguments: str | Path) -> str:
-    """Runs the tool for so much of a processor's time, which says nothing of how busy the machine is."""
+    """Runs the tool with a limit of processor time, which is independent of the load of the machine."""
     outcome = subprocess.run(
         [str(TOOL), *map(str, arguments)],
         capture_output=True,
@@ -250,7 +250,7 @@ def within(seconds: int, *arguments: str | Path) -> str:
 
 
 @pytest.mark.parametrize("language", ["c", "python", "swift"])
-def test_code_of_many_entities(large: Path, tmp_path: Path, language: str) -> None:
+def test_codegen_of_many_entities_is_fast(large: Path, tmp_path: Path, language: str) -> None:
     # With every class looked for among all others, and the names of all in a set for each, these were minutes.
     within(10, "model", "codegen", large, "--language", language, "-o", tmp_path / "code")
     files = os.listdir(tmp_path / "code")
@@ -260,7 +260,7 @@ def test_code_of_many_entities(large: Path, tmp_path: Path, language: str) -> No
     assert os.listdir(tmp_path / "code") == files
 
 
-def test_dump_and_load_of_many_entities(large: Path, tmp_path: Path) -> None:
+def test_dump_and_load_of_many_entities_are_fast(large: Path, tmp_path: Path) -> None:
     lines = "".join(f'{{"@id": "{n}", "@entity": "Entity{n}", "next": "{(n + 1) % COUNT}"}}\n' for n in range(COUNT))
     (tmp_path / "all.jsonl").write_text(lines)
     store = tmp_path / "all.xml"

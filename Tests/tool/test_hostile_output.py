@@ -1,4 +1,4 @@
-"""What people and programs read of a stranger's file: no command to the terminal, no forged line, no formula."""
+"""Output about an untrusted file: no command to the terminal, no forged line, no formula."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with names of entities that no model could have."""
-    path = tmp_path_factory.mktemp("stranger") / "stranger.sqlite"
+def invalid_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with names of entities that are invalid in a model."""
+    path = tmp_path_factory.mktemp("invalid") / "invalid.sqlite"
     make_store(path)
     edit_metadata(path, EVIL, {}, {EVIL: bytes(32)})
     return path
 
 
 def check_words(outcome: subprocess.CompletedProcess[str]) -> None:
-    """That people can read both outputs."""
+    """Asserts that both outputs are readable text without commands."""
     for text in (outcome.stdout, outcome.stderr):
         assert not commands_in(text), repr(text)
         assert not any(line.startswith(FORGED) for line in text.splitlines()), text
@@ -73,8 +73,8 @@ def check_words(outcome: subprocess.CompletedProcess[str]) -> None:
         "fetch {} Note nothing=1",
     ],
 )
-@pytest.mark.parametrize("kind", ["store", "stranger"])
-def test_what_people_read_has_no_commands(
+@pytest.mark.parametrize("kind", ["store", "invalid_names"])
+def test_text_output_has_no_control_characters(
     kind: str, arguments: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     path = tmp_path / "evil.sqlite"
@@ -84,7 +84,7 @@ def test_what_people_read_has_no_commands(
     check_words(outcome)
 
 
-def test_other_types_of_stores(store: Path, tmp_path: Path) -> None:
+def test_output_for_atomic_stores_has_no_control_characters(store: Path, tmp_path: Path) -> None:
     for name in ("evil.xml", "evil.bin"):
         made = run("convert", store, tmp_path / name, "--type", "XML" if name.endswith("xml") else "Binary")
         check_words(made)
@@ -103,7 +103,7 @@ def test_other_types_of_stores(store: Path, tmp_path: Path) -> None:
         check_words(run(command, tmp_path / "ids.xml", *model))
 
 
-def test_what_programs_read_loses_nothing(store: Path) -> None:
+def test_json_and_csv_output_is_lossless(store: Path) -> None:
     told = run("metadata", store, "--format", "json")
     assert not commands_in(told.stdout)
     assert json.loads(told.stdout)[EVIL] == EVIL
@@ -127,7 +127,7 @@ def test_what_programs_read_loses_nothing(store: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "table"])
-def test_a_terminal_obeys_no_format(store: Path, form: str) -> None:
+def test_terminal_output_in_every_format_has_no_control_characters(store: Path, form: str) -> None:
     # The environment may have no colours of the tool's own.
     printed = on_terminal(80, "fetch", store, "Note", "--format", form, NO_COLOR="1")
     assert not commands_in(printed), repr(printed)
@@ -135,13 +135,13 @@ def test_a_terminal_obeys_no_format(store: Path, form: str) -> None:
     assert not commands_in(dumped), repr(dumped)
 
 
-def test_colours_are_the_tools_alone(store: Path) -> None:
+def test_only_the_tool_emits_colour_codes(store: Path) -> None:
     printed = on_terminal(80, "show", store)
     assert "\x1b[1m" in printed
     assert not commands_in(printed.replace("\x1b[1m", "").replace("\x1b[0m", ""))
 
 
-def test_paths_and_words_of_the_command_line(tmp_path: Path) -> None:
+def test_arguments_in_messages_are_escaped(tmp_path: Path) -> None:
     path = tmp_path / EVIL.replace("/", "").replace("\0", "")
     mistakes: list[list[str | Path]] = [
         ["show", path],
@@ -165,7 +165,7 @@ def test_paths_and_words_of_the_command_line(tmp_path: Path) -> None:
         check_words(outcome)
 
 
-def test_lines_of_files_that_are_loaded(store: Path, tmp_path: Path) -> None:
+def test_loaded_lines_in_messages_are_escaped(store: Path, tmp_path: Path) -> None:
     (tmp_path / "evil.jsonl").write_text(
         "\n".join(
             json.dumps(line)
@@ -234,7 +234,7 @@ def is_safe(text: str) -> bool:
 
 
 @pytest.mark.parametrize("command", ["fetch", "dump"])
-def test_files_and_terminals_get_no_formulas(sheet: Path, tmp_path: Path, command: str) -> None:
+def test_csv_in_files_and_terminals_has_no_formulas(sheet: Path, tmp_path: Path, command: str) -> None:
     with open(tmp_path / "a.csv", "wb") as file:
         subprocess.run([TOOL, command, sheet, "Row", "--format", "csv"], stdout=file, check=True)
     rows = cells((tmp_path / "a.csv").read_bytes().decode())
@@ -244,7 +244,7 @@ def test_files_and_terminals_get_no_formulas(sheet: Path, tmp_path: Path, comman
     assert rows[5]["number"] == "-5" and rows[5]["share"] == "-0.5"
     assert [row["text"] for row in rows[13:20]] == FORMULAS[13:20]
     assert "'=cmd" in on_terminal(80, command, sheet, "Row", "--format", "csv")
-    # Programs get what is stored.
+    # Machine-readable output has the stored values.
     piped = subprocess.run([TOOL, command, sheet, "Row", "--format", "csv"], stdout=subprocess.PIPE, check=True)
     told = [row["text"] for row in cells(piped.stdout.decode())]
     assert told[:11] == FORMULAS[:11]
@@ -254,7 +254,7 @@ def test_files_and_terminals_get_no_formulas(sheet: Path, tmp_path: Path, comman
 
 @pytest.mark.parametrize("choice", ["yes", "no"])
 @pytest.mark.parametrize("command", ["fetch", "dump"])
-def test_the_option_decides(sheet: Path, command: str, choice: str) -> None:
+def test_spreadsheet_safe_option_controls_apostrophes(sheet: Path, command: str, choice: str) -> None:
     arguments = [command, str(sheet), "Row", "--format", "csv", "--spreadsheet-safe", choice]
     piped = subprocess.run([str(TOOL), *arguments], stdout=subprocess.PIPE, check=True)
     first = cells(piped.stdout.decode())[0]["text"]
@@ -263,7 +263,7 @@ def test_the_option_decides(sheet: Path, command: str, choice: str) -> None:
 
 
 @pytest.mark.parametrize("choice", ["yes", "no"])
-def test_load_takes_the_apostrophes_away(sheet: Path, tmp_path: Path, choice: str) -> None:
+def test_load_removes_apostrophes(sheet: Path, tmp_path: Path, choice: str) -> None:
     dumped = run("dump", sheet, "Row", "-o", tmp_path / "Row.csv", "--spreadsheet-safe", choice)
     assert dumped.returncode == 0, dumped.stderr
     loaded = run("load", tmp_path / "again.sqlite", tmp_path / "Row.csv", "--model", sheet)
@@ -276,7 +276,7 @@ def test_load_takes_the_apostrophes_away(sheet: Path, tmp_path: Path, choice: st
     assert content(tmp_path / "again.sqlite") == content(sheet)
 
 
-def test_load_can_keep_them(sheet: Path, tmp_path: Path) -> None:
+def test_load_keeps_apostrophes_on_request(sheet: Path, tmp_path: Path) -> None:
     (tmp_path / "Row.csv").write_text("number,text\n1,'=1\n")
     for choice, text in (("no", "'=1"), ("yes", "=1")):
         store = tmp_path / f"{choice}.sqlite"
@@ -288,7 +288,7 @@ def test_load_can_keep_them(sheet: Path, tmp_path: Path) -> None:
 # ---- Large ones ---------------------------------------------------------------------------------------------------
 
 
-def test_names_of_five_megabytes_are_shortened(tmp_path: Path) -> None:
+def test_names_of_5_megabytes_are_truncated(tmp_path: Path) -> None:
     path, long = tmp_path / "long.sqlite", "n" * 5_000_000
     make_store(path, metadata={long: 1, "words": "w " * 2_500_000})
     for command in ("show", "check", "metadata", "model show"):
@@ -304,7 +304,7 @@ def test_names_of_five_megabytes_are_shortened(tmp_path: Path) -> None:
     assert os.path.getsize(path) > 10_000_000
 
 
-def test_identifiers_of_five_megabytes_are_refused_in_few_words(tmp_path: Path) -> None:
+def test_identifiers_of_5_megabytes_are_rejected_briefly(tmp_path: Path) -> None:
     path = tmp_path / "long.sqlite"
     make_store(path, uuid="u" * 5_000_000)
     for command in ("show", "check", "metadata", "fetch"):

@@ -33,7 +33,7 @@ def check_printed(text: str, data: Path, application: str = "Notes") -> None:
     assert lines[-1] == f"2 items in {data}/{application}/Notes.sqlite"
 
 
-def test_python(tmp_path: Path) -> None:
+def test_python_project_runs(tmp_path: Path) -> None:
     done = tool("init", "Notes", folder=tmp_path)
     assert (done.returncode, done.stdout) == (
         0,
@@ -50,7 +50,7 @@ def test_python(tmp_path: Path) -> None:
     )
 
 
-def test_python_runs_by_the_interpreter_that_has_the_package(tmp_path: Path) -> None:
+def test_python_project_uses_the_interpreter_with_the_package(tmp_path: Path) -> None:
     done = subprocess.run(
         [str(TOOL), "init", "Notes"],
         cwd=tmp_path,
@@ -62,14 +62,14 @@ def test_python_runs_by_the_interpreter_that_has_the_package(tmp_path: Path) -> 
     assert done.stdout == "Notes: run it with /opt/venv/bin/python notes.py; edit the model with corestone model\n"
 
 
-def test_c(tmp_path: Path) -> None:
+def test_c_project_runs(tmp_path: Path) -> None:
     assert tool("init", "Notes", "--language", "c", folder=tmp_path).returncode == 0
     # The Makefile names the library of the tool's installation.
     command = ["make", "run", "CFLAGS=-Wall -Wextra -Werror -pedantic"]
     check_printed(run(command, tmp_path / "Notes", tmp_path / "deep" / "data"), tmp_path / "deep" / "data")
 
 
-def test_c_in_an_installation_with_odd_names(tmp_path: Path) -> None:
+def test_c_project_runs_with_special_characters_in_the_prefix(tmp_path: Path) -> None:
     prefix = tmp_path / "a folder with 'quotes' and $signs"
     (prefix / "bin").mkdir(parents=True)
     shutil.copy(TOOL, prefix / "bin" / "corestone")
@@ -83,14 +83,14 @@ def test_c_in_an_installation_with_odd_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("swift") is None, reason="there is no Swift on PATH")
-def test_swift_on_the_installed_library(tmp_path: Path) -> None:
+def test_swift_project_runs_with_the_installed_library(tmp_path: Path) -> None:
     done = tool("init", "Notes", "--language", "swift", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     check_printed(run(["swift", "run", "--quiet"], tmp_path / "Notes", tmp_path / "data"), tmp_path / "data")
 
 
 @pytest.mark.skipif(shutil.which("swift") is None, reason="there is no Swift on PATH")
-def test_swift_on_the_swift_package(tmp_path: Path) -> None:
+def test_swift_project_runs_with_the_swift_package(tmp_path: Path) -> None:
     done = tool("init", "Notes", "--language", "swift", "--corestone", str(ROOT), folder=tmp_path)
     assert done.returncode == 0, done.stderr
     # Where the README's example was built, so that the library need not be built again.
@@ -108,14 +108,14 @@ def test_swift_on_the_swift_package(tmp_path: Path) -> None:
         ([], "init requires FOLDER"),
     ],
 )
-def test_what_cannot_be(tmp_path: Path, words: list[str], message: str) -> None:
+def test_invalid_init_arguments_are_rejected(tmp_path: Path, words: list[str], message: str) -> None:
     done = tool("init", *words, folder=tmp_path)
     assert done.returncode == 2
     assert message in done.stderr
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_that_is_in_use(tmp_path: Path) -> None:
+def test_init_does_not_overwrite_a_folder(tmp_path: Path) -> None:
     (tmp_path / "Notes").mkdir()
     (tmp_path / "Notes" / "mine.txt").write_text("mine")
     done = tool("init", "Notes", folder=tmp_path)
@@ -127,7 +127,7 @@ def test_a_folder_that_is_in_use(tmp_path: Path) -> None:
     assert tool("init", "missing/Notes", folder=tmp_path).returncode == 3
 
 
-def test_without_a_data_folder_the_store_is_in_that_of_the_home(tmp_path: Path) -> None:
+def test_store_is_in_the_home_folder_without_xdg_data_home(tmp_path: Path) -> None:
     assert tool("init", "Notes", folder=tmp_path).returncode == 0
     environment = {key: value for key, value in os.environ.items() if key != "XDG_DATA_HOME"}
     command, home = [sys.executable, "notes.py"], tmp_path / "home"

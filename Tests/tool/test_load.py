@@ -1,4 +1,4 @@
-"""load: a line that is refused changes nothing, a load that fails saves nothing, and files cut off are told."""
+"""load: a rejected line changes nothing, a load that fails saves nothing, and truncated files are reported."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def rows(path: Path, spec: dict[str, dict[str, Any]], entity: str, *keys: str) -
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_no_rule_runs_for_a_line_that_is_refused(tmp_path: Path, rule: str) -> None:
+def test_delete_rules_do_not_run_for_a_rejected_line(tmp_path: Path, rule: str) -> None:
     spec = folders(rule)
     path = store(tmp_path / "notes.sqlite", spec)
     with Container(Model(spec), path) as container:
@@ -84,7 +84,7 @@ CUSTOMERS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", ["SQLite", "XML", "Binary"])
-def test_what_lines_before_did_to_the_same_object_stays(tmp_path: Path, kind: str) -> None:
+def test_rejected_line_keeps_earlier_changes_of_its_object(tmp_path: Path, kind: str) -> None:
     path = store(tmp_path / "customers.store", CUSTOMERS, kind)
     with Container(Model(CUSTOMERS), path) as container:
         container.insert("Customer", [{"no": 1, "nick": "a"}, {"no": 7, "nick": "g"}])
@@ -110,8 +110,8 @@ def test_what_lines_before_did_to_the_same_object_stays(tmp_path: Path, kind: st
         assert {each.no: each.boss.no for each in container.fetch("Customer") if each.boss} == {3: 2}
 
 
-def test_lines_that_only_the_save_refuses(tmp_path: Path) -> None:
-    """Of twins the first stays, wherever the others are; who needs an object that is left out is left out too."""
+def test_lines_rejected_by_the_save_are_reported(tmp_path: Path) -> None:
+    """Of duplicates the first is kept; objects that require a rejected object are rejected too."""
     spec: dict[str, dict[str, Any]] = {
         "Folder": {"@unique": ["name"], "name": "string", "items": "to-many Item inverse folder"},
         "Item": {"name": "string", "folder": "to-one Folder inverse items"},
@@ -137,7 +137,7 @@ def test_lines_that_only_the_save_refuses(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["SQLite", "XML", "Binary"])
 @pytest.mark.parametrize("wrong", [{"no": "x"}, {"no": 5}, {"no": 99999, "boss": "zz"}, "{"])
-def test_a_load_that_fails_saves_nothing(tmp_path: Path, kind: str, wrong: Any) -> None:
+def test_failed_load_saves_nothing(tmp_path: Path, kind: str, wrong: Any) -> None:
     path = store(tmp_path / "customers.store", CUSTOMERS, kind)
     with Container(Model(CUSTOMERS), path) as container:
         container.insert("Customer", {"no": 100000, "nick": "old"})
@@ -157,7 +157,7 @@ def test_a_load_that_fails_saves_nothing(tmp_path: Path, kind: str, wrong: Any) 
     assert f"loaded {2501 if 'boss' in str(wrong) else 2500} objects" in kept.stdout
 
 
-def test_batches_tell_what_is_saved(tmp_path: Path) -> None:
+def test_batch_option_reports_what_was_saved(tmp_path: Path) -> None:
     path = store(tmp_path / "customers.sqlite", CUSTOMERS)
     text = lines(*({"no": n} for n in range(2500))) + "{\n"
     done = run("load", path, "--entity", "Customer", "--batch", "100", input=text)
@@ -170,7 +170,7 @@ def test_batches_tell_what_is_saved(tmp_path: Path) -> None:
     assert run("load", path, "--batch", "0", input="").returncode == 2
 
 
-def test_objects_by_a_value_that_a_line_before_gave_them(tmp_path: Path) -> None:
+def test_references_use_unique_values_of_earlier_lines(tmp_path: Path) -> None:
     path = store(tmp_path / "customers.sqlite", CUSTOMERS)
     with Container(Model(CUSTOMERS), path) as container:
         container.insert("Customer", [{"no": 1, "nick": "old"}, {"no": 2, "nick": "two"}])
@@ -189,7 +189,7 @@ def test_objects_by_a_value_that_a_line_before_gave_them(tmp_path: Path) -> None
         assert found == {1: None, 2: None, 3: None, 4: 3, 5: 1, 6: 2}
 
 
-def test_objects_by_a_unique_value_of_a_parent(tmp_path: Path) -> None:
+def test_references_use_unique_values_of_a_superentity(tmp_path: Path) -> None:
     spec: dict[str, dict[str, Any]] = {
         "Person": {"@unique": ["email"], "email": "string"},
         "Employee": {"@parent": "Person", "role": "string?"},
@@ -205,7 +205,7 @@ def test_objects_by_a_unique_value_of_a_parent(tmp_path: Path) -> None:
 # Names are compared by bytes
 
 
-def test_composed_and_decomposed_names_are_two(tmp_path: Path) -> None:
+def test_composed_and_decomposed_names_are_distinct(tmp_path: Path) -> None:
     spec: dict[str, dict[str, Any]] = {
         "N": {
             "@unique": ["a"],
@@ -270,7 +270,7 @@ def loaded(tmp_path: Path, text: str | bytes, form: str, *words: str) -> tuple[A
         ('[{"a":"1"},\n {"a":"2", "b":"3",\n "a":"4"}]', 2, 'has the name "a" twice (line 3, column 2)', "1"),
     ],
 )
-def test_json_that_is_not_whole(tmp_path: Path, text: str, line: int, words: str, kept: str) -> None:
+def test_truncated_json_is_reported(tmp_path: Path, text: str, line: int, words: str, kept: str) -> None:
     done, found = loaded(tmp_path, text, "json")
     assert done.returncode == 1, done.stdout
     assert f"N.json:{line}: " in done.stderr and words in done.stderr, done.stderr
@@ -281,7 +281,7 @@ def test_json_that_is_not_whole(tmp_path: Path, text: str, line: int, words: str
     assert len(done.stderr.splitlines()) <= 2, done.stderr
 
 
-def test_json_of_several_lines(tmp_path: Path) -> None:
+def test_json_may_span_several_lines(tmp_path: Path) -> None:
     done, found = loaded(tmp_path, '\ufeff [ {\r\n "a": "1" },\r\n\r\n{"a":\r"2"\n} ] \n', "json")
     assert (done.returncode, done.stderr) == (0, "")
     assert [a for a, _ in found] == ["1", "2"]
@@ -290,7 +290,7 @@ def test_json_of_several_lines(tmp_path: Path) -> None:
     assert loaded(tmp_path, "[]", "json")[0].returncode == 0
 
 
-def test_an_object_ends_on_its_line(tmp_path: Path) -> None:
+def test_json_line_errors_do_not_affect_the_next_line(tmp_path: Path) -> None:
     text = '{"a":"1"} trailing\n{"a":"2"}\r\n{"a":"3"},{"a":"x"}\n{"a":"4"\n{"a":"5"}\r{"a":"6\n{"a":"7"}}\n{"a":"8"}'
     done, found = loaded(tmp_path, text, "jsonl", "--keep-going")
     told = [line.split("N.jsonl:")[1] for line in done.stderr.splitlines()]
@@ -301,7 +301,7 @@ def test_an_object_ends_on_its_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_ends_of_lines(tmp_path: Path, end: str, form: str) -> None:
+def test_every_line_ending_is_accepted(tmp_path: Path, end: str, form: str) -> None:
     if form == "csv":
         text = end.join(["a,b", "1,x", f'2,"y{end}z"', "", "3,", "wrong", ""])
     else:
@@ -311,13 +311,13 @@ def test_ends_of_lines(tmp_path: Path, end: str, form: str) -> None:
     assert found == [("1", "x"), ("2", f"y{end}z"), ("3", None)]
 
 
-def test_mixed_ends_of_lines(tmp_path: Path) -> None:
+def test_mixed_line_endings_are_accepted(tmp_path: Path) -> None:
     done, found = loaded(tmp_path, "a,b\r1,2\n3,4\r\n5,6\r\r\n7,8", "csv")
     assert (done.returncode, done.stderr) == (0, "")
     assert found == [("1", "2"), ("3", "4"), ("5", "6"), ("7", "8")]
 
 
-def test_csv_behind_a_quote(tmp_path: Path) -> None:
+def test_text_after_a_csv_quote_is_reported(tmp_path: Path) -> None:
     text = 'a,b\n1,"x"junk\n2,"y" \n3,"q ""x"""\n4,a"b\n5,"open\n6,y\n'
     done, found = loaded(tmp_path, text, "csv", "--keep-going")
     told = [line.split("N.csv:")[1] for line in done.stderr.splitlines()]
@@ -329,14 +329,14 @@ def test_csv_behind_a_quote(tmp_path: Path) -> None:
     assert done.returncode == 2 and "N.csv:1: field 2" in done.stderr and found == []
 
 
-def test_csv_that_is_not_utf8(tmp_path: Path) -> None:
+def test_csv_that_is_not_utf8_is_reported(tmp_path: Path) -> None:
     text = b'a,b\n\xff,one\ntwo,"x\ny"\n\xfe\xff,"line1\nfoo,bar\n"\nthree,3\n'
     done, found = loaded(tmp_path, text, "csv", "--keep-going")
     assert done.stderr.count("not valid UTF-8") == 2 and len(done.stderr.splitlines()) == 2, done.stderr
     assert found == [("three", "3"), ("two", "x\ny")]
 
 
-def test_a_name_with_a_space(tmp_path: Path) -> None:
+def test_reference_name_may_contain_a_space(tmp_path: Path) -> None:
     done, found = loaded(tmp_path, "@id,a,boss,staff\nAda L,Ada,,Bob Eve\nBob,Bob,Ada L,\nEve,Eve,,\n", "csv")
     assert (done.returncode, done.stderr) == (0, "")
     assert len(found) == 3
@@ -348,14 +348,14 @@ def test_a_name_with_a_space(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("day", ["20240131", "2024", "1700000000", "0"])
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_digits_alone_are_no_date(tmp_path: Path, day: str, form: str) -> None:
+def test_digits_alone_are_not_a_date(tmp_path: Path, day: str, form: str) -> None:
     text = f"made\n{day}\n" if form == "csv" else json.dumps({"made": day}) + "\n"
     done, found = loaded(tmp_path, text, form)
     assert done.returncode == 1 and found == []
     assert "N.made" in done.stderr and day in done.stderr and "2024-01-31" in done.stderr
 
 
-def test_dates_that_dump_writes_as_seconds(tmp_path: Path) -> None:
+def test_dates_in_seconds_are_loaded(tmp_path: Path) -> None:
     seconds = [0.1, -1e9, 1e-300, 123456.00000001, 63072000.0]
     for form, text in (
         ("csv", "made\n" + "".join(f"{each!r}\n" for each in seconds)),
@@ -369,7 +369,7 @@ def test_dates_that_dump_writes_as_seconds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["SQLite", "XML", "Binary"])
-def test_more_than_a_batch_of_an_entity(tmp_path: Path, kind: str) -> None:
+def test_entity_with_more_than_one_batch_is_loaded(tmp_path: Path, kind: str) -> None:
     spec: dict[str, dict[str, Any]] = {"N": {"a": "int32", "t": "string? transient"}}
     path = store(tmp_path / "many.store", spec, kind)
     with Container(Model(spec), path, type=kind) as container:
@@ -388,7 +388,7 @@ def test_more_than_a_batch_of_an_entity(tmp_path: Path, kind: str) -> None:
 # What a save refuses
 
 
-def test_relationships_set_behind_the_last_batch(tmp_path: Path) -> None:
+def test_relationships_set_after_the_last_batch_are_validated(tmp_path: Path) -> None:
     spec: dict[str, dict[str, Any]] = {
         "G": {"a": "string", "members": "to-many P max 2 inverse groups"},
         "P": {"a": "string", "groups": "to-many G inverse members"},
@@ -406,7 +406,7 @@ def test_relationships_set_behind_the_last_batch(tmp_path: Path) -> None:
         assert {each.a: len(each.members) for each in container.fetch("G")} == {"g1": 0, "g2": 2}
 
 
-def test_a_duplicate_of_what_is_left_out(tmp_path: Path) -> None:
+def test_only_one_of_two_duplicates_and_its_members_is_loaded(tmp_path: Path) -> None:
     spec: dict[str, dict[str, Any]] = {
         "P": {"@unique": ["code"], "code": "string", "reqs": "to-many R inverse owner"},
         "R": {"@unique": ["k"], "k": "string", "owner": "to-one P inverse reqs"},
@@ -423,10 +423,10 @@ def test_a_duplicate_of_what_is_left_out(tmp_path: Path) -> None:
     assert len(rows(path, spec, "P", "code")) == len(rows(path, spec, "R", "k")) == 1
 
 
-# Lines that are none
+# Lines without objects
 
 
-def test_csv_of_several_entities(zoo: Path, tmp_path: Path) -> None:
+def test_csv_may_contain_several_entities(zoo: Path, tmp_path: Path) -> None:
     table = tmp_path / "animals.csv"
     table.write_text(run("dump", zoo, "Animal", "--format", "csv").stdout, encoding="utf-8")
     done = run("load", tmp_path / "copy.sqlite", table, "--model", zoo, "--keep-going")
@@ -439,7 +439,7 @@ def test_csv_of_several_entities(zoo: Path, tmp_path: Path) -> None:
     assert json.loads(found)[0]["wingspan"] == "Infinity"
 
 
-def test_files_without_objects(tmp_path: Path) -> None:
+def test_files_without_objects_are_reported(tmp_path: Path) -> None:
     done, _ = loaded(tmp_path, "", "json")
     assert done.returncode == 1 and "N.json:1: the file is empty" in done.stderr
     done, found = loaded(tmp_path, 'a\n1\n\n2\n""\n\n', "csv")
@@ -449,7 +449,7 @@ def test_files_without_objects(tmp_path: Path) -> None:
     assert done.stderr.count("N.jsonl") == 1
 
 
-def test_numbers_as_names(tmp_path: Path) -> None:
+def test_numbers_may_be_reference_names(tmp_path: Path) -> None:
     done, found = loaded(tmp_path, '{"@id":1,"a":"1"}\n{"@id":2,"a":"2","boss":1,"staff":[1]}\n', "jsonl")
     assert (done.returncode, done.stderr, len(found)) == (0, "", 2)
     spec: dict[str, dict[str, Any]] = {"D": {"d": "double"}}
@@ -460,7 +460,7 @@ def test_numbers_as_names(tmp_path: Path) -> None:
 # Digits
 
 
-def test_digits_that_no_double_has(tmp_path: Path) -> None:
+def test_decimal_digits_beyond_double_precision_are_kept(tmp_path: Path) -> None:
     spec = {"N": {"price": "decimal?", "size": "double?", "text": "string?"}}
     path, copy = store(tmp_path / "one.xml", spec, "XML"), store(tmp_path / "two.xml", spec, "XML")
     model = store(tmp_path / "model.sqlite", spec)
@@ -485,7 +485,7 @@ def test_digits_that_no_double_has(tmp_path: Path) -> None:
         ("-2." + "6" * 40, "-2." + "6" * 36 + "7"),
     ],
 )
-def test_more_digits_than_a_decimal_has_are_rounded(tmp_path: Path, number: str, kept: str) -> None:
+def test_digits_beyond_38_are_rounded(tmp_path: Path, number: str, kept: str) -> None:
     spec = {"N": {"price": "decimal?", "size": "double?"}}
     path, model = store(tmp_path / "one.xml", spec, "XML"), store(tmp_path / "model.sqlite", spec)
     lines = "".join(f'{{"price": {price}, "size": {number}}}\n' for price in (number, f'"{number}"'))
@@ -496,7 +496,7 @@ def test_more_digits_than_a_decimal_has_are_rounded(tmp_path: Path, number: str,
     assert got == {(Decimal(kept), float(number))}
 
 
-# What a file says, as an attribute holds it
+# Values of a file, as stored in the attribute
 
 KINDS: dict[str, dict[str, Any]] = {
     "A": {
@@ -514,7 +514,7 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def taken(kinds: Path, folder: Path, text: str, key: str, *words: str) -> tuple[Any, str]:
-    """What a line gives an attribute, and what is said instead where it is refused."""
+    """The value that a line sets, and the message if the line is rejected."""
     path = folder / "new.xml"
     path.unlink(missing_ok=True)
     done = run("load", path, "--type", "XML", "--model", kinds, "--entity", "A", *words, input=text)
@@ -577,35 +577,35 @@ REFUSED_MEMBERS = [
 ]  # fmt: skip
 
 
-def test_cells_of_csv_as_values(kinds: Path, tmp_path: Path) -> None:
+def test_csv_cells_are_converted(kinds: Path, tmp_path: Path) -> None:
     for key, cell, expected in CELLS:
         found = taken(kinds, tmp_path, f"{key},@id\n{cell},q\n", key, "--format", "csv")
         assert found == (expected, ""), (key, cell)
 
 
-def test_cells_of_csv_that_are_no_values(kinds: Path, tmp_path: Path) -> None:
+def test_invalid_csv_cells_are_reported(kinds: Path, tmp_path: Path) -> None:
     for key, cell, words in REFUSED_CELLS:
         _, told = taken(kinds, tmp_path, f"{key},@id\n{cell},q\n", key, "--format", "csv")
         assert told.startswith("corestone: standard input:2: ") and words in told, (key, cell, told)
 
 
-def test_members_of_json_as_values(kinds: Path, tmp_path: Path) -> None:
+def test_json_members_are_converted(kinds: Path, tmp_path: Path) -> None:
     for key, member, expected in MEMBERS:
         found = taken(kinds, tmp_path, f'{{"{key}": {member}}}\n', key)
         assert found == (expected, ""), (key, member)
 
 
-def test_members_of_json_that_are_no_values(kinds: Path, tmp_path: Path) -> None:
+def test_invalid_json_members_are_reported(kinds: Path, tmp_path: Path) -> None:
     for key, member, words in REFUSED_MEMBERS:
         _, told = taken(kinds, tmp_path, f'{{"{key}": {member}}}\n', key)
         assert told.startswith("corestone: standard input:1: ") and words in told, (key, member, told)
 
 
-def test_transient_attributes_are_passed_over(kinds: Path, tmp_path: Path) -> None:
+def test_transient_attributes_are_ignored(kinds: Path, tmp_path: Path) -> None:
     assert taken(kinds, tmp_path, '{"tr": 5, "name": "a"}\n', "name") == ("a", "")
 
 
-def test_a_new_store_has_the_type_that_is_asked_for(kinds: Path, tmp_path: Path) -> None:
+def test_new_store_has_the_requested_type(kinds: Path, tmp_path: Path) -> None:
     for words, kind in (([], "SQLite"), (["--type", "binary"], "Binary"), (["--type", "xml"], "XML")):
         path = tmp_path / f"new.{kind}"
         done = run("load", path, "--model", kinds, "--entity", "A", *words, input='{"name": "a"}\n')
@@ -615,7 +615,7 @@ def test_a_new_store_has_the_type_that_is_asked_for(kinds: Path, tmp_path: Path)
     assert refused.returncode == 2 and "is not a store type" in refused.stderr
 
 
-def test_unknown_properties_are_passed_over_when_asked(kinds: Path, tmp_path: Path) -> None:
+def test_skip_unknown_ignores_unknown_properties(kinds: Path, tmp_path: Path) -> None:
     for text, words in (
         ('{"name": "a", "colour": 1, "w": {"lot": 2, "town": "x"}}\n', []),
         ("name,colour,w.lot,w.town\na,1,2,x\n", ["--format", "csv"]),
@@ -628,7 +628,7 @@ def test_unknown_properties_are_passed_over_when_asked(kinds: Path, tmp_path: Pa
         assert taken(kinds, tmp_path, text, "w", *words, "--skip-unknown") == ((None, "x"), "")
 
 
-def test_an_empty_cell_of_another_entity_of_the_family_is_no_mistake(kinds: Path, tmp_path: Path) -> None:
+def test_empty_cell_of_a_related_entity_is_accepted(kinds: Path, tmp_path: Path) -> None:
     assert taken(kinds, tmp_path, "name,more\na,\n", "name", "--format", "csv") == ("a", "")
     _, told = taken(kinds, tmp_path, "name,more\na,1\n", "name", "--format", "csv")
     assert 'A does not have a property "more"' in told
@@ -636,7 +636,7 @@ def test_an_empty_cell_of_another_entity_of_the_family_is_no_mistake(kinds: Path
     assert 'A does not have a property "mre"' in told
 
 
-def test_separators(kinds: Path, tmp_path: Path) -> None:
+def test_csv_separator_can_be_set(kinds: Path, tmp_path: Path) -> None:
     for mark, word in ((";", ";"), ("\t", "tab"), ("|", "|")):
         text = f'name{mark}i\n"a{mark}b,c"{mark}5\n'
         assert taken(kinds, tmp_path, text, "name", "--format", "csv", "--separator", word) == (f"a{mark}b,c", "")
@@ -646,7 +646,7 @@ def test_separators(kinds: Path, tmp_path: Path) -> None:
         assert refused.returncode == 2 and "--separator must be tab or one ASCII character" in refused.stderr
 
 
-def test_columns_are_mapped(kinds: Path, tmp_path: Path) -> None:
+def test_map_option_renames_columns(kinds: Path, tmp_path: Path) -> None:
     assert taken(kinds, tmp_path, "a,i\nx,1\n", "name", "--format", "csv", "--map", "a=name") == ("x", "")
     assert taken(kinds, tmp_path, "a,i\nx,y\n", "name", "--format", "csv", "--map", "a=name", "--map", "i=") == (
         "x",
@@ -671,8 +671,8 @@ def test_columns_are_mapped(kinds: Path, tmp_path: Path) -> None:
     assert "--map only applies to csv, but standard input is read as jsonl" in refused.stderr
 
 
-def test_the_entity_of_a_line(kinds: Path, tmp_path: Path) -> None:
-    """@entity says it, else --entity, else the name of the file, whatever case it has."""
+def test_entity_is_taken_from_line_option_or_file_name(kinds: Path, tmp_path: Path) -> None:
+    """@entity says it, else --entity, else the name of the file, in any case."""
     path = tmp_path / "new.sqlite"
     file = tmp_path / "b.part.csv"
     file.write_text("@entity,name\n,one\nA,two\n")
@@ -687,7 +687,7 @@ def test_the_entity_of_a_line(kinds: Path, tmp_path: Path) -> None:
     assert (refused.returncode, refused.stdout) == (2, "")
 
 
-def test_several_files_and_standard_input_among_them(kinds: Path, tmp_path: Path) -> None:
+def test_load_reads_several_files_and_standard_input(kinds: Path, tmp_path: Path) -> None:
     (tmp_path / "A.csv").write_text("name\none\n")
     (tmp_path / "two.json").write_text('[{"@entity": "A", "name": "two"}]')
     path = tmp_path / "new.sqlite"
@@ -704,7 +704,7 @@ def test_several_files_and_standard_input_among_them(kinds: Path, tmp_path: Path
     assert missing.returncode == 3 and "cannot read" in missing.stderr
 
 
-def test_a_trial_says_what_would_be_and_saves_nothing(kinds: Path, tmp_path: Path) -> None:
+def test_dry_run_reports_and_saves_nothing(kinds: Path, tmp_path: Path) -> None:
     path = tmp_path / "new.sqlite"
     text = '{"name": "a"}\n{"name": "b"}\n'
     done = run("load", path, "--model", kinds, "--entity", "A", "--dry-run", input=text)
@@ -718,7 +718,7 @@ def test_a_trial_says_what_would_be_and_saves_nothing(kinds: Path, tmp_path: Pat
     assert kinds.read_bytes() == before
 
 
-def test_names_that_are_taken_or_of_another_entity(tmp_path: Path) -> None:
+def test_duplicate_names_and_names_of_other_entities_are_rejected(tmp_path: Path) -> None:
     spec = folders("nullify")
     path = store(tmp_path / "notes.sqlite", spec)
     text = lines(
@@ -742,7 +742,7 @@ def test_names_that_are_taken_or_of_another_entity(tmp_path: Path) -> None:
     assert rows(path, spec, "Note", "body") == ["good"]
 
 
-def test_an_abstract_entity_has_no_objects_of_its_own(zoo: Path, tmp_path: Path) -> None:
+def test_abstract_entity_cannot_be_loaded(zoo: Path, tmp_path: Path) -> None:
     done = run("load", tmp_path / "new.sqlite", "--model", zoo, input='{"@entity": "Animal", "name": "x"}\n')
     assert done.returncode == 1
     assert "standard input:1: Animal is abstract and cannot have objects" in done.stderr
@@ -777,7 +777,7 @@ def dumped(path: Path, entity: str, *words: str | Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in found.stdout.splitlines()]
 
 
-def test_members_are_added_and_named_by_uri_or_by_a_name_of_the_file(groups: tuple[Path, dict[str, str]]) -> None:
+def test_members_may_be_named_by_uri_or_file_name(groups: tuple[Path, dict[str, str]]) -> None:
     path, uris = groups
     text = lines(
         {"@entity": "Person", "mail": "ada", "tags": [uris["b"], "new"]},
@@ -809,7 +809,7 @@ def test_members_are_added_and_named_by_uri_or_by_a_name_of_the_file(groups: tup
         ({"tags": ["{a}", "none"]}, 'Person.tags refers to "none", which is not an @id in the files'),
     ],
 )
-def test_what_a_relationship_cannot_lead_to(
+def test_invalid_relationship_targets_are_rejected(
     groups: tuple[Path, dict[str, str]], line: dict[str, Any], message: str
 ) -> None:
     path, uris = groups
@@ -821,7 +821,7 @@ def test_what_a_relationship_cannot_lead_to(
     assert path.read_bytes() == before
 
 
-def test_an_object_is_found_by_a_value_that_several_lines_name(groups: tuple[Path, dict[str, str]]) -> None:
+def test_target_named_by_several_lines_is_found(groups: tuple[Path, dict[str, str]]) -> None:
     path, _ = groups
     text = "mail,group.title\nbob,y\neve,\nfay,y\n"
     done = run("load", path, "--entity", "Person", "--format", "csv", input=text)
@@ -831,7 +831,7 @@ def test_an_object_is_found_by_a_value_that_several_lines_name(groups: tuple[Pat
     ]  # fmt: skip
 
 
-def test_derived_attributes_are_computed_whatever_a_line_says(tmp_path: Path) -> None:
+def test_derived_attributes_are_computed_despite_given_values(tmp_path: Path) -> None:
     model = Model()
     model.entity("Note").attribute("name", "string").attribute(
         "upper", "string", optional=True, derived="uppercase:(name)"
@@ -857,7 +857,7 @@ def test_decimals_keep_38_digits(tmp_path: Path) -> None:
         assert found == expected, form
 
 
-def test_going_on_saves_a_thousand_lines_at_a_time(tmp_path: Path) -> None:
+def test_keep_going_saves_1000_lines_at_a_time(tmp_path: Path) -> None:
     """Each batch is in the store before the next line is read."""
     path = store(tmp_path / "customers.sqlite", CUSTOMERS)
     words = [str(TOOL), "load", str(path), "--entity", "Customer"]

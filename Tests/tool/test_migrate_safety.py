@@ -90,7 +90,7 @@ def test_backup_is_dated_and_restored(notes: Notes) -> None:
     assert json.loads(text) == {"store": "Notes.sqlite", "restored": backup}
 
 
-def test_backup_goes_into_folder_and_old_ones_go(notes: Notes) -> None:
+def test_backups_are_kept_in_a_folder_up_to_a_limit(notes: Notes) -> None:
     folder = notes.folder / "copies"
     folder.mkdir()
     for _ in range(3):
@@ -139,7 +139,7 @@ def stages(notes: Notes, content: object) -> Path:
     return path
 
 
-def test_stages_are_read_from_file(notes: Notes) -> None:
+def test_stages_are_loaded_from_a_file(notes: Notes) -> None:
     notes.mapping("V2", "V3", "lowercase:($source.title)")
     file = stages(
         notes,
@@ -186,7 +186,7 @@ def test_stages_are_read_from_file(notes: Notes) -> None:
         ({"stages": []}, "at least one stage"),
     ],
 )
-def test_mistakes_in_stages_are_named(notes: Notes, content: object, message: str) -> None:
+def test_mistakes_in_stages_are_reported(notes: Notes, content: object, message: str) -> None:
     file = stages(notes, content)
     code, text = notes.migrate("--to", notes.bundle, "--stages", file)
     assert code in (2, 3)
@@ -204,7 +204,7 @@ def test_mistakes_in_stages_are_named(notes: Notes, content: object, message: st
         (("--to", "x", "--stages", "a", "--mapping", "b"), "--stages and --mapping exclude each other"),
     ],
 )
-def test_options_that_do_not_fit_are_refused(notes: Notes, words: tuple[str, ...], message: str) -> None:
+def test_incompatible_options_are_rejected(notes: Notes, words: tuple[str, ...], message: str) -> None:
     code, text = notes.migrate(*words)
     assert code == 2
     assert message in text

@@ -22,7 +22,7 @@ def hashes(path: Path, version: str | None = None) -> dict[str, bytes]:
     return {name: model[name].version_hash for name in model}
 
 
-def test_compiled_and_made_a_source_again(tmp_path: Path) -> None:
+def test_compiled_bundle_can_be_decompiled(tmp_path: Path) -> None:
     bundle = make_versions(tmp_path)
     convert("compile", bundle)
     compiled = tmp_path / "App.momd"
@@ -36,13 +36,13 @@ def test_compiled_and_made_a_source_again(tmp_path: Path) -> None:
     assert Model.versions(source).current == "App 2"
 
 
-def test_a_single_model(tmp_path: Path) -> None:
+def test_single_model_is_compiled_and_decompiled(tmp_path: Path) -> None:
     convert("compile", PACKAGES, "-o", tmp_path / "Packages.mom")
     convert("decompile", tmp_path / "Packages.mom")
     assert hashes(tmp_path / "Packages.xcdatamodel") == hashes(PACKAGES)
 
 
-def test_the_model_of_a_store(tmp_path: Path) -> None:
+def test_model_of_a_store_can_be_extracted(tmp_path: Path) -> None:
     model = Model()
     model.entity("Note").attribute("rank", "int16", validation={"SELF > 0": "too small"})
     Container(model, tmp_path / "a.sqlite").close()
@@ -53,13 +53,13 @@ def test_the_model_of_a_store(tmp_path: Path) -> None:
     assert hashes(tmp_path / "b.xcdatamodeld") == {"Note": model["Note"].version_hash}
 
 
-def test_merging(tmp_path: Path) -> None:
+def test_models_can_be_merged(tmp_path: Path) -> None:
     (tmp_path / "Zoo.mom").write_bytes(Model(ZOO).compiled())
     convert("merge", PACKAGES, tmp_path / "Zoo.mom", PACKAGES, "-o", tmp_path / "All.mom")
     assert set(Model.load(tmp_path / "All.mom")) == set(ZOO) | set(Model.load(PACKAGES))
 
 
-def test_merging_for_a_store(tmp_path: Path) -> None:
+def test_merge_selects_the_versions_of_a_store(tmp_path: Path) -> None:
     bundle = make_versions(tmp_path)
     models = [bundle / "App 2.xcdatamodel", bundle / "App.xcdatamodel"]
     convert("merge", *models, "--store", tmp_path / "App.sqlite", "-o", tmp_path / "Old.mom")
@@ -82,13 +82,13 @@ def test_merging_for_a_store(tmp_path: Path) -> None:
         (["merge"], 2, "requires MODEL"),
     ],
 )
-def test_mistakes(arguments: list[str], code: int, words: str) -> None:
+def test_conversion_mistakes_are_reported(arguments: list[str], code: int, words: str) -> None:
     found = run("model", *arguments)
     assert (found.returncode, found.stdout) == (code, "")
     assert words in found.stderr
 
 
-def test_a_compiled_model_is_replaced_and_a_source_is_not(tmp_path: Path) -> None:
+def test_compiled_model_is_replaced_but_a_source_is_not(tmp_path: Path) -> None:
     bundle = make_versions(tmp_path)
     for name in ("App.momd", "App.mom"):
         convert("compile", bundle, "-o", tmp_path / name)
@@ -107,7 +107,7 @@ def test_a_compiled_model_is_replaced_and_a_source_is_not(tmp_path: Path) -> Non
     assert not list(tmp_path.glob("*.tmp"))
 
 
-def test_a_module_is_for_classes_that_are_named_without_one(tmp_path: Path) -> None:
+def test_module_option_applies_to_unqualified_class_names(tmp_path: Path) -> None:
     model = tmp_path / "M.xcdatamodel"
     model.mkdir()
     entities = "".join(
@@ -121,7 +121,7 @@ def test_a_module_is_for_classes_that_are_named_without_one(tmp_path: Path) -> N
         assert [compiled[name].class_name for name in "ABC"] == classes
 
 
-def test_a_merge_that_fails_says_in_what_entities_differ(tmp_path: Path) -> None:
+def test_failed_merge_names_the_entity_differences(tmp_path: Path) -> None:
     bundle = make_versions(tmp_path)
     (tmp_path / "Zoo.mom").write_bytes(Model(ZOO).compiled())
     refused = run(

@@ -11,20 +11,20 @@ from conftest import ROOT, compare, run
 PACKAGES = ROOT / "examples" / "packages" / "Packages.xcdatamodeld"
 
 
-def test_the_text_that_graphviz_draws() -> None:
+def test_dot_output_matches_expected_text() -> None:
     drawn = run("model", "diagram", PACKAGES)
     assert (drawn.returncode, drawn.stderr) == (0, "")
     compare("model-diagram.dot", drawn.stdout)
 
 
-def test_the_model_of_a_store(zoo: Path) -> None:
+def test_diagram_can_be_drawn_from_a_store(zoo: Path) -> None:
     drawn = run("model", "diagram", zoo)
     assert (drawn.returncode, drawn.stderr) == (0, "")
     assert drawn.stdout.count("arrowtail=onormal") == 1
     assert '"Animal subentities" -> "Bird":title' in drawn.stdout
 
 
-def test_pictures(tmp_path: Path) -> None:
+def test_file_extension_selects_the_image_format(tmp_path: Path) -> None:
     for name, beginning in (("a.svg", b"<?xml"), ("a.png", b"\x89PNG"), ("A.PDF", b"%PDF"), ("a.dot", b"digraph")):
         drawn = run("model", "diagram", PACKAGES, "-o", tmp_path / name)
         assert (drawn.returncode, drawn.stdout, drawn.stderr) == (0, "", "")
@@ -34,7 +34,7 @@ def test_pictures(tmp_path: Path) -> None:
     assert ">installedSize<" in svg and ">Integer 64<" in svg.replace("\N{NO-BREAK SPACE}", "").replace("&#160;", "")
 
 
-def test_of_fixtures_with_inheritance(fixtures: Path, tmp_path: Path) -> None:
+def test_diagrams_of_fixtures_with_inheritance_are_drawn(fixtures: Path, tmp_path: Path) -> None:
     drawn = 0
     for bundle in sorted((fixtures / "source-models").rglob("*.xcdatamodeld")):
         told = run("model", "diagram", bundle)
@@ -44,7 +44,7 @@ def test_of_fixtures_with_inheritance(fixtures: Path, tmp_path: Path) -> None:
     assert drawn == 5
 
 
-def test_without_graphviz(tmp_path: Path) -> None:
+def test_missing_graphviz_is_reported(tmp_path: Path) -> None:
     drawn = run("model", "diagram", PACKAGES, "-o", tmp_path / "a.svg", env={**os.environ, "PATH": str(tmp_path)})
     assert drawn.returncode == 3
     assert "Graphviz is not installed" in drawn.stderr and "apt-get install graphviz" in drawn.stderr
@@ -67,7 +67,7 @@ def test_without_graphviz(tmp_path: Path) -> None:
         (["model", "diagram", str(PACKAGES), "--version", "2"], 3, 'choose one of: "Packages"'),
     ],
 )
-def test_mistakes(arguments: list[str], code: int, words: str) -> None:
+def test_diagram_mistakes_are_reported(arguments: list[str], code: int, words: str) -> None:
     found = run(*arguments)
     assert (found.returncode, found.stdout) == (code, "")
     assert words in found.stderr

@@ -49,7 +49,7 @@ def printed(changes: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def test_two_versions(notes: Path) -> None:
+def test_diff_lists_differences_of_two_versions(notes: Path) -> None:
     differing = run("model", "diff", notes, "--from", "Notes")
     assert (differing.returncode, differing.stderr) == (1, "")
     compare("model-diff.txt", differing.stdout)
@@ -61,13 +61,13 @@ def test_two_versions(notes: Path) -> None:
     assert 0 < len(hashed) < len(listed)
 
 
-def test_no_difference(notes: Path, tmp_path: Path) -> None:
+def test_diff_of_equal_models_is_empty(notes: Path, tmp_path: Path) -> None:
     same = run("model", "diff", notes, notes)
     assert (same.returncode, same.stdout, same.stderr) == (0, "", "")
     assert run("model", "diff", notes, notes, "--format", "json").stdout == "[]\n"
 
 
-def test_a_store_and_a_model(tmp_path: Path) -> None:
+def test_diff_compares_a_store_with_a_model(tmp_path: Path) -> None:
     bundle = make_versions(tmp_path)
     assert run("model", "diff", tmp_path / "App 2.sqlite", bundle, "--hash-only").returncode == 0
     older = run("model", "diff", tmp_path / "App.sqlite", bundle, "--hash-only")
@@ -75,7 +75,7 @@ def test_a_store_and_a_model(tmp_path: Path) -> None:
     assert "size" in older.stdout
 
 
-def test_lint(tmp_path: Path) -> None:
+def test_lint_exit_code_depends_on_findings(tmp_path: Path) -> None:
     clean = run("model", "lint", PACKAGES)
     assert clean.returncode == 0
     found = run("model", "lint", ODD)
@@ -108,7 +108,7 @@ def test_lint_compares_identifiers_with_former_versions(tmp_path: Path) -> None:
         assert "chained-renaming" not in run("model", "lint", bundle, "--version", former).stdout
 
 
-def test_lint_of_a_model_that_no_store_would_take(tmp_path: Path) -> None:
+def test_lint_accepts_an_invalid_model(tmp_path: Path) -> None:
     model = tmp_path / "Bad.xcdatamodel"
     model.mkdir()
     index = "<fetchIndex name='i'><fetchIndexElement property='nothing' type='Binary' order='ascending'/></fetchIndex>"
@@ -128,13 +128,13 @@ def test_lint_of_a_model_that_no_store_would_take(tmp_path: Path) -> None:
         (["lint", "nothing.mom"], 3, "nothing.mom"),
     ],
 )
-def test_mistakes(arguments: list[str], code: int, words: str) -> None:
+def test_diff_and_lint_mistakes_are_reported(arguments: list[str], code: int, words: str) -> None:
     found = run("model", *arguments)
     assert (found.returncode, found.stdout) == (code, "")
     assert words in found.stderr
 
 
-def test_which_versions_are_compared(tmp_path: Path) -> None:
+def test_diff_options_select_the_versions(tmp_path: Path) -> None:
     bundle = make_versions(tmp_path)
     there, back = (f'Note\n  * attribute size: type "Integer {a}" -> "Integer {b}"\n' for a, b in ((16, 64), (64, 16)))
     for words, printed in (
@@ -151,7 +151,7 @@ def test_which_versions_are_compared(tmp_path: Path) -> None:
         assert (found.returncode, found.stdout, found.stderr) == (1 if printed else 0, printed, ""), words
 
 
-def test_differences_that_only_an_editor_notices_need_all(tmp_path: Path) -> None:
+def test_editor_only_differences_need_the_all_option(tmp_path: Path) -> None:
     for name, tools, position in (("1", "21513", "0"), ("2", "22522", "90")):
         model = tmp_path / f"{name}.xcdatamodel"
         model.mkdir()
@@ -172,7 +172,7 @@ def test_differences_that_only_an_editor_notices_need_all(tmp_path: Path) -> Non
     assert "lastSavedToolsVersion" in everything.stdout and "default" not in everything.stdout
 
 
-def test_compiled_model_differs_from_its_source_in_nothing(notes: Path, tmp_path: Path) -> None:
+def test_compiled_model_equals_its_source(notes: Path, tmp_path: Path) -> None:
     for source in (notes, PACKAGES, ODD):
         kind = "mom" if source.suffix == ".xcdatamodel" else "momd"
         compiled = tmp_path / f"{source.stem}.{kind}"
@@ -181,7 +181,7 @@ def test_compiled_model_differs_from_its_source_in_nothing(notes: Path, tmp_path
         assert run("model", "diff", compiled, source).stdout == ""
 
 
-def test_a_difference_as_json(notes: Path) -> None:
+def test_diff_is_printed_as_json(notes: Path) -> None:
     listed = json.loads(run("model", "diff", notes, "--from", "Notes", "--format", "json").stdout)
     keys = ["action", "part", "entity", "name", "field", "old", "new", "changesHash", "text"]
     assert all(list(each) == keys for each in listed)
@@ -198,7 +198,7 @@ def test_a_difference_as_json(notes: Path) -> None:
     assert ("removed", "body") in {(each["action"], each["name"]) for each in back}
 
 
-def test_lint_of_a_version_and_as_json(tmp_path: Path) -> None:
+def test_lint_accepts_a_version_and_prints_json(tmp_path: Path) -> None:
     bundle = tmp_path / "Notes.xcdatamodeld"
     edit(bundle, "new")
     edit(bundle, "add", "entity", "Note")

@@ -56,7 +56,7 @@ def notes(tmp_path: Path) -> Path:
     return bundle
 
 
-def test_the_packages_model_built_from_nothing(tmp_path: Path) -> None:
+def test_packages_model_can_be_built_by_commands(tmp_path: Path) -> None:
     bundle = tmp_path / "Packages.xcdatamodeld"
     edit(bundle, "new")
     for command, *words in BUILDING:
@@ -80,7 +80,7 @@ def words_of(file: Path) -> dict[str, set[str]]:
     return found
 
 
-def test_xcodes_own_attributes_are_all_there(fixtures: Path, tmp_path: Path) -> None:
+def test_edited_source_has_every_attribute_of_xcode(fixtures: Path, tmp_path: Path) -> None:
     """Against a model of the same shape that Xcode wrote, rebuilt from what it says."""
     file = next((fixtures / "source-models").rglob("Moody.xcdatamodel/contents"))
     bundle = tmp_path / "Moody.xcdatamodeld"
@@ -117,7 +117,7 @@ def test_xcodes_own_attributes_are_all_there(fixtures: Path, tmp_path: Path) -> 
     assert kinds_of_theirs["model"] <= kinds_of_ours["model"] | {"iOSVersion", "macOSVersion"}
 
 
-def test_a_difference_is_as_small_as_the_edit(notes: Path) -> None:
+def test_edit_changes_only_the_affected_lines(notes: Path) -> None:
     before = contents(notes).read_text(encoding="utf-8").splitlines()
     edit(notes, "set", "Note.title", "maxValueString=80")
     after = contents(notes).read_text(encoding="utf-8").splitlines()
@@ -130,7 +130,7 @@ def test_a_difference_is_as_small_as_the_edit(notes: Path) -> None:
     assert contents(notes).read_text(encoding="utf-8").splitlines() == before
 
 
-def test_editing_leaves_what_xcode_wrote(fixtures: Path, tmp_path: Path) -> None:
+def test_add_and_remove_restore_the_file_byte_for_byte(fixtures: Path, tmp_path: Path) -> None:
     """Something added and removed again leaves the file as it was, byte for byte."""
     tried = 0
     for file in sorted((fixtures / "source-models").rglob("contents"))[::10]:
@@ -145,7 +145,7 @@ def test_editing_leaves_what_xcode_wrote(fixtures: Path, tmp_path: Path) -> None
     assert tried > 25
 
 
-def test_versions(notes: Path) -> None:
+def test_model_versions_can_be_added_selected_and_removed(notes: Path) -> None:
     edit(notes, "add", "version", "Notes 2")
     edit(notes, "add", "attribute", "Note.body", "String")
     assert "body" in Model.load(notes)["Note"].properties
@@ -160,7 +160,7 @@ def test_versions(notes: Path) -> None:
     assert sorted(path.name for path in notes.iterdir()) == [".xccurrentversion", "Notes.xcdatamodel"]
 
 
-def test_composite_attributes(notes: Path) -> None:
+def test_composite_attributes_can_be_edited(notes: Path) -> None:
     edit(notes, "add", "attribute", "Note.place", "Composite", "latitude:Double", "longitude:Double")
     (place,) = [a for a in Model.load(notes).describe()["entities"][0]["attributes"] if a["name"] == "place"]
     assert [(element["name"], element["type"]) for element in place["elements"]] == [
@@ -170,7 +170,7 @@ def test_composite_attributes(notes: Path) -> None:
     assert '<composite name="Place">' in contents(notes).read_text(encoding="utf-8")
 
 
-def test_every_kind(notes: Path) -> None:
+def test_every_kind_of_part_can_be_edited(notes: Path) -> None:
     edit(notes, "add", "entity", "Draft", "parentEntity=Note", "isAbstract=NO")
     edit(notes, "add", "fetched", "Note.twins", "Note", "title == $FETCH_SOURCE.title", "fetchLimit=3")
     edit(notes, "add", "index", "Note.byRank", "rank:descending", "title", "--where", "rank > 0")
@@ -247,7 +247,7 @@ def test_every_kind(notes: Path) -> None:
         (["set", "{notes}/Notes.xcdatamodel/contents", "Note", "isAbstract=YES"], "is not a source model"),
     ],
 )
-def test_mistakes(notes: Path, arguments: list[str], words: str) -> None:
+def test_edit_mistakes_are_reported(notes: Path, arguments: list[str], words: str) -> None:
     before = contents(notes).read_bytes()
     found = run("model", *[argument.replace("{notes}", str(notes)) for argument in arguments])
     assert found.returncode in (2, 3), found.stderr
@@ -277,7 +277,7 @@ def every_part(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def changed_lines(bundle: Path, command: str, *words: str) -> tuple[list[str], list[str]]:
-    """The lines of the source that an edit takes away and those that it adds; the model is what it was then."""
+    """The lines of the source that an edit removes and adds; the model is restored afterwards."""
     file = contents(bundle)
     before = file.read_bytes()
     try:
@@ -307,7 +307,7 @@ TWINS = '<fetchedProperty name="twins" optional="YES">'
 LOCAL = '<configuration name="Local">'
 HEAD = 'minimumToolsVersion="Automatic" sourceLanguage="Swift" userDefinedModelVersionIdentifier=""'
 
-# The part, what is set, the line, and in it what becomes of what.
+# The part, its new setting, the line, the old text in the line, and the new text.
 KEYS = [
     ("Note", "representedClassName=Foo", ENTITY, 'representedClassName="Note"', 'representedClassName="Foo"'),
     ("Note", "representedClassName=", ENTITY, 'representedClassName="Note" ', ""),
@@ -381,7 +381,7 @@ KEYS = [
 ]  # fmt: skip
 
 
-def test_each_key_changes_its_own_attribute_of_the_source(every_part: Path) -> None:
+def test_each_key_changes_only_its_xml_attribute(every_part: Path) -> None:
     for part, word, line, old, new in KEYS:
         assert line.count(old) == 1, word
         gone, came = changed_lines(every_part, "set", part, word)
@@ -390,7 +390,7 @@ def test_each_key_changes_its_own_attribute_of_the_source(every_part: Path) -> N
         assert after == before.replace(line, line.replace(old, new)), word
 
 
-def test_keys_for_binary_and_transformable_attributes(every_part: Path) -> None:
+def test_binary_and_transformable_keys_can_be_set(every_part: Path) -> None:
     for name, word in (
         ("data", "allowsExternalBinaryDataStorage=YES"),
         ("box", "valueTransformerName=T"),
@@ -401,7 +401,7 @@ def test_keys_for_binary_and_transformable_attributes(every_part: Path) -> None:
         assert after.endswith(f' {key}="{value}"/>') and f'name="{name}"' in after
 
 
-def test_a_value_that_is_taken_away_again_leaves_the_file_as_it_was(every_part: Path) -> None:
+def test_removing_a_set_value_restores_the_file(every_part: Path) -> None:
     before = contents(every_part).read_bytes()
     for part, word, *_ in KEYS:
         key, _, value = word.partition("=")
@@ -417,7 +417,7 @@ def test_a_value_that_is_taken_away_again_leaves_the_file_as_it_was(every_part: 
         assert contents(every_part).read_bytes() == before, word
 
 
-def test_several_keys_at_once_and_one_that_is_wrong(every_part: Path) -> None:
+def test_several_keys_are_set_unless_one_is_invalid(every_part: Path) -> None:
     gone, came = changed_lines(every_part, "set", "Note.rank", "minValueString=1", "maxValueString=5", "optional=NO")
     assert (gone, came) == (
         [RANK],
@@ -464,7 +464,7 @@ def test_several_keys_at_once_and_one_that_is_wrong(every_part: Path) -> None:
         assert contents(every_part).read_bytes() == before
 
 
-def test_user_info_of_each_part(every_part: Path) -> None:
+def test_user_info_of_every_part_can_be_edited(every_part: Path) -> None:
     for part in ("Note", "Note.title", "Note.tags", "Note.twins"):
         _, came = changed_lines(every_part, "set", part, "userInfo.a.b=c=d", "userInfo.empty=")
         assert [line for line in came if "entry" in line] == ['<entry key="a.b" value="c=d"/>'], part
@@ -474,14 +474,14 @@ def test_user_info_of_each_part(every_part: Path) -> None:
     assert contents(every_part).read_bytes() == before
 
 
-def test_members_of_a_configuration(every_part: Path) -> None:
+def test_configuration_members_can_be_set(every_part: Path) -> None:
     _, came = changed_lines(every_part, "set", "configuration:Local", "entities=Tag,Note")
     assert came == ['<memberEntity name="Tag"/>']
     _, came = changed_lines(every_part, "set", "configuration:Local", "entities=")
     assert came == ['<configuration name="Local"/>']
 
 
-def test_destinations_and_inverses(every_part: Path) -> None:
+def test_destinations_and_inverses_can_be_set(every_part: Path) -> None:
     alone = ' inverseName="notes" inverseEntity="Tag"'
     _, came = changed_lines(every_part, "set", "Note.tags", "inverseName=")
     assert came == [
@@ -510,7 +510,7 @@ FRESH = {
 }
 
 
-def test_a_new_attribute_of_each_type(every_part: Path) -> None:
+def test_new_attribute_of_every_type_has_its_xml(every_part: Path) -> None:
     for kind, more in FRESH.items():
         gone, came = changed_lines(every_part, "add", "attribute", "Note.new", kind)
         assert (gone, came) == ([], [f'<attribute name="new" optional="YES" attributeType="{kind}"{more}/>'])
@@ -591,7 +591,7 @@ def test_a_new_attribute_of_each_type(every_part: Path) -> None:
     ],
     ids=lambda value: " ".join(value[:4]) if value[0].isalpha() else "",
 )
-def test_what_is_added_is_what_the_options_say(every_part: Path, words: list[str], expected: list[str]) -> None:
+def test_added_part_has_the_given_options(every_part: Path, words: list[str], expected: list[str]) -> None:
     gone, came = changed_lines(every_part, "add", *words)
     assert gone == []
     assert came == expected
@@ -617,7 +617,7 @@ def test_what_is_added_is_what_the_options_say(every_part: Path, words: list[str
         (["constraint", "Note"], 2, "model add constraint has too few arguments; write constraint ENTITY ATTRIBUTE…"),
     ],
 )
-def test_additions_that_are_refused(every_part: Path, words: list[str], code: int, message: str) -> None:
+def test_invalid_additions_are_rejected(every_part: Path, words: list[str], code: int, message: str) -> None:
     before = contents(every_part).read_bytes()
     found = run("model", "add", every_part, *words)
     assert (found.returncode, found.stdout) == (code, "")
@@ -625,7 +625,7 @@ def test_additions_that_are_refused(every_part: Path, words: list[str], code: in
     assert contents(every_part).read_bytes() == before
 
 
-def test_renaming_with_and_without_the_former_name(notes: Path) -> None:
+def test_renaming_keeps_the_former_name_unless_new_identity(notes: Path) -> None:
     edit(notes, "rename", "Note.rank", "grade", "--new-identity")
     edit(notes, "rename", "Note", "Entry")
     edit(notes, "set", "Tag", "representedClassName=MyTag")
@@ -657,7 +657,7 @@ def test_renaming_with_and_without_the_former_name(notes: Path) -> None:
         (["Note.title", "colour:red"], '"colour" is not a kind of model element; use one of template, configuration'),
     ],
 )
-def test_removals_that_are_refused_remove_nothing(every_part: Path, parts: list[str], message: str) -> None:
+def test_rejected_removals_remove_nothing(every_part: Path, parts: list[str], message: str) -> None:
     before = contents(every_part).read_bytes()
     found = run("model", "remove", every_part, *parts)
     assert (found.returncode, found.stdout) == (2, "")
@@ -665,7 +665,7 @@ def test_removals_that_are_refused_remove_nothing(every_part: Path, parts: list[
     assert contents(every_part).read_bytes() == before
 
 
-def test_a_single_model_has_no_versions(tmp_path: Path) -> None:
+def test_single_model_does_not_have_versions(tmp_path: Path) -> None:
     model = tmp_path / "One.xcdatamodel"
     edit(model, "new")
     edit(model, "add", "entity", "A")
@@ -701,7 +701,7 @@ def test_a_single_model_has_no_versions(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_derivation_that_names_nothing_is_not_written(notes: Path, words: list[str], message: str) -> None:
+def test_invalid_derivation_is_not_written(notes: Path, words: list[str], message: str) -> None:
     edit(notes, "add", "attribute", "Tag.count", "Integer 64", "derivationExpression=notes.@count")
     edit(notes, "add", "attribute", "Tag.total", "Integer 64", "derivationExpression=notes.rank.@sum")
     before = contents(notes).read_bytes()
@@ -713,7 +713,7 @@ def test_a_derivation_that_names_nothing_is_not_written(notes: Path, words: list
     assert list(Model.load(notes)) == ["Tag"]
 
 
-def test_everything_that_names_a_part_follows_a_new_name(notes: Path) -> None:
+def test_references_follow_a_renamed_part(notes: Path) -> None:
     edit(notes, "add", "attribute", "Note.upper", "String", "derivationExpression=uppercase:(title)")
     edit(notes, "add", "attribute", "Tag.count", "Integer 64", "derivationExpression=notes.@count")
     edit(notes, "add", "attribute", "Tag.name", "String")
@@ -749,7 +749,7 @@ def test_everything_that_names_a_part_follows_a_new_name(notes: Path) -> None:
     ]
 
 
-def test_what_cannot_be_without_a_part_goes_with_it(notes: Path) -> None:
+def test_dependents_are_removed_with_a_part(notes: Path) -> None:
     edit(notes, "add", "entity", "Draft", "parentEntity=Note")
     edit(notes, "add", "index", "Note.byTitle", "rank", "title")
     edit(notes, "add", "index", "Note.byRank", "rank")

@@ -195,7 +195,7 @@ MISTAKES = [
 ]
 
 
-def test_sound_repository_has_no_errors_and_stores_stay(repository: Repository) -> None:
+def test_valid_repository_has_no_errors_and_stores_are_unchanged(repository: Repository) -> None:
     before = {path: hashlib.sha256(path.read_bytes()).digest() for path in repository.stores.iterdir()}
     findings = repository.check(code=0)
     assert places(findings) == set()
@@ -206,7 +206,7 @@ def test_sound_repository_has_no_errors_and_stores_stay(repository: Repository) 
 
 
 @pytest.mark.parametrize(("plant", "place"), MISTAKES, ids=lambda each: getattr(each, "__name__", ""))
-def test_planted_mistake_is_found_by_name(repository: Repository, plant: Any, place: tuple[str, str, str]) -> None:
+def test_planted_mistake_is_found_and_named(repository: Repository, plant: Any, place: tuple[str, str, str]) -> None:
     parts = third()
     plant(parts)
     repository.write("Library 3", parts)
@@ -246,7 +246,7 @@ def test_ten_mistakes_are_found_at_once(repository: Repository) -> None:
     assert [each["versions"] for each in pages] == [["Library", "Library 2"]]
 
 
-def test_store_with_equal_objects_fails_by_name(repository: Repository) -> None:
+def test_store_with_duplicate_objects_is_named(repository: Repository) -> None:
     parts = third()
     plant_constraint(parts)
     repository.write("Library 3", parts)
@@ -259,7 +259,7 @@ def test_store_with_equal_objects_fails_by_name(repository: Repository) -> None:
     assert failure["store"].endswith("/Library 2.sqlite") and "Emma" in failure["message"]
 
 
-def test_store_of_an_unknown_version_and_other_files(repository: Repository, tmp_path: Path) -> None:
+def test_unknown_version_and_other_files_are_reported(repository: Repository, tmp_path: Path) -> None:
     (repository.stores / "README").write_text("Stores of released versions.\n")
     (repository.stores / "old").mkdir()
     other = tmp_path / "Other.xcdatamodeld"
@@ -310,7 +310,7 @@ def test_one_bundle_checks_its_earlier_versions(repository: Repository) -> None:
     assert (alone.returncode, alone.stdout) == (0, '"Library" does not have an earlier version: no findings\n')
 
 
-def test_two_models_and_compiled_ones(repository: Repository, tmp_path: Path) -> None:
+def test_source_and_compiled_models_can_be_checked(repository: Repository, tmp_path: Path) -> None:
     parts = third()
     plant_type(parts)
     repository.write("Library 3", parts)
@@ -323,7 +323,7 @@ def test_two_models_and_compiled_ones(repository: Repository, tmp_path: Path) ->
     assert run("model", "check-migration", old, old).returncode == 0
 
 
-def test_modifiers_and_indexes_without_effect(repository: Repository) -> None:
+def test_modifiers_and_indexes_without_effect_are_reported(repository: Repository) -> None:
     parts = third()
     repository.write("Library 4", {**parts, "Book' versionHashModifier='again": parts["Book"]} | {"Book": []})
     contents = repository.bundle / "Library 4.xcdatamodel" / "contents"
@@ -368,7 +368,7 @@ def test_freeze_is_reproducible_and_never_overwrites(repository: Repository, tmp
     assert first_mom.read_bytes() == before
 
 
-def test_freeze_check_names_what_changed(repository: Repository) -> None:
+def test_freeze_check_names_the_changes(repository: Repository) -> None:
     words = ("model", "freeze", repository.bundle, repository.released, "--check")
     done = run(*words)
     assert (done.returncode, done.stdout) == (0, "2 frozen versions unchanged\n")
@@ -399,7 +399,7 @@ def test_freeze_check_names_what_changed(repository: Repository) -> None:
         (["freeze", "Library.xcdatamodeld", "x", "--check", "--version", "Library"], 2, "omit --version"),
     ],
 )
-def test_mistakes_of_usage(repository: Repository, arguments: list[str], code: int, words: str) -> None:
+def test_usage_mistakes_are_reported(repository: Repository, arguments: list[str], code: int, words: str) -> None:
     folder = repository.bundle.parent
     done = run("model", *arguments, cwd=folder)
     assert (done.returncode, done.stdout) == (code, "")

@@ -15,13 +15,13 @@ ODD = MODELS / "Odd.xcdatamodel"
 
 
 @pytest.mark.parametrize("options", [(), ("--hashes",)], ids=["plain", "hashes"])
-def test_as_text(options: tuple[str, ...]) -> None:
+def test_show_prints_the_model_as_text(options: tuple[str, ...]) -> None:
     shown = run("model", "show", ODD, *options)
     assert (shown.returncode, shown.stderr) == (0, "")
     compare(f"model-show{''.join(options)}.txt", shown.stdout)
 
 
-def test_hashes_are_those_of_the_library() -> None:
+def test_shown_hashes_equal_those_of_the_library() -> None:
     model = Model.load(PACKAGES)
     told = json.loads(run("model", "show", PACKAGES, "--hashes", "--format", "json").stdout)
     assert {name: told["versionHashes"][name]["hash"] for name in model} == {
@@ -35,7 +35,7 @@ def test_hashes_are_those_of_the_library() -> None:
         assert f"entity {name}\n  hash {model[name].version_hash.hex()}\n" in text
 
 
-def test_the_same_model_in_any_file_is_the_same_text(zoo: Path, tmp_path: Path) -> None:
+def test_show_prints_equal_models_alike_from_any_file(zoo: Path, tmp_path: Path) -> None:
     model = Model(ZOO)
     (tmp_path / "Zoo.mom").write_bytes(model.compiled())
     assert run("model", "show", zoo).stdout == run("model", "show", tmp_path / "Zoo.mom").stdout
@@ -43,7 +43,7 @@ def test_the_same_model_in_any_file_is_the_same_text(zoo: Path, tmp_path: Path) 
     assert run("model", "show", contents).stdout == run("model", "show", PACKAGES).stdout
 
 
-def test_for_git(tmp_path: Path) -> None:
+def test_show_works_as_a_git_textconv(tmp_path: Path) -> None:
     def git(*words: str) -> str:
         names = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", f"diff.coredata.textconv={TOOL} model show"]
         done = subprocess.run(["git", *names, *words], cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -69,14 +69,14 @@ def test_for_git(tmp_path: Path) -> None:
         ([str(ROOT / "none.mom")], 3, "none.mom"),
     ],
 )
-def test_mistakes(arguments: list[str], code: int, words: str) -> None:
+def test_show_mistakes_are_reported(arguments: list[str], code: int, words: str) -> None:
     found = run("model", "show", *arguments)
     assert (found.returncode, found.stdout) == (code, "")
     assert words in found.stderr
 
 
 def rich() -> Model:
-    """A model that says something of every kind."""
+    """A model with every kind of setting."""
     model = Model()
     base = model.entity(
         "Base", abstract=True, class_name="App.Base", version_hash_modifier="v1", user_info={"k": "v", "a": "b"}
@@ -108,14 +108,14 @@ def rich() -> Model:
     return model.version_identifier("one").version_identifier("two")
 
 
-def test_a_line_for_each_thing_that_a_model_says(tmp_path: Path) -> None:
+def test_show_prints_every_setting(tmp_path: Path) -> None:
     rich().write(tmp_path / "Rich.mom")
     shown = run("model", "show", tmp_path / "Rich.mom")
     assert (shown.returncode, shown.stderr) == (0, "")
     compare("model-show-rich.txt", shown.stdout)
 
 
-def test_the_same_things_in_tables_and_json(tmp_path: Path) -> None:
+def test_tables_and_json_have_every_setting(tmp_path: Path) -> None:
     rich().write(tmp_path / "Rich.mom")
     shown = run("show", tmp_path / "Rich.mom")
     assert (shown.returncode, shown.stderr) == (0, "")
@@ -170,7 +170,7 @@ def test_the_same_things_in_tables_and_json(tmp_path: Path) -> None:
     assert (base["uniqueConstraints"], item["uniqueConstraints"]) == ([["code"]], [["price", "x"]])
 
 
-def test_hashes_of_what_a_store_keeps_alone(tmp_path: Path) -> None:
+def test_hashes_cover_only_stored_settings(tmp_path: Path) -> None:
     model = rich()
     model.write(tmp_path / "Rich.mom")
     lines = run("model", "show", tmp_path / "Rich.mom", "--hashes").stdout.splitlines()
@@ -185,7 +185,7 @@ def test_hashes_of_what_a_store_keeps_alone(tmp_path: Path) -> None:
     assert set(told["versionHashes"]["Item"]["properties"]) == {"price", "photo", "upper", "x", "y", "parts", "twin"}
 
 
-def test_versions_of_a_bundle_in_tables_and_json(tmp_path: Path) -> None:
+def test_tables_and_json_list_the_versions_of_a_bundle(tmp_path: Path) -> None:
     bundle = make_versions(tmp_path)
     shown = run("show", bundle)
     assert shown.stdout.splitlines()[1:4] == ["  model", "  versions: App, App 2 (current)", "  1 entity"]

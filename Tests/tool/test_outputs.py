@@ -1,4 +1,4 @@
-"""What the tool writes into, leaves alone, and removes again: pipes, links, dumps with holes, unused new stores."""
+"""Output files of the tool: pipes, links, incomplete dumps, and removal of unused new stores."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def names(folder: Path) -> set[str]:
     return {each.name for each in folder.iterdir()}
 
 
-def test_a_dump_goes_into_a_pipe(notes: Path, tmp_path: Path) -> None:
+def test_dump_writes_to_a_pipe(notes: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[str] = []
@@ -66,7 +66,7 @@ def test_a_dump_goes_into_a_pipe(notes: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_dump_follows_links(notes: Path, tmp_path: Path, there: bool) -> None:
+def test_dump_follows_symbolic_links(notes: Path, tmp_path: Path, there: bool) -> None:
     (tmp_path / "folder").mkdir()
     file = tmp_path / "folder" / "real.jsonl"
     if there:
@@ -78,7 +78,7 @@ def test_a_dump_follows_links(notes: Path, tmp_path: Path, there: bool) -> None:
     assert file.read_text() == run("dump", notes).stdout
 
 
-def test_no_store_is_made_in_a_pipe(notes: Path, tmp_path: Path) -> None:
+def test_pipe_is_rejected_as_a_store(notes: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     refused = run("load", pipe, "--model", notes, input=BAD)
@@ -87,7 +87,7 @@ def test_no_store_is_made_in_a_pipe(notes: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [["-o", "dump.jsonl"], ["-o", "tables", "--format", "csv"]])
-def test_a_dump_with_holes_replaces_none(
+def test_incomplete_dump_does_not_replace_a_file(
     notes: Path, tmp_path: Path, words: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -105,7 +105,7 @@ def test_a_dump_with_holes_replaces_none(
 
 
 @pytest.mark.parametrize("kind", ["SQLite", "XML"])
-def test_a_load_that_fails_removes_its_own_store_only(notes: Path, tmp_path: Path, kind: str) -> None:
+def test_failed_load_removes_only_the_store_it_created(notes: Path, tmp_path: Path, kind: str) -> None:
     store = tmp_path / "new.store"
     before = names(tmp_path)
     assert run("load", store, "--type", kind, "--model", notes, input=BAD).returncode == 1
@@ -121,14 +121,14 @@ def test_a_load_that_fails_removes_its_own_store_only(notes: Path, tmp_path: Pat
     assert "precious" in run("dump", store).stdout
 
 
-def test_a_store_that_is_there_has_its_type(notes: Path) -> None:
+def test_type_option_must_match_an_existing_store(notes: Path) -> None:
     refused = run("load", notes, "--type", "XML", input=GOOD)
     assert refused.returncode == 2 and "of type SQLite" in refused.stderr
     assert run("load", notes, "--type", "sqlite", input=GOOD).returncode == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_load_leaves_nothing(notes: Path, tmp_path: Path, number: int) -> None:
+def test_interrupted_load_leaves_no_files(notes: Path, tmp_path: Path, number: int) -> None:
     before = names(tmp_path)
     store = tmp_path / "new.sqlite"
     load = started("load", store, "--model", notes)
@@ -154,7 +154,7 @@ def many(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.parametrize(
     "words", [["dump", "-o", "out.jsonl"], ["convert", "out.sqlite"], ["convert", "out.xml", "--through", "SQLite"]]
 )
-def test_an_interrupted_command_leaves_nothing(many: Path, tmp_path: Path, words: list[str]) -> None:
+def test_interrupted_command_leaves_no_files(many: Path, tmp_path: Path, words: list[str]) -> None:
     before = names(tmp_path)
     rest = [tmp_path / word if word.startswith("out") else word for word in words[1:]]
     command = started(words[0], many, *rest)

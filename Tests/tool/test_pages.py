@@ -62,7 +62,7 @@ def test_bash_completes_commands_and_values(pages: Path) -> None:
     assert complete(pages, "init", "Notes", "--language", "s") == ["swift"]
 
 
-def test_pages_do_not_depend_on_the_moment(pages: Path, tmp_path: Path) -> None:
+def test_pages_are_reproducible(pages: Path, tmp_path: Path) -> None:
     subprocess.run([sys.executable, str(ROOT / "scripts/tool_pages.py"), str(TOOL), str(tmp_path)], check=True)
     for page in pages.rglob("*"):
         if page.is_file():

@@ -18,13 +18,13 @@ from hostile import edit_metadata
 PACKAGES = ROOT / "examples" / "packages" / "Packages.xcdatamodeld"
 
 
-def test_a_store_as_tables(zoo: Path) -> None:
+def test_store_is_printed_as_tables(zoo: Path) -> None:
     shown = run("show", zoo)
     assert (shown.returncode, shown.stderr) == (0, "")
     compare("show-store.txt", settled(shown.stdout, zoo))
 
 
-def test_a_store_as_json(zoo: Path) -> None:
+def test_store_is_printed_as_json(zoo: Path) -> None:
     shown = run("show", zoo, "--format", "json")
     assert (shown.returncode, shown.stderr) == (0, "")
     compare("show-store.json", settled(shown.stdout, zoo))
@@ -42,7 +42,7 @@ def test_a_store_as_json(zoo: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["XML", "Binary"])
-def test_a_store_of_another_type(zoo: Path, tmp_path: Path, kind: str) -> None:
+def test_atomic_store_is_shown_with_given_or_cached_model(zoo: Path, tmp_path: Path, kind: str) -> None:
     """It is read by the model that is named, else by the one that it carries."""
     source = tmp_path / "Zoo.mom"
     source.write_bytes(Model(ZOO).compiled())
@@ -64,14 +64,14 @@ def test_a_store_of_another_type(zoo: Path, tmp_path: Path, kind: str) -> None:
     assert own["entities"] == json.loads(shown.stdout)["entities"]
 
 
-def test_one_entity_with_its_heirs(zoo: Path) -> None:
+def test_entity_option_includes_subentities(zoo: Path) -> None:
     shown = json.loads(run("show", zoo, "--entity=Animal", "--format=json").stdout)
     assert [entity["name"] for entity in shown["entities"]] == ["Animal", "Bird", "Fish"]
     table = run("show", zoo, "--entity", "Keeper", "--entity", "Fish").stdout
     assert "Keeper" in table and "Bird" not in table
 
 
-def test_a_bundle_and_a_file_of_it_and_a_compiled_model(tmp_path: Path) -> None:
+def test_bundles_source_files_and_compiled_models_are_shown(tmp_path: Path) -> None:
     bundle = run("show", PACKAGES)
     compare("show-model.txt", bundle.stdout.replace(str(PACKAGES), "Packages.xcdatamodeld"))
     inner = json.loads(run("show", PACKAGES / "Packages.xcdatamodel", "--format", "json").stdout)
@@ -86,7 +86,7 @@ def test_a_bundle_and_a_file_of_it_and_a_compiled_model(tmp_path: Path) -> None:
     } == set(ZOO)
 
 
-def test_models_and_stores_of_others(fixtures: Path) -> None:
+def test_fixture_models_and_stores_are_shown(fixtures: Path) -> None:
     shown = 0
     stores = sorted(path for path in (fixtures / "stores").rglob("*") if path.is_file())
     models = [path for path in (fixtures / "compiled-models").rglob("*") if path.suffix in (".mom", ".momd")]
@@ -115,14 +115,14 @@ def test_models_and_stores_of_others(fixtures: Path) -> None:
         (["show", str(PACKAGES), "--version", "7"], 3, 'choose one of: "Packages"'),
     ],
 )
-def test_mistakes(zoo: Path, arguments: list[str], code: int, words: str) -> None:
+def test_show_mistakes_are_reported(zoo: Path, arguments: list[str], code: int, words: str) -> None:
     found = run(*[argument.replace("{zoo}", str(zoo)) for argument in arguments])
     assert (found.returncode, found.stdout) == (code, "")
     assert words in found.stderr
 
 
 @pytest.mark.parametrize("version", ["App", "App 2"])
-def test_of_several_versions_the_one_that_wrote_the_store(tmp_path: Path, version: str) -> None:
+def test_model_version_that_wrote_the_store_is_selected(tmp_path: Path, version: str) -> None:
     bundle = make_versions(tmp_path)
     store = tmp_path / f"{version}.sqlite"
     shown = run("show", store, "--model", bundle)
@@ -136,13 +136,13 @@ def test_of_several_versions_the_one_that_wrote_the_store(tmp_path: Path, versio
     assert json.loads(run("check", store, "--model", bundle, "--format", "json").stdout)["modelVersion"] == version
 
 
-def test_a_store_of_none_of_the_versions(tmp_path: Path, zoo: Path) -> None:
+def test_store_of_an_unknown_version_is_an_error(tmp_path: Path, zoo: Path) -> None:
     shown = run("show", zoo, "--model", make_versions(tmp_path))
     assert shown.returncode == 3
     assert "does not match any of the versions of" in shown.stderr and "Migrate the store" in shown.stderr
 
 
-def test_a_pipe_is_asked_for_nothing(tmp_path: Path) -> None:
+def test_pipe_is_rejected_without_reading(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     shown = run("show", pipe)
@@ -172,7 +172,7 @@ def half_finished(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("command", [("show",), ("model", "show")])
-def test_a_model_that_was_saved_half_finished_is_shown_with_warnings(tmp_path: Path, command: tuple[str, ...]) -> None:
+def test_draft_model_is_shown_with_warnings(tmp_path: Path, command: tuple[str, ...]) -> None:
     path = half_finished(tmp_path)
     shown = run(*command, path)
     assert shown.returncode == 0, shown.stderr
@@ -191,7 +191,7 @@ def test_a_model_that_was_saved_half_finished_is_shown_with_warnings(tmp_path: P
     assert len(warnings) == 5
 
 
-def test_a_half_finished_model_as_json_says_what_it_lacks(tmp_path: Path) -> None:
+def test_draft_model_as_json_lists_its_problems(tmp_path: Path) -> None:
     shown = json.loads(run("show", half_finished(tmp_path), "--format", "json").stdout)
     assert [(each["entity"], each["key"]) for each in shown["problems"]] == [
         ("Person", None), ("Person", "boss"), ("Person", "tags"), ("Person", "age"),
@@ -202,7 +202,7 @@ def test_a_half_finished_model_as_json_says_what_it_lacks(tmp_path: Path) -> Non
     }  # fmt: skip
 
 
-def test_a_half_finished_model_is_refused_for_use_with_the_reason(tmp_path: Path) -> None:
+def test_draft_model_is_rejected_for_use_with_the_reason(tmp_path: Path) -> None:
     path = half_finished(tmp_path)
     for arguments in (("model", "compile", path, "--output", tmp_path / "Half.mom"), ("model", "lint", path)):
         refused = run(*arguments)
@@ -210,7 +210,7 @@ def test_a_half_finished_model_is_refused_for_use_with_the_reason(tmp_path: Path
         assert 'inherits from "Being"' in refused.stderr
 
 
-def test_where_no_version_fits_the_nearest_is_named_with_what_differs(tmp_path: Path) -> None:
+def test_nearest_version_is_named_when_no_version_matches(tmp_path: Path) -> None:
     bundle = make_versions(tmp_path)
     store = tmp_path / "third.sqlite"
     for size, nearest in (("int32", "App 2"), ("int64", "App 2"), ("int16", "App")):
@@ -229,7 +229,7 @@ def test_where_no_version_fits_the_nearest_is_named_with_what_differs(tmp_path: 
                 assert "Other" in refused.stderr and "Note differs" not in refused.stderr
 
 
-def test_a_model_of_each_kind_reads_a_store_that_carries_none(zoo: Path, tmp_path: Path) -> None:
+def test_model_of_every_format_reads_a_store_without_cached_model(zoo: Path, tmp_path: Path) -> None:
     store = tmp_path / "zoo.xml"
     assert run("convert", zoo, store).returncode == 0
     for name in ("Zoo.xcdatamodeld", "Zoo.xcdatamodel", "Zoo.momd", "Zoo.mom"):
@@ -244,7 +244,7 @@ def test_a_model_of_each_kind_reads_a_store_that_carries_none(zoo: Path, tmp_pat
         assert (told["modelSource"], told["modelVersion"], told["type"]) == ("given", version, "XML")
 
 
-def test_why_a_store_may_only_be_read(zoo: Path, tmp_path: Path) -> None:
+def test_read_only_reason_is_shown(zoo: Path, tmp_path: Path) -> None:
     store = tmp_path / "zoo.sqlite"
     identifier = corestone.metadata(zoo)["NSStoreUUID"]
     inferred = "its model was inferred from its tables; open it with the model it was written with"
@@ -270,10 +270,10 @@ def test_why_a_store_may_only_be_read(zoo: Path, tmp_path: Path) -> None:
             "frameworkVersion": version or known,
         }
         table = " ".join(run("show", store).stdout.split())
-        assert (f"may only be read: {told['readOnlyReason']}" in table) == (reason is not None)
+        assert (f"read-only: {told['readOnlyReason']}" in table) == (reason is not None)
 
 
-def test_what_a_file_demands_of_a_writer_is_left_to_check(zoo: Path, tmp_path: Path) -> None:
+def test_show_does_not_report_write_requirements(zoo: Path, tmp_path: Path) -> None:
     path = tmp_path / "zoo.sqlite"
     shutil.copy(zoo, path)
     connection = sqlite3.connect(path)
@@ -281,11 +281,11 @@ def test_what_a_file_demands_of_a_writer_is_left_to_check(zoo: Path, tmp_path: P
     connection.commit()
     connection.close()
     assert json.loads(run("show", path, "--format", "json").stdout)["store"]["readOnlyReason"] is None
-    assert "may only be read" not in run("show", path).stdout
+    assert "read-only:" not in run("show", path).stdout
     assert "ZKEEPER has the trigger mine" in run("check", path).stdout
 
 
-def test_messages_have_the_code_of_cocoa_behind_them(zoo: Path, tmp_path: Path) -> None:
+def test_messages_end_with_the_cocoa_error_code(zoo: Path, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("hello")
     cases: list[tuple[list[str | Path], int]] = [
         (["show", zoo, "--model", str(PACKAGES)], 134100),

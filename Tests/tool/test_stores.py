@@ -54,7 +54,7 @@ def answered(answer: str, *arguments: str | Path) -> tuple[int, str]:
 # Metadata
 
 
-def test_metadata_of_every_type(store: Path, tmp_path: Path) -> None:
+def test_metadata_of_every_store_type_is_printed(store: Path, tmp_path: Path) -> None:
     for name in ("zoo.xml", "zoo.binary"):
         assert run("convert", store, tmp_path / name).returncode == 0
     for name, kind in (("zoo.sqlite", "SQLite"), ("zoo.xml", "XML"), ("zoo.binary", "Binary")):
@@ -70,7 +70,7 @@ def test_metadata_of_every_type(store: Path, tmp_path: Path) -> None:
         assert any(line.startswith("  Keeper: ") for line in table)
 
 
-def test_metadata_is_set_and_removed(store: Path) -> None:
+def test_metadata_can_be_set_and_removed(store: Path) -> None:
     settings = [
         "owner=Ada=Eve",
         "seen:int=-3",
@@ -105,7 +105,7 @@ def test_metadata_is_set_and_removed(store: Path) -> None:
         (["--set", "n:json={"], 2, "JSON"),
     ],
 )
-def test_metadata_that_is_refused(store: Path, words: list[str], code: int, message: str) -> None:
+def test_invalid_metadata_is_rejected(store: Path, words: list[str], code: int, message: str) -> None:
     before = store.read_bytes()
     found = run("metadata", store, *words)
     assert (found.returncode, found.stdout) == (code, "")
@@ -113,7 +113,7 @@ def test_metadata_that_is_refused(store: Path, words: list[str], code: int, mess
     assert store.read_bytes() == before
 
 
-def test_metadata_of_what_is_no_store(tmp_path: Path) -> None:
+def test_metadata_of_a_file_that_is_not_a_store_fails(tmp_path: Path) -> None:
     assert run("metadata", tmp_path / "none.sqlite").returncode == 3
     (tmp_path / "text").write_text("hello")
     assert "text" in run("metadata", tmp_path / "text").stderr
@@ -122,14 +122,14 @@ def test_metadata_of_what_is_no_store(tmp_path: Path) -> None:
 # Copies
 
 
-def test_a_copy_is_whole(tmp_path: Path) -> None:
+def test_copy_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "live.sqlite"
     model = Model({"Note": {"title": "string", "data": "binary? external"}})
     with Container(model, path) as container:
         context = container.context()
         context.insert("Note", title="a", data=b"x" * 300_000)
         context.save()
-        # What is saved lies in the log, and the value in a file.
+        # The saved row is in the write-ahead log, and its value in a backing file.
         assert path.with_name("live.sqlite-wal").stat().st_size > 0
         found = run("copy", path, tmp_path / "copy.sqlite")
         assert (found.returncode, found.stderr) == (0, "")
@@ -139,7 +139,7 @@ def test_a_copy_is_whole(tmp_path: Path) -> None:
         assert copy.store.identifier == corestone.metadata(path)["NSStoreUUID"]
 
 
-def test_a_copy_overwrites_nothing_but_a_store_when_asked(store: Path, tmp_path: Path) -> None:
+def test_copy_overwrites_only_a_store_on_request(store: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.sqlite"
     Container(Model({"A": {"name": "string"}}), other).close()
     before = other.read_bytes()
@@ -157,7 +157,7 @@ def test_a_copy_overwrites_nothing_but_a_store_when_asked(store: Path, tmp_path:
     assert run("copy", store, store, "--replace").returncode in (2, 3)
 
 
-def test_a_backup_of_a_store_in_use(tmp_path: Path) -> None:
+def test_backup_of_an_open_store_succeeds(tmp_path: Path) -> None:
     path, copy = tmp_path / "live.sqlite", tmp_path / "backup.sqlite"
     with Container(Model({"Note": {"number": "int64"}}), path) as container:
         stop = threading.Event()
@@ -191,16 +191,16 @@ def test_a_backup_of_a_store_in_use(tmp_path: Path) -> None:
     assert "is not a copy of" in refused.stderr
 
 
-def forgo_rights_of_root() -> None:
-    """What root may do to files that nobody may write, no program started from here may."""
+def drop_root_privileges() -> None:
+    """Drops root's right to write read-only files, in a program that is started from here."""
     drop_from_bounding_set, dac_override = 24, 1
     ctypes.CDLL(None).prctl(drop_from_bounding_set, dac_override, 0, 0, 0)
 
 
-def test_a_backup_of_a_store_that_can_only_be_read(store: Path, tmp_path: Path) -> None:
+def test_backup_of_a_read_only_store_succeeds(store: Path, tmp_path: Path) -> None:
     store.chmod(0o440)
     before, copy = store.read_bytes(), tmp_path / "backup.sqlite"
-    found = run("backup", store, copy, preexec_fn=forgo_rights_of_root)
+    found = run("backup", store, copy, preexec_fn=drop_root_privileges)
     assert (found.returncode, found.stderr) == (0, "")
     identifier = corestone.metadata(store)["NSStoreUUID"]
     assert found.stdout == f"{copy} is a backup of {store}, {identifier}, {copy.stat().st_size} bytes\n"
@@ -213,7 +213,7 @@ def test_a_backup_of_a_store_that_can_only_be_read(store: Path, tmp_path: Path) 
 # Converting
 
 
-def test_convert_and_back(store: Path, tmp_path: Path) -> None:
+def test_convert_to_every_type_and_back_keeps_all_values(store: Path, tmp_path: Path) -> None:
     found = run("convert", store, tmp_path / "zoo.xml", "--check")
     assert (found.returncode, found.stderr) == (0, "")
     assert "all equal" in found.stdout
@@ -227,7 +227,7 @@ def test_convert_and_back(store: Path, tmp_path: Path) -> None:
     assert "all equal" in run("convert", store, "nowhere", "--type", "memory", "--check").stdout
 
 
-def test_convert_says_how_much_was_made_and_not_that_it_is_the_same(tmp_path: Path) -> None:
+def test_convert_reports_counts_and_lost_decimal_digits(tmp_path: Path) -> None:
     model = Model({"Item": {"price": "decimal?"}})
     path = tmp_path / "a.xml"
     Container(model, tmp_path / "model.sqlite").close()
@@ -247,7 +247,7 @@ def test_convert_says_how_much_was_made_and_not_that_it_is_the_same(tmp_path: Pa
     assert (exact.returncode, exact.stderr) == (0, "") and "all equal" in exact.stdout
 
 
-def test_convert_that_is_refused(store: Path, tmp_path: Path) -> None:
+def test_invalid_conversions_are_rejected(store: Path, tmp_path: Path) -> None:
     assert "--type" in run("convert", store, tmp_path / "zoo").stderr
     assert "is not a store type" in run("convert", store, tmp_path / "zoo", "--type", "Parquet").stderr
     (tmp_path / "there.xml").write_text("x")
@@ -255,7 +255,7 @@ def test_convert_that_is_refused(store: Path, tmp_path: Path) -> None:
     assert (tmp_path / "there.xml").read_text() == "x"
 
 
-def test_large_values_go_along(tmp_path: Path) -> None:
+def test_convert_includes_external_values(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     with Container(Model({"Note": {"data": "binary? external"}}), path) as container:
         context = container.context()
@@ -270,7 +270,7 @@ def test_large_values_go_along(tmp_path: Path) -> None:
 # Destroying
 
 
-def test_destroy_asks(store: Path) -> None:
+def test_destroy_asks_for_confirmation(store: Path) -> None:
     before = store.read_bytes()
     found = run("destroy", store)
     assert (found.returncode, store.read_bytes()) == (2, before)
@@ -294,7 +294,7 @@ def test_destroy_honours_locks(store: Path) -> None:
     other.close()
 
 
-def test_destroy_of_what_is_no_store(tmp_path: Path) -> None:
+def test_destroy_rejects_a_file_that_is_not_a_store(tmp_path: Path) -> None:
     path = tmp_path / "other.sqlite"
     sqlite3.connect(path).execute("CREATE TABLE a (b)").connection.close()
     before = path.read_bytes()
@@ -343,7 +343,7 @@ def test_views_have_the_names_of_the_model(store: Path) -> None:
     assert rows(store, unix, "SELECT born FROM Animal WHERE name = 'eagle'") == [(1704067200.0,)]
 
 
-def test_views_into_a_copy(store: Path, tmp_path: Path) -> None:
+def test_views_can_be_created_in_a_copy(store: Path, tmp_path: Path) -> None:
     before = store.read_bytes()
     found = run("views", store, "--into", tmp_path / "readable.sqlite")
     assert (found.returncode, found.stderr) == (0, "")
@@ -357,7 +357,7 @@ def test_views_into_a_copy(store: Path, tmp_path: Path) -> None:
     assert run("check", tmp_path / "readable.sqlite").returncode == 0
 
 
-def test_views_of_every_fixture(fixtures: Path, tmp_path: Path) -> None:
+def test_views_of_every_fixture_are_valid(fixtures: Path, tmp_path: Path) -> None:
     views = 0
     for file in sorted(path for path in fixtures.glob("stores/*/*") if path.is_file()):
         copy = tmp_path / "copy.sqlite"
@@ -383,7 +383,7 @@ def test_views_of_every_fixture(fixtures: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["xml", "binary", "sqlite"])
-def test_converting_pairs_of_rows_that_are_gone(tmp_path: Path, kind: str) -> None:
+def test_convert_skips_join_rows_of_deleted_objects(tmp_path: Path, kind: str) -> None:
     model = Model(
         {
             "A": {"name": "string", "to": "to-many ordered B inverse from"},
@@ -421,7 +421,7 @@ def told(*words: str | Path) -> str:
     return done.stdout
 
 
-def test_values_of_each_type_in_the_metadata(store: Path) -> None:
+def test_metadata_values_of_every_type_are_parsed(store: Path) -> None:
     settings = {
         "n:int=9223372036854775807": 2**63 - 1, "r:real=1e3": 1000.0, "t:bool=true": True, "y:bool=yes": True,
         "one:bool=1": True, "f:bool=false": False, "no:bool=no": False, "zero:bool=0": False,
@@ -439,7 +439,7 @@ def test_values_of_each_type_in_the_metadata(store: Path) -> None:
     assert json.loads(told("metadata", store, "--set", "s=1", "--set", "s=2", "--format", "json"))["s"] == "2"
 
 
-def test_lines_of_metadata(store: Path) -> None:
+def test_metadata_lines_have_the_documented_form(store: Path) -> None:
     blob = {64: "AAAA" * 21 + "AA==", 65: "65 bytes"}
     words = ["--set", "b=x", "--set", "a:int=1", "--set", "tags:json=[1]"]
     for size in blob:
@@ -492,7 +492,7 @@ def test_lines_of_metadata(store: Path) -> None:
         (["convert", "{}", "new.xml", "--through", "Parquet"], "Parquet"),
     ],
 )
-def test_words_that_are_refused_leave_the_store(store: Path, words: list[str], message: str) -> None:
+def test_rejected_arguments_leave_the_store_unchanged(store: Path, words: list[str], message: str) -> None:
     before = store.read_bytes()
     done = run(*[word.replace("{}", str(store)) for word in words], cwd=store.parent)
     assert (done.returncode, done.stdout) == (2, "")
@@ -501,7 +501,7 @@ def test_words_that_are_refused_leave_the_store(store: Path, words: list[str], m
     assert [path.name for path in store.parent.iterdir()] == ["zoo.sqlite"]
 
 
-def test_the_name_of_a_new_store_tells_its_type(store: Path) -> None:
+def test_file_extension_selects_the_store_type(store: Path) -> None:
     for name, kind in (
         ("a.xml", "XML"), ("a.binary", "Binary"), ("a.bin", "Binary"), ("a.sqlite", "SQLite"), ("a.SQLITE3", "SQLite"),
         ("a.db", "SQLite"),
@@ -509,7 +509,7 @@ def test_the_name_of_a_new_store_tells_its_type(store: Path) -> None:
         path = store.parent / name
         assert told("convert", store, path) == f"converted {store} to {path} ({kind}): 6 objects\n"
         assert json.loads(told("metadata", path, "--format", "json"))["NSStoreType"] == kind
-    # What --type says counts more.
+    # --type takes precedence.
     told("convert", store, store.parent / "b.xml", "--type", "sqlite")
     assert json.loads(told("metadata", store.parent / "b.xml", "--format", "json"))["NSStoreType"] == "SQLite"
     line = f"converted {store} to a store in memory (InMemory): 6 objects\n"
@@ -517,7 +517,7 @@ def test_the_name_of_a_new_store_tells_its_type(store: Path) -> None:
     assert not (store.parent / "c").exists()
 
 
-def test_what_the_commands_say_that_they_did(store: Path) -> None:
+def test_commands_report_their_results(store: Path) -> None:
     uuid = corestone.metadata(store)["NSStoreUUID"]
     copy, backup = store.parent / "copy.sqlite", store.parent / "backup.sqlite"
     assert told("copy", store, copy) == f"{copy} is a copy of {store}, {uuid}\n"
@@ -542,7 +542,7 @@ def test_what_the_commands_say_that_they_did(store: Path) -> None:
     assert refused.returncode == 2 and "views require an SQLite store" in refused.stderr
 
 
-def test_dates_of_views(store: Path) -> None:
+def test_views_print_dates_in_the_requested_form(store: Path) -> None:
     query = "SELECT born FROM Animal WHERE name = 'carp'"
     for form, value in (
         ("text", "1969-03-29T23:59:59.750Z"),
@@ -554,7 +554,7 @@ def test_dates_of_views(store: Path) -> None:
     assert told("views", store, "--dates", "text") == told("views", store)
 
 
-def test_an_empty_file_is_no_store_and_is_taken(store: Path) -> None:
+def test_empty_file_is_replaced_but_a_dangling_link_is_not(store: Path) -> None:
     for command in ("copy", "views"):
         target = store.parent / f"{command}.sqlite"
         target.touch()
@@ -566,22 +566,22 @@ def test_an_empty_file_is_no_store_and_is_taken(store: Path) -> None:
     assert refused.returncode == 2 and "already exists; choose another path" in refused.stderr
 
 
-def test_a_copy_of_a_store_that_nobody_may_write_can_be_written(store: Path) -> None:
+def test_copy_of_a_read_only_store_is_writable(store: Path) -> None:
     store.chmod(0o440)
     told("views", store, "--into", store.parent / "readable.sqlite")
     assert (store.parent / "readable.sqlite").stat().st_mode & 0o777 == 0o640
 
 
 @pytest.mark.parametrize(("answer", "code"), [("yes\n", 0), ("Y\n", 0), ("\n", 1), ("no\n", 1), ("yess\n", 1)])
-def test_answers_to_the_question(store: Path, answer: str, code: int) -> None:
+def test_destroy_accepts_documented_answers(store: Path, answer: str, code: int) -> None:
     found, text = answered(answer, "destroy", store)
     assert found == code
     assert f"{store} is a store of type SQLite with 4 entities. Remove its contents?" in text
     assert (f"{store} was not changed" in text) == (code == 1)
 
 
-def test_a_store_that_a_program_uses_is_read_without_a_trace(store: Path, tmp_path: Path) -> None:
-    """Whatever locks it keeps: uncommitted changes are not seen."""
+def test_store_in_use_is_read_without_changing_files(store: Path, tmp_path: Path) -> None:
+    """With any locks of the program; uncommitted changes are not seen."""
     commands: list[list[str | Path]] = [
         ["metadata", store],
         ["show", store],
@@ -616,7 +616,7 @@ def test_a_store_that_a_program_uses_is_read_without_a_trace(store: Path, tmp_pa
             writer.execute("ROLLBACK")
 
 
-def test_what_the_application_wrote_into_the_metadata_is_converted(store: Path, tmp_path: Path) -> None:
+def test_application_metadata_is_converted(store: Path, tmp_path: Path) -> None:
     own = {"owner": "Ada", "tags": [1, "a"], "day": "2024-02-29T00:00:00Z", "raw": "AAEC"}
     settings = ["owner=Ada", 'tags:json=[1, "a"]', "day:date=2024-02-29", "raw:data=AAEC"]
     told("metadata", store, *(word for each in settings for word in ("--set", each)))
@@ -631,7 +631,7 @@ def test_what_the_application_wrote_into_the_metadata_is_converted(store: Path, 
     assert len(identifiers) == 4
 
 
-def test_derived_attributes_are_for_sqlite_alone(tmp_path: Path) -> None:
+def test_convert_rejects_derived_attributes_for_other_types(tmp_path: Path) -> None:
     model = Model()
     model.entity("Note").attribute("name", "string").attribute(
         "upper", "string", optional=True, derived="uppercase:(name)"
@@ -651,7 +651,7 @@ def test_derived_attributes_are_for_sqlite_alone(tmp_path: Path) -> None:
     )
 
 
-def test_a_copy_replaces_no_store_of_another_type(store: Path, tmp_path: Path) -> None:
+def test_copy_does_not_replace_a_store_of_another_type(store: Path, tmp_path: Path) -> None:
     told("convert", store, tmp_path / "zoo.xml")
     for source, target in ((store, tmp_path / "zoo.xml"), (tmp_path / "zoo.xml", store)):
         before = target.read_bytes()
@@ -664,7 +664,7 @@ def test_a_copy_replaces_no_store_of_another_type(store: Path, tmp_path: Path) -
     assert (tmp_path / "copy.xml").read_bytes() == (tmp_path / "zoo.xml").read_bytes()
 
 
-def test_a_copy_has_what_the_log_holds_and_leaves_the_folder_alone(tmp_path: Path) -> None:
+def test_copy_includes_the_log_and_leaves_the_folder_unchanged(tmp_path: Path) -> None:
     folder = tmp_path / "theirs"
     folder.mkdir()
     path = folder / "live.sqlite"
@@ -678,7 +678,7 @@ def test_a_copy_has_what_the_log_holds_and_leaves_the_folder_alone(tmp_path: Pat
     assert [(each["title"], len(each["data"] or "")) for each in dumped] == [("a", 266_668), ("b", 0)]
 
 
-def test_comments_head_the_script_of_views(store: Path) -> None:
+def test_views_script_begins_with_comments(store: Path) -> None:
     script = told("views", store)
     assert script.startswith("-- SQL views of a Core Data store")
     made = [line for line in script.splitlines() if line.startswith("CREATE")]
@@ -688,7 +688,7 @@ def test_comments_head_the_script_of_views(store: Path) -> None:
         assert connection.execute("SELECT count(*) FROM sqlite_master WHERE type = 'view'").fetchone() == (0,)
 
 
-def test_views_of_large_values_composites_and_several_entities(tmp_path: Path) -> None:
+def test_views_include_external_values_composites_and_subentities(tmp_path: Path) -> None:
     path = tmp_path / "notes.sqlite"
     spec: dict[str, dict[str, Any]] = {
         "Base": {"@abstract": True, "title": "string?", "notes": "to-many Note inverse owner"},
@@ -721,7 +721,7 @@ def test_views_of_large_values_composites_and_several_entities(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", ["zoo.sqlite", "zoo.xml", "zoo.binary"])
-def test_a_store_of_each_type_is_described_copied_and_destroyed(store: Path, tmp_path: Path, name: str) -> None:
+def test_stores_of_every_type_are_described_copied_and_destroyed(store: Path, tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     if path != store:
         told("convert", store, path)
@@ -767,7 +767,7 @@ def test_a_store_of_each_type_is_described_copied_and_destroyed(store: Path, tmp
     assert run("show", path, "--model", model).returncode == 3
 
 
-def test_what_is_for_sqlite_alone_is_refused_for_others(store: Path, tmp_path: Path) -> None:
+def test_sqlite_commands_are_rejected_for_other_types(store: Path, tmp_path: Path) -> None:
     for name, kind in (("zoo.xml", "XML"), ("zoo.binary", "Binary")):
         path = tmp_path / name
         told("convert", store, path)
@@ -785,7 +785,7 @@ def test_what_is_for_sqlite_alone_is_refused_for_others(store: Path, tmp_path: P
         assert path.read_bytes() == before
 
 
-def test_a_backup_is_brought_up_to_date(tmp_path: Path) -> None:
+def test_backup_can_be_updated(tmp_path: Path) -> None:
     path, copy = tmp_path / "notes.sqlite", tmp_path / "copy.sqlite"
     with Container(Model({"Note": {"text": "string", "data": "binary? external"}}), path) as container:
         for number in range(3):
@@ -798,7 +798,7 @@ def test_a_backup_is_brought_up_to_date(tmp_path: Path) -> None:
             assert len(files) == 1
 
 
-def test_how_long_locks_of_others_are_waited_for(store: Path, tmp_path: Path) -> None:
+def test_timeout_option_limits_the_wait_for_locks(store: Path, tmp_path: Path) -> None:
     target = tmp_path / "copy.sqlite"
     told("copy", store, target)
     before = told("dump", target)
@@ -812,7 +812,7 @@ def test_how_long_locks_of_others_are_waited_for(store: Path, tmp_path: Path) ->
             other.execute("BEGIN IMMEDIATE")
             start = time.monotonic()
             refused = run(*words, "--timeout", seconds)
-            # Well below the 5 seconds of who says nothing.
+            # Well below the default of 5 seconds.
             assert float(seconds) <= time.monotonic() - start < 4.5, words
             assert (refused.returncode, refused.stdout) == (3, "")
             assert "another process or connection holds the lock" in refused.stderr
@@ -820,7 +820,7 @@ def test_how_long_locks_of_others_are_waited_for(store: Path, tmp_path: Path) ->
             other.execute("ROLLBACK")
             # Not read here: closing a file of this process would give its locks up.
             assert told("dump", target) == before
-        # Who waits long enough gets it.
+        # A long enough time-out succeeds.
         other.execute("BEGIN IMMEDIATE")
         command = [str(TOOL), "copy", str(store), str(target), "--replace", "--timeout", "60"]
         waiting = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

@@ -1,4 +1,4 @@
-"""The tool as a person meets it: help, typing errors, and terminals of any width."""
+"""Interactive use of the tool: help, typing errors, and terminals of any width."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def columns(line: str) -> int:
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 132])
 @pytest.mark.parametrize("command", ["show", "Animal", "Keeper"])
-def test_nothing_is_wider_than_the_terminal(zoo: Path, width: int, command: str) -> None:
+def test_no_line_is_wider_than_the_terminal(zoo: Path, width: int, command: str) -> None:
     arguments: list[str | Path] = ["show", zoo] if command == "show" else ["fetch", zoo, command]
     lines = on_terminal(width, *arguments).splitlines()
     # A path is printed whole, for copying, and so is the closing line.
@@ -101,7 +101,7 @@ def test_wide_characters_stay_in_their_columns(zoo: Path) -> None:
     assert columns(lines[1]) == columns(lines[2]) == columns(lines[0])
 
 
-def test_colour_and_counts_are_for_people(zoo: Path) -> None:
+def test_colour_and_counts_appear_only_on_a_terminal(zoo: Path) -> None:
     assert "\x1b[" in on_terminal(80, "fetch", zoo, "Bird")
     assert "\x1b[" not in on_terminal(80, "fetch", zoo, "Bird", NO_COLOR="1")
     assert "\x1b[" not in on_terminal(80, "fetch", zoo, "Bird", TERM="dumb")
@@ -111,7 +111,7 @@ def test_colour_and_counts_are_for_people(zoo: Path) -> None:
     assert columns(on_terminal(200, "fetch", zoo, "Animal", COLUMNS="50").splitlines()[0]) <= 50
 
 
-def test_what_a_terminal_would_take_for_a_command_is_shown(zoo: Path, tmp_path: Path) -> None:
+def test_control_characters_are_shown_escaped(zoo: Path, tmp_path: Path) -> None:
     path = tmp_path / "evil.sqlite"
     with Container(Model({"Evil": {"text": "string"}}), path) as container:
         context = container.context()
@@ -123,14 +123,14 @@ def test_what_a_terminal_would_take_for_a_command_is_shown(zoo: Path, tmp_path: 
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["help"], ["-h"]])
-def test_help(arguments: list[str]) -> None:
+def test_help_matches_expected_text(arguments: list[str]) -> None:
     found = run(*arguments)
     assert (found.returncode, found.stderr) == (0, "")
     compare("help.txt", found.stdout)
 
 
 @pytest.mark.parametrize("command", ["show", "fetch", "check", *STORE_COMMANDS, *MODEL_COMMANDS])
-def test_help_of_each_command(command: str) -> None:
+def test_every_command_has_help_with_its_options(command: str) -> None:
     found = run(*command.split(), "--help")
     assert (found.returncode, found.stderr) == (0, "")
     assert found.stdout == run("help", *command.split()).stdout
@@ -141,14 +141,14 @@ def test_help_of_each_command(command: str) -> None:
         assert option in documented, option
 
 
-def test_help_of_a_group() -> None:
+def test_command_group_has_help() -> None:
     found = run("model", "--help")
     assert (found.returncode, found.stderr) == (0, "")
     assert found.stdout == run("help", "model").stdout
     compare("help-model.txt", found.stdout)
 
 
-def test_version() -> None:
+def test_version_is_printed() -> None:
     assert re.fullmatch(r"corestone \d+\.\d+\.\d+\n", run("--version").stdout)
 
 
@@ -166,19 +166,19 @@ def test_version() -> None:
         (["show", "-x", "y"], 'does not have an option "-x"'),
     ],
 )
-def test_typing_errors(arguments: list[str], words: str) -> None:
+def test_misspelt_commands_are_reported(arguments: list[str], words: str) -> None:
     found = run(*arguments)
     assert (found.returncode, found.stdout) == (2, "")
     assert words in found.stderr
 
 
-def test_without_a_command_the_help_is_an_error() -> None:
+def test_missing_command_prints_help_as_an_error() -> None:
     found = run()
     assert (found.returncode, found.stdout) == (2, "")
     assert found.stderr == run("--help").stdout
 
 
-def test_output_that_cannot_be_written(zoo: Path) -> None:
+def test_command_fails_when_output_cannot_be_written(zoo: Path) -> None:
     with open("/dev/full", "w", encoding="utf-8") as full:
         found = subprocess.run(
             [str(TOOL), "show", str(zoo)], stdout=full, stderr=subprocess.PIPE, text=True, check=False
@@ -194,7 +194,7 @@ def names_of(*arguments: str | Path) -> list[str]:
     return found.stdout.splitlines()
 
 
-def test_spellings_of_options(zoo: Path) -> None:
+def test_every_spelling_of_an_option_is_accepted(zoo: Path) -> None:
     expected = ["name", "eagle"]
     spellings: list[list[str | Path]] = [
         ["fetch", zoo, "Bird", "--columns", "name", "--limit", "1", "--sort", "name"],
@@ -241,18 +241,22 @@ def test_spellings_of_options(zoo: Path) -> None:
             ["show", "{zoo}", "--file-limit", "value_limit=0"],
             "the value_limit for the store is 0, but must be 65536 to",
         ),
+        (
+            ["show", "{zoo}", "--file-limit", f"step_limit={2**63}"],
+            f'step_limit must be an integer (10000 to {2**63 - 1}), not "{2**63}"',
+        ),
         (["show", "{zoo}", "--file-limit", "value_limit=1=2"], "--file-limit takes NAME=NUMBER"),
         (["show", "{zoo}", "--file-limit=value_limit=9"], "the value_limit for the store is 9, but must be 65536 to"),
     ],
 )
-def test_options_that_are_wrong(zoo: Path, arguments: list[str], words: str) -> None:
+def test_invalid_options_are_rejected(zoo: Path, arguments: list[str], words: str) -> None:
     found = run(*[argument.replace("{zoo}", str(zoo)) for argument in arguments])
     assert (found.returncode, found.stdout) == (2, "")
     assert found.stderr.startswith("corestone: ")
     assert words in found.stderr
 
 
-def test_a_limit_of_a_file_holds_for_the_command(tmp_path: Path) -> None:
+def test_file_limit_option_applies_to_the_command(tmp_path: Path) -> None:
     path = tmp_path / "large.sqlite"
     with Container(Model({"Note": {"text": "string"}}), path) as container:
         context = container.context()
@@ -269,7 +273,7 @@ def test_a_limit_of_a_file_holds_for_the_command(tmp_path: Path) -> None:
     assert "--file-limit=value_limit=70000" in operand.stderr
 
 
-def test_help_where_it_stands(zoo: Path) -> None:
+def test_help_option_is_accepted_anywhere(zoo: Path) -> None:
     whole = run("help", "fetch").stdout
     for words in (
         ["fetch", "--help"],
@@ -285,7 +289,7 @@ def test_help_where_it_stands(zoo: Path) -> None:
     assert run("help", "model", "show").stdout == run("model", "show", "-h").stdout
 
 
-def test_columns_that_find_no_room_are_counted_in_the_last_line(zoo: Path) -> None:
+def test_omitted_columns_are_counted_in_the_last_line(zoo: Path) -> None:
     names = ["@id", "born", "name", "canFly", "wingspan", "depth", "freshwater", "keeper", "friends"]
     for width, shown in ((6, 1), (24, 2), (40, 4), (60, 6), (132, 9)):
         lines = on_terminal(width, "fetch", zoo, "Animal", "--sort", "name", NO_COLOR="1").splitlines()
@@ -296,7 +300,7 @@ def test_columns_that_find_no_room_are_counted_in_the_last_line(zoo: Path) -> No
     assert one.splitlines()[-1] == "1 object of Fish"
 
 
-def test_the_widest_columns_give_way_first(zoo: Path) -> None:
+def test_widest_columns_shrink_first(zoo: Path) -> None:
     words: list[str | Path] = ["fetch", zoo, "Animal", "--sort", "name", "--columns", "name,born,keeper"]
     for width, born in ((41, "1969-03-29T23:59:59.75Z"), (40, "1969-03-29T23:59:59.7…"), (28, "1969-03-2…")):
         lines = on_terminal(width, *words, NO_COLOR="1").splitlines()
@@ -305,7 +309,7 @@ def test_the_widest_columns_give_way_first(zoo: Path) -> None:
         assert max(map(len, lines[:-1])) <= width
 
 
-def test_a_column_is_left_out_where_the_others_have_given_all_way(tmp_path: Path) -> None:
+def test_column_is_omitted_when_all_have_minimum_width(tmp_path: Path) -> None:
     path = tmp_path / "pairs.sqlite"
     with Container(Model({"Pair": {"a": "string", "b": "string"}}), path) as container:
         container.insert("Pair", {"a": "a" * 20, "b": "b" * 20})
@@ -315,7 +319,7 @@ def test_a_column_is_left_out_where_the_others_have_given_all_way(tmp_path: Path
         assert lines[-1].startswith("1 object of Pair; 1 columns more") == (len(cells) == 1), width
 
 
-def test_of_a_long_line_of_metadata_the_middle_is_left_out(zoo: Path, tmp_path: Path) -> None:
+def test_long_metadata_line_is_truncated_in_the_middle(zoo: Path, tmp_path: Path) -> None:
     store = tmp_path / "zoo.sqlite"
     store.write_bytes(zoo.read_bytes())
     # The name and the space behind it are a part of the line.
@@ -332,7 +336,7 @@ def test_of_a_long_line_of_metadata_the_middle_is_left_out(zoo: Path, tmp_path: 
         assert json.loads(run("metadata", store, "--format", "json").stdout)["own"] == text
 
 
-def test_a_bar_comes_after_half_a_second_and_goes_at_the_end(zoo: Path, tmp_path: Path) -> None:
+def test_progress_bar_appears_after_half_a_second_and_is_removed(zoo: Path, tmp_path: Path) -> None:
     master, slave = pty.openpty()
     words = [str(TOOL), "load", str(tmp_path / "new.sqlite"), "--model", str(zoo), "--entity", "Fish"]
     pipe, surroundings = subprocess.PIPE, {**os.environ, "TERM": "xterm"}
@@ -356,7 +360,7 @@ def test_a_bar_comes_after_half_a_second_and_goes_at_the_end(zoo: Path, tmp_path
     assert printed.startswith(b"\rloading ") and printed.endswith(b"\r\x1b[K")
 
 
-def test_several_limits_of_a_file_hold_together(tmp_path: Path) -> None:
+def test_several_file_limits_apply_together(tmp_path: Path) -> None:
     path = tmp_path / "large.sqlite"
     with Container(Model({"Note": {"text": "string"}}), path) as container:
         container.insert("Note", {"text": "x" * 100_000})

@@ -1,14 +1,14 @@
-/* One kind of operation, N times, for counting instructions: run it under callgrind with two values of N, and the
- * difference is the operations alone (budgets.py does so).
+/* Runs an operation N times, to count its instructions. budgets.py runs it under callgrind with two values of N; the
+ * difference of the counts belongs to the additional operations.
  *
- *   ops prepare STORE           makes a store of PREPARED objects; natively, once
+ *   ops prepare STORE           creates a store of PREPARED objects; run once, without callgrind
  *   ops OPERATION STORE N       OPERATION: get set fetch fault insert save
  *
- * get     a value of an object in memory: an integer, a double and a text in turn
- * set     an integer and a double in turn, of an object that was changed before
- * fetch   one object of a fetch, and its first value
- * fault   the object of an ID, and its first value
- * insert  a new object with six values and a to-one relationship, not saved
+ * get     reads a value of an object in memory: an integer, a double and a string in turn
+ * set     sets an integer and a double in turn, of an object that was changed before
+ * fetch   fetches one object and reads its first value
+ * fault   gets the object of an ID and reads its first value
+ * insert  inserts an object with six values and a to-one relationship, without a save
  * save    the same, saved; budgets.py subtracts the insert */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -87,7 +87,7 @@ static void set(host *with, long count) {
     cst_object *objects[IN_MEMORY];
     for (int i = 0; i < IN_MEMORY; i++)
         objects[i] = at(results, i);
-    for (long i = -4 * IN_MEMORY; i < count; i++) { /* below 0: every object is changed once before */
+    for (long i = -4 * IN_MEMORY; i < count; i++) { /* below 0: the first changes of every object */
         long turn = i + 4 * IN_MEMORY;
         cst_value integer = {.type = CST_INT, .as.integer = turn}, real = {.type = CST_DOUBLE, .as.real = (double)turn};
         int which = turn / IN_MEMORY % 2 != 0;
@@ -126,7 +126,7 @@ int main(int count, char **arguments) {
     const long times = count > 3 ? strtol(arguments[3], NULL, 10) : PREPARED;
     const int prepares = !strcmp(operation, "prepare"), saves = !strcmp(operation, "save");
     if (times < 1 || ((!strcmp(operation, "fetch") || !strcmp(operation, "fault")) && times > PREPARED)) {
-        fprintf(stderr, "ops: N is 1 or more, and at most %d for fetch and fault\n", PREPARED);
+        fprintf(stderr, "ops: N must be 1 or more, and at most %d for fetch and fault\n", PREPARED);
         return 2;
     }
     static host with;
@@ -143,11 +143,11 @@ int main(int count, char **arguments) {
     else if (!strcmp(operation, "insert") || saves || prepares)
         insert(&with, times);
     else {
-        fprintf(stderr, "ops: no operation %s\n", operation);
+        fprintf(stderr, "ops: there is no operation %s\n", operation);
         return 2;
     }
     if (saves || prepares) MUST(cst_context_save(with.context, &host_error));
-    if (!prepares) _exit(0); /* what is freed at the end is no part of an operation */
+    if (!prepares) _exit(0); /* releases at the end are not part of an operation */
     cst_release(with.context);
     MUST(cst_coordinator_remove_store(with.coordinator, with.store, &host_error));
     return 0;

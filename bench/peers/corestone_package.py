@@ -1,4 +1,4 @@
-"""The workloads through Corestone's Python package.
+"""Runs a workload with Corestone's Python package.
 
 usage: corestone_package.py WORKLOAD DATA STORE     W1 W3 W3_rows W4 W5a W6 W7 W9
 

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Django's ORM outside a site."""
+"""Runs a workload with Django's ORM, without a site."""
 
 import django
 from django.conf import settings
@@ -13,7 +13,7 @@ DATABASE = {
 settings.configure(USE_TZ=False, DEFAULT_AUTO_FIELD="django.db.models.BigAutoField", DATABASES={"default": DATABASE})
 django.setup()
 
-from django.db import connection, models, transaction  # noqa: E402  (only after setup)
+from django.db import connection, models, transaction  # noqa: E402  (possible only after setup)
 
 clock = Clock("django")
 

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""peewee, as its manual has it."""
+"""Runs a workload with peewee, used as in its manual."""
 
 from peewee import (
     AutoField,
@@ -66,7 +66,7 @@ def query(data, path):
     connect(path)
     clock.begin()
     total, check = 0, 0.0
-    for name in QUERY_NAMES[:200]:  # 10 ms each: peewee binds LIMIT, which misleads SQLite's planner
+    for name in QUERY_NAMES[:200]:  # 10 ms each: peewee binds LIMIT, so SQLite selects a slower plan
         where = (Employee.age > 40) & (Department.name == name)
         for one in list(Employee.select().join(Department).where(where).order_by(Employee.salary.desc()).limit(50)):
             check += one.salary

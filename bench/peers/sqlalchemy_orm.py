@@ -1,6 +1,6 @@
 # mypy: ignore-errors
 # ruff: noqa: RUF012
-"""SQLAlchemy's ORM with its identity map and version counter."""
+"""Runs a workload with SQLAlchemy's ORM, with its identity map and version counter."""
 
 import datetime
 
@@ -68,7 +68,7 @@ def query(data, path):
     session = connect(path)
     clock.begin()
     total, check = 0, 0.0
-    for name in QUERY_NAMES[:200]:  # 10 ms each: SQLAlchemy binds LIMIT, which misleads SQLite's planner
+    for name in QUERY_NAMES[:200]:  # 10 ms each: SQLAlchemy binds LIMIT, so SQLite selects a slower plan
         wanted = select(Employee).join(Employee.department).where(Employee.age > 40, Department.name == name)
         for one in session.scalars(wanted.order_by(Employee.salary.desc()).limit(50)).all():
             check += one.salary

@@ -1,4 +1,4 @@
-"""Python's own sqlite3 module with plain tuples, on the tables that Corestone makes."""
+"""Runs a workload with Python's sqlite3 module and tuples, on tables like those of a store of Corestone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Python peers share: the data set, and timing reported as one line of JSON like the C programs'."""
+"""Functions for the Python peers: the data set, and timing reported as a line of JSON like that of the C programs."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def rows(data: str, file: str) -> list[list[str]]:
 
 
 def keys(data: str, count: int = 100_000) -> list[int]:
-    """The first employee keys of the shuffled ones."""
+    """Returns the first `count` of the shuffled employee keys."""
     return [int(row[0]) for row in rows(data, "ids.tsv")[:count]]
 
 
 def copied(path: str, workload: str) -> str:
-    """A copy of a store that no program has open, for a workload that changes it."""
+    """Copies a store for a workload that changes it. The store must not be open in any program."""
     copy = f"{path}-{workload}"
     for suffix in ("-wal", "-shm"):
         Path(copy + suffix).unlink(missing_ok=True)
@@ -51,14 +51,14 @@ def status_kb(key: str) -> int:
 
 
 class Clock:
-    """Measures one workload of a peer: begin() … end(), or stop() and report() with a check computed in between."""
+    """Measures a workload: begin() and end(), or begin(), stop(), the computation of the check, and report()."""
 
     def __init__(self, peer: str) -> None:
         self.peer = peer
 
     def begin(self) -> None:
         gc.collect()
-        with contextlib.suppress(OSError):  # then the peak is that of the whole process
+        with contextlib.suppress(OSError):  # without it, the peak is that of the whole process
             Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
         self.base = status_kb("VmRSS:")
         self.usage = resource.getrusage(resource.RUSAGE_SELF)
@@ -90,7 +90,7 @@ class Clock:
 
 
 def run(workloads: dict[str, Callable[..., Any]]) -> None:
-    """Runs the one named on the command line: PROGRAM WORKLOAD DATA STORE."""
+    """Runs the workload of the command line: PROGRAM WORKLOAD DATA STORE."""
     if len(sys.argv) != 4 or sys.argv[1] not in workloads:
         sys.exit(f"usage: {sys.argv[0]} {'|'.join(workloads)} DATA STORE")
     workloads[sys.argv[1]](sys.argv[2], sys.argv[3])

@@ -1,12 +1,13 @@
-/* People in a file of comma-separated values, as an atomic store of the program's own. Usage: csv_store FILE [NAME AGE]
+/* People in a file of comma-separated values, as a custom atomic store. Usage: csv_store FILE [NAME AGE]
  *
- * The store is read as a whole when it is opened, and written as a whole by each save: into a draft that takes the file's place when
- * it is on the disk, so the file has all of a save or nothing of it. The first line has what the store says about itself, since
- * without its identifier the URIs of its objects would be worth nothing the next time.
+ * The store is loaded as a whole when it is opened, and each save writes it as a whole. A save writes a draft, which
+ * replaces the file when it is on the disk. So the file always contains either all of a save or nothing of it. The
+ * first line has the metadata of the store with its identifier: a new identifier at each start would invalidate the
+ * URIs of its objects.
  *
- * Other programs may save into the file, too. Who writes holds a lock on its folder, and first looks whether the file is still the one
- * that was read: if not, writing all that is known here would drop what they saved. The save is then a conflict, which has the
- * library load the file anew, and the context's merge policy goes on with what it has now.
+ * Other programs may also save into the file. A save locks the file's folder, and first checks that the file is still
+ * the one that was read. Otherwise it would overwrite the changes of another program, so it reports a conflict. The
+ * library then loads the file again, and the context's merge policy resolves the conflict.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -29,9 +30,9 @@ struct csv_store {
     cst_entity *person;
     cst_model *model;
     cst_key name, age;
-    char *metadata; /* as digits */
-    char *text;     /* of the file, for `load`; NULL when it has to be read again */
-    int file;       /* as it was last read or written; it stays open, so that no other one gets its inode; or -1 */
+    char *metadata; /* in hexadecimal */
+    char *text;     /* the content of the file, for `load`; NULL if it must be read again */
+    int file;       /* the file that was last read or written, or -1; open, so that no other file can get its inode */
     struct stat seen;
     char path[];
 };
@@ -56,7 +57,7 @@ static char *digits_of(cst_bytes bytes) {
     return digits;
 }
 
-/* Fills the buffer; false for what are no digits. */
+/* Fills the buffer from hexadecimal digits. Returns false for other text. */
 static bool fill_from(const char *digits, cst_buffer *out, cst_error **error) {
     size_t size = strlen(digits) / 2;
     uint8_t *bytes = malloc(size + 1);
@@ -71,7 +72,7 @@ static bool fill_from(const char *digits, cst_buffer *out, cst_error **error) {
     return good;
 }
 
-/* Takes a lock that one program has at a time, and that ends with it; the descriptor of the file's folder, or -1. */
+/* Locks the file's folder for this program, until the returned descriptor is closed. Returns -1 on failure. */
 static int lock_folder(const char *path) {
     char *folder = strdup(path);
     if (folder == NULL) return -1;
@@ -87,7 +88,7 @@ static int lock_folder(const char *path) {
     return lock;
 }
 
-/* Whether the file is another one than was read, or was written over. */
+/* Returns whether the file was replaced or overwritten after it was read. */
 static bool is_changed(const struct csv_store *store) {
     struct stat now;
     const struct stat *seen = &store->seen;
@@ -121,13 +122,13 @@ static cst_status read_file(struct csv_store *store, cst_error **error) {
     if (is_read) {
         text[size] = 0;
         length = strcspn(text, "\n");
-        if (strlen(text) != size) why = "a NUL is in it";
-        if (length <= 2 || text[0] != '#' || text[1] != ' ') why = "this is no file of this program";
+        if (strlen(text) != size) why = "it contains a NUL";
+        if (length <= 2 || text[0] != '#' || text[1] != ' ') why = "this program did not write it";
     }
     char *metadata = why == NULL ? strndup(text + 2, length - 2) : NULL;
     if (why == NULL && metadata == NULL) why = strerror(ENOMEM);
     if (why == NULL && store->metadata != NULL && strcmp(metadata, store->metadata) != 0)
-        why = "another store took its place, or its first line was changed; open it again";
+        why = "another store replaced it, or its first line was changed; open it again";
     if (why != NULL) {
         cst_status status = fails(store->path, "read it", why, error);
         free(text);
@@ -143,7 +144,7 @@ static cst_status read_file(struct csv_store *store, cst_error **error) {
     return CST_OK;
 }
 
-/* Takes the next field apart, in its place; NULL at the end of the text. *end is what came behind it. */
+/* Unquotes the next field in place and returns it; NULL at the end of the text. *end is the character after it. */
 static char *next_field(char **rest, char *end) {
     char *from = *rest, *to = from, *field = from;
     if (*from == 0) return NULL;
@@ -183,11 +184,11 @@ static bool write_row(FILE *file, const struct csv_store *store, const cst_row *
     for (size_t i = 0; i < row->count; i++)
         if (row->keys[i] == store->age) fprintf(file, "%" PRId64, row->values[i].as.integer);
     fputc('\n', file);
-    return memchr(name.data, 0, name.size) == NULL; /* who reads the file would take it for the end */
+    return memchr(name.data, 0, name.size) == NULL; /* a NUL would end the text of the file */
 }
 
-/* Writes a draft with the rows of a save (NULL: none), and has it take the file's place, whose permissions it gets. The lock is
- * held. */
+/* Writes a draft with the rows of a save (NULL: no rows) and the permissions of the file, and replaces the file by it.
+ * The caller holds the lock. */
 static cst_status write_file(struct csv_store *store, int folder, const char *metadata, cst_save_request *request,
                              cst_error **error) {
     struct stat about;
@@ -203,7 +204,7 @@ static cst_status write_file(struct csv_store *store, int folder, const char *me
     }
     fcntl(file, F_SETFD, FD_CLOEXEC);
     if (stat(store->path, &about) == 0) fchmod(file, about.st_mode & 07777);
-    /* The descriptor stays when the stream is closed. */
+    /* `file` stays open when the stream is closed. */
     int copy = dup(file);
     FILE *stream = copy < 0 ? NULL : fdopen(copy, "wb");
     cst_status status = stream == NULL ? fails(store->path, "write it", strerror(errno), error) : CST_OK;
@@ -214,7 +215,7 @@ static cst_status write_file(struct csv_store *store, int folder, const char *me
         status = cst_save_request_next(request, 64, rows, &count, error);
         for (size_t i = 0; i < count; i++)
             if (!write_row(stream, store, &rows[i]))
-                status = fails(store->path, "keep a Person", "its name has a NUL, which a line of text cannot", error);
+                status = fails(store->path, "save a Person", "its name contains a NUL; remove it", error);
     }
     if (status == CST_END) status = CST_OK;
     errno = 0;
@@ -225,7 +226,7 @@ static cst_status write_file(struct csv_store *store, int folder, const char *me
         status = fails(store->path, "write it", strerror(errno), error);
     if (status != CST_OK) {
         unlink(draft);
-    } else if (fsync(folder) != 0) { /* it may be there after a crash, or not: so the file counts as changed */
+    } else if (fsync(folder) != 0) { /* a crash may restore the former file, so the file counts as changed */
         status = fails(store->path, "write it", strerror(errno), error);
     }
     free(draft);
@@ -237,10 +238,10 @@ static cst_status write_file(struct csv_store *store, int folder, const char *me
     return status;
 }
 
-/* Begins a new file, unless somebody else did so just now. The lock is held. */
+/* Begins a new file, unless another program has just done so. The caller holds the lock. */
 static cst_status begin_file(struct csv_store *store, int folder, cst_bytes metadata, cst_error **error) {
     struct stat about;
-    /* A file of no bytes is a new store, with the permissions that new files get. */
+    /* An empty file is a new store; the file has the permissions of new files. */
     int file = open(store->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     bool is_there = file >= 0 && fstat(file, &about) == 0;
     if (file >= 0) close(file);
@@ -301,13 +302,13 @@ static cst_status load(void *opened, cst_row_sink *sink, cst_error **error) {
     char *rest = store->text + strcspn(store->text, "\n");
     for (int line = 1; status == CST_OK && *rest != 0; line++) {
         char *fields[FIELDS] = {NULL}, end = 0;
-        if (line == 1) rest++; /* behind the metadata, and then the names */
+        if (line == 1) rest++; /* to the line with the names, after the metadata */
         for (int i = 0; i < FIELDS && (fields[i] = next_field(&rest, &end)) != NULL && end == ','; i++) {
         }
         if (line == 1) continue;
         if (fields[AGE] == NULL || end == ',') {
             char why[64];
-            snprintf(why, sizeof why, "line %d has not %d fields", line + 1, FIELDS);
+            snprintf(why, sizeof why, "line %d does not have %d fields", line + 1, FIELDS);
             status = fails(store->path, "read it", why, error);
             break;
         }
@@ -320,13 +321,13 @@ static cst_status load(void *opened, cst_row_sink *sink, cst_error **error) {
     }
     free(store->text);
     store->text = NULL;
-    /* What the library knows is not what the file has: no save may take it for that. */
+    /* The library does not have the rows of the file, so no save may overwrite it. */
     if (status != CST_OK) memset(&store->seen, 0, sizeof store->seen);
     return status;
 }
 
-/* Tells one row of a save as a conflict, whichever it is: then the store is loaded anew, and the library looks itself which of the
- * rows are others by now. Without rows there is nothing to tell, and nothing to be written either but metadata. */
+/* Reports any row of a save as a conflict. The library then loads the store again, and finds the rows that changed.
+ * Without rows there is nothing to report, and only metadata to write. */
 static cst_status refuse_save(const struct csv_store *store, const cst_save_changes *changes, cst_error **error) {
     const cst_row *row = changes->locked_count > 0     ? &changes->locked[0]
                          : changes->updated_count > 0  ? &changes->updated[0].row
@@ -335,7 +336,7 @@ static cst_status refuse_save(const struct csv_store *store, const cst_save_chan
                                                        : NULL;
     if (row != NULL) return cst_save_request_add_conflict(changes->request, CST_CONFLICT_ROW_VERSION, row, error);
     if (changes->metadata.size == 0) return CST_OK;
-    return fails(store->path, "write its first line", "somebody else saved meanwhile; open it again", error);
+    return fails(store->path, "write its first line", "another program saved meanwhile; open the store again", error);
 }
 
 static cst_status save(void *opened, const cst_save_changes *changes, cst_row_sink *sink, cst_error **error) {
@@ -393,7 +394,7 @@ int main(int count, char **arguments) {
     CST_TRY(cst_coordinator_new(model, &coordinator, &error));
     CST_TRY(cst_coordinator_add_store(coordinator, CST_TEXT("CSV"), cst_string_from(arguments[1]), NULL, NULL, &error));
     CST_TRY(cst_context_new(coordinator, CST_QUEUE_CALLER, &context, &error));
-    /* What others saved meanwhile is loaded, and the save goes on. */
+    /* If another program saved meanwhile, its rows are loaded, and the save continues. */
     CST_TRY(cst_merge_policy_new(CST_MERGE_OBJECT_TRUMP, NULL, NULL, NULL, &policy, &error));
     CST_TRY(cst_context_set_merge_policy(context, policy, &error));
 

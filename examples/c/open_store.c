@@ -1,4 +1,4 @@
-/* Opens any Core Data store, without its model, and prints a page about it. Usage: open_store STORE
+/* Opens any Core Data store, without a separate model, and prints a page about it. Usage: open_store STORE
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,7 +16,7 @@ static const char *path;
 
 struct entry {
     cst_entity *entity;
-    uint64_t count; /* without those of entities that inherit */
+    uint64_t count; /* without objects of subentities */
 };
 
 static int by_count(const void *a, const void *b) {
@@ -41,7 +41,7 @@ static uint64_t count(cst_context *context, const cst_entity *entity) {
     return found;
 }
 
-/* At most WIDTH bytes, no character of them cut in two. */
+/* Returns the number of bytes to print: at most WIDTH, and only whole characters. */
 static int shown(const cst_string string) {
     size_t size = string.size <= WIDTH ? string.size : WIDTH;
     while (size < string.size && size > 0 && ((unsigned char)string.data[size] & 0xC0) == 0x80)
@@ -79,7 +79,7 @@ static void print_value(const cst_value *value) {
     case CST_UUID:
         print_uuid(value->as.uuid, text);
         break;
-    case CST_DECIMAL: /* all of its digits, as long as they fit 64 bits */
+    case CST_DECIMAL: /* the low 64 bits of the mantissa */
         snprintf(text, sizeof text, "%s%" PRIu64 "e%d", CST_DECIMAL_NEGATIVE(value->aux) ? "-" : "",
                  value->as.decimal.mantissa[0], CST_DECIMAL_EXPONENT(value->aux));
         break;
@@ -92,7 +92,7 @@ static void print_value(const cst_value *value) {
     printf("  %-*s", WIDTH, text);
 }
 
-/* The first attributes of the first objects. */
+/* Prints the first attributes of the first objects. */
 static void print_objects(cst_context *context, const cst_entity *entity) {
     cst_error *error = NULL;
     cst_key keys[COLUMNS];

@@ -2,9 +2,10 @@
  *
  * usage: events STORE
  *
- * A fetched results controller tells the table (events_table.c) what changed, whoever changed it: a command, an undo, a revert, or
- * somebody who has the same store open in another terminal. Times are UTC. With EVENTS_CHECK in the environment the table is
- * compared with a fetch after every command, while nobody else saves, and the program ends when it is wrong.
+ * A fetched results controller notifies the table (events_table.c) of changes: by a command, an undo, a revert, or
+ * another program that has the same store open in another terminal. Times are UTC. If EVENTS_CHECK is set in the
+ * environment, the program compares the table with a fetch after every command, and ends if they differ; no other
+ * program may then save.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -23,22 +24,22 @@
 enum { WORDS = 8, REFERENCE_DATE = 978307200 };
 
 static const char *const HELP = "  add TITLE DATE TIME [NOTES]  a new event: add \"Dentist\" 2026-11-24 9:30\n"
-                                "  title NUMBER TITLE           calls it something else\n"
-                                "  move NUMBER DATE [TIME]      puts it on another day, or at another time\n"
-                                "  notes NUMBER [NOTES]         writes something behind it, or nothing\n"
-                                "  delete NUMBER                takes it out\n"
-                                "  undo   redo                  one command back or forth\n"
-                                "  save   revert                writes everything, or drops what was not saved\n"
-                                "  reload                       drops it too, and reads the store anew\n"
-                                "  search [TEXT]                shows what has a text, or everything\n"
+                                "  title NUMBER TITLE           changes the title\n"
+                                "  move NUMBER DATE [TIME]      moves it to another day or time\n"
+                                "  notes NUMBER [NOTES]         sets or removes its notes\n"
+                                "  delete NUMBER                deletes it\n"
+                                "  undo   redo                  undoes or redoes a command\n"
+                                "  save   revert                saves or discards all changes\n"
+                                "  reload                       discards all changes, and reads the store again\n"
+                                "  search [TEXT]                shows the events with a text, or all events\n"
                                 "  check                        compares the table with a fetch\n"
-                                "  quit                         \"quit!\" when something was not saved";
+                                "  quit                         ends; \"quit!\" discards unsaved changes";
 
 static cst_value text_value(const char *text) {
     return text && *text ? (cst_value){.type = CST_STRING, .as.string = TEXT(text)} : (cst_value){.type = CST_NULL};
 }
 
-/* The row of a number that was typed; NULL, and a message, when there is none. */
+/* Returns the row with a typed number; NULL, with a message, if there is no such row. */
 static struct row *row_named(const char *number) {
     char *end;
     const unsigned long place = strtoul(number, &end, 10);
@@ -54,12 +55,12 @@ static bool read_date(const char *day, const char *time, cst_value *out) {
     const char *end = strptime(text, "%Y-%m-%d %H:%M", &parts);
     const int asked = parts.tm_mday;
     out->type = CST_DATE;
-    out->as.date = (double)(timegm(&parts) - REFERENCE_DATE); /* makes March of the 30th of February */
+    out->as.date = (double)(timegm(&parts) - REFERENCE_DATE); /* changes the 30th of February to a day in March */
     const bool is_date = end && !*end && strcspn(day, "-") == 4 && parts.tm_mday == asked;
-    return is_date ? true : say("\"%s\" is no date and time; 2026-11-24 9:30 is one", text);
+    return is_date ? true : say("\"%s\" is not a date and time; type it like 2026-11-24 9:30", text);
 }
 
-/* Names what a command did, for undo. */
+/* Sets the name of the undo step of a command. */
 static void name_step(const char *verb, const cst_object *event) {
     char name[LINE];
     const char *title = get(event, "title").as.string.data;
@@ -67,7 +68,7 @@ static void name_step(const char *verb, const cst_object *event) {
     TRY(cst_undo_manager_set_action_name(calendar.undo, TEXT(name), &error));
 }
 
-/* ---- the commands; their words without the first ---- */
+/* ---- the commands; the parameter has the words after the command ---- */
 
 static void add(char **words) {
     cst_object *event;
@@ -140,19 +141,19 @@ static void revert(char **words) {
 
 static void reload(char **words) {
     (void)words;
-    if (done(cst_context_reset(calendar.context, &error))) say("Read anew.");
+    if (done(cst_context_reset(calendar.context, &error))) say("Read again.");
 }
 
 static void search_text(char **words) { search(words[0] ? words[0] : ""); }
 
 static void check(char **words) {
     (void)words;
-    say(is_table_right() ? "The table is what a fetch finds." : "The table is NOT what a fetch finds.");
+    say(is_table_right() ? "The table equals a fetch." : "The table does NOT equal a fetch.");
 }
 
 static const struct command {
     const char *name;
-    int least, most; /* words behind it */
+    int least, most; /* the number of words after the command */
     void (*run)(char **words);
 } COMMANDS[] = {
     {"add", 3, 4, add},
@@ -169,7 +170,7 @@ static const struct command {
     {"check", 0, 0, check},
 };
 
-/* Splits a line at blanks; what stands between quotes is one word. */
+/* Splits a line at spaces; quoted text is one word. */
 static int split(char *line, char **words) {
     int count = 0;
     for (char *place = line; count < WORDS;) {
@@ -191,10 +192,10 @@ static void perform(char **words, int count) {
         const struct command *command = &COMMANDS[i];
         if (strcmp(words[0], command->name) != 0) continue;
         if (count - 1 < command->least || count - 1 > command->most) {
-            say("\"%s\" wants other words behind it; \"help\" tells which", words[0]);
+            say("wrong arguments for \"%s\"; type \"help\" for a list", words[0]);
             return;
         }
-        /* What one command changes is one event: the table is told of it now, and one undo takes it back. */
+        /* The changes of a command are one event: the table is notified now, and they are one undo step. */
         command->run(words + 1);
         done(cst_context_process_pending_changes(calendar.context, &error));
         return;
@@ -205,7 +206,7 @@ static void perform(char **words, int count) {
         say("no command \"%s\"; \"help\" lists them", words[0]);
 }
 
-/* Carries out a line; false at the end. */
+/* Executes a line. Returns false if it quits the program. */
 static bool run(char *line) {
     char *words[WORDS + 1] = {NULL};
     const int count = split(line, words);
@@ -213,15 +214,14 @@ static bool run(char *line) {
     calendar.is_stale = true;
     if (count == 0) return true;
     if (!strcmp(words[0], "quit!") || (!strcmp(words[0], "quit") && !has_changes())) {
-        TRY(cst_context_rollback(calendar.context,
-                                 &error)); /* the end with unsaved changes would be a warning in the log */
+        TRY(cst_context_rollback(calendar.context, &error)); /* closing with unsaved changes logs a warning */
         return false;
     }
     if (!strcmp(words[0], "quit"))
-        say("not everything is saved: \"save\" it, or \"quit!\" without it");
+        say("there are unsaved changes; type \"save\" to keep them, or \"quit!\" to discard them");
     else
         perform(words, count);
-    if (getenv("EVENTS_CHECK") && !is_table_right()) give_up("the table is not what a fetch finds");
+    if (getenv("EVENTS_CHECK") && !is_table_right()) give_up("the table does not equal a fetch");
     return true;
 }
 
@@ -231,7 +231,7 @@ static void hear_others(void) {
     TRY(cst_main_queue_drain(0, NULL, &error));
     if (calendar.is_stale) {
         *calendar.message = 0;
-        say("Somebody else saved.");
+        say("Another program saved.");
     }
     calendar.is_stale |= was_stale;
 }

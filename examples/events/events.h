@@ -1,4 +1,4 @@
-/* What the parts of the calendar share.
+/* The declarations that the parts of the calendar share.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #define TEXT(string) ((cst_string){(string), CST_NUL})
-/* Ends the program when a call failed that cannot fail. */
+/* Ends the program if a call fails that should not fail. */
 #define TRY(call) ((call) < 0 ? give_up(#call) : (void)0)
 
 enum { MESSAGE = 2048, LINE = 512, DAY = 16 };
@@ -17,8 +17,8 @@ enum { MESSAGE = 2048, LINE = 512, DAY = 16 };
 /* The table as it is shown: sections of rows, like a table view of a screen. */
 struct row {
     cst_object *event; /* owned */
-    char *text;        /* owned: the cell, as it was drawn last */
-    char mark;         /* what the last change did: '+' came, '>' moved, '*' changed, ' ' nothing */
+    char *text;        /* owned: the text of the cell */
+    char mark;         /* the last change: '+' inserted, '>' moved, '*' updated, ' ' unchanged */
 };
 struct section {
     char day[DAY];
@@ -30,7 +30,7 @@ struct table {
     struct section *sections;
 };
 
-/* The calendar as one person sees it, and what is to be said about it. */
+/* The state of the calendar for one user, and the message below it. */
 struct calendar {
     const char *path;
     cst_model *model;
@@ -43,49 +43,49 @@ struct calendar {
     cst_controller *controller;
     char searched[LINE]; /* empty for all events */
     char message[MESSAGE];
-    bool is_stale; /* the screen shows something else than the table */
+    bool is_stale; /* the screen must be drawn again */
 };
 
 extern struct table table;
 extern struct calendar calendar;
-extern cst_error *error; /* of the call that failed last */
+extern cst_error *error; /* the error of the last call that failed */
 
 /* events_store.c */
 void give_up(const char *why);
-/* Adds a text to what is said below the events; false, so that a command can return it. */
+/* Appends text to the message below the events. Returns false, so that a command can return it. */
 bool say(const char *format, ...);
-/* True when a call succeeded; otherwise its error is said. */
+/* Returns whether a call succeeded; otherwise appends its error to the message. */
 bool done(cst_status status);
 void open_store(const char *path);
 void close_store(void);
 bool has_changes(void);
 void save(void);
-/* Shows the events whose titles or notes have a text; all of them for an empty one. */
+/* Shows the events whose title or notes contain a text; all events for an empty text. */
 void search(const char *text);
 cst_value get(const cst_object *event, const char *name);
 bool set(cst_object *event, const char *name, cst_value value);
-/* A date of an event in UTC, in a format of strftime's. */
+/* Prints a date in UTC, in a format of strftime. */
 void print_date(char *into, size_t size, const char *format, cst_value date);
-/* The section of an event: its day. */
+/* Prints the section of an event: its day. */
 void print_day(char day[DAY], const cst_object *event);
-/* Whether the table shows what a fetch finds. */
+/* Returns whether the table equals the results of a fetch. */
 bool is_table_right(void);
 
 /* events_table.c */
-/* Has the table follow a controller from now on. */
+/* Makes the table the delegate of a controller. */
 void follow(cst_controller *controller);
-/* Fills the table with what the controller has fetched. */
+/* Fills the table with the results of the controller. */
 void load_table(cst_controller *controller);
 void clear_table(void);
-/* The row of a number from 1, counted through all sections; NULL past the last one. */
+/* Returns the row with a number, counted from 1 through all sections; NULL after the last row. */
 struct row *row_at(size_t number);
-/* What a row shows of an event; to be freed. */
+/* Returns the text of an event's row; the caller frees it. */
 char *cell(const cst_object *event);
 
 /* events_screen.c */
 void draw(void);
 void begin_keys(void);
-/* Reads a key; true when a line of LINE bytes at most is finished. It is "quit!" at the end of the input. */
+/* Reads a key. Returns true if a line of at most LINE bytes is complete. At the end of the input, it is "quit!". */
 bool read_key(char *line);
 
 #endif

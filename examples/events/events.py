@@ -1,9 +1,9 @@
 """A calendar by days. Usage: events.py STORE
 
-A fetched results controller tells the table (events_table.py) what changed, whoever changed it: a command, an undo, or
-somebody who has the same store open in another terminal, with this program or with events.c. Times are UTC. With
-EVENTS_CHECK in the environment the table is compared with a fetch after every command, while nobody else saves, and the
-program ends when it is wrong.
+A fetched results controller notifies the table (events_table.py) of changes. They come from a command, an undo, or
+another program that has the same store open in another terminal (events.py or events.c). Times are UTC. If EVENTS_CHECK
+is set in the environment, the program compares the table with a fetch after every command, and ends if they differ; no
+other program may then save.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ from events_table import TableModel, cell, day_of
 
 HELP = """\
   add TITLE DATE TIME [NOTES]  a new event: add "Dentist" 2026-11-24 9:30
-  title NUMBER TITLE           calls it something else
-  move NUMBER DATE [TIME]      puts it on another day, or at another time
-  notes NUMBER [NOTES]         writes something behind it, or nothing
-  delete NUMBER                takes it out
-  undo   redo                  one command back or forth
-  save   revert                writes everything, or drops what was not saved
-  reload                       drops it too, and reads the store anew
-  search [TEXT]                shows what has a text, or everything
+  title NUMBER TITLE           changes the title
+  move NUMBER DATE [TIME]      moves it to another day or time
+  notes NUMBER [NOTES]         sets or removes its notes
+  delete NUMBER                deletes it
+  undo   redo                  undoes or redoes a command
+  save   revert                saves or discards all changes
+  reload                       discards all changes, and reads the store again
+  search [TEXT]                shows the events with a text, or all events
   check                        compares the table with a fetch
-  quit                         "quit!" when something was not saved"""
+  quit                         ends; "quit!" discards unsaved changes"""
 
 
 class UsageError(Exception):
-    """A command that cannot be carried out, said to whoever typed it."""
+    """A command that cannot be executed. Its text is shown to the user."""
 
 
 class Calendar:
-    """The calendar as one person sees it, and what is to be said about it."""
+    """The state of the calendar for one user, and the message below it."""
 
     def __init__(self, container: Container) -> None:
         self.ctx = container.main_context()
@@ -74,13 +74,13 @@ class Calendar:
         self.table.load(self.controller)
 
     def is_table_right(self) -> bool:
-        """Whether the table shows what a fetch finds."""
+        """Returns whether the table equals the results of a fetch."""
         found = [(day_of(event), event, cell(event)) for event in self.ctx.execute(self.request)]
         shown = [(section.day, row.event, row.text) for section in self.table.sections for row in section.rows]
         days = [section.day for section in self.table.sections]
         return shown == found and days == sorted({day for day, _, _ in found})
 
-    # The commands. What an edit returns is its name for undo.
+    # The commands. An edit returns the name of its undo step.
 
     def add(self, title: str, day: str, time: str, notes: str = "") -> str:
         self.ctx.insert("Event", title=title, date=moment(day, time), notes=notes or None)
@@ -135,7 +135,7 @@ class Calendar:
 
     def reload(self) -> None:
         self.ctx.reset()
-        self.message = "Read anew."
+        self.message = "Read again."
 
     def search(self, text: str = "") -> None:
         self.searched = text
@@ -145,7 +145,7 @@ class Calendar:
         self.fetch()
 
     def check(self) -> None:
-        self.message = f"The table is {'what' if self.is_table_right() else 'NOT what'} a fetch finds."
+        self.message = f"The table {'equals' if self.is_table_right() else 'does NOT equal'} a fetch."
 
     def event(self, number: str) -> Any:
         rows = self.table.rows()
@@ -153,7 +153,7 @@ class Calendar:
             raise UsageError(f"there is no event {number}")
         return rows[int(number) - 1].event
 
-    # Carrying out lines.
+    # Executing lines.
 
     def run(self, line: str) -> None:
         words = [quoted or plain for quoted, plain in re.findall(r'"([^"]*)"?|([^ ]+)', line)]
@@ -161,15 +161,15 @@ class Calendar:
         if not words:
             return
         if words[0] == "quit!" or (words[0] == "quit" and not self.ctx.has_changes):
-            self.ctx.rollback()  # the end of the container's block would refuse what is not saved
+            self.ctx.rollback()  # the end of the container's block raises for unsaved changes
             self.is_open = False
             return
         if words[0] == "quit":
-            self.message = 'not everything is saved: "save" it, or "quit!" without it'
+            self.message = 'there are unsaved changes; type "save" to keep them, or "quit!" to discard them'
         else:
             self.perform(*words)
         if os.environ.get("EVENTS_CHECK") and not self.is_table_right():
-            sys.exit("events: the table is not what a fetch finds")
+            sys.exit("events: the table does not equal a fetch")
 
     def perform(self, word: str, *rest: str) -> None:
         commands: dict[str, Callable[..., str | None]] = {
@@ -189,18 +189,18 @@ class Calendar:
         except UsageError as error:
             self.message = str(error)
         except TypeError:
-            self.message = f'"{word}" wants other words behind it; "help" tells which'
-        # What one command changes is one event: the table is told of it now, and one undo takes it back.
+            self.message = f'wrong arguments for "{word}"; type "help" for a list'
+        # The changes of a command are one event: the table is notified now, and they are one undo step.
         self.ctx.process_pending_changes()
 
     def hear_others(self) -> None:
         was_stale, self.table.is_stale = self.table.is_stale, False
         main_queue.drain()
         if self.table.is_stale:
-            self.message = "Somebody else saved."
+            self.message = "Another program saved."
         self.table.is_stale |= was_stale
 
-    # What is shown.
+    # Drawing.
 
     def draw(self) -> str:
         state = "unsaved changes" if self.ctx.has_changes else "saved"
@@ -225,11 +225,11 @@ def moment(day: str, time: str) -> datetime:
     try:
         return datetime.strptime(f"{day} {time}", "%Y-%m-%d %H:%M").replace(tzinfo=timezone.utc)
     except ValueError:
-        raise UsageError(f'"{day} {time}" is no date and time; 2026-11-24 9:30 is one') from None
+        raise UsageError(f'"{day} {time}" is not a date and time; type it like 2026-11-24 9:30') from None
 
 
 class Keyboard:
-    """What is typed, a key at a time, so that the screen can be drawn anew while somebody types."""
+    """Reads one key at a time, so that the screen can be drawn while the user types."""
 
     def __init__(self) -> None:
         self.line = ""
@@ -247,7 +247,7 @@ class Keyboard:
             termios.tcsetattr(sys.stdin, termios.TCSADRAIN, former)
 
     def lines(self) -> list[str]:
-        """The lines that were finished; "quit!" at the end of the input."""
+        """Reads keys and returns the completed lines; "quit!" at the end of the input."""
         typed = os.read(sys.stdin.fileno(), 1024).decode(errors="ignore")
         if not typed or "\x04" in typed:
             return ["quit!"]
@@ -282,7 +282,7 @@ def main() -> int:
                 screen = calendar.draw()
             print(f"{clear}{screen}\n> {keyboard.line}", end="", flush=True)
             ready = {event.fileobj for event, _ in input_.select()}
-            # Others first: the answer to a command stays on the screen until the next event.
+            # The main queue first, so that the message of a command stays on the screen until the next event.
             if main_queue in ready:
                 calendar.hear_others()
             if sys.stdin in ready:

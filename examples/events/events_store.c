@@ -1,4 +1,4 @@
-/* The events in their store: opening, saving, searching, values, and whether the table is right.
+/* The events in their store: opening, saving, searching, values, and the check of the table.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -61,7 +61,7 @@ void print_day(char day[DAY], const cst_object *event) { print_date(day, DAY, "%
 
 /* ---- the controller ---- */
 
-/* The sections of the controller. */
+/* Returns the section name of an event for the controller. */
 static cst_status day_of(void *userdata, cst_object *event, cst_value *out_name, cst_error **out_error) {
     static char day[DAY];
     (void)userdata, (void)out_error;
@@ -123,7 +123,7 @@ bool has_changes(void) {
     return has;
 }
 
-/* The number of an event that an error is about; 0 when it is not shown. */
+/* Returns the number of the event to which an error belongs; 0 if it is not shown. */
 static size_t number_of(const cst_error *failure) {
     const cst_string uri = cst_error_object_uri(failure);
     const struct row *row;

@@ -1,8 +1,8 @@
-/* The table: sections of rows, changed only by what the controller tells its delegate.
+/* The table: sections of rows, which only the calls of the controller's delegate change.
  *
- * It never fetches, and looks at the controller's results only when these were fetched anew. What it is told of one event it
- * keeps until did_change, and carries out by the rules of table views: updates, then deletions and the beginnings of moves, by
- * former places; sections; insertions and the ends of moves by new places.
+ * It never fetches, and reads the controller's results only after a new fetch. It collects the changes of an event
+ * until did_change, and applies them in the order of table views. Updates come first, then deletions and removed moves
+ * by former index paths. Sections follow, and then insertions and inserted moves by new index paths.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,7 +14,7 @@
 
 struct table table;
 
-/* What the delegate was told of the event that is under way. */
+/* The changes of the current event. */
 static struct {
     size_t section_count, row_count;
     struct section_change {
@@ -33,11 +33,11 @@ static struct {
 
 static void *sized(void *array, size_t size) {
     array = realloc(array, size);
-    if (!array) give_up("no memory");
+    if (!array) give_up("out of memory");
     return array;
 }
 
-/* Makes room for an element at a place of an array of `count`, and returns the array. */
+/* Inserts a zeroed element into an array of `count` elements, and returns the array. */
 static void *opened(void *array, size_t count, size_t size, size_t place) {
     char *bytes = sized(array, (count + 1) * size);
     memmove(bytes + (place + 1) * size, bytes + place * size, (count - place) * size);
@@ -51,7 +51,7 @@ static void close_up(void *array, size_t count, size_t size, size_t place) {
 }
 
 static void must(bool holds) {
-    if (!holds) give_up("the controller told changes that do not fit the table");
+    if (!holds) give_up("the changes of the controller do not fit the table");
 }
 
 /* ---- rows ---- */
@@ -146,7 +146,7 @@ void load_table(cst_controller *controller) {
     calendar.is_stale = true;
 }
 
-/* ---- what the controller tells ---- */
+/* ---- the delegate of the controller ---- */
 
 static void will_change(void *userdata, cst_controller *controller) {
     (void)userdata, (void)controller;
@@ -189,7 +189,7 @@ static int first_new_first(const void *a, const void *b) {
     return by_place(((const struct row_change *)a)->new_path, ((const struct row_change *)b)->new_path);
 }
 
-/* What leaves the former table, from its end on, so that the places before it stay what they are. */
+/* Updates and removes rows, the last ones first, so that the former index paths of the others stay valid. */
 static void take_out(void) {
     qsort(told.rows, told.row_count, sizeof *told.rows, last_former_first);
     qsort(told.sections, told.section_count, sizeof *told.sections, by_index);
@@ -202,7 +202,7 @@ static void take_out(void) {
         if (told.sections[i - 1].kind == CST_RESULT_DELETE) delete_section(told.sections[i - 1].index);
 }
 
-/* What comes to the new table, from its beginning on. */
+/* Inserts sections and rows, the first ones first, by their new index paths. */
 static void put_in(void) {
     qsort(told.rows, told.row_count, sizeof *told.rows, first_new_first);
     for (size_t i = 0; i < told.section_count; i++)

@@ -1,4 +1,4 @@
-"""The table of the calendar: sections of rows, changed by what a results controller tells, and by nothing else."""
+"""The table of the calendar: sections of rows, which only the delegate calls of a results controller change."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ INSERT, DELETE, MOVE, UPDATE = ResultsChangeKind
 
 
 def day_of(event: Any) -> str:
-    """The section of an event."""
+    """Returns the section name of an event: its day."""
     return f"{event.date.astimezone(timezone.utc):%Y-%m-%d}"
 
 
 def cell(event: Any) -> str:
-    """What a row shows of an event."""
+    """Returns the text of an event's row."""
     notes = "" if event.notes is None else f" ({event.notes})"
     return f"{event.date.astimezone(timezone.utc):%H:%M}  {event.title}{notes}"
 
@@ -32,8 +32,8 @@ def cell(event: Any) -> str:
 @dataclass
 class Row:
     event: Any
-    text: str  # the cell, as it was drawn last
-    mark: str = " "  # what the last change did: "+" came, ">" moved, "*" changed
+    text: str  # the text of the cell
+    mark: str = " "  # the last change: "+" inserted, ">" moved, "*" updated
 
 
 @dataclass
@@ -43,22 +43,22 @@ class Section:
 
 
 class TableModel:
-    """The table as it is shown: sections of rows, changed only by what the controller tells it as its delegate.
+    """The table as it is shown: sections of rows. It is the delegate of the controller, whose calls change it.
 
-    It never fetches, and looks at the controller's results only when these were fetched anew. What it is told of one
-    event it keeps until did_change, and carries out by the rules of table views: updates, then deletions and the
-    beginnings of moves, by former places; sections; insertions and the ends of moves by new places.
+    It never fetches, and reads the controller's results only after a new fetch. It collects the changes of an event
+    until did_change, and applies them in the order of table views. Updates come first, then deletions and removed moves
+    by former index paths. Sections follow, and then insertions and inserted moves by new index paths.
     """
 
     def __init__(self) -> None:
         self.sections: list[Section] = []
-        self.is_stale = True  # the screen shows something else
-        self.problem = ""  # what following the results failed with
+        self.is_stale = True  # the screen must be drawn again
+        self.problem = ""  # the error of the controller
         self._section_changes: list[SectionChange] = []
         self._changes: list[ObjectChange] = []
 
     def load(self, controller: FetchedResultsController) -> None:
-        """Fills the table with what the controller has fetched."""
+        """Fills the table with the results of the controller."""
         self.sections = [
             Section(section.name, [Row(event, cell(event)) for event in section.objects])
             for section in controller.sections or []
@@ -68,7 +68,7 @@ class TableModel:
     def rows(self) -> list[Row]:
         return [row for section in self.sections for row in section.rows]
 
-    # What the controller tells.
+    # The delegate of the controller.
 
     def will_change(self, _: FetchedResultsController) -> None:
         for row in self.rows():
@@ -87,13 +87,13 @@ class TableModel:
             if change.kind is UPDATE:
                 section, row = place(change.path)
                 self.sections[section].rows[row] = Row(change.object, cell(change.object), "*")
-        # What leaves the former table, from its end on, so that the places before it stay what they are.
+        # Remove rows and sections, the last ones first, so that the former index paths of the others stay valid.
         for section, row in sorted((place(each.path) for each in changes if each.kind in (DELETE, MOVE)), reverse=True):
             del self.sections[section].rows[row]
         for index in sorted((each.index for each in sections if each.kind is DELETE), reverse=True):
             assert not self.sections[index].rows
             del self.sections[index]
-        # What comes to the new one, from its beginning on.
+        # Insert sections and rows, the first ones first, by their new index paths.
         for come in sorted((each for each in sections if each.kind is INSERT), key=lambda each: each.index):
             assert come.index <= len(self.sections)
             self.sections.insert(come.index, Section(come.name))

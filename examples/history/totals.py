@@ -1,11 +1,12 @@
-"""A consumer of a store's history: keeps the total of each account in a database of its own.
+"""A consumer of a store's history, which keeps the total of each account in a separate database.
 
     python totals.py STORE TOTALS        # follows STORE until it is interrupted
-    python totals.py STORE TOTALS --once # reads what there is
+    python totals.py STORE TOTALS --once # reads the existing transactions, and ends
 
-A history delivers each transaction at least once: after a crash, the last one may come again. The consumer writes the
-number of a transaction together with its effect, in one transaction of its own database. So it recognises a repeat, and
-begins where its own database ends. The store knows it by name ("totals"), so no purge deletes what it has yet to read.
+A history delivers each transaction at least once: after a crash, the last one may be delivered again. The consumer
+writes the number of a transaction together with its effect, in one transaction of its database. So it recognises a
+repeated transaction, and continues after the last one in its database. It is registered in the store by name
+("totals"), so purges keep the transactions that it has not read.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ NAME = "totals"
 
 
 class Totals:
-    """The consumer's own database: the total of each account, the payments in it, and the last transaction."""
+    """The consumer's database: payments with their accounts, and the last transaction of each store."""
 
     def __init__(self, path: str) -> None:
         self.file = sqlite3.connect(path, isolation_level=None)
@@ -32,12 +33,12 @@ class Totals:
         self.repeats = 0
 
     def number(self, store: str) -> int | None:
-        """The last transaction of a store that is in the totals; None before the first one."""
+        """Returns the number of a store's last transaction in the totals; None before the first one."""
         found = self.file.execute("SELECT number FROM place WHERE store = ?", (store,)).fetchone()
         return None if found is None else int(found[0])
 
     def take(self, transaction: HistoryTransaction, values: list[dict[str, Any] | None]) -> None:
-        """Applies a transaction once, however often it comes."""
+        """Applies a transaction once, even if it is delivered repeatedly."""
         if transaction.number <= (self.number(transaction.store_identifier) or 0):
             self.repeats += 1
             return
@@ -45,7 +46,7 @@ class Totals:
         for change, found in zip(transaction.changes, values):
             if change.kind is HistoryChangeKind.DELETE:
                 self.file.execute("DELETE FROM payment WHERE uri = ?", (change.object_uri,))
-            elif found is not None:  # otherwise the payment was deleted since, in a transaction that comes later
+            elif found is not None:  # otherwise a later transaction deleted the payment
                 self.file.execute("INSERT OR IGNORE INTO payment (uri, account, amount) VALUES (?, '', 0)",
                                   (change.object_uri,))  # fmt: skip
                 for name, value in found.items():

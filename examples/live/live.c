@@ -1,9 +1,9 @@
-/* A shopping list that several people edit at once, each in a terminal of theirs: live.py in C, for the same stores.
+/* A shopping list that several users edit at the same time, each in a terminal: live.py in C, for the same stores.
  *
  * usage: live STORE [NAME]
  *
- * What one of them changes is saved at once and appears in the other terminals, whichever of the two programs they run. Who goes
- * offline keeps changes and sees none, until going online again: then a merge policy settles what was changed on both sides.
+ * Each change is saved immediately and appears in the other terminals, which run this program or live.py. An offline
+ * program does not save or merge changes. When it goes online again, a merge policy resolves the conflicts.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,10 +22,10 @@
 enum { WORDS = 4, REFERENCE_DATE = 978307200 };
 
 static const char *const HELP =
-    "  add NAME [AMOUNT]   puts something on the list       NUMBER           bought, or not yet\n"
-    "  name NUMBER NAME    calls it something else          amount NUMBER N  so many of it\n"
-    "  remove NUMBER       takes it off                     clear            takes off what was bought\n"
-    "  offline   online    keeps changes here for a while   quit   quit!";
+    "  add NAME [AMOUNT]   adds an item                     NUMBER           marks it as bought or not bought\n"
+    "  name NUMBER NAME    renames it                       amount NUMBER N  sets its amount\n"
+    "  remove NUMBER       removes it                       clear            removes the bought items\n"
+    "  offline   online    stops or resumes saving          quit   quit!     saves or discards, and ends";
 
 static cst_value text_value(const char *text) { return (cst_value){.type = CST_STRING, .as.string = TEXT(text)}; }
 static cst_value integer_value(int64_t number) { return (cst_value){.type = CST_INT, .as.integer = number}; }
@@ -34,10 +34,10 @@ static cst_value bool_value(bool boolean) { return (cst_value){.type = CST_BOOL,
 static bool whole(const char *text, int64_t *out) {
     char *end;
     *out = strtoll(text, &end, 10);
-    return *text && !*end ? true : say("\"%s\" is no amount", text);
+    return *text && !*end ? true : say("\"%s\" is not an amount", text);
 }
 
-/* ---- the commands; their words without the first ---- */
+/* ---- the commands; the parameter has the words after the command ---- */
 
 static void add(char **words) {
     int64_t amount = 1;
@@ -93,7 +93,7 @@ static void clear(char **words) {
 static void go_offline(char **words) {
     (void)words;
     set_live(false);
-    say("Changes stay here until you are \"online\" again.");
+    say("Offline: changes are not saved before \"online\".");
 }
 
 static void go_online(char **words) {
@@ -104,13 +104,13 @@ static void go_online(char **words) {
 
 static const struct command {
     const char *name;
-    int least, most; /* words behind it */
+    int least, most; /* the number of words after the command */
     void (*run)(char **words);
 } COMMANDS[] = {
     {"add", 1, 2, add},     {"name", 2, 2, rename_item},   {"amount", 2, 2, set_amount}, {"remove", 1, 1, remove_item},
     {"clear", 0, 0, clear}, {"offline", 0, 0, go_offline}, {"online", 0, 0, go_online}};
 
-/* Splits a line at blanks; what stands between quotes is one word. */
+/* Splits a line at spaces; quoted text is one word. */
 static int split(char *line, char **words) {
     int count = 0;
     for (char *place = line; count < WORDS;) {
@@ -141,7 +141,7 @@ static void run(char *line) {
         const struct command *command = &COMMANDS[i];
         if (strcmp(words[0], command->name) != 0) continue;
         if (count - 1 < command->least || count - 1 > command->most) {
-            say("\"%s\" wants other words behind it; \"help\" tells which", words[0]);
+            say("wrong arguments for \"%s\"; type \"help\" for a list", words[0]);
             return;
         }
         command->run(words + 1);
@@ -161,7 +161,7 @@ int main(int count, char **arguments) {
         fprintf(stderr, "usage: live STORE [NAME]\n");
         return 2;
     }
-    open_list(arguments[1], count == 3 ? arguments[2] : user ? user : "somebody");
+    open_list(arguments[1], count == 3 ? arguments[2] : user ? user : "unknown");
     say("Type \"help\" for the commands.");
     begin_keys();
     struct pollfd events[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.events = POLLIN}};
@@ -170,13 +170,13 @@ int main(int count, char **arguments) {
     while (poll(events, 2, -1) >= 0) {
         if (events[1].revents) TRY(cst_main_queue_drain(0, NULL, &error));
         if (events[0].revents && read_key(line)) {
-            if (!strcmp(line, "quit!")) { /* without what was kept, or could not be saved */
+            if (!strcmp(line, "quit!")) { /* discards unsaved changes */
                 TRY(cst_context_rollback(list.context, &error));
                 break;
             }
             if (strcmp(line, "quit") != 0)
                 run(line);
-            else if (save()) /* what was kept while offline */
+            else if (save()) /* the changes that were made offline */
                 break;
             list.is_stale = true;
         }

@@ -1,4 +1,4 @@
-/* What the parts of the shopping list share.
+/* The declarations that the parts of the shopping list share.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,12 +9,12 @@
 #include <stddef.h>
 
 #define TEXT(string) ((cst_string){(string), CST_NUL})
-/* Ends the program when a call failed that cannot fail. */
+/* Ends the program if a call fails that should not fail. */
 #define TRY(call) ((call) < 0 ? give_up(#call) : (void)0)
 
 enum { MESSAGE = 2048, LINE = 256, NAME = 64 };
 
-/* The list as one person sees it: a context that merges what the others save, and what is to be said about it. */
+/* The state of the list for one user: a context that merges the saves of other programs, and the message. */
 struct list {
     const char *path, *author;
     cst_model *model;
@@ -23,39 +23,39 @@ struct list {
     cst_merge_policy *policy;
     cst_observation *merged;
     cst_entity *item;
-    cst_results *items; /* as they are shown */
-    cst_results *fresh; /* what others changed last; NULL for nothing */
+    cst_results *items; /* the shown items */
+    cst_results *fresh; /* the items that other programs changed last, or NULL */
     char message[MESSAGE];
-    bool is_stale; /* the screen shows something else than the list */
+    bool is_stale; /* the screen must be drawn again */
 };
 
 extern struct list list;
-extern cst_error *error; /* of the call that failed last */
+extern cst_error *error; /* the error of the last call that failed */
 
 /* live_list.c */
 void give_up(const char *call);
-/* Adds a text to what is said below the list; false, so that a command can return it. */
+/* Appends text to the message below the list. Returns false, so that a command can return it. */
 bool say(const char *format, ...);
-/* True when a call succeeded; otherwise its error is said. */
+/* Returns whether a call succeeded; otherwise appends its error to the message. */
 bool done(cst_status status);
 void open_list(const char *path, const char *author);
 void close_list(void);
 bool is_live(void);
 void set_live(bool live);
 void fetch_items(void);
-/* An item of the list, by its number from 1; borrowed. NULL, and a message, when there is none. */
+/* Returns the borrowed item with a number, from 1; NULL, with a message, if there is no such item. */
 cst_object *item_at(const char *number);
 cst_value get(const cst_object *item, const char *name);
 bool set(cst_object *item, const char *name, cst_value value);
-/* The first item of that name, whatever its case; owned, NULL for none. */
+/* Returns the first item with a name, case-insensitively; owned, or NULL. */
 cst_object *item_called(const char *name);
 bool save(void);
 
 /* live_screen.c */
-/* The list, what is said about it, and the line that is being typed. */
+/* Draws the list, the message, and the line that is being typed. */
 void draw(void);
 void begin_keys(void);
-/* Reads a key; true when a line of LINE bytes at most is finished. It is "quit" at the end of the input. */
+/* Reads a key. Returns true if a line of at most LINE bytes is complete. At the end of the input, it is "quit". */
 bool read_key(char *line);
 
 #endif

@@ -1,8 +1,7 @@
-"""A shopping list that several people edit at once, each in a terminal of theirs. Usage: live.py STORE [NAME]
+"""A shopping list that several users edit at the same time, each in a terminal. Usage: live.py STORE [NAME]
 
-What one of them changes is saved at once and appears in the other terminals, whether they run this program or live.c.
-Who goes offline keeps changes and sees none, until going online again: then a merge policy settles what was changed on
-both sides.
+Each change is saved immediately and appears in the other terminals, which run this program or live.c. An offline
+program does not save or merge changes. When it goes online again, a merge policy resolves the conflicts.
 """
 
 from __future__ import annotations
@@ -34,18 +33,18 @@ from corestone import (
 from corestone.merging import Conflict
 
 HELP = """\
-  add NAME [AMOUNT]   puts something on the list       NUMBER           bought, or not yet
-  name NUMBER NAME    calls it something else          amount NUMBER N  so many of it
-  remove NUMBER       takes it off                     clear            takes off what was bought
-  offline   online    keeps changes here for a while   quit   quit!"""
+  add NAME [AMOUNT]   adds an item                     NUMBER           marks it as bought or not bought
+  name NUMBER NAME    renames it                       amount NUMBER N  sets its amount
+  remove NUMBER       removes it                       clear            removes the bought items
+  offline   online    stops or resumes saving          quit   quit!     saves or discards, and ends"""
 
 
 class UsageError(Exception):
-    """A command that cannot be carried out, said to whoever typed it."""
+    """A command that cannot be executed. Its text is shown to the user."""
 
 
 class ShoppingList:
-    """The list as one person sees it: a context that merges what the others save, and what is to be said about it."""
+    """The state of the list for one user: a context that merges the saves of other programs, and the message."""
 
     def __init__(self, container: Container, author: str) -> None:
         self.author = author
@@ -55,25 +54,25 @@ class ShoppingList:
         self.token = self.ctx.observe("did_merge_object_ids", self.merged)
         self.message = 'Type "help" for the commands.'
         self.shown: Sequence[ManagedObject] = []
-        self.fresh: set[ObjectID] = set()  # what others changed last
-        self.is_stale = True  # the screen shows something else than the list
+        self.fresh: set[ObjectID] = set()  # the items that other programs changed last
+        self.is_stale = True  # the screen must be drawn again
         self.is_open = True
 
     def items(self) -> Sequence[ManagedObject]:
         return list(self.ctx.fetch("Item", sort=["bought", "added", "name"]))
 
-    # What others do.
+    # Changes of other programs.
 
     def merged(self, _: Context, changes: ContextChanges) -> None:
-        """Others saved, and it is here now."""
+        """Shows the changes of another program, which the context has merged."""
         self.fresh = {*changes.inserted_ids, *changes.updated_ids}
         items = [item for item in self.items() if item.id in self.fresh]
         names = ", ".join(f"{item.name} by {item.author}" for item in items)
-        self.message = f"Changed: {names}" if names else "Something was taken off the list."
+        self.message = f"Changed: {names}" if names else "An item was removed."
         self.is_stale = True
 
     def settle(self, conflicts: Sequence[Conflict]) -> None:
-        """The merge policy: what both sides changed keeps the value from here, but amounts add up."""
+        """The merge policy: for properties that both sides changed, keeps this side's value, but adds up amounts."""
         for conflict in conflicts:
             if not isinstance(conflict, MergeConflict):
                 continue
@@ -83,12 +82,12 @@ class ShoppingList:
             for key, (base, mine, theirs) in differences.items():
                 if key == "amount" and theirs is not None and mine != base != theirs:
                     item.amount = mine + theirs - base
-                    told.append(f"amount {mine} here and {theirs} there, makes {item.amount}")
+                    told.append(f"amount {mine} here and {theirs} there, together {item.amount}")
                 elif mine != base and theirs not in (base, mine):
-                    told.append(f"{key} {mine!r} here counts, {theirs!r} there does not")
+                    told.append(f"{key} {mine!r} replaces {theirs!r}")
             self.message += f"\n{item.name}: {'; '.join(told) or 'changed on both sides'}."
 
-    # What the commands do.
+    # The commands.
 
     def run(self, line: str) -> None:
         commands: dict[str, Callable[..., None]] = {
@@ -114,7 +113,7 @@ class ShoppingList:
         except (UsageError, ValueError) as error:
             self.message = str(error)
         except TypeError:
-            self.message = f'"{word}" wants other words behind it; "help" tells which'
+            self.message = f'wrong arguments for "{word}"; type "help" for a list'
 
     def save(self) -> None:
         for item in [*self.ctx.inserted, *self.ctx.updated]:
@@ -155,28 +154,28 @@ class ShoppingList:
 
     def offline(self) -> None:
         self.ctx.automatically_merges_remote_changes = False
-        self.message = 'Changes stay here until you are "online" again.'
+        self.message = 'Offline: changes are not saved before "online".'
 
     def online(self) -> None:
         self.message = "Online again."
         self.save()
         self.ctx.automatically_merges_remote_changes = True
-        self.ctx.refresh_all()  # what was missed meanwhile
+        self.ctx.refresh_all()  # reads the changes that were not merged meanwhile
 
     def quit(self) -> None:
-        self.save()  # what was kept while offline
+        self.save()  # the changes that were made offline
         self.is_open = False
 
     def drop(self) -> None:
-        self.ctx.rollback()  # what was kept, or could not be saved
+        self.ctx.rollback()  # discards unsaved changes
         self.is_open = False
 
-    # What is shown.
+    # Drawing.
 
     def draw(self) -> str:
         state = "live" if self.ctx.automatically_merges_remote_changes else "offline"
         lines = [f"Shopping list of {Path(self.ctx.container.path).name} ({state})", ""]
-        # Kept, since a context hears of changes of the objects that somebody has.
+        # Keeps the objects alive, because a context merges changes only into registered objects.
         self.shown = self.items()
         for number, item in enumerate(self.shown, 1):
             mark = "  <- new" if item.id in self.fresh else ""
@@ -189,7 +188,7 @@ class ShoppingList:
 
 
 class Keyboard:
-    """What is typed, a key at a time, so that the screen can be drawn anew while somebody types."""
+    """Reads one key at a time, so that the screen can be drawn while the user types."""
 
     def __init__(self) -> None:
         self.line = ""
@@ -207,7 +206,7 @@ class Keyboard:
             termios.tcsetattr(sys.stdin, termios.TCSADRAIN, former)
 
     def lines(self) -> list[str]:
-        """The lines that were finished; "quit" at the end of the input."""
+        """Reads keys and returns the completed lines; "quit" at the end of the input."""
         typed = os.read(sys.stdin.fileno(), 1024).decode(errors="ignore")
         if not typed or "\x04" in typed:
             return ["quit"]
@@ -229,7 +228,7 @@ def main() -> int:
     if len(sys.argv) not in (2, 3):
         print("usage: live.py STORE [NAME]", file=sys.stderr)
         return 2
-    author = sys.argv[2] if len(sys.argv) == 3 else os.environ.get("USER", "somebody")
+    author = sys.argv[2] if len(sys.argv) == 3 else os.environ.get("USER", "unknown")
     model = Model.load(Path(__file__).with_name("Shopping.xcdatamodeld"))
     main_queue.bind()
     clear = "\033[2J\033[H" if sys.stdout.isatty() else ""
@@ -243,7 +242,7 @@ def main() -> int:
                 screen = shopping.draw()
             print(f"{clear}{screen}\n{author}> {keyboard.line}", end="", flush=True)
             ready = {event.fileobj for event, _ in events.select()}
-            # Others first: the answer to a command stays on the screen until the next event.
+            # The main queue first, so that the message of a command stays on the screen until the next event.
             if main_queue in ready:
                 main_queue.drain()
             if sys.stdin in ready:

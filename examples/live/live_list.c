@@ -1,4 +1,4 @@
-/* The list in its store: fetching, saving, merging what others saved.
+/* The list in its store: fetching, saving, and merging the saves of other programs.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -94,9 +94,9 @@ cst_object *item_called(const char *name) {
     return item;
 }
 
-/* ---- what others do ---- */
+/* ---- changes of other programs ---- */
 
-/* Others saved, and it is here now. */
+/* Shows the changes of another program, which the context has merged. */
 static void merged(void *userdata, cst_context *context, uint32_t notification, const cst_changes *changes) {
     (void)userdata, (void)context, (void)notification;
     cst_results *const come[] = {changes->updated, changes->inserted};
@@ -109,7 +109,7 @@ static void merged(void *userdata, cst_context *context, uint32_t notification, 
         list.fresh = come[i];
         cst_retain(list.fresh);
     }
-    say(list.fresh ? "Changed by somebody else." : "Something was taken off the list.");
+    say(list.fresh ? "Another program changed items." : "An item was removed.");
     list.is_stale = true;
 }
 
@@ -119,7 +119,7 @@ static cst_value side(const cst_conflict *conflict, int32_t snapshot, cst_string
     return value;
 }
 
-/* Says what became of a property that both sides changed; an amount adds up. */
+/* Shows how the conflict of a property is resolved; adds up an amount that both sides changed. */
 static cst_status settle_property(const cst_conflict *conflict, cst_object *item, cst_string name, cst_error **out) {
     const cst_value base = side(conflict, CST_SNAPSHOT_OBJECT, name), mine = side(conflict, CST_SNAPSHOT_CURRENT, name),
                     theirs = side(conflict, CST_SNAPSHOT_THEIRS, name);
@@ -127,7 +127,7 @@ static cst_status settle_property(const cst_conflict *conflict, cst_object *item
         cst_value sum = mine;
         if (mine.as.integer == base.as.integer || theirs.as.integer == base.as.integer) return CST_OK;
         sum.as.integer += theirs.as.integer - base.as.integer;
-        say(" amount %d here and %d there, makes %d;", (int)mine.as.integer, (int)theirs.as.integer,
+        say(" amount %d here and %d there, together %d;", (int)mine.as.integer, (int)theirs.as.integer,
             (int)sum.as.integer);
         return cst_object_set_path(item, name, &sum, out);
     }
@@ -136,7 +136,7 @@ static cst_status settle_property(const cst_conflict *conflict, cst_object *item
     return CST_OK;
 }
 
-/* The merge policy: what both sides changed keeps the value from here, but amounts add up. */
+/* The merge policy: for properties that both sides changed, keeps this side's value, but adds up amounts. */
 static cst_status settle(void *userdata, cst_context *context, size_t count, cst_conflict *const *conflicts,
                          cst_error **out) {
     (void)userdata;
@@ -187,7 +187,7 @@ bool is_live(void) {
 
 void set_live(bool live) {
     TRY(cst_context_set_merges_remote_changes(list.context, live, &error));
-    /* What was missed meanwhile. */
+    /* Reads the changes that were not merged meanwhile. */
     if (live) TRY(cst_context_refresh_all(list.context, &error));
 }
 

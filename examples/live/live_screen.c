@@ -1,4 +1,4 @@
-/* The terminal: drawing the list, and what is typed, a key at a time, so that the list can be drawn while somebody types.
+/* The terminal: draws the list, and reads one key at a time, so that the list can be drawn while the user types.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -72,7 +72,7 @@ void begin_keys(void) {
 }
 
 static void take_out(void) {
-    /* All bytes of the last character. */
+    /* Removes all bytes of the last character. */
     while (length > 0 && ((unsigned char)typed[--length] & 0xC0) == 0x80) {
     }
 }

@@ -2,8 +2,9 @@
  *
  * usage: orders STORE
  *
- * Type "help" for the commands. Every command is one step for undo. Two editors may have the same store open: who saves second
- * is asked what to do about what the other one changed. Without a terminal the commands come from standard input.
+ * Type "help" for the commands. Every command is one undo step. Several editors may have the same store open: the
+ * second one to save a change of the same order asks how to resolve the conflict. Without a terminal, the commands are
+ * read from standard input.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,19 +19,19 @@
 enum { WORDS = 5 };
 
 static const char *const HELP =
-    "  new CUSTOMER                a new order; the customer is made when there is none of that name\n"
-    "  open NUMBER                 shows another order          list           all orders\n"
-    "  add PRODUCT QUANTITY PRICE  a new line at the end        remove LINE    takes a line out\n"
-    "  set FIELD VALUE             note, paid, number, customer of the order; without a value: nothing\n"
-    "  line LINE FIELD VALUE       product, quantity, price of a line\n"
-    "  move LINE PLACE             puts a line elsewhere        delete         deletes the order with its lines\n"
-    "  undo   redo                 one command back or forth\n"
-    "  save   revert               writes everything, or drops what was not saved\n"
-    "  quit                        asks for a save first when something was not saved; \"quit!\" does not ask";
+    "  new CUSTOMER                adds an order, and a customer if there is no customer of that name\n"
+    "  open NUMBER                 shows another order          list           lists all orders\n"
+    "  add PRODUCT QUANTITY PRICE  adds a line at the end       remove LINE    removes a line\n"
+    "  set FIELD VALUE             sets note, paid, number or customer of the order; without a value: clears it\n"
+    "  line LINE FIELD VALUE       sets product, quantity or price of a line\n"
+    "  move LINE PLACE             moves a line                 delete         deletes the order with its lines\n"
+    "  undo   redo                 undoes or redoes a command\n"
+    "  save   revert               saves or discards all changes\n"
+    "  quit                        ends, and offers to save unsaved changes; \"quit!\" discards them";
 
 /* ---- objects ---- */
 
-/* The first of an entity that a predicate with one argument selects; owned, NULL for none. */
+/* Returns the first object of an entity that satisfies a predicate with one argument; owned, or NULL. */
 static cst_object *first(cst_entity *entity, const char *format, cst_value argument, const char *key, uint32_t flags) {
     cst_fetch_request *request;
     cst_results *results;
@@ -60,7 +61,7 @@ static void show_order(cst_object *order) {
     editor.order = order;
 }
 
-static bool has_order(void) { return editor.order ? true : say("no order is open; \"new CUSTOMER\" makes one"); }
+static bool has_order(void) { return editor.order ? true : say("no order is open; type \"new CUSTOMER\" to add one"); }
 
 static size_t line_count(void) {
     size_t count;
@@ -68,7 +69,7 @@ static size_t line_count(void) {
     return count;
 }
 
-/* The line of a number from 1; owned. NULL, and a message, when there is none. */
+/* Returns the line with a number, from 1; owned. NULL, with a message, if there is no such line. */
 static cst_object *line_at(const char *text) {
     int64_t place;
     cst_results *lines;
@@ -89,7 +90,7 @@ static bool insert(cst_entity *entity, cst_object **out) {
     return done(cst_context_insert(editor.context, entity, out, &error));
 }
 
-/* ---- the commands: true when the order was changed ---- */
+/* ---- the commands that change an order; they return true if they changed it ---- */
 
 static bool set_customer(cst_object *order, const char *name) {
     if (!name) return set(order, "customer", (cst_value){.type = CST_NULL});
@@ -150,7 +151,7 @@ static bool command_set(char **words) {
     if (!strcmp(field, "number"))
         return whole(value ? value : "", "number", &whole_number) &&
                set(editor.order, "number", integer_value(whole_number));
-    return say("an order has no field %s; there are note, paid, number, customer", field);
+    return say("an order does not have a field \"%s\"; use note, paid, number or customer", field);
 }
 
 static bool change_line(cst_object *line, const char *field, const char *text) {
@@ -162,7 +163,7 @@ static bool change_line(cst_object *line, const char *field, const char *text) {
     } else if (!strcmp(field, "price")) {
         if (!price_value(text, &value)) return false;
     } else if (strcmp(field, "product") != 0) {
-        return say("a line has no field %s; there are product, quantity, price", field);
+        return say("a line does not have a field \"%s\"; use product, quantity or price", field);
     }
     return set(line, field, value);
 }
@@ -194,7 +195,7 @@ static bool command_delete(char **words) {
     return true;
 }
 
-/* ---- the commands that change nothing by themselves ---- */
+/* ---- the other commands ---- */
 
 static bool command_list(char **words) {
     (void)words;
@@ -207,7 +208,7 @@ static bool command_list(char **words) {
     TRY(cst_fetch_request_set_prefetch(request, 2, paths, &error));
     TRY(cst_context_fetch(editor.context, request, &orders, &error));
     size_t used = 0;
-    say("There is no order yet.");
+    say("There are no orders yet.");
     for (size_t i = 0; i < cst_results_count(orders) && used < MESSAGE - 128; i++) {
         cst_object *order;
         char customer[64];
@@ -224,7 +225,7 @@ static bool command_list(char **words) {
 
 static bool step(cst_status status, const char *verb) {
     if (status == CST_UNCHANGED) return say("nothing to %s", verb);
-    if (done(status)) say("One command %s.", *verb == 'u' ? "back" : "forth");
+    if (done(status)) say("One command was %s.", *verb == 'u' ? "undone" : "redone");
     return false;
 }
 
@@ -252,7 +253,7 @@ static bool command_save(char **words) {
 
 /* ---- the loop ---- */
 
-/* Undo and revert may take away the order that is open. */
+/* Closes the open order if undo or revert has removed it. */
 static void forget_what_is_gone(void) {
     uint32_t state;
     if (editor.order) {
@@ -264,7 +265,7 @@ static void forget_what_is_gone(void) {
 
 struct command {
     const char *name;
-    int least, most; /* words behind it */
+    int least, most; /* the number of words after the command */
     bool (*run)(char **words);
 };
 
@@ -276,7 +277,7 @@ static const struct command commands[] = {
     {"revert", 0, 0, command_revert},
 };
 
-/* Splits a line at spaces; what stands in quotation marks is one word. */
+/* Splits a line at white space; quoted text is one word. */
 static int split(char *line, char **words) {
     int count = 0;
     for (char *at = line + strspn(line, " \t\n"); *at && count < WORDS; at += strspn(at, " \t\n")) {
@@ -293,10 +294,10 @@ static void perform(char **words, int count) {
         const struct command *command = &commands[i];
         if (strcmp(words[0], command->name) != 0) continue;
         if (count - 1 < command->least || count - 1 > command->most) {
-            say("\"%s\" wants other words behind it; \"help\" tells which", words[0]);
+            say("wrong arguments for \"%s\"; type \"help\" for a list", words[0]);
             return;
         }
-        /* What one command changes is one event, and one undo takes it back. */
+        /* The changes of a command are one event and one undo step. */
         if (command->run(words)) TRY(cst_undo_manager_set_action_name(editor.undo, TEXT(words[0]), &error));
         done(cst_context_process_pending_changes(editor.context, &error));
         return;
@@ -358,7 +359,7 @@ int main(int count, char **arguments) {
     }
     show_order(NULL);
     cst_release(editor.undo);
-    TRY(cst_context_rollback(editor.context, &error)); /* the end with unsaved changes would be a warning in the log */
+    TRY(cst_context_rollback(editor.context, &error)); /* closing with unsaved changes logs a warning */
     cst_release(editor.context);
     cst_release(editor.coordinator);
     cst_release(editor.model);

@@ -1,4 +1,4 @@
-/* What the parts of the order editor share.
+/* The declarations that the parts of the order editor share.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,7 +8,7 @@
 #include <corestone.h>
 
 #define TEXT(string) ((cst_string){(string), CST_NUL})
-/* Ends the program when a call failed that cannot fail. */
+/* Ends the program if a call fails that should not fail. */
 #define TRY(call) ((call) < 0 ? give_up(#call) : (void)0)
 
 enum { MESSAGE = 4096, PROBLEMS = 64, REFERENCE_DATE = 978307200 };
@@ -17,7 +17,7 @@ struct problem {
     char uri[128], key[32], message[256];
 };
 
-/* The state of the screen: a context, the order that is shown, and what went wrong last. */
+/* The state of the editor: a context, the shown order, and the problems of the last save. */
 struct editor {
     cst_model *model;
     cst_coordinator *coordinator;
@@ -25,20 +25,20 @@ struct editor {
     cst_undo_manager *undo;
     cst_entity *customer, *order_entity, *line;
     cst_key lines;
-    cst_object *order; /* owned; NULL for none */
+    cst_object *order; /* owned, or NULL */
     char message[MESSAGE];
     struct problem problems[PROBLEMS];
     size_t problem_count;
 };
 
 extern struct editor editor;
-extern cst_error *error; /* of the call that failed last */
+extern cst_error *error; /* the error of the last call that failed */
 
 /* orders_values.c */
 void give_up(const char *call);
-/* Says something below the order; false, so that a command can return it. */
+/* Sets the message below the order. Returns false, so that a command can return it. */
 bool say(const char *format, ...);
-/* True when a call succeeded; otherwise its error is said. */
+/* Returns whether a call succeeded; otherwise its error becomes the message. */
 bool done(cst_status status);
 bool whole(const char *text, const char *what, int64_t *out);
 bool price_value(const char *text, cst_value *out);
@@ -54,7 +54,7 @@ double total(const cst_object *order);
 
 /* orders_screen.c */
 void draw(void);
-/* Asks for a line of text; false at the end of the input. */
+/* Reads a line of text. Returns false at the end of the input. */
 bool ask(const char *question, char *answer, int size);
 void save(void);
 

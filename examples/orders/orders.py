@@ -1,7 +1,8 @@
 """An order editor for the terminal. Usage: orders.py STORE
 
-Type "help" for the commands. Every command is one step for undo. Two editors may have the same store open: who saves
-second is asked what to do about what the other one changed. Without a terminal the commands come from standard input.
+Type "help" for the commands. Every command is one undo step. Several editors may have the same store open: the second
+one to save a change of the same order asks how to resolve the conflict. Without a terminal, the commands are read from
+standard input.
 """
 
 from __future__ import annotations
@@ -28,23 +29,23 @@ from corestone import (
 from corestone.object import object_id
 
 HELP = """\
-  new CUSTOMER                a new order; the customer is made when there is none of that name
-  open NUMBER                 shows another order          list           all orders
-  add PRODUCT QUANTITY PRICE  a new line at the end        remove LINE    takes a line out
-  set FIELD VALUE             note, paid, number, customer of the order; without a value: nothing
-  line LINE FIELD VALUE       product, quantity, price of a line
-  move LINE PLACE             puts a line elsewhere        delete         deletes the order with its lines
-  undo   redo                 one command back or forth
-  save   revert               writes everything, or drops what was not saved
-  quit                        asks for a save first when something was not saved; "quit!" does not ask"""
+  new CUSTOMER                adds an order, and a customer if there is no customer of that name
+  open NUMBER                 shows another order          list           lists all orders
+  add PRODUCT QUANTITY PRICE  adds a line at the end       remove LINE    removes a line
+  set FIELD VALUE             sets note, paid, number or customer of the order; without a value: clears it
+  line LINE FIELD VALUE       sets product, quantity or price of a line
+  move LINE PLACE             moves a line                 delete         deletes the order with its lines
+  undo   redo                 undoes or redoes a command
+  save   revert               saves or discards all changes
+  quit                        ends, and offers to save unsaved changes; "quit!" discards them"""
 
 
 class UsageError(Exception):
-    """A command that cannot be carried out, said to whoever typed it."""
+    """A command that cannot be executed. Its text is shown to the user."""
 
 
 class Editor:
-    """The state of the screen: a context, the order that is shown, and what went wrong last."""
+    """The state of the editor: a context, the shown order, and the problems of the last save."""
 
     def __init__(self, container: Container) -> None:
         self.ctx = container.context()
@@ -54,7 +55,7 @@ class Editor:
         self.problems: dict[tuple[str | None, str | None], str] = {}  # by the object's URI and the field
         self.forget_what_is_gone()
 
-    # What the commands do. Each is an event of its own: one undo takes it back.
+    # The commands. Each is one event and one undo step.
 
     def new(self, customer: str) -> str:
         last = self.ctx.fetch("Order", sort=["-number"], limit=1)
@@ -80,7 +81,7 @@ class Editor:
             f"  {order.number:>4}  {order.customer.name if order.customer else '-':<24} {total(order):>10.2f}"
             for order in orders
         ]
-        self.message = "\n".join(rows) or "There is no order yet."
+        self.message = "\n".join(rows) or "There are no orders yet."
 
     def add(self, product: str, quantity: str, price: str) -> str:
         line = self.ctx.insert("Line", product=product, quantity=whole(quantity, "quantity"), price=money(price))
@@ -102,7 +103,7 @@ class Editor:
         elif field == "note":
             order.note = value
         else:
-            raise UsageError(f"an order has no field {field}; there are note, paid, number, customer")
+            raise UsageError(f'an order does not have a field "{field}"; use note, paid, number or customer')
         return f"change of {field}"
 
     def change_line(self, line: str, field: str, value: str) -> str:
@@ -114,7 +115,7 @@ class Editor:
         elif field == "price":
             changed.price = money(value)
         else:
-            raise UsageError(f"a line has no field {field}; there are product, quantity, price")
+            raise UsageError(f'a line does not have a field "{field}"; use product, quantity or price')
         return f"change of {field}"
 
     def move(self, line: str, place: str) -> str:
@@ -153,14 +154,14 @@ class Editor:
         except ValidationError as error:
             for failure in error.details or [error]:
                 self.problems[failure.object_uri, failure.key] = failure.message
-            self.message = f"Not saved: {len(self.problems)} to mend."
+            self.message = f"Not saved: {len(self.problems)} to correct."
             return None
         self.message = "Saved."
         return None
 
     def settle(self, error: ConflictError) -> None:
-        """Shows what was changed on both sides, and asks whose counts."""
-        print("\nSomebody saved the same objects meanwhile.\n")
+        """Shows the conflicts, and asks how to resolve them."""
+        print("\nAnother editor saved the same objects meanwhile.\n")
         print(f"  {'':<20} {'before':>16} {'here':>16} {'there':>16}")
         for conflict in error.conflicts:
             if isinstance(conflict, MergeConflict):
@@ -172,21 +173,21 @@ class Editor:
         if answer.startswith("d"):
             self.ctx.rollback()
             self.ctx.refresh_all()
-            self.message = "Your changes are gone."
+            self.message = "Your changes were discarded."
         elif answer.startswith("m"):
             self.ctx.save(merge_policy=MergePolicy.OBJECT_TRUMP)
-            self.message = "Saved, with your changes on top."
+            self.message = "Saved; your values won the conflict."
         elif answer.startswith("t"):
             self.ctx.save(merge_policy=MergePolicy.STORE_TRUMP)
-            self.message = "Saved, with theirs on top."
+            self.message = "Saved; their values won the conflict."
         else:
             self.message = "Not saved."
 
-    # What is shown.
+    # Drawing.
 
     def shown(self) -> ManagedObject:
         if self.order is None:
-            raise UsageError('no order is open; "new CUSTOMER" makes one')
+            raise UsageError('no order is open; type "new CUSTOMER" to add one')
         return self.order
 
     def line_at(self, number: str) -> ManagedObject:
@@ -198,7 +199,7 @@ class Editor:
         return line
 
     def forget_what_is_gone(self) -> None:
-        """Undo and revert may take away the order that is open."""
+        """Closes the open order if undo or revert has removed it."""
         orders = self.ctx.fetch("Order", sort=["number"])
         if self.order not in orders:
             self.order = orders[0] if orders else None
@@ -237,14 +238,14 @@ class Editor:
     # The loop.
 
     def run(self, command: str) -> bool:
-        """Carries out a command; False at the end."""
+        """Executes a command. Returns False if it quits the program."""
         try:
             word, *rest = shlex.split(command) or [""]
             self.message = ""
             if word in ("quit", "quit!", "q"):
                 if word != "quit!" and not self.may_quit():
                     return True
-                self.ctx.rollback()  # the end of the container's block would refuse what is not saved
+                self.ctx.rollback()  # the end of the container's block raises for unsaved changes
                 return False
             self.perform(word, rest)
             self.forget_what_is_gone()
@@ -271,7 +272,7 @@ class Editor:
             else:
                 self.message = HELP if word == "help" else f'no command "{word}"; "help" lists them'
         except TypeError:
-            raise UsageError(f'"{word}" wants other words behind it; "help" tells which') from None
+            raise UsageError(f'wrong arguments for "{word}"; type "help" for a list') from None
 
     def may_quit(self) -> bool:
         if not self.ctx.has_changes:
@@ -294,14 +295,14 @@ def whole(text: str, what: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise UsageError(f'"{text}" is no {what}') from None
+        raise UsageError(f'"{text}" is not a valid {what}') from None
 
 
 def money(text: str) -> Decimal:
     try:
         return Decimal(text)
     except InvalidOperation:
-        raise UsageError(f'"{text}" is no price') from None
+        raise UsageError(f'"{text}" is not a valid price') from None
 
 
 def cost(line: ManagedObject) -> Decimal:

@@ -1,4 +1,4 @@
-/* Drawing an order with what is wrong with its fields, saving, and the question that a conflict asks.
+/* Draws an order with the problems of its fields, saves, and asks how to resolve conflicts.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -101,11 +101,12 @@ bool ask(const char *question, char *answer, int size) {
     return fgets(answer, size, stdin) != NULL;
 }
 
-/* Shows what was changed on both sides, and asks whose counts: the letter of the answer. */
+/* Shows the conflicts, asks how to resolve them, and returns the letter of the answer. */
 static char ask_whose(const cst_error *conflicts) {
     static const int32_t snapshots[] = {CST_SNAPSHOT_OBJECT, CST_SNAPSHOT_CURRENT, CST_SNAPSHOT_THEIRS};
     char text[64], answer[16];
-    printf("\nSomebody saved the same objects meanwhile.\n\n  %-20s %16s %16s %16s\n", "", "before", "here", "there");
+    printf("\nAnother editor saved the same objects meanwhile.\n\n");
+    printf("  %-20s %16s %16s %16s\n", "", "before", "here", "there");
     for (size_t i = 0; i < cst_error_conflict_count(conflicts); i++) {
         const cst_conflict *conflict = cst_error_conflict_at(conflicts, i);
         for (size_t j = 0; j < cst_conflict_property_count(conflict); j++) {
@@ -139,15 +140,15 @@ static void settle(void) {
     error = NULL;
     switch (answer) {
     case 'm':
-        save_by(CST_MERGE_OBJECT_TRUMP, "Saved, with your changes on top.");
+        save_by(CST_MERGE_OBJECT_TRUMP, "Saved; your values won the conflict.");
         break;
     case 't':
-        save_by(CST_MERGE_STORE_TRUMP, "Saved, with theirs on top.");
+        save_by(CST_MERGE_STORE_TRUMP, "Saved; their values won the conflict.");
         break;
     case 'd':
         TRY(cst_context_rollback(editor.context, &error));
         TRY(cst_context_refresh_all(editor.context, &error));
-        say("Your changes are gone.");
+        say("Your changes were discarded.");
         break;
     default:
         say("Not saved.");
@@ -166,7 +167,7 @@ void save(void) {
         if (count == 0) add_problem(error);
         cst_release(error);
         error = NULL;
-        say("Not saved: %zu to mend.", editor.problem_count);
+        say("Not saved: %zu to correct.", editor.problem_count);
     } else if (done(status)) {
         say("Saved.");
     }

@@ -1,4 +1,4 @@
-/* What is said, and values as people write them.
+/* Messages, and the conversion of values from and to text.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,7 +16,7 @@ void give_up(const char *call) {
     exit(1);
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
 bool say(const char *format, ...) {
     va_list arguments;
@@ -37,7 +37,7 @@ bool done(cst_status status) {
 bool whole(const char *text, const char *what, int64_t *out) {
     char *end;
     *out = strtoll(text, &end, 10);
-    return *text && !*end ? true : say("\"%s\" is no %s", text, what);
+    return *text && !*end ? true : say("\"%s\" is not a valid %s", text, what);
 }
 
 /* ---- values ---- */
@@ -56,7 +56,7 @@ cst_value get(const cst_object *object, const char *path) {
     return value;
 }
 
-/* A decimal as people write it, without a way over binary fractions. */
+/* Parses a decimal exactly, without a conversion to double. */
 bool price_value(const char *text, cst_value *out) {
     uint64_t digits = 0;
     int exponent = 0, count = 0;
@@ -68,10 +68,10 @@ bool price_value(const char *text, cst_value *out) {
             digits = digits * 10 + (uint64_t)(*at - '0');
             exponent -= behind_point;
         } else {
-            return say("\"%s\" is no price", text);
+            return say("\"%s\" is not a valid price", text);
         }
     }
-    if (count == 0) return say("\"%s\" is no price", text);
+    if (count == 0) return say("\"%s\" is not a valid price", text);
     *out = (cst_value){.type = CST_DECIMAL, .aux = CST_DECIMAL_AUX(false, exponent)};
     out->as.decimal.mantissa[0] = digits;
     return true;

@@ -2,8 +2,8 @@
  *
  * usage: importer STORE [STATUS]
  *
- * STATUS is /var/lib/dpkg/status unless given. Keys are resolved once, all packages are inserted in one call, and one save
- * writes everything.
+ * STATUS is /var/lib/dpkg/status by default. Keys are looked up once, all packages are inserted in one call, and one
+ * save writes everything.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-static cst_error *error; /* of the call that TRY looks at */
+static cst_error *error; /* the error of the call that TRY checks */
 
 static void die(const char *what, const char *about) {
     fprintf(stderr, "importer: %s: %s\n", what, about);
@@ -30,7 +30,7 @@ static void *allocate(size_t count, size_t size) {
     return memory;
 }
 
-/* ---- a hash table from text to handle ---- */
+/* ---- a hash table from strings to handles ---- */
 
 struct table {
     struct entry {
@@ -57,7 +57,7 @@ static cst_object *look_up(const struct table *table, const char *key, size_t si
     return table->capacity ? place(table, key, size)->value : NULL;
 }
 
-/* The key must stay where it is. */
+/* Adds an entry. The table does not copy the key, which must stay valid. */
 static void put(struct table *table, const char *key, size_t size, cst_object *value) {
     if (table->count * 2 >= table->capacity) {
         struct table larger = {NULL, table->capacity ? table->capacity * 2 : 1024, 0};
@@ -87,7 +87,7 @@ static const char *const field_names[FIELDS] = {"Package",     "Status",   "Vers
 
 struct database {
     char *text;
-    struct package { /* NULL for a field that it lacks; values keep their continuation lines */
+    struct package { /* NULL for a missing field; values include their continuation lines */
         char *field[FIELDS];
         char *depends, *pre_depends, *provides;
         cst_object *object;
@@ -139,7 +139,7 @@ static bool is_installed(const struct package *package) {
     return package->field[NAME] && size >= tail && strcmp(status + size - tail, wanted) == 0;
 }
 
-/* Splits the text in place into fields, and keeps the packages that are installed. */
+/* Splits the text in place into fields, and stores the installed packages. */
 static void parse(struct database *database) {
     struct package blank, package;
     memset(&blank, 0, sizeof blank);
@@ -207,7 +207,7 @@ static cst_object *section_of(struct import *import, const char *name) {
     return section;
 }
 
-/* "Name <address>", or a name alone. */
+/* Returns the maintainer of a field: "Name <address>", or only a name. */
 static cst_object *maintainer_of(struct import *import, const char *field) {
     if (!field) return NULL;
     size_t size = strlen(field);
@@ -223,7 +223,7 @@ static cst_object *maintainer_of(struct import *import, const char *field) {
         size_t quotes = strspn(name, "\"");
         memmove(name, name + quotes, strlen(name + quotes) + 1);
     }
-    char *key = allocate(size + 2, 1); /* stays with the table */
+    char *key = allocate(size + 2, 1); /* the table owns it */
     sprintf(key, "%s%s%s", name, email ? "\n" : "", email ? email : "");
     cst_object *maintainer = look_up(&import->maintainers, key, strlen(key));
     if (maintainer) {
@@ -252,7 +252,7 @@ static void insert_packages(struct import *import, struct database *database) {
     const cst_value now = {CST_DATE, 0, {.date = (double)time(NULL) - 978307200}};
     for (size_t i = 0; i < database->count; i++, row += COLUMNS) {
         char **field = database->packages[i].field;
-        if (field[DESCRIPTION]) { /* its first line */
+        if (field[DESCRIPTION]) { /* only its first line is imported */
             field[DESCRIPTION][strcspn(field[DESCRIPTION], "\n")] = 0;
             field[DESCRIPTION] = trim(field[DESCRIPTION]);
         }
@@ -276,7 +276,7 @@ static void insert_packages(struct import *import, struct database *database) {
     free(objects);
 }
 
-/* The length of the name at the beginning of "name:any (>= 1) [amd64]". */
+/* Returns the length of the name at the beginning of "name:any (>= 1) [amd64]". */
 static size_t name_size(const char *text) { return strcspn(text, " \t\n(:[<,|"); }
 
 static void provide(struct import *import, struct database *database) {
@@ -297,7 +297,7 @@ static void provide(struct import *import, struct database *database) {
     }
 }
 
-/* Of "a | b, c": the first of a and b that is there, then c. */
+/* Adds the dependencies of a field, for "a | b, c" the first known package of a and b, and c. Returns the new count. */
 static size_t add_dependencies(const struct import *import, const struct package *package, const char *field,
                                cst_object **found, size_t count, size_t capacity) {
     for (const char *group = field; group && *group && count < capacity;) {
@@ -357,7 +357,7 @@ int main(int argc, char **argv) {
     const double start = seconds();
     struct database database = {read_file(status), NULL, 0, 0};
     parse(&database);
-    if (database.count == 0) die("names no installed package", status);
+    if (database.count == 0) die("no installed package found in", status);
 
     struct import import;
     memset(&import, 0, sizeof import);
@@ -372,7 +372,7 @@ int main(int argc, char **argv) {
     TRY(cst_fetch_request_new(import.model.package, &everything, &error));
     TRY(cst_context_count(import.context, everything, &before, &error));
     cst_release(everything);
-    if (before > 0) die("has packages already; give the name of a new store", argv[1]);
+    if (before > 0) die("the store already has packages; pass the path of a new store instead of", argv[1]);
 
     insert_packages(&import, &database);
     provide(&import, &database);
@@ -385,7 +385,7 @@ int main(int argc, char **argv) {
         cst_release(database.packages[i].object);
     release_table(&import.maintainers, true);
     release_table(&import.sections, false);
-    free(import.provided.entries); /* its packages are released above */
+    free(import.provided.entries); /* its packages were released above */
     cst_release(import.context);
     cst_release(coordinator);
     cst_release(import.model.model);

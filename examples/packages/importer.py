@@ -1,6 +1,6 @@
 """Imports a Debian package database into a store. Usage: importer.py STORE [STATUS]
 
-STATUS is /var/lib/dpkg/status unless given. Run again, it changes only what is different.
+STATUS is /var/lib/dpkg/status by default. A second import changes only the packages that differ.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Paragraph = dict[str, str]
 
 
 def paragraphs(path: Path) -> Iterator[Paragraph]:
-    """The paragraphs of a deb822 file: field names to text, continuation lines included."""
+    """Yields the paragraphs of a deb822 file: text by field name, including continuation lines."""
     fields: Paragraph = {}
     name = ""
     for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
@@ -38,7 +38,7 @@ def paragraphs(path: Path) -> Iterator[Paragraph]:
 
 
 def alternatives(field: str) -> list[list[str]]:
-    """ "a (>= 1), b:any | c" as [["a"], ["b", "c"]]."""
+    """Returns "a (>= 1), b:any | c" as [["a"], ["b", "c"]]."""
     return [
         [re.split(r"[\s(:\[<]", choice.strip(), maxsplit=1)[0] for choice in group.split("|")]
         for group in field.replace("\n", " ").split(",")
@@ -47,7 +47,7 @@ def alternatives(field: str) -> list[list[str]]:
 
 
 class Importer:
-    """Finds what is there already, adds the rest."""
+    """Updates existing objects, and inserts the missing ones."""
 
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
@@ -97,7 +97,7 @@ class Importer:
         return found
 
     def run(self, installed: list[Paragraph]) -> int:
-        """Imports packages, then their dependencies, which may name packages that come later. Returns the links."""
+        """Imports packages, then dependencies, which may name later packages. Returns the number of dependencies."""
         provided: dict[str, Any] = {}
         here = []
         for fields in installed:
@@ -128,7 +128,7 @@ def main(arguments: list[str]) -> int:
     began = time.perf_counter()
     installed = [fields for fields in paragraphs(status) if fields.get("Status", "").endswith(" installed")]
     if not installed:
-        print(f"{status} names no installed package", file=sys.stderr)
+        print(f"{status} does not contain an installed package", file=sys.stderr)
         return 1
     with Container(packages_model(), arguments[0]) as container:
         ctx = container.context()

@@ -13,7 +13,7 @@ void packages_check(cst_status status, cst_error *error, const char *file, int l
     exit(1);
 }
 
-/* The model lies beside this file. */
+/* Returns the path of the model, which is next to this file. */
 static const char *model_path(void) {
     static char path[4096];
     const char *end = strrchr(__FILE__, '/');

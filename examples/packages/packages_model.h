@@ -22,15 +22,15 @@ struct packages_model {
     } section_key;
 };
 
-/* Reads the model, finds its entities and keys. On failure nothing is owned and *error is set. */
+/* Reads the model, finds its entities and keys. On failure, *error is set and there is nothing to release. */
 cst_status packages_model_load(struct packages_model *packages, cst_error **error);
 
-/* Ends the program with status 1 when a call failed: prints where, and all that the error tells. */
+/* Ends the program with status 1 if a call failed, after printing its source line and the error with all details. */
 void packages_check(cst_status status, cst_error *error, const char *file, int line);
 
 /* As input: a NUL-terminated string. */
 #define TEXT(string) ((cst_string){(string), CST_NUL})
-/* Runs a call whose last argument is &error, and ends the program when it fails. */
+/* Runs a call whose last argument is &error, and ends the program if it fails. */
 #define TRY(call) packages_check((call), error, __FILE__, __LINE__)
 
 #endif

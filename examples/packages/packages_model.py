@@ -8,5 +8,5 @@ from corestone import Model
 
 
 def packages_model() -> Model:
-    """Packages, their maintainers and sections; packages depend on packages."""
+    """Returns the model: packages with their maintainers, sections and dependencies."""
     return Model.load(Path(__file__).with_name("Packages.xcdatamodeld"))

@@ -1,8 +1,9 @@
-/* Asks a store of packages the questions that a person asks, then changes a copy of it.
+/* Prints a report about a store of packages, then changes a copy of it.
  *
  * usage: report STORE
  *
- * The store is one that importer.c or importer.py made. A question without an answer ends the program with status 1.
+ * The store must come from importer.c or importer.py. If a part of the report has no rows, the program ends with
+ * status 1.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,7 +20,7 @@
 
 enum { KIBIBYTES_OF_A_MEGABYTE = 1024, MAX_COLUMNS = 3, MAX_ROWS = 12, CELL = 56 };
 
-static cst_error *error; /* of the call that TRY looks at */
+static cst_error *error; /* the error of the call that TRY checks */
 static char copy_path[] = "/tmp/packages-XXXXXX", wal_path[sizeof copy_path + 4], shm_path[sizeof copy_path + 4];
 
 static void remove_copy(void) {
@@ -70,7 +71,7 @@ static void close_store(struct opened *store) {
     cst_release(store->model.model);
 }
 
-/* What a predicate selects (NULL: everything), in the order of a key path; "-" before it means descending. */
+/* Fetches the objects that satisfy a predicate (NULL: all), ordered by a key path; a leading "-" means descending. */
 static cst_results *fetch(cst_context *context, const cst_entity *entity, const char *format, size_t count,
                           const cst_value *arguments, const char *order, const char *prefetch) {
     cst_fetch_request *request = NULL;
@@ -152,7 +153,7 @@ static void heading(const char *format, ...) {
     putchar('\n');
 }
 
-/* How many characters are seen, not how many bytes there are. */
+/* Returns the number of characters, not bytes. */
 static size_t width_of(const char *text) {
     size_t width = 0;
     for (; *text; text++)
@@ -160,7 +161,7 @@ static size_t width_of(const char *text) {
     return width;
 }
 
-/* A row; the first one is the title. Cells that are too long are cut between characters. */
+/* Adds a row; the first one is the header. Long cells are truncated at a whole character. */
 static void add_row(struct table *table, const char *one, const char *two, const char *three) {
     const char *const given[MAX_COLUMNS] = {one, two, three};
     if (table->rows > MAX_ROWS) {
@@ -184,11 +185,11 @@ static void add_row(struct table *table, const char *one, const char *two, const
     table->rows++;
 }
 
-/* Columns of numbers are aligned at the right. */
+/* Prints a table. Columns of numbers are right-aligned. */
 static void print_table(const struct table *table) {
     size_t widths[MAX_COLUMNS] = {0};
     bool right[MAX_COLUMNS] = {false};
-    if (table->rows < 2) give_up("there is no %s", table->cells[0][0]);
+    if (table->rows < 2) give_up("the table \"%s\" does not have rows", table->cells[0][0]);
     for (size_t c = 0; c < table->columns; c++) {
         right[c] = true;
         for (size_t r = 0; r < table->rows; r++) {
@@ -225,7 +226,7 @@ static const char *megabytes(double kibibytes) {
     return text;
 }
 
-/* ---- questions ---- */
+/* ---- the report ---- */
 
 struct section_size {
     const char *name;
@@ -278,7 +279,7 @@ static void most_depended_on(const struct opened *store) {
     if (!most || needed_by == 0) give_up("no package depends on another");
     heading("The most depended-on package is %s %s: %zu packages need it", text_of(most, m->package_key.name),
             text_of(most, m->package_key.version), needed_by);
-    printf("Those of them larger than 1 MB, by size:\n");
+    printf("The dependents larger than 1 MB, by size:\n");
     cst_value arguments[2] = {{CST_STRING, 0, {.string = TEXT(text_of(most, m->package_key.name))}},
                               {CST_INT, 0, {.integer = KIBIBYTES_OF_A_MEGABYTE}}};
     cst_results *needing = fetch(store->context, m->package, "ANY dependencies.name == %@ AND installedSize > %d", 2,
@@ -333,7 +334,7 @@ static bool copy_file(const char *from, int to) {
 
 static void copy_store(const char *path) {
     int copy = mkstemp(copy_path);
-    if (copy < 0) give_up("cannot make %s", copy_path);
+    if (copy < 0) give_up("cannot create %s", copy_path);
     snprintf(wal_path, sizeof wal_path, "%s-wal", copy_path);
     snprintf(shm_path, sizeof shm_path, "%s-shm", copy_path);
     atexit(remove_copy);
@@ -362,7 +363,7 @@ static void change_and_reopen(void) {
     store = open_store(copy_path, 0);
     const cst_value argument = {CST_STRING, 0, {.string = TEXT(name)}};
     packages = fetch(store.context, store.model.package, "name == %@", 1, &argument, "name", NULL);
-    if (cst_results_count(packages) == 0) give_up("%s is gone", name);
+    if (cst_results_count(packages) == 0) give_up("%s is missing after the reopen", name);
     const char *found = text_of(object_at(packages, 0), store.model.package_key.summary);
     add_row(&table, "after", found, NULL);
     print_table(&table);
@@ -372,13 +373,13 @@ static void change_and_reopen(void) {
 }
 
 static void delete_with_cascade(void) {
-    heading("Deleting a maintainer takes the packages along");
+    heading("Deleting a maintainer cascades to the packages");
     struct opened store = open_store(copy_path, 0);
     const struct packages_model *m = &store.model;
     cst_results *people = fetch(store.context, m->maintainer, NULL, 0, NULL, "name", NULL);
     cst_object *person = NULL;
     size_t packages = 0;
-    for (size_t i = 0; i < cst_results_count(people); i++) { /* the one with the fewest, but more than one */
+    for (size_t i = 0; i < cst_results_count(people); i++) { /* the maintainer with the fewest packages, at least two */
         cst_object *each = object_at(people, i);
         size_t count = members(each, m->maintainer_key.packages);
         if (count > 1 && (!person || count < packages)) {
@@ -433,13 +434,13 @@ static void resolve_a_conflict(void) {
     set_text(mine, m->package_key.summary, "Changed by the first context");
     TRY(cst_context_save(one, &error));
     set_text(theirs, m->package_key.summary, summary);
-    if (cst_context_save(other, &error) != CST_E_CONFLICT) give_up("the second save met no conflict");
+    if (cst_context_save(other, &error) != CST_E_CONFLICT) give_up("the second save did not report a conflict");
     print_conflict(error);
     cst_release(error);
     error = NULL;
     TRY(cst_object_refresh(theirs, true, &error));
     TRY(cst_context_save(other, &error));
-    printf("  It took the newest state, kept its own change on top, and saved again:\n");
+    printf("  The context refreshed the package, kept its own change, and saved again:\n");
     struct table table = {0};
     cst_context *third = new_context(&store);
     cst_object *final = NULL;
@@ -466,7 +467,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     struct opened store = open_store(argv[1], CST_STORE_READ_ONLY);
-    heading("What is in the store");
+    heading("Contents of the store");
     struct table table = {0};
     add_row(&table, "entity", "objects", NULL);
     add_row(&table, "Package", number_text(count_of(store.context, store.model.package)), NULL);

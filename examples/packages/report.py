@@ -1,7 +1,7 @@
-"""Asks a store of packages the questions that a person asks. Usage: report.py STORE
+"""Prints a report about a store of packages. Usage: report.py STORE
 
-Questions are put to the store itself; changes are made in a copy, so that the report can be printed again. A question
-without an answer ends the program with status 1.
+The program changes only a copy of the store, so the report can be printed again. If a part of the report has no rows,
+the program ends with status 1.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MEGABYTE = 1024  # installedSize counts kibibytes
 
 
 class NothingFoundError(Exception):
-    """A question that had an answer ought to have one."""
+    """A part of the report without rows, or with an unexpected result."""
 
 
 def heading(text: str) -> None:
@@ -32,10 +32,10 @@ def megabytes(kibibytes: int) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], limit: int = 12) -> None:
-    """Prints rows in aligned columns; whatever begins with a digit is aligned at the right."""
+    """Prints rows in aligned columns. Columns of numbers are right-aligned."""
     found = [[str(value) for value in row] for row in rows]
     if not found:
-        raise NothingFoundError("there is no " + columns[0])
+        raise NothingFoundError(f'the table "{columns[0]}" does not have rows')
     shown = found[:limit]
     widths = [max(len(row[index]) for row in [list(columns), *shown]) for index in range(len(columns))]
     right = [all(row[index][:1].isdigit() for row in shown) for index in range(len(columns))]
@@ -54,7 +54,7 @@ def cut(text: str | None, width: int = 48) -> str:
 
 
 def questions(ctx: Context) -> None:
-    heading("What is in the store")
+    heading("Contents of the store")
     entities = ("Package", "Maintainer", "Section")
     table(("entity", "objects"), [(entity, ctx.count(entity)) for entity in entities])
 
@@ -71,7 +71,7 @@ def questions(ctx: Context) -> None:
         raise NothingFoundError("there is no package")
     most = max(packages, key=lambda package: (len(package.dependents), package.name))
     heading(f"The most depended-on package is {most.name} {most.version}: {len(most.dependents)} packages need it")
-    print("Those of them larger than 1 MB, by size:")
+    print("The dependents larger than 1 MB, by size:")
     needing = ctx.fetch(
         "Package",
         "ANY dependencies.name == %@ AND installedSize > %d",
@@ -111,7 +111,7 @@ def change_and_reopen(path: Path) -> None:
 
 
 def delete_with_cascade(path: Path) -> None:
-    heading("Deleting: a section is denied, a maintainer takes its packages along")
+    heading("Deleting: denied for a section, cascades from a maintainer to the packages")
     with Container(packages_model(), path) as container:
         ctx = container.context()
         section = ctx.first("Section", "name == %@", "libs")
@@ -157,12 +157,12 @@ def resolve_a_conflict(path: Path) -> None:
         theirs.summary = "Changed by the second context"
         try:
             other.save()
-            raise NothingFoundError("the second save met no conflict")
+            raise NothingFoundError("the second save did not report a conflict")
         except ConflictError as error:
             print(f"  The second save failed: {error.message}")
         other.refresh(theirs, merge=True)
         other.save()
-        print("  It took the newest state, kept its own change on top, and saved again:")
+        print("  The context refreshed the package, kept its own change, and saved again:")
         final = container.context().get(mine.id)
         table(("property", "now"), [("homepage", final.homepage), ("summary", final.summary)])
         if (final.homepage, final.summary) != ("https://example.org/first", "Changed by the second context"):

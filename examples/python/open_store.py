@@ -1,4 +1,4 @@
-"""Opens any Core Data store, without its model, and prints a page about it. Usage: open_store.py STORE"""
+"""Opens any Core Data store, without a separate model, and prints a page about it. Usage: open_store.py STORE"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ENTITIES, OBJECTS, COLUMNS, WIDTH = 20, 10, 4, 24
 
 
 def cell(value: object) -> str:
-    """A value in one short line."""
+    """Returns a value as one short line."""
     if value is None:
         return ""
     text = f"{len(value)} bytes" if isinstance(value, bytes) else " ".join(str(value).split())
@@ -18,7 +18,7 @@ def cell(value: object) -> str:
 
 
 def print_page(path: str) -> None:
-    """What the store is, its entities, and the first objects of the one that has most."""
+    """Prints a summary of the store, its entities, and the first objects of the largest entity."""
     version = corestone.metadata(path).get("NSPersistenceFrameworkVersion", "an unknown version")
     with corestone.open(path) as container:
         ctx = container.context()

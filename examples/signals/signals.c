@@ -1,13 +1,14 @@
-/* Notes that are kept whatever ends the program: each line of the input is one, and nothing is saved before the end.
+/* Saves notes at the end of the program, even after a signal. Each line of the input is a note.
  *
  *   cc signals.c -o signals -lcorestone && ./signals notes.store
  *
- * With --document they lie in a document, which saves itself whenever nobody wrote for half a second: what even a power cut leaves.
+ * With --document, the notes are in a document, which is saved automatically half a second after the last change. So a
+ * power cut loses only the newest notes.
  *
- * SIGTERM and SIGINT are blocked before the library makes threads, which inherit that, and come out of a descriptor that the main
- * loop waits for, between two calls of the library: a handler of its own might interrupt one, and may call next to nothing. An exit
- * from anywhere else ends in `at_exit`. Both close what is open, which saves; what cannot be saved is printed, with the reason, and
- * the program ends with status 1.
+ * SIGTERM and SIGINT are blocked before the library creates threads, which inherit the mask. The main loop reads the
+ * signals from a descriptor, between two calls of the library. A signal handler might interrupt such a call, and could
+ * call almost no functions. Any other exit calls `at_exit`. Both ways close the container or document, which saves the
+ * notes. Notes that cannot be saved are printed with the reason, and the program ends with status 1.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,17 +25,17 @@
 #include <unistd.h>
 
 #define TEXT(string) ((cst_string){string, CST_NUL})
-#define LONGEST 2000 /* characters of a note */
+#define LONGEST 2000 /* the maximum number of characters in a note */
 
-static cst_container *container; /* this or the document is open */
+static cst_container *container; /* either the container or the document is open */
 static cst_document *document;
-static cst_context *context; /* of either, borrowed */
+static cst_context *context; /* borrowed from the container or document */
 static cst_entity *note;
 static cst_key body;
 
 static void stop(const cst_error *error) {
     const cst_string why = cst_error_message(error);
-    fprintf(stderr, "%s\n", why.data ? why.data : "the library gave no reason");
+    fprintf(stderr, "%s\n", why.data ? why.data : "the call failed without a message");
     exit(1);
 }
 
@@ -47,7 +48,7 @@ static cst_status close_all(uint32_t unsaved, cst_error **error) {
     return container ? cst_container_close(container, unsaved, error) : cst_document_close(document, unsaved, error);
 }
 
-/* Prints the notes that no store has, on the queue of the context. */
+/* Prints the unsaved notes. Called on the queue of the context. */
 static cst_status print_unsaved(void *userdata, cst_context *of, cst_error **error) {
     cst_results *unsaved = NULL;
     cst_object *each = NULL;
@@ -62,7 +63,7 @@ static cst_status print_unsaved(void *userdata, cst_context *of, cst_error **err
     return CST_OK;
 }
 
-/* Closes what is open, once: what is unsaved is saved, or told. */
+/* Closes the container or document, once. Saves unsaved notes, or prints them. */
 static void at_exit(void) {
     cst_error *error = NULL;
     if (!container && !document) return;
@@ -72,7 +73,7 @@ static void at_exit(void) {
         cst_context_perform_and_wait(context, print_unsaved, NULL, NULL);
         close_all(CST_UNSAVED_DISCARD, NULL);
         fflush(NULL);
-        _exit(1); /* whatever status exit was given */
+        _exit(1); /* replaces the status that was passed to exit */
     }
     cst_release(container);
     cst_release(document);
@@ -124,7 +125,7 @@ static void open_document(cst_string path, cst_model *model) {
     TRY(cst_document_context(document, &context, &error));
 }
 
-/* Every line of the input, until that ends or a signal comes; then what stands in the last one. */
+/* Adds each line of the input, until its end or a signal; then adds the incomplete last line. */
 static void read_lines(int signalled) {
     struct pollfd waiting[2] = {{STDIN_FILENO, POLLIN, 0}, {signalled, POLLIN, 0}};
     size_t size = 0, room = 4096;

@@ -1,14 +1,15 @@
-"""Notes that are kept whatever ends the program: each line of the input is one, and nothing is saved before the end.
+"""Saves notes at the end of the program, even after a signal. Each line of the input is a note.
 
     python signals.py notes.store
 
-With --document they lie in a document, which saves itself whenever nobody wrote for half a second: what even a power
-cut leaves.
+With --document, the notes are in a document, which is saved automatically half a second after the last change. So a
+power cut loses only the newest notes.
 
-Python runs handlers of signals between two instructions, also while a callback of the library's runs: so the handler
-here does nothing, and `set_wakeup_fd` has a descriptor tell the main loop. An exit from anywhere else ends in `atexit`.
-Both close what is open, which saves; what cannot be saved is printed, with the reason, and the program ends with status
-1, which an exception in a function of atexit's alone would not bring about.
+Python runs signal handlers between two instructions, even during a callback of the library. So the handler here does
+nothing, and `set_wakeup_fd` makes a descriptor readable for which the main loop waits. Any other exit calls the
+function that is registered with `atexit`. Both ways close the container or document, which saves the notes. Notes that
+cannot be saved are printed with the reason, and the program ends with status 1. The function calls os._exit for this,
+because an exception in it would not change the status.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from types import FrameType
 
 from corestone import Container, CorestoneError, Document, Model, StoreDescription
 
-LONGEST = 2000  # characters of a note
+LONGEST = 2000  # the maximum number of characters in a note
 
 
 def ignore(number: int, frame: FrameType | None) -> None:
-    """Somebody has to, or the signal would end the program."""
+    """Does nothing. Without a handler, the signal would end the program."""
 
 
 def opened(path: str, is_document: bool) -> Container | Document:
@@ -45,7 +46,7 @@ def opened(path: str, is_document: bool) -> Container | Document:
 
 
 class Notes:
-    """A container or a document, and how it ends."""
+    """An open container or document, which is closed at exit."""
 
     def __init__(self, path: str, is_document: bool) -> None:
         self.place = opened(path, is_document)
@@ -60,7 +61,7 @@ class Notes:
         print(f"{self.count} unsaved", flush=True)
 
     def end(self) -> None:
-        """Closes what is open: what is unsaved is saved, or told."""
+        """Closes the container or document. Saves unsaved notes, or prints them."""
         try:
             self.place.close("save")
         except CorestoneError as failure:
@@ -76,7 +77,7 @@ class Notes:
 
 
 def read_lines(notes: Notes, signalled: int) -> None:
-    """Every line of the input, until that ends or a signal comes; then what stands in the last one."""
+    """Adds each line of the input, until its end or a signal; then adds the incomplete last line."""
     waiting, is_over = b"", False
     while not is_over:
         ready, _, _ = select.select([0, signalled], [], [])

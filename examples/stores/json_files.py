@@ -1,19 +1,20 @@
 """A folder of JSON files, one for each object, that several programs may read and write at the same time.
 
-    store.json            what the store says about itself
-    Person/3f2a….json     an object of the entity Person, whose name there is 3f2a…
-    .lock                 held shared by who reads and exclusively by who writes
-    .journal/             what a transaction is about to put in place
+    store.json            the metadata of the store
+    Person/3f2a….json     an object of the entity Person, with the name 3f2a…
+    .lock                 the lock file: shared for readers, exclusive for a writer
+    .journal/             the files of a running transaction
 
-and beside it, while it is being replaced as a whole, NAME.new and NAME.former.
+While the folder is being replaced as a whole, NAME.new and NAME.former are next to it.
 
-Whoever reads the folder finds all of a transaction or nothing of it: its files are written into .journal first, then
-commit.json there appears by one rename and says what goes where, and only then files are renamed into their places and
-removed. A program that was killed in between, or met a full disk, leaves its commit.json, which the next one carries
-out before all else: once that is on the disk the transaction is done, and nothing fails it any more.
+A reader sees either all of a transaction or nothing of it. The new files are first written into .journal. Then one
+rename creates commit.json there, which lists the files and their destinations. Only then, files are moved to their
+destinations and removed. If a program is killed in between, or the disk is full, commit.json remains, and the next
+program completes the transaction before any other work. So a transaction is committed, and can no longer fail, when
+commit.json is on the disk.
 
-Every file is written whole and renamed, so other programs (editors, scripts, git) see each object as it was or is.
-This module knows nothing of Corestone.
+Every file is written completely and then renamed, so other programs (editors, scripts, git) see either the old or the
+new version of each object. This module does not use Corestone.
 """
 
 from __future__ import annotations
@@ -31,34 +32,34 @@ from pathlib import Path
 from typing import Any
 
 METADATA = "store.json"
-LAST_VERSION = 2**31 - 1  # the next one is 1
-# Names that are the same on every file system, and that lead nowhere else.
+LAST_VERSION = 2**31 - 1  # the next version is 1
+# Names that are valid on every file system, and that cannot be paths to another folder.
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
 class DamagedFileError(Exception):
-    """A file is no object of this store."""
+    """A file is not a valid object of this store."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """An object as its file has it."""
+    """The content of an object's file."""
 
     version: int
     values: Mapping[str, Any]
-    links: Mapping[str, Any]  # by relationship "Entity/name", or a list of these
+    links: Mapping[str, Any]  # by relationship: "Entity/name", or a list of these
 
 
 @dataclass(frozen=True)
 class _Known:
-    """A file as it was read: it is not read again while its signature is the same."""
+    """A file that was read. It is not read again while its signature is the same."""
 
     signature: tuple[int, ...]
     entry: Entry
 
 
 class JSONFiles:
-    """The files of a store. Any thread may use it, one at a time."""
+    """The files of a store. Any thread may use it; calls are serialised."""
 
     def __init__(self, folder: str | os.PathLike[str], *, read_only: bool = False) -> None:
         self.folder = Path(folder)
@@ -72,19 +73,19 @@ class JSONFiles:
     # -------- reading --------------------------------------------------------------------------------------
 
     def metadata(self) -> dict[str, Any] | None:
-        """What store.json has; None for a store that is not there yet, which a folder without that file is."""
+        """Returns the content of store.json; None for a folder without that file, which is not a store yet."""
         with self.locked():
             return self._json(self.folder / METADATA)
 
     def entries(self, entity: str) -> dict[str, Entry]:
-        """The objects of an entity by name, as they are now. Only files that changed are read."""
+        """Returns the present objects of an entity by name. Only changed files are read."""
         with self.locked():
             before, now = self._known.get(entity, {}), {}
             folder = self.folder / entity
             with contextlib.suppress(FileNotFoundError), os.scandir(folder) as found:
                 for file in found:
                     name, dot, kind = file.name.rpartition(".")
-                    # Editors put files of their own beside those that they write.
+                    # Editors create other files next to the files that they write.
                     if kind == "json" and dot and SAFE_NAME.fullmatch(name):
                         known = self._read(folder / file.name, before.get(name))
                         if known is not None:
@@ -93,11 +94,11 @@ class JSONFiles:
             return {name: known.entry for name, known in now.items()}
 
     def some(self, entity: str, names: list[str]) -> dict[str, Entry]:
-        """Those of the objects with these names that there are."""
+        """Returns the existing objects with these names."""
         with self.locked():
             known = self._known.setdefault(entity, {})
             found = {}
-            for name in filter(SAFE_NAME.fullmatch, names):  # others lead out of the folder
+            for name in filter(SAFE_NAME.fullmatch, names):  # other names could be paths to another folder
                 now = self._read(self.folder / entity / f"{name}.json", known.get(name))
                 if now is None:
                     known.pop(name, None)
@@ -120,15 +121,15 @@ class JSONFiles:
         self.files_read += 1
         version, values, links = read.get("version", 1), read.get("values", {}), read.get("links", {})
         if not isinstance(values, dict) or not isinstance(links, dict):
-            raise DamagedFileError(f'{file} has no "values" and "links" as the objects of this store have')
+            raise DamagedFileError(f'{file}: "values" and "links" must be objects')
         if not isinstance(version, int) or isinstance(version, bool) or not 0 <= version <= LAST_VERSION:
             raise DamagedFileError(
-                f'{file}: "version" is {version!r:.40}, and has to be a whole number from 0 to {LAST_VERSION}; write '
-                "another one than it was, or leave it out"
+                f'{file}: "version" is {version!r:.40}, but must be an integer from 0 to {LAST_VERSION}; correct it, '
+                "or leave it out"
             )
         is_changed = known is not None and (values, links) != (known.entry.values, known.entry.links)
         if known is not None and is_changed and version <= known.entry.version:
-            # Somebody changed it by hand and did not count: it is a later version all the same.
+            # The file was edited without a new version: it still counts as a later version.
             version = known.entry.version % LAST_VERSION + 1
         return _Known(signature, Entry(version, values, links))
 
@@ -138,9 +139,9 @@ class JSONFiles:
         except FileNotFoundError:
             return None
         except ValueError as failure:
-            raise DamagedFileError(f"{file} is no JSON: {failure}") from failure
+            raise DamagedFileError(f"{file} is not valid JSON: {failure}") from failure
         if not isinstance(read, dict):
-            raise DamagedFileError(f"{file} has {type(read).__name__} where an object is expected")
+            raise DamagedFileError(f"{file} must contain a JSON object, not a value of type {type(read).__name__}")
         return read
 
     # -------- writing --------------------------------------------------------------------------------------
@@ -149,11 +150,11 @@ class JSONFiles:
         self.commit({METADATA: values})
 
     def commit(self, files: Mapping[str, Mapping[str, Any] | None]) -> None:
-        """Writes files, and removes those that are None, all or none of them; keys are "Person/3f2a….json"."""
+        """Writes the files in one transaction; the value None removes a file. Keys are "Person/3f2a….json"."""
         with self.locked(exclusively=True):
             journal = self.folder / ".journal"
-            self._finish()  # under one lock there may be two, of which the first met a full disk
-            shutil.rmtree(journal, ignore_errors=True)  # of one that never came to its commit
+            self._finish()  # a former transaction under the same lock may be incomplete because of a full disk
+            shutil.rmtree(journal, ignore_errors=True)  # files of a transaction that was not committed
             journal.mkdir(exist_ok=True)
             steps: dict[str, str | None] = {}
             for number, (name, content) in enumerate(files.items()):
@@ -167,17 +168,17 @@ class JSONFiles:
             try:
                 _sync(journal)
             except BaseException:
-                # Nobody has seen it yet, so it can be taken back: else the caller did what is called a failure.
+                # No other program has read commit.json yet, so the commit can be undone and the call can fail.
                 os.unlink(journal / "commit.json")
                 raise
-            # It is done. What is not in its place now, whoever holds the lock next puts there.
+            # The transaction is committed. If this fails, the next program that locks the folder completes it.
             with contextlib.suppress(OSError):
                 self._finish()
                 for name in files:
                     self._note(name)
 
     def _note(self, name: str) -> None:
-        """Reads what was just written, so that it is not taken for somebody else's change."""
+        """Reads a file that was just written, so that it does not count as a change by another program."""
         entity, slash, file = name.partition("/")
         if slash:
             known = self._known.setdefault(entity, {})
@@ -187,7 +188,7 @@ class JSONFiles:
                 known[file[: -len(".json")]] = now
 
     def _finish(self) -> None:
-        """Carries out a transaction whose commit.json is there. Doing it again is fine."""
+        """Completes a committed transaction. Idempotent."""
         journal = self.folder / ".journal"
         steps = self._json(journal / "commit.json")
         if steps is None:
@@ -197,22 +198,22 @@ class JSONFiles:
             place = self.folder / name
             place.parent.mkdir(exist_ok=True)
             touched.add(place.parent)
-            with contextlib.suppress(FileNotFoundError):  # it was done before
+            with contextlib.suppress(FileNotFoundError):  # an earlier attempt has done this step
                 if written is None:
                     place.unlink()
                 else:
                     os.rename(journal / written, place)
         for folder in touched:
             _sync(folder)
-        os.unlink(journal / "commit.json")  # by itself: half of a journal would be carried out again
+        os.unlink(journal / "commit.json")  # first, so that an incomplete journal is never executed again
         shutil.rmtree(journal, ignore_errors=True)
 
     @contextlib.contextmanager
     def locked(self, exclusively: bool = False) -> Iterator[None]:
-        """Holds the lock of the folder. Who is going to write says so when it begins to read."""
+        """Holds the lock of the folder. A caller that will write must lock it exclusively before it reads."""
         with self._turn:
             if self._depth or (self.read_only and not (self.folder / ".lock").exists()):
-                assert self._exclusively or not exclusively, "a lock that is shared with others cannot become one's own"
+                assert self._exclusively or not exclusively, "a shared lock cannot become exclusive"
                 self._depth += 1
                 try:
                     yield
@@ -225,14 +226,14 @@ class JSONFiles:
                 if (self.folder / ".journal" / "commit.json").exists():
                     if self.read_only:
                         raise DamagedFileError(
-                            f"{self.folder}: a save was cut off; open it once for writing, to finish that"
+                            f"{self.folder}: a save was interrupted; open the folder for writing once to complete it"
                         )
                     fcntl.flock(descriptor, fcntl.LOCK_EX)
                     self._finish()
                 yield
             finally:
                 self._depth = 0
-                os.close(descriptor)  # which unlocks
+                os.close(descriptor)  # releases the lock
 
     def _lock(self, exclusively: bool) -> int:
         mode = os.O_RDONLY if self.read_only else os.O_RDWR | os.O_CREAT
@@ -242,7 +243,7 @@ class JSONFiles:
             except FileNotFoundError:
                 if self.folder.exists() or not recover_folder(self.folder):
                     raise
-                continue  # it was being replaced
+                continue  # the folder was being replaced
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX if exclusively else fcntl.LOCK_SH)
                 with contextlib.suppress(FileNotFoundError):
@@ -251,16 +252,16 @@ class JSONFiles:
             except BaseException:
                 os.close(descriptor)
                 raise
-            os.close(descriptor)  # the lock of a folder in whose place another one came meanwhile
+            os.close(descriptor)  # the folder was replaced meanwhile
 
 
 # -------- folders as a whole ---------------------------------------------------------------------------------
 
 
 def replace_folder(folder: Path, source: Path) -> None:
-    """Puts a copy of a folder of objects in the place of another one, or where there is none yet.
+    """Replaces a folder of objects by a copy of another one; the folder may be missing.
 
-    The former one lies beside it, as NAME.former, until the copy is in its place: recover_folder puts it back.
+    The former folder is NAME.former until the copy is in place. recover_folder restores it after an interruption.
     """
     fresh, former = _beside(folder)
     with _taking_turns(folder.parent):
@@ -274,10 +275,10 @@ def replace_folder(folder: Path, source: Path) -> None:
         _put_back(folder, former)
         if former.exists():
             if not (former / METADATA).exists():
-                raise FileExistsError(f"{former} is in the way; give it another name")
-            shutil.rmtree(former)  # somebody was stopped when the copy was in place
+                raise FileExistsError(f"{former} exists but is not a folder of objects; rename it")
+            shutil.rmtree(former)  # a former replacement was interrupted after its copy was in place
         if folder.exists():
-            # Whoever saves now is done first, and who comes then finds the copy.
+            # A running save finishes first; later calls use the copy.
             with JSONFiles(folder).locked(exclusively=True):
                 os.rename(folder, former)
                 try:
@@ -292,16 +293,16 @@ def replace_folder(folder: Path, source: Path) -> None:
 
 
 def recover_folder(folder: Path) -> bool:
-    """Puts a folder back that is missing since somebody was stopped while replacing it; whether it is there."""
+    """Restores a folder that an interrupted replacement has moved. Returns whether the folder exists."""
     _, former = _beside(folder)
     if not folder.exists() and former.exists():
-        with _taking_turns(folder.parent):  # who replaces it now goes on to the end
+        with _taking_turns(folder.parent):  # a running replacement finishes first
             _put_back(folder, former)
     return folder.exists()
 
 
 def remove_folder(folder: Path) -> None:
-    """Removes a folder of objects, and what is left of one that it replaced."""
+    """Removes a folder of objects, and the remains of interrupted replacements."""
     fresh, former = _beside(folder)
     with _taking_turns(folder.parent), JSONFiles(folder).locked(exclusively=True):
         shutil.rmtree(fresh, ignore_errors=True)

@@ -3,10 +3,10 @@
     import json_folder                       # registers the type
     Container(model, "people", type="JSONFolder")
 
-People read the files, edit them, put them under version control. A file that somebody changed, by hand or through
-another program, is read anew by the next fetch; a save that is based on what was there before is a conflict, as with
-any other store. Several processes may use one folder. json_files.py has locks, atomic writing and recovery; this module
-says what Corestone's rows are in such files.
+Users can read and edit the files, and commit them to version control. The next fetch reads files again that a user or
+another program changed. A save that is based on their former content finds a conflict, as with any other store. Several
+processes may use one folder. json_files.py implements locks, atomic writes and recovery; this module converts
+Corestone's rows to such files and back.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ TYPE = "JSONFolder"
 
 @register_store_type(TYPE)
 class JSONFolder(IncrementalStore):
-    """The store of a folder. References are the names of files, random ones for new objects."""
+    """The store of a folder. References are file names without extension, random names for new objects."""
 
     unique_constraints = True
 
     def __init__(self, opening: StoreOpening) -> None:
         super().__init__(opening)
-        # The attributes that must be unique together, and the entity that says so.
+        # The unique constraints: the entity and its attributes.
         self.unique = [
             (self.model[entity["name"]], keys)
             for entity in self.model.describe()["entities"]
@@ -75,20 +75,20 @@ class JSONFolder(IncrementalStore):
         if known is not None:
             return known
         if self.opening.must_exist or self.is_read_only:
-            raise FileNotFoundError(f"there is no folder of objects at {folder}")
+            raise FileNotFoundError(f"{folder} is not a folder of objects")
         if folder.is_file() and folder.stat().st_size == 0:
-            folder.unlink()  # somebody kept the place free
+            folder.unlink()  # an empty file is a new store
         if folder.exists() and not self._is_begun(folder):
-            raise FileExistsError(f"{folder} is there and has no {METADATA}: it is no folder of objects")
+            raise FileExistsError(f"{folder} is not a folder of objects: it does not contain {METADATA}")
         folder.mkdir(parents=True, exist_ok=True)
         with self.files.locked(exclusively=True):
-            known = stored_metadata(self.files)  # others may begin it at the same time
+            known = stored_metadata(self.files)  # another program may create the store at the same time
             if known is None:
                 self.files.commit({METADATA: plain(self.opening.metadata)})
             return known or self.opening.metadata
 
     def _is_begun(self, folder: Path) -> bool:
-        """Whether a folder has nothing but what the beginning of a store leaves there."""
+        """Returns whether a folder contains only files that the interrupted creation of a store leaves."""
         return {each.name for each in folder.iterdir()} <= {".lock", ".journal", METADATA}
 
     def move(self, path: str) -> None:
@@ -101,7 +101,7 @@ class JSONFolder(IncrementalStore):
         found = {entity: self.files.entries(entity.name) for entity in entities}
         if request.result_type == "count" and request.predicate is None and not request.limit and not request.offset:
             return sum(map(len, found.values()))
-        # Everything is in memory by now, so predicates and orders are left to Corestone.
+        # All rows are in memory, so Corestone can evaluate the predicate and the order.
         return Fetched(self._node(entity, name, entry) for entity in found for name, entry in found[entity].items())
 
     def new_values(self, ids: Sequence[RowID]) -> Iterator[IncrementalStoreNode]:
@@ -111,7 +111,7 @@ class JSONFolder(IncrementalStore):
     def new_values_for_relationship(self, relationship: str, ids: Sequence[RowID]) -> list[Any]:
         description = ids[0].entity.properties[relationship]
         found = self._found(ids)
-        said = {name: entry.links.get(relationship) for (_, name), (_, entry) in found.items()}  # of one tree
+        said = {name: entry.links.get(relationship) for (_, name), (_, entry) in found.items()}  # of one entity tree
         where = f"{self.files.folder}: {relationship}"
         if not description.is_to_many:
             targets = [said.get(str(each.reference)) for each in ids]
@@ -123,7 +123,7 @@ class JSONFolder(IncrementalStore):
         return [[linked(self, member, where) for member in owners[str(each.reference)]] for each in ids]
 
     def _add_owned(self, destination: Entity, inverse: str, owners: dict[str, list[str]]) -> None:
-        """Adds the members whose own rows lead to an owner; a list that the owner keeps is their order."""
+        """Adds the members whose own rows refer to an owner, in the order of the owner's list if it has one."""
         owned: dict[str, set[str]] = {owner: set() for owner in owners}
         for entity in with_subentities(destination):
             for name, entry in self.files.entries(entity.name).items():
@@ -135,7 +135,7 @@ class JSONFolder(IncrementalStore):
             owners[owner] = kept + sorted(members.difference(kept))
 
     def _found(self, ids: Iterable[RowID]) -> dict[tuple[str, str], tuple[Entity, Entry]]:
-        """The rows of IDs by their keys. An ID may be of an entity that the row's own inherits from."""
+        """Returns the rows of IDs by their keys. The entity of an ID may be a superentity of the row's own entity."""
         wanted: dict[Entity, list[str]] = {}
         for each in ids:
             wanted.setdefault(each.entity, []).append(str(each.reference))
@@ -196,17 +196,17 @@ class JSONFolder(IncrementalStore):
                 self.files.commit(files)
 
     def _refuse_another_store(self) -> None:
-        """Somebody may have replaced the folder by a copy of another store, which these changes are not for."""
+        """Raises StoreError if the folder was replaced by a copy of another store."""
         known = stored_metadata(self.files) or {}
         if known.get("NSStoreUUID") != self.identifier:
             raise StoreError(
-                f"{self.files.folder} has another store now ({known.get('NSStoreUUID')}, not {self.identifier}); "
+                f"{self.files.folder} contains another store now ({known.get('NSStoreUUID')}, not {self.identifier}); "
                 "remove the store from its coordinator and open the folder again",
                 file=str(self.files.folder),
             )
 
     def _has_conflicts(self, request: SaveChangesRequest) -> bool:
-        """Whether somebody else changed or removed what the save is based on; tells each such row."""
+        """Returns whether rows on which the save is based were changed or removed, and reports each as a conflict."""
         based = [(node, node.old_version) for node in request.updated_objects]
         based += [(node, node.version) for node in (*request.deleted_objects, *request.locked_objects)]
         found = self._found([node.object_id for node, _ in based])
@@ -220,7 +220,7 @@ class JSONFolder(IncrementalStore):
         return bool(stale)
 
     def _taken(self, files: Mapping[str, Mapping[str, Any] | None]) -> set[str]:
-        """Those of the files that are to be written whose values must be unique, and are those of another one."""
+        """Returns the names of files to be written that have the same values of a unique constraint as another file."""
         taken: set[str] = set()
         for entity, keys in self.unique:
             values: dict[str, Mapping[str, Any]] = {}
@@ -233,7 +233,7 @@ class JSONFolder(IncrementalStore):
                         values.pop(name, None)
             owners: dict[str, list[str]] = {}
             for name, said in values.items():
-                if all(said.get(key) is not None for key in keys):  # no value is like no other one
+                if all(said.get(key) is not None for key in keys):  # missing values are not equal to each other
                     owners.setdefault(json.dumps([said[key] for key in keys]), []).append(name)
             taken.update(name for names in owners.values() if len(names) > 1 for name in names if name in files)
         return taken
@@ -242,7 +242,7 @@ class JSONFolder(IncrementalStore):
         assert isinstance(node.object_id, RowID)
         entity = node.object_id.entity
         before = self.files.some(entity.name, [str(node.reference)]).get(str(node.reference))
-        # Members stay what they were: what became of them is told by itself.
+        # The members stay the same here; request.member_changes has their changes.
         links = {name: said for name, said in before.links.items() if isinstance(said, list)} if before else {}
         return {
             "version": node.version,
@@ -263,7 +263,7 @@ class JSONFolder(IncrementalStore):
         recover_folder(folder_at(path))
         known = stored_metadata(JSONFiles(folder_at(path), read_only=True))
         if known is None:
-            raise FileNotFoundError(f"there is no folder of objects at {path}")
+            raise FileNotFoundError(f"{path} is not a folder of objects")
         return known
 
     @classmethod
@@ -273,7 +273,7 @@ class JSONFolder(IncrementalStore):
 
     @classmethod
     def destroy_store(cls, path: str) -> None:
-        cls.metadata_for_store(path)  # another folder stays
+        cls.metadata_for_store(path)  # raises for a folder that is not a store
         remove_folder(folder_at(path))
 
     @classmethod
@@ -287,12 +287,12 @@ class JSONFolder(IncrementalStore):
 
 
 def folder_at(path: str) -> Path:
-    """The folder of a path, whatever it ends with."""
+    """Returns the absolute folder of a path, without a trailing slash."""
     return Path(os.path.abspath(path))
 
 
 def key_of(row: Any) -> tuple[str, str]:
-    """What a row is known by: references are unique within a tree of entities, and no further."""
+    """Returns the key of a row. References are unique only within an entity tree."""
     return root(row.entity).name, str(row.reference)
 
 
@@ -311,7 +311,7 @@ def stored_metadata(files: JSONFiles) -> dict[str, Any] | None:
 
 
 def plain(value: Any) -> Any:
-    """A property list as JSON: bytes and dates, which that does not have, are objects of one key."""
+    """Returns a property list as JSON. Bytes and dates, which JSON does not have, become objects with one key."""
     if isinstance(value, Mapping):
         return {key: plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -329,5 +329,5 @@ def from_plain(value: Any) -> Any:
     if set(value) == {"$base64"}:
         return base64.b64decode(value["$base64"])
     if set(value) == {"$date"}:
-        return from_json_date(value["$date"]).replace(tzinfo=None)  # as property lists have it
+        return from_json_date(value["$date"]).replace(tzinfo=None)  # dates of property lists do not have a time zone
     return {key: from_plain(each) for key, each in value.items()}

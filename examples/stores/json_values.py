@@ -1,14 +1,14 @@
-"""Rows as JSON, and back: what the two stores of this folder write into files and send to a server.
+"""Conversion of rows to JSON and back, for the files and the requests of the two stores in this folder.
 
     {"version": 3, "values": {"name": "Ada", …}, "links": {"manager": "Person/3f2a", "tags": ["Tag/1", "Tag/2"]}}
 
-    text and URIs  as they are            dates        "2026-11-22T21:00:00.250000Z"
-    numbers, bool  as they are            decimals     "12.50"
+    text and URIs  unchanged              dates        "2026-11-22T21:00:00.250000Z"
+    numbers, bool  unchanged              decimals     "12.50"
     NaN, infinity  "nan", "inf", "-inf"   UUIDs        "6f9619ff-8b86-d011-b42d-00c04fc964ff"
     binary data    base64                 composites   an object of their elements
-    transformable attributes: the bytes that their transformer made, an archive by default, as base64
+    transformable attributes: the bytes from the transformer, by default an archive, as base64
 
-A value that is missing is no value. Numbers that no double holds exactly stay exact, since decimals are texts.
+A missing value is null. Decimals are strings, so they stay exact even if a double cannot represent them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BYTES = (AttributeType.BINARY, AttributeType.TRANSFORMABLE)
 
 
 def to_json(value: Any, kind: AttributeType) -> Any:
-    """The JSON for a value of an attribute of that type."""
+    """Returns the JSON for a value of an attribute type."""
     if value is None or kind in PLAIN or kind in WHOLE:
         return value
     if kind in REAL:
@@ -44,7 +44,7 @@ def to_json(value: Any, kind: AttributeType) -> Any:
 
 
 def from_json(value: Any, kind: AttributeType) -> Any:
-    """The value for what to_json made. ValueError or TypeError for what is no such value: somebody else wrote it."""
+    """Returns the value for a result of to_json. ValueError or TypeError if another program wrote an invalid value."""
     if value is None:
         return None
     if kind in PLAIN:
@@ -65,7 +65,7 @@ def from_json(value: Any, kind: AttributeType) -> Any:
 
 def to_json_date(value: datetime) -> str:
     utc = value if value.tzinfo is None else value.astimezone(timezone.utc)
-    # By hand, since strftime writes the year 33 with two digits.
+    # The year is formatted separately, because strftime writes the year 33 with two digits.
     return f"{utc.year:04}-{utc:%m-%dT%H:%M:%S.%f}Z"
 
 
@@ -74,9 +74,9 @@ def from_json_date(text: str) -> datetime:
 
 
 def one_of(kind: type, value: Any) -> Any:
-    """A value that has to be of a type; bool, which Python counts among the numbers, is none of those here."""
+    """Returns a value of a required type. A bool is not accepted as an int."""
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise TypeError(f"{value!r:.60} is {type(value).__name__}, but has to be {kind.__name__}")
+        raise TypeError(f"{value!r:.60} is of type {type(value).__name__}, but must be of type {kind.__name__}")
     return value
 
 
@@ -84,7 +84,7 @@ def one_of(kind: type, value: Any) -> Any:
 
 
 def values_to_json(properties: Iterable[PropertyDescription], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes of a row, those that have a value."""
+    """Returns the attributes of a row that have a value."""
     found = {}
     for each in properties:
         value = values.get(each.name)
@@ -95,7 +95,7 @@ def values_to_json(properties: Iterable[PropertyDescription], values: Mapping[st
 
 
 def values_from_json(properties: Iterable[PropertyDescription], said: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The attributes of a row; `where` is what an error says about it. Unknown keys are left out."""
+    """Returns the attributes of a row. `where` is the beginning of error messages. Unknown keys are left out."""
     found: dict[str, Any] = {}
     for each in properties:
         value = said.get(each.name)
@@ -108,26 +108,26 @@ def values_from_json(properties: Iterable[PropertyDescription], said: Mapping[st
             found[each.name] = from_json(value, each.attribute_type)
         except (TypeError, ValueError, ArithmeticError) as failure:
             raise ValueError(
-                f"{where}: {each.path} is {value!r:.80}, which is no {each.attribute_type.name}"
+                f"{where}: {each.path} is {value!r:.80}, which is not a valid {each.attribute_type.name} value"
             ) from failure
     return found
 
 
 def link(target: RowID) -> str:
-    """How a row is named in the links of others."""
+    """Returns the link to a row, for the rows that refer to it."""
     return f"{target.entity.name}/{target.reference!s}"
 
 
 def linked(store: HostStore, said: Any, where: str) -> RowID:
-    """The row that a link leads to."""
+    """Returns the row ID for a link."""
     entity, slash, name = said.partition("/") if isinstance(said, str) else ("", "", "")
     if not slash or not name or entity not in store.model:
-        raise ValueError(f"{where}: {said!r:.80} is no link, as in Person/3f2a")
+        raise ValueError(f"{where}: {said!r:.80} is not a link such as Person/3f2a")
     return store.row_id(entity, name)
 
 
 def links_to_json(entity: Entity, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The to-one relationships of a row; those that lead nowhere are there, too."""
+    """Returns the to-one relationships of a row, including null ones."""
     found: dict[str, Any] = {}
     for each in entity.properties.values():
         if each.is_relationship and not each.is_to_many:
@@ -137,7 +137,7 @@ def links_to_json(entity: Entity, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def links_from_json(store: HostStore, entity: Entity, said: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The to-one relationships of a row. One that is left out there is left out here: it is asked for when needed."""
+    """Returns the to-one relationships of a row. A missing one is left out: the library requests it when needed."""
     found: dict[str, Any] = {}
     for each in entity.properties.values():
         if each.is_relationship and not each.is_to_many and each.name in said:
@@ -147,16 +147,17 @@ def links_from_json(store: HostStore, entity: Entity, said: Mapping[str, Any], w
 
 
 def with_subentities(entity: Entity) -> list[Entity]:
-    """An entity and all that inherit from it."""
+    """Returns an entity and all of its subentities."""
     return [entity, *(each for child in entity.children for each in with_subentities(child))]
 
 
 def root(entity: Entity) -> Entity:
-    """The entity from which all of a tree inherit."""
+    """Returns the root of an entity tree."""
     return entity if entity.parent is None else root(entity.parent)
 
 
 def keeps_members(relationship: PropertyDescription, inverse: PropertyDescription | None) -> bool:
-    """Whether the members of a to-many relationship stand in the row of its owner. Otherwise their own rows tell: each
-    has one owner."""
+    """Returns whether the row of the owner contains the members of a to-many relationship.
+
+    Otherwise, the row of each member contains its single owner."""
     return relationship.is_ordered or inverse is None or inverse.is_to_many

@@ -1,20 +1,21 @@
-"""A store that keeps its objects in a REST service (server.py): the type "REST".
+"""A store whose objects are in a REST service (server.py): the type "REST".
 
     import rest_store                        # registers the type
     Container(model, "http://127.0.0.1:8080", type="REST", options={"timeout": 5.0, "page": 200})
 
-What the service can do of a fetch it does: comparisons of whole numbers, dates, flags and UUIDs by =, !=, <, … and IN,
-combined by AND, OR and NOT, orders of such attributes, limits and counts. What it cannot (text, whose order and
-equality are a matter of language, everything that leads through relationships, and conditions that are too long for an
-address) Corestone does with the rows that come. Rows come a page at a time, values and relationships of many objects in
-one request each, and a save is one transaction with the version of each row that it is based on: changed rows, removed
-ones, locked ones, the metadata.
+The service evaluates comparisons of integers, dates, booleans and UUIDs with =, !=, <, … and IN, combined by AND, OR
+and NOT. It also evaluates orders of such attributes, limits and counts. Corestone evaluates the other parts of a fetch
+on the returned rows. These are comparisons and orders of text, which depend on the language, key paths through
+relationships, and conditions that are too long for a URL. Rows are read in pages, and the values and relationships of
+many objects in one request each. A save is one transaction, with the version of each row on which it is based: changed,
+removed and locked rows, and the metadata.
 
-What goes wrong is an error with the address and the answer. A request that only reads is tried once more when the
-connection broke. A save may have been done although nobody heard of it, so it has a key by which the service knows it
-again: it is sent twice, and if there is no answer then either, the next save begins by asking what became of it. If it
-was done, and the same is to be saved, nothing is left to do; if it was not, it never will be. Its objects are known by
-their references, which Corestone keeps for the next save: others of equal values are others.
+An error names the URL and the response. A request that only reads is sent again if the connection breaks. A save may
+have been committed although the response was lost, so it has a key by which the service recognises it. The store sends
+it a second time. If there is still no response, the next save first requests its outcome. If it was committed, and the
+changes
+are the same, the next save has nothing to do. If it was not committed, the service rejects it from then on. Its
+objects are identified by their references, which Corestone keeps for the next save, not by their values.
 """
 
 from __future__ import annotations
@@ -77,21 +78,21 @@ OPERATORS = {
     Operator.GREATER_THAN_OR_EQUAL: ">=",
 }
 WHOLE = (AttributeType.INTEGER_16, AttributeType.INTEGER_32, AttributeType.INTEGER_64)
-# What JSON compares as Corestone does. Decimals are texts there, and NaN is no number.
+# The types that JSON compares like Corestone. Decimals are strings in JSON, and NaN is not a number.
 ORDERED = (*WHOLE, AttributeType.DATE)
 COMPARED = (*ORDERED, AttributeType.BOOLEAN, AttributeType.UUID)
-BATCH = 100  # objects in one request for values
-# Conditions stand in the address, of which services take some thousand characters, and not nested for ever.
+BATCH = 100  # the number of objects in one request for values
+# Conditions are in the URL, whose length services limit to a few thousand characters. They also limit the nesting.
 LONGEST, DEEPEST = 8000, 30
 
 
 class Service:
-    """A connection to the service for each thread, and what it answers."""
+    """A client of the service, with one connection for each thread."""
 
     def __init__(self, url: str, timeout: float) -> None:
         parts = urlsplit(url)
         if parts.scheme != "http" or not parts.hostname:
-            raise ValueError(f"{url!r} is no address of a service, as in http://127.0.0.1:8080")
+            raise ValueError(f"{url!r} is not the address of a service; pass one such as http://127.0.0.1:8080")
         self.url = f"http://{parts.netloc}{parts.path.rstrip('/')}"
         self._place, self._prefix, self._timeout = parts.netloc, parts.path.rstrip("/"), timeout
         self._own = threading.local()
@@ -100,12 +101,12 @@ class Service:
         return self._answer("GET", path, None)
 
     def send(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        """Headers with _ for -, as If_Match."""
+        """Sends a request. Header names have _ instead of -, for example If_Match."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return self._answer(method, path, None if body is None else as_json(body).encode(), named)
 
     def transaction(self, body: Any, key: str) -> Any:
-        """Has a transaction done, once: without an answer it is sent again, and the service knows it by its key."""
+        """Executes a transaction once. Without a response it is sent again; the service recognises its key."""
         try:
             return self.send("POST", "/transaction", body, Idempotency_Key=key)
         except ServiceError:
@@ -123,13 +124,13 @@ class Service:
         try:
             status, data = self._ask(method, path, body, headers or {})
         except TimeoutError as failure:
-            raise StoreBusyError(f"{where}: no answer within {self._timeout:g} s", file=self.url) from failure
+            raise StoreBusyError(f"{where}: no response within {self._timeout:g} s", file=self.url) from failure
         except (OSError, http.client.HTTPException) as failure:
             raise StoreError(f"{where}: {failure or type(failure).__name__}", file=self.url) from failure
         try:
             answer = json.loads(data)
         except ValueError as failure:
-            raise ServiceError(where, status, f"the answer is no JSON: {data[:80]!r}", {}, self.url) from failure
+            raise ServiceError(where, status, f"the response is not JSON: {data[:80]!r}", {}, self.url) from failure
         if status >= 400:
             said = answer if isinstance(answer, dict) else {}
             raise ServiceError(where, status, str(said.get("error", answer)), said, self.url)
@@ -149,7 +150,7 @@ class Service:
             raise
         except (OSError, http.client.HTTPException):
             self._drop()
-            # A connection that was kept open may have been closed by the other side meanwhile.
+            # The service may have closed the connection since the last request.
             if kept is None or method != "GET":
                 raise
             return self._ask(method, path, body, headers)
@@ -163,17 +164,17 @@ class Service:
 
 
 class ServiceError(StoreError):
-    """The service answered with a status of failure: `http_status`, and `answer`, the whole of it."""
+    """The service responded with an error: `http_status`, and `answer`, the body of the response."""
 
     def __init__(self, where: str, status: int, message: str, answer: Mapping[str, Any], url: str) -> None:
-        super().__init__(f"{where} was answered with {status}: {message}", file=url)
+        super().__init__(f"{where} returned status {status}: {message}", file=url)
         self.http_status = status
         self.answer = answer
 
 
 @dataclass(frozen=True)
 class Sent:
-    """A save that was sent without an answer: its key, and what it was."""
+    """A save that was sent without a response: its key and its body."""
 
     key: str
     body: Mapping[str, Any]
@@ -181,14 +182,15 @@ class Sent:
 
 @register_store_type(TYPE)
 class RESTStore(IncrementalStore):
-    """The store of a service, whose address is the path. Options: timeout in seconds, page: rows in an answer."""
+    """The store of a service, whose URL is the path. Options: timeout (seconds), page (rows in a response)."""
 
     def __init__(self, opening: StoreOpening) -> None:
         super().__init__(opening)
         self.service = Service(opening.path, float(opening.options.get("timeout", 10.0)))
         self.page = int(opening.options.get("page", 500))
-        self._unheard: Sent | None = None  # nobody knows what became of it
-        # They were done, and who saved does not know. It may never ask: then the oldest are forgotten.
+        self._unheard: Sent | None = None  # the last save, if its outcome is unknown
+        # Saves that were committed although the call failed. The context may never save them again, so only the newest
+        # ones are kept.
         self._done: deque[Mapping[str, Any]] = deque(maxlen=100)
 
     # -------- opening --------------------------------------------------------------------------------------
@@ -198,13 +200,13 @@ class RESTStore(IncrementalStore):
         if known is not None:
             return known
         if self.opening.must_exist or self.is_read_only:
-            raise FileNotFoundError(f"nobody made a store at {self.service.url} yet")
+            raise FileNotFoundError(f"the service {self.service.url} does not have a store")
         try:
             self.service.send("PUT", "/store", plain(self.opening.metadata), If_None_Match="*")
         except ServiceError as failure:
             if failure.http_status != 412:
                 raise
-            return stored_metadata(self.service) or {}  # somebody else began it at the same time
+            return stored_metadata(self.service) or {}  # another client created it at the same time
         return self.opening.metadata
 
     def close(self) -> None:
@@ -215,7 +217,7 @@ class RESTStore(IncrementalStore):
         with contextlib.closing(Service(path, 10.0)) as service:
             known = stored_metadata(service)
         if known is None:
-            raise FileNotFoundError(f"nobody made a store at {path} yet")
+            raise FileNotFoundError(f"the service {path} does not have a store")
         return known
 
     @classmethod
@@ -237,7 +239,7 @@ class RESTStore(IncrementalStore):
         if request.result_type == "count" and asked.is_all and not request.limit and not request.offset:
             paths = [f"/count/{quote(entity.name)}{as_query(query)}" for entity in entities]
             return sum(int(self.service.get(path)["count"]) for path in paths)
-        # One list in order comes from one entity; those of several would have to be merged.
+        # The rows of one entity are in order; the rows of several entities would have to be merged.
         is_ordered = order is not None and len(entities) == 1
         if is_ordered and order:
             query["sort"] = order
@@ -251,12 +253,12 @@ class RESTStore(IncrementalStore):
         return Fetched(rows, predicate=asked.is_all, order=is_ordered and bool(request.sort), window=has_window)
 
     def _rows(self, entity: Entity, query: Mapping[str, Any], wanted: int) -> Iterator[Any]:
-        """The rows of an entity, a page at a time; `wanted` is how many, or 0 for all."""
+        """Yields the rows of an entity, one page at a time. `wanted` is the number of rows; 0: all."""
         left = wanted or None
         path: str | None = f"/objects/{quote(entity.name)}" + as_query(
             {**query, "limit": min(left or self.page, self.page)}
         )
-        seen = set()  # one whose place in the order somebody changes between two pages may come again
+        seen = set()  # a row whose position changes between two pages may be returned twice
         while path is not None:
             answer = self.service.get(path)
             for row in answer["objects"][:left]:
@@ -272,7 +274,7 @@ class RESTStore(IncrementalStore):
             yield self._node(entity, row)
 
     def _some(self, ids: Sequence[RowID]) -> Iterator[tuple[Entity, dict[str, Any]]]:
-        """The rows of IDs, many in one request. An ID may be of an entity that the row's own inherits from."""
+        """Yields the rows of IDs, many in one request. The entity of an ID may be a superentity of the row's entity."""
         wanted: dict[Entity, list[str]] = {}
         for each in ids:
             wanted.setdefault(each.entity, []).append(str(each.reference))
@@ -303,10 +305,10 @@ class RESTStore(IncrementalStore):
         return [[linked(self, member, about) for member in said.get(str(each.reference)) or ()] for each in ids]
 
     def _owned(self, relationship: PropertyDescription, inverse: str, owners: Sequence[RowID]) -> list[Any]:
-        """The members whose own rows lead to the owners, with their values."""
+        """Returns the members whose own rows refer to the owners, with their values."""
         found: dict[Any, list[IncrementalStoreNode]] = {each.reference: [] for each in owners}
         entities = [each for each in with_subentities(self.destination(relationship)) if not each.is_abstract]
-        # The row of an owner may be of an entity that inherits from the one that the ID names.
+        # The entity of an owner's row may be a subentity of the entity in the ID.
         links = [f"{own.name}/{each.reference!s}" for each in owners for own in with_subentities(each.entity)]
         for begin in range(0, len(links), BATCH):
             query = {"where": json.dumps(["has", inverse, links[begin : begin + BATCH]])}
@@ -334,11 +336,11 @@ class RESTStore(IncrementalStore):
         if body in self._done:
             self._done.remove(body)
             return
-        # If more was changed since an unheard save was done, what that made is in conflict with it.
+        # If the context has further changes since a committed save without a response, they conflict with that save.
         self._send(body, request)
 
     def _body(self, request: SaveChangesRequest) -> dict[str, Any] | None:
-        """The transaction of a save, always the same for the same changes; None when there is nothing to do."""
+        """Returns the transaction of a save, which is deterministic; None if there are no changes."""
         steps: dict[str, dict[str, Any]] = {}
         before = self._links_before(request)
         for node in (*request.inserted_objects, *request.updated_objects):
@@ -371,7 +373,7 @@ class RESTStore(IncrementalStore):
         try:
             self.service.transaction(body, sent.key)
         except ServiceError as failure:
-            if failure.http_status < 500:  # it was refused
+            if failure.http_status < 500:  # the service rejected the save
                 self._unheard = None
             if failure.http_status != 412:
                 raise
@@ -386,16 +388,16 @@ class RESTStore(IncrementalStore):
         self._unheard = None
 
     def _settle(self) -> None:
-        """Asks what became of the save before, if nobody knows. One that was not done will not be from now on."""
+        """Requests the outcome of the last save if it is unknown. If the save arrives later, the service rejects it."""
         if self._unheard is not None:
             versions = self.service.send("DELETE", f"/transaction/{self._unheard.key}")["versions"]
-            # Metadata alone may be set again at any time, and mean it; changes of rows have the versions they were of.
+            # A save of metadata only can be repeated at any time; changes of rows include the versions of the rows.
             if versions is not None and self._unheard.body["steps"]:
                 self._done.append(self._unheard.body)
             self._unheard = None
 
     def _links_before(self, request: SaveChangesRequest) -> dict[str, dict[str, Any]]:
-        """The members that changed rows have, of relationships whose members stand in the row of the owner."""
+        """Returns the present members of changed rows, for relationships whose members are in the row of the owner."""
         changed = [
             node.object_id
             for node in request.updated_objects
@@ -434,18 +436,20 @@ def stored_metadata(service: Service) -> dict[str, Any] | None:
         raise
 
 
-# -------- what the service can do of a fetch -----------------------------------------------------------------
+# -------- the parts of a fetch that the service evaluates -----------------------------------------------------
 
 
 class Asked(NamedTuple):
-    """A condition for the service, and whether that is all of the predicate: else more rows come than satisfy it."""
+    """A condition for the service, and whether it is the whole predicate. Otherwise the service returns more rows."""
 
     json: Any
     is_all: bool
 
 
 def where(predicate: Predicate | None, entity: Entity, depth: int = 0) -> Asked:
-    """What the service can be asked of a predicate, which never leaves out a row that satisfies it."""
+    """Returns the part of a predicate that the service can evaluate. It never excludes a row that satisfies the
+    predicate.
+    """
     if predicate is None:
         return Asked(None, True)
     if predicate.kind == PredicateKind.TRUE:
@@ -468,7 +472,7 @@ def where(predicate: Predicate | None, entity: Entity, depth: int = 0) -> Asked:
 
 
 def every(parts: list[Any], is_all: bool) -> Asked:
-    """As many of the conditions as there is room for: the rows that satisfy them are more, or all that are wanted."""
+    """Returns the conditions that fit into a URL, combined by AND."""
     kept: list[Any] = []
     left = LONGEST - size(["and"])
     for part in parts:
@@ -481,7 +485,7 @@ def every(parts: list[Any], is_all: bool) -> Asked:
 
 
 def fitting(said: Any) -> Asked:
-    """A condition, unless it is too long to be asked for: then more rows come, and Corestone looks at them."""
+    """Returns a condition if it fits into a URL. Otherwise the service returns all rows, and Corestone evaluates it."""
     return Asked(said, True) if size(said) <= LONGEST else Asked(None, False)
 
 
@@ -490,7 +494,7 @@ def size(said: Any) -> int:
 
 
 def comparison(predicate: Predicate, entity: Entity) -> Any:
-    """A comparison of an attribute with a constant; None when the service has another idea of it."""
+    """Returns a comparison of an attribute with a constant; None if the service evaluates it differently."""
     left, right = predicate.left, predicate.right
     if left is None or right is None or left.type != ExpressionType.KEY_PATH or left.name is None:
         return None
@@ -525,10 +529,10 @@ def constants(expression: Expression) -> list[Any] | None:
 
 
 def suits(value: Any, kind: AttributeType) -> bool:
-    """Whether a constant is what the attribute has, so that nothing is converted."""
+    """Returns whether a constant has the type of the attribute, so that it is not converted."""
     try:
         if kind in WHOLE:
-            # More than 53 bits may be rounded on the way.
+            # JSON parsers may round integers of more than 53 bits.
             return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 53
         return to_json(value, kind) is not None and type(value).__name__ in {
             AttributeType.DATE: ("datetime",),
@@ -540,7 +544,7 @@ def suits(value: Any, kind: AttributeType) -> bool:
 
 
 def order_by(sort: Any, entity: Entity) -> str | None:
-    """An order as the service takes it; None when it has another idea of it."""
+    """Returns an order in the form of the service; None if the service orders differently."""
     keys = []
     for each in sort or ():
         assert isinstance(each, SortDescriptor)

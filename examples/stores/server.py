@@ -1,34 +1,36 @@
-"""A REST service that keeps objects: the other side of rest_store.py, and a service like those that there are.
+"""A REST service that stores objects, for rest_store.py.
 
-Usage: server.py [--port N] [--file DATABASE]    it prints its address, and serves until it is interrupted
+Usage: server.py [--port N] [--file DATABASE]    prints the address, and serves until it is interrupted
 
-    GET    /store                                  what the store says about itself, or 404
-    PUT    /store                                  sets that; with If-None-Match: * only where there is nothing yet
+    GET    /store                                  the metadata of the store, or 404
+    PUT    /store                                  sets the metadata; with If-None-Match: * only if there is no store
     GET    /objects/Person/3f2a                    an object, with its version as ETag
-    GET    /objects/Person?ids=3f2a,77b0           some objects; those that there are not are left out
+    GET    /objects/Person?ids=3f2a,77b0           several objects; missing ones are left out
     GET    /objects/Person?where=…&sort=-age,name&limit=100&offset=0&fields=names
-                                                   objects, a page at a time; "next" leads to the following one
+                                                   objects, one page at a time; "next" is the URL of the next page
     GET    /count/Person?where=…                   {"count": 12}
-    PUT    /objects/Person/3f2a                    with If-Match: "7" changes an object, with If-None-Match: * makes one
-    DELETE /objects/Person/3f2a                    with If-Match: "7" removes one
-    POST   /transaction                            several of these, all or none: {"steps": [{"method", "path",
-                                                   "if_match", "body"}, …], "store": {…}}. The method CHECK changes
-                                                   nothing, and wants the version; "store" is what PUT /store sets
-    DELETE /transaction/KEY                        what became of one: {"versions": […]}, or null: it never will be done
-    GET    /statistics                             how many requests of each kind there were
+    PUT    /objects/Person/3f2a                    changes an object, with If-Match: "7", or creates one, with
+                                                   If-None-Match: *
+    DELETE /objects/Person/3f2a                    removes an object, with If-Match: "7"
+    POST   /transaction                            several of these in one transaction: {"steps": [{"method", "path",
+                                                   "if_match", "body"}, …], "store": {…}}. The method CHECK only
+                                                   compares the version; "store" is the body of PUT /store
+    DELETE /transaction/KEY                        the outcome of a transaction: {"versions": […]}. null: it was not
+                                                   committed, and is rejected from now on
+    GET    /statistics                             the number of requests of each kind
 
 An object is {"id", "entity", "version", "values": {…}, "links": {"manager": "Person/3f2a", "tags": ["Tag/1", …]}}.
 `where` is JSON: ["and", …], ["or", …], ["not", …], ["=", key, value], also "!=", "<", "<=", ">", ">=",
-["in", key, [value, …]], and ["has", key, link or [link, …]] for links. Without a value a key is null, which is before
-everything in an order, equal to null alone, and neither less nor greater than anything.
+["in", key, [value, …]], and ["has", key, link or [link, …]] for links. A missing value is null. Null is the first in an
+order, equal only to null, and neither less nor greater than any value.
 
-A version that is not the one in If-Match is answered with 412, and the transaction with the list of all such objects;
-versions are compared and objects written in one step. A transaction with an Idempotency-Key of the client's choice may
-be sent again when its answer was lost: it is done once, and answered as it was the first time, for a day.
+If a version differs from If-Match, the response is 412; for a transaction, it lists all such objects. Versions are
+compared and objects written in one step. A transaction may have an Idempotency-Key, which the client chooses. It can
+then be sent again if its response was lost: it is executed once, and has the same response, for a day.
 
-The next page begins behind the last object of this one, by its place in the order, not by counting: objects that nobody
-touched come once each, whatever is inserted and removed meanwhile.
-Nothing here knows Corestone. The data is in SQLite; everything binds to the loopback address alone.
+The next page begins after the last object of this page, by its position in the order, not by a count. So unchanged
+objects are returned exactly once, even if other objects are inserted or removed between two pages. This module does not
+use Corestone. The data is in SQLite; the service binds only to the loopback address.
 """
 
 from __future__ import annotations
@@ -49,9 +51,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 
-PAGE = 500  # objects at most in an answer
+PAGE = 500  # the maximum number of objects in a response
 LARGEST_BODY = 64 << 20
-KEPT = 24 * 3600  # seconds for which the answer to a transaction with a key is remembered
+KEPT = 24 * 3600  # the time in seconds for which the response to a transaction with a key is kept
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 COMPARISONS = {"<", "<=", ">", ">="}
 SCHEMA = """
@@ -66,7 +68,7 @@ SCHEMA = """
 
 
 class RequestError(Exception):
-    """What is answered instead of what was asked for."""
+    """An error response."""
 
     def __init__(self, status: int, message: str, **details: Any) -> None:
         super().__init__(message)
@@ -75,7 +77,7 @@ class RequestError(Exception):
 
 
 class Step(NamedTuple):
-    """A change, PUT or DELETE, of an object of a version (None: of one that is not there), or CHECK, which is none."""
+    """A PUT, DELETE or CHECK of an object with a version; None: the object must not exist."""
 
     method: str
     entity: str
@@ -85,7 +87,7 @@ class Step(NamedTuple):
 
 
 class Objects:
-    """The database. Any thread may use it, one at a time."""
+    """The database. Any thread may use it; calls are serialised."""
 
     def __init__(self, file: str = ":memory:") -> None:
         self._database = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
@@ -104,7 +106,7 @@ class Objects:
                 yield self._database
                 self._database.execute("COMMIT")
             except BaseException:
-                if self._database.in_transaction:  # a full disk may have ended it
+                if self._database.in_transaction:  # a full disk may have ended the transaction
                     self._database.execute("ROLLBACK")
                 raise
 
@@ -116,7 +118,7 @@ class Objects:
     def set_metadata(self, body: Any, only_new: bool = False) -> None:
         with self.transaction() as database:
             if only_new and database.execute("SELECT 1 FROM store").fetchone():
-                raise RequestError(412, "somebody made the store already")
+                raise RequestError(412, "the store already exists")
             put_store(database, body)
 
     def some(self, entity: str, ids: list[str]) -> list[dict[str, Any]]:
@@ -128,7 +130,7 @@ class Objects:
         return [shown(entity, *row) for row in rows]
 
     def page(self, entity: str, query: Query, only_ids: bool) -> tuple[list[dict[str, Any]], str | None]:
-        """Some objects, and where the next ones begin: nowhere (None) if these are the last."""
+        """Returns a page of objects, and the cursor of the next page; None after the last page."""
         keys = "".join(f", json_extract(body, {name})" for name, _ in query.order)
         sql = f"SELECT id, version, {chr(39) * 2 if only_ids else 'body'}{keys} FROM object"
         sql += f" WHERE entity = :entity AND {query.condition} AND {query.behind}"
@@ -148,9 +150,9 @@ class Objects:
     def carry_out(
         self, steps: list[Step], store: Any = None, key: str | None = None, digest: str | None = None
     ) -> list[int]:
-        """Makes all changes or none; the new versions. RequestError 412 with everything that is in the way.
+        """Executes steps in one transaction, and returns the new versions. RequestError 412 lists all conflicts.
 
-        What has a key is done once, however often it comes; the digest is of what came with it."""
+        A transaction with a key is executed only once. `digest` is the digest of its body."""
         versions, conflicts = [], []
         with self.transaction() as database:
             known = None if key is None else remembered(database, key)
@@ -173,7 +175,7 @@ class Objects:
                 else:
                     versions.append(found)
             if conflicts:
-                raise RequestError(412, "somebody else changed what was to be changed", conflicts=conflicts)
+                raise RequestError(412, "another client changed the objects", conflicts=conflicts)
             if store is not None:
                 put_store(database, store)
             if key is not None:
@@ -181,7 +183,7 @@ class Objects:
         return versions
 
     def settle(self, key: str) -> list[int] | None:
-        """What a transaction has answered; None when it was not done, and from now on it will not be."""
+        """Returns the response to a transaction; None if it was not committed. It is then rejected from now on."""
         with self.transaction() as database:
             known = remembered(database, key)
             if known is None:
@@ -208,9 +210,11 @@ def remember(database: sqlite3.Connection, key: str, digest: str | None, version
 
 def answer_again(known: tuple[str | None, str | None], digest: str | None) -> list[int]:
     if known[1] is None:
-        raise RequestError(409, "this transaction was given up before it came")
+        raise RequestError(
+            409, "the outcome of this transaction was requested before it arrived; send it with a new key"
+        )
     if known[0] != digest:
-        raise RequestError(422, "another transaction had this key")
+        raise RequestError(422, "another transaction used this key; choose a new key")
     versions: list[int] = json.loads(known[1])
     return versions
 
@@ -219,17 +223,17 @@ def shown(entity: str, id: str, version: int, body: str) -> dict[str, Any]:
     return {"id": id, "entity": entity, "version": version, **json.loads(body)}
 
 
-# -------- what may be asked --------------------------------------------------------------------------------
+# -------- queries ------------------------------------------------------------------------------------------
 
 
 class Query:
-    """What an address asks for, as SQL. Names and values are bound, never printed."""
+    """The query of a URL, as SQL. Names and values are bound parameters, never part of the SQL text."""
 
     def __init__(self, said: dict[str, str]) -> None:
         self.values: dict[str, Any] = {}
         self.condition = self._condition(parsed(said["where"], "where"), 0) if "where" in said else "1"
         keys = list(filter(None, said.get("sort", "").split(",")))
-        #: By which key, and whether descending. The ID is the last one, which no two objects share.
+        #: The sort keys, and whether each is descending. The ID, which is unique, is the tie-breaker.
         self.order = [(self._bind(path("values", key.lstrip("-"))), key.startswith("-")) for key in keys]
         by = [f"json_extract(body, {name}) {'DESC' if is_down else 'ASC'}" for name, is_down in self.order]
         self.order_by = ", ".join([*by, "id"])
@@ -244,7 +248,7 @@ class Query:
         return f":{name}"
 
     def _behind(self, last: list[Any]) -> str:
-        """Behind an object: one key says so, and those before it are the same. No value is before all others."""
+        """Returns the condition for objects after the last object of a page. Null comes before all values."""
         ways: list[str] = []
         same: list[str] = []
         keys = [(f"json_extract(body, {name})", is_down) for name, is_down in self.order]
@@ -260,7 +264,7 @@ class Query:
 
     def _condition(self, said: Any, depth: int) -> str:
         if not isinstance(said, list) or not said or depth > 50:
-            raise RequestError(400, f"{said!r:.80} is no condition")
+            raise RequestError(400, f"{said!r:.80} is not a condition")
         operator, *rest = said
         if operator in ("and", "or"):
             parts = [self._condition(each, depth + 1) for each in rest]
@@ -268,7 +272,7 @@ class Query:
         if operator == "not" and len(rest) == 1:
             return f"(NOT {self._condition(rest[0], depth + 1)})"
         if len(rest) != 2 or not isinstance(rest[0], str):
-            raise RequestError(400, f"{said!r:.80} is no condition")
+            raise RequestError(400, f"{said!r:.80} is not a condition")
         key, value = rest
         if operator == "has":
             members = self._list(value if isinstance(value, list) else [value])
@@ -280,14 +284,14 @@ class Query:
             return f"ifnull({found} {operator} {self._bind(scalar(value))}, 0)"
         if operator == "in" and isinstance(value, list):
             return f"ifnull({found} IN {self._list(value)}, 0)"
-        raise RequestError(400, f"{operator!r:.40} is no operator")
+        raise RequestError(400, f"{operator!r:.40} is not an operator")
 
     def _list(self, values: list[Any]) -> str:
         return f"({', '.join(self._bind(scalar(each)) for each in values)})"
 
 
 def as_cursor(last: list[Any]) -> str:
-    """Where a page ended, for the address of the next one."""
+    """Returns the cursor for the end of a page, for the URL of the next page."""
     return base64.urlsafe_b64encode(json.dumps(last).encode()).decode("ascii")
 
 
@@ -295,15 +299,15 @@ def from_cursor(text: str, count: int) -> list[Any]:
     try:
         last = json.loads(base64.urlsafe_b64decode(text.encode()))
     except ValueError as failure:
-        raise RequestError(400, f"{text!r:.80} is no cursor") from failure
+        raise RequestError(400, f"{text!r:.80} is not a cursor") from failure
     if not isinstance(last, list) or len(last) != count:
-        raise RequestError(400, f"{text!r:.80} is the cursor of another order")
+        raise RequestError(400, f"{text!r:.80} is a cursor of another order")
     return [scalar(each) for each in last]
 
 
 def path(part: str, key: str) -> str:
     if not re.fullmatch(r"\w{1,200}", key):
-        raise RequestError(400, f"{key!r:.80} is no key")
+        raise RequestError(400, f"{key!r:.80} is not a key")
     return f'$.{part}."{key}"'
 
 
@@ -317,12 +321,12 @@ def parsed(text: str | bytes, what: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as failure:
-        raise RequestError(400, f"{what} is no JSON: {failure}") from failure
+        raise RequestError(400, f"{what} is not JSON: {failure}") from failure
 
 
 def whole(text: str, what: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 15:
-        raise RequestError(400, f"{what} is {text!r:.40}, but has to be a whole number")
+        raise RequestError(400, f"{what} is {text!r:.40}, but must be an integer of at most 15 digits")
     return int(text)
 
 
@@ -330,11 +334,11 @@ def whole(text: str, what: str) -> int:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One connection, which may have many requests."""
+    """A connection, which may have many requests."""
 
     protocol_version = "HTTP/1.1"
     timeout = 60
-    wbufsize = 1 << 16  # head and body of an answer in one packet, or each request waits 40 ms for its acknowledgement
+    wbufsize = 1 << 16  # sends head and body in one packet; otherwise each request waits 40 ms for an acknowledgement
     server: Service
 
     def do_GET(self) -> None:
@@ -357,12 +361,12 @@ class Handler(BaseHTTPRequestHandler):
             said = {name: values[-1] for name, values in parse_qs(where.query, keep_blank_values=True).items()}
             self.server.note(self.command, parts[0])
             if self.server.is_broken:
-                raise RequestError(503, "the service is out of order")
+                raise RequestError(503, "the service is unavailable")
             status, answer = method(parts, said, body)
         except RequestError as failure:
             status, answer = failure.status, failure.body
-        except sqlite3.Error as failure:  # a full disk, say
-            status, answer = 500, {"error": f"the database: {failure}"}
+        except sqlite3.Error as failure:  # a full disk, for example
+            status, answer = 500, {"error": f"the database failed: {failure}"}
         data = json.dumps(answer, ensure_ascii=False).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -376,27 +380,27 @@ class Handler(BaseHTTPRequestHandler):
         size = whole(self.headers.get("Content-Length", "0"), "Content-Length")
         if size > LARGEST_BODY:
             self.close_connection = True
-            raise RequestError(413, f"the body has {size} bytes, and {LARGEST_BODY} are the most")
+            raise RequestError(413, f"the body has {size} bytes, but must have at most {LARGEST_BODY}")
         return self.rfile.read(size)
 
     def _get(self, parts: list[str], said: dict[str, str], body: bytes) -> tuple[int, Any]:
         objects = self.server.objects
         if parts == ["store"]:
             known = objects.metadata()
-            return (200, known) if known is not None else (404, {"error": "nobody made the store yet"})
+            return (200, known) if known is not None else (404, {"error": "the store does not exist"})
         if parts == ["statistics"]:
             return 200, dict(self.server.requests)
         if len(parts) == 2 and parts[0] == "count":
             return 200, {"count": objects.count(name(parts[1]), Query(said))}
         if len(parts) == 3 and parts[0] == "objects":
             found = objects.some(name(parts[1]), [parts[2]])
-            return (200, found[0]) if found else (404, {"error": f"there is no {parts[1]} {parts[2]}"})
+            return (200, found[0]) if found else (404, {"error": f"{parts[1]}/{parts[2]} does not exist"})
         if len(parts) == 2 and parts[0] == "objects":
             entity = name(parts[1])
             if "ids" in said:
                 ids = said["ids"].split(",")
                 if len(ids) > PAGE:
-                    raise RequestError(400, f"{len(ids)} objects were asked for, and {PAGE} are the most")
+                    raise RequestError(400, f"ids lists {len(ids)} objects, but must list at most {PAGE}")
                 return 200, {"objects": objects.some(entity, ids)}
             found, cursor = objects.page(entity, Query(said), said.get("fields") == "names")
             answer: dict[str, Any] = {"objects": found}
@@ -404,7 +408,7 @@ class Handler(BaseHTTPRequestHandler):
                 said.pop("offset", None)
                 answer["next"] = f"/objects/{quote(entity)}?{urlencode({**said, 'cursor': cursor})}"
             return 200, answer
-        raise RequestError(404, f"there is nothing at {self.path}")
+        raise RequestError(404, f"{self.path} does not exist")
 
     def _put(self, parts: list[str], said: dict[str, str], body: bytes) -> tuple[int, Any]:
         given = parsed(body, "the body")
@@ -425,44 +429,46 @@ class Handler(BaseHTTPRequestHandler):
 
     def _post(self, parts: list[str], said: dict[str, str], body: bytes) -> tuple[int, Any]:
         if parts != ["transaction"]:
-            raise RequestError(404, f"nothing can be sent to {self.path}")
+            raise RequestError(404, f"{self.path} does not accept POST")
         given = parsed(body, "the body")
         try:
             steps = [step(one["method"], one["path"], one.get("if_match"), one.get("body")) for one in given["steps"]]
             store = given.get("store")
         except (TypeError, KeyError, AttributeError) as failure:
-            raise RequestError(400, f"a step of the transaction lacks something: {failure}") from failure
+            raise RequestError(400, f"a step of the transaction is incomplete: {failure}") from failure
         key, digest = self.headers.get("Idempotency-Key"), hashlib.sha256(body).hexdigest()
         return 200, {"versions": self.server.objects.carry_out(steps, store, key, digest)}
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Says nothing for each request."""
+        """Does not log requests."""
 
 
 def step(method: str, where: str, if_match: str | None, body: Any) -> Step:
     parts = [unquote(part) for part in where.strip("/").split("/")]
     if len(parts) != 3 or parts[0] != "objects" or method not in ("PUT", "DELETE", "CHECK"):
-        raise RequestError(400, f"{method} {where} changes no object")
+        raise RequestError(400, f"{method} {where} is not a PUT, DELETE or CHECK of an object")
     if (body is None) == (method == "PUT") or not isinstance(body, (dict, type(None))):
-        raise RequestError(400, f"{method} {where} needs {'an object' if method == 'PUT' else 'no body'}")
+        raise RequestError(
+            400, f"{method} {where} must {'have an object as its' if method == 'PUT' else 'not have a'} body"
+        )
     version = None if if_match is None else whole(if_match.strip('"'), "If-Match")
     if version is None and method != "PUT":
-        raise RequestError(428, f"{method} {where} needs If-Match")
+        raise RequestError(428, f"{method} {where} must have If-Match")
     content = None if body is None else {"values": body.get("values", {}), "links": body.get("links", {})}
     return Step(method, name(parts[1]), name(parts[2]), version, content)
 
 
 def name(text: str) -> str:
     if not NAME.fullmatch(text):
-        raise RequestError(400, f"{text!r:.80} is no name of an entity or an object")
+        raise RequestError(400, f"{text!r:.80} is not the name of an entity or an object")
     return text
 
 
 class Service(ThreadingHTTPServer):
-    """The service; `url` is its address, `requests` counts what was asked by "GET objects" and so on."""
+    """The service. `url` is its address; `requests` counts requests by "GET objects" and so on."""
 
     daemon_threads = True
-    is_broken = False  # answers everything with 503
+    is_broken = False  # True: responds to every request with 503
 
     def __init__(self, file: str = ":memory:", port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), Handler)
@@ -478,7 +484,7 @@ class Service(ThreadingHTTPServer):
 
 @contextmanager
 def served(file: str = ":memory:") -> Iterator[Service]:
-    """A service on a thread of this process while a block runs; with nothing in it, unless the file has something."""
+    """Runs a service on a thread of this process during the block, with the objects in the file."""
     with Service(file) as service:
         serving = threading.Thread(target=service.serve_forever, args=(0.005,))
         serving.start()
@@ -491,12 +497,12 @@ def served(file: str = ":memory:") -> Iterator[Service]:
 
 
 def main() -> None:
-    words = argparse.ArgumentParser(description="A REST service that keeps objects, on the loopback address.")
-    words.add_argument("--port", type=int, default=0, help="0, the default, is any that is free")
+    words = argparse.ArgumentParser(description="A REST service that stores objects, on the loopback address.")
+    words.add_argument("--port", type=int, default=0, help="the port; 0, the default, selects a free port")
     words.add_argument("--file", default=":memory:", help="the SQLite database; in memory by default")
     said = words.parse_args()
     service = Service(said.file, said.port)
-    # Also where it was begun in the background, which has shells ignore Ctrl-C.
+    # Sets the handlers again, because shells make background programs ignore Ctrl-C.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     print(service.url, flush=True)

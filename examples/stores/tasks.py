@@ -1,4 +1,4 @@
-"""A list of tasks that lies in a folder of JSON files or in a REST service.
+"""A list of tasks in a folder of JSON files or in a REST service.
 
 Usage: tasks.py STORE COMMAND …      STORE is a folder, or an address such as http://127.0.0.1:8080
 
@@ -6,9 +6,9 @@ Usage: tasks.py STORE COMMAND …      STORE is a folder, or an address such as 
     list [--tag NAME] [--open] [--before DATE]
     done TITLE
     remove TITLE
-    copy STORE                       all of it into another store, where nothing is yet
+    copy STORE                       copies all tasks into another, new store
 
-The program says nothing of files or HTTP: what a store is, json_folder.py and rest_store.py tell Corestone.
+The program does not access files or HTTP itself: json_folder.py and rest_store.py implement the stores for Corestone.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MODEL = {
 
 
 class UsageError(Exception):
-    """What was asked for cannot be done, said to whoever asked."""
+    """A command that cannot be executed. Its text is shown to the user."""
 
 
 def type_of(store: str) -> str:
@@ -74,7 +74,7 @@ def show(ctx: Any, said: argparse.Namespace) -> None:
 def task_named(ctx: Any, title: str) -> Any:
     task = ctx.first("Task", "title == %@", title)
     if task is None:
-        raise UsageError(f"there is no task {title!r}")
+        raise UsageError(f'there is no task "{title}"')
     return task
 
 
@@ -104,18 +104,18 @@ def arguments() -> argparse.Namespace:
     words = argparse.ArgumentParser(description="A list of tasks in a folder of JSON files or in a REST service.")
     words.add_argument("store", help="a folder, or an address such as http://127.0.0.1:8080")
     commands = words.add_subparsers(dest="command", required=True)
-    adding = commands.add_parser("add", help="a new task")
+    adding = commands.add_parser("add", help="add a task")
     adding.add_argument("title")
     adding.add_argument("--due", type=day)
     adding.add_argument("--priority", type=int, default=0)
     adding.add_argument("--tag", action="append", default=[])
-    listing = commands.add_parser("list", help="the tasks, by priority")
+    listing = commands.add_parser("list", help="list the tasks by priority")
     listing.add_argument("--tag", action="append", default=[])
-    listing.add_argument("--open", action="store_true", help="those that are not done")
-    listing.add_argument("--before", type=day, help="those that are due before a day")
+    listing.add_argument("--open", action="store_true", help="only tasks that are not done")
+    listing.add_argument("--before", type=day, help="only tasks that are due before a day")
     for name in ("done", "remove"):
         commands.add_parser(name).add_argument("title")
-    commands.add_parser("copy", help="all of it into another store").add_argument("target")
+    commands.add_parser("copy", help="copy all tasks into another store").add_argument("target")
     return words.parse_args()
 
 
@@ -128,7 +128,7 @@ def main() -> int:
             else:
                 {"add": add, "list": show, "done": done, "remove": remove}[said.command](container.context(), said)
     except ConflictError:
-        print("somebody else changed it meanwhile: look at the list and try again", file=sys.stderr)
+        print("another program changed the task meanwhile; list the tasks and try again", file=sys.stderr)
         return 1
     except (UsageError, CorestoneError) as failure:
         reason = failure.__cause__ if isinstance(failure, CorestoneError) and failure.__cause__ else failure

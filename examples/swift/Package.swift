@@ -1,7 +1,7 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-/// A program for each file of this folder.
+/// The programs: one for each file of this folder.
 let programs = ["company", "signals", "ten_lines"]
 
 let package = Package(

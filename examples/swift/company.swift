@@ -18,7 +18,7 @@ let count = try await company.performBackgroundTask { context in
 }
 print(count, "employee")
 
-// The end: unsaved changes are named, then saved.
+// Closing: the error counts the unsaved changes, then they are saved.
 let background = company.newBackgroundContext()
 try await background.perform { _ = try $0.insert("Employee", ["name": "Fay", "age": 19]) }
 do { try company.close() } catch { print("refused:", error) }
@@ -34,7 +34,7 @@ for record in try shop.read("Employee", sort: ["-age"], limit: 10) {
 }
 try shop.close()
 
-// A document: undo, saving by itself, another place.
+// A document: undo, autosave, another path.
 let plan = try Document(model: model)
 try plan.saveAs("plan.store")
 try plan.setAutosave(afterChanges: 100, idleSeconds: 5)

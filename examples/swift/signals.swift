@@ -1,17 +1,19 @@
 import Corestone
 import Glibc
 
-// Notes that are kept whatever ends the program: each line of the input is one, and nothing is saved before the end.
+// Saves notes at the end of the program, even after a signal. Each line of the input is a note.
 //
-// With --document they lie in a document, which saves itself whenever nobody wrote for half a second: what even a power cut leaves.
+// With --document, the notes are in a document, which is saved automatically half a second after the last change. So a
+// power cut loses only the newest notes.
 //
-// A handler of a signal may call next to nothing, so this one writes a byte into a pipe, which the main loop waits for, between two
-// calls of the library. An exit from anywhere else ends in `atexit`. Both close what is open, which saves; what cannot be saved is
-// printed, with the reason, and the program ends with status 1.
+// A signal handler can call almost no functions, so this one writes a byte into a pipe, which the main loop reads between
+// two calls of the library. Any other exit calls `end`, which is registered with `atexit`. Both ways close the container
+// or document, which saves the notes. Notes that cannot be saved are printed with the reason, and the program ends with
+// status 1.
 
-let longest = 2000  // characters of a note
+let longest = 2000  // the maximum number of characters in a note
 
-/// What is open: a container or a document.
+/// The open container or document.
 enum Place {
     case container(Container)
     case document(Document)
@@ -53,7 +55,7 @@ enum Place {
 nonisolated(unsafe) var place: Place?
 nonisolated(unsafe) var wakeup: Int32 = -1
 
-/// Closes what is open, once: what is unsaved is saved, or told.
+/// Closes the container or document, once. Saves unsaved notes, or prints them.
 func end() {
     guard let open = place else { return }
     place = nil
@@ -68,14 +70,14 @@ func end() {
             }
         }
         try? open.close(.discard)
-        _exit(1)  // whatever status exit was given
+        _exit(1)  // replaces the status that was passed to exit
     }
 }
 
-/// What a signal runs, on whichever thread it meets. A closure here would belong to the main actor, and end the program on a thread of
-/// the library's.
+/// The signal handler, which any thread may run. A closure would be isolated to the main actor, and would end the program
+/// on a thread of the library.
 func wake(_ number: Int32) {
-    let former = errno  // which the interrupted thread may be about to read
+    let former = errno  // the interrupted thread may read it next
     var byte: UInt8 = 1
     _ = write(wakeup, &byte, 1)
     errno = former
@@ -89,7 +91,7 @@ func say(_ line: String, to descriptor: Int32 = STDOUT_FILENO) {
     }
 }
 
-/// Every line of the input, until that ends or a signal comes; then what stands in the last one.
+/// Adds each line of the input, until its end or a signal; then adds the incomplete last line.
 func readLines(signalled: Int32, add: (ArraySlice<UInt8>) throws -> Void) throws {
     var waiting = [
         pollfd(fd: 0, events: Int16(POLLIN), revents: 0), pollfd(fd: signalled, events: Int16(POLLIN), revents: 0),
@@ -97,7 +99,7 @@ func readLines(signalled: Int32, add: (ArraySlice<UInt8>) throws -> Void) throws
     var text: [UInt8] = []
     while true {
         if poll(&waiting, 2, -1) < 0 {
-            if errno == EINTR { continue }  // a signal ends the wait, too
+            if errno == EINTR { continue }  // a signal also interrupts the wait
             break
         }
         if waiting[0].revents != 0 {
@@ -138,6 +140,6 @@ do {
     }
 } catch {
     say("\(error)", to: STDERR_FILENO)
-    exit(1)  // `end` saves what is there
+    exit(1)  // `end` saves the notes
 }
 exit(0)

@@ -1,9 +1,9 @@
-/* corestone/accessor.h: C functions that get or set one property.
+/* corestone/accessor.h: accessors: C functions that get or set one property.
  *
- * cst_entity_accessor makes a C function for a property at run time, with the C type of the property: the counterpart
+ * cst_entity_accessor creates a C function for a property at run time, with the C type of the property: the counterpart
  * of @dynamic in Objective-C. `corestone model codegen --language c` writes a header with such functions for a whole
- * model. An accessor takes an object and runs on the queue of the object's context. It lives as long as its model;
- * there is nothing to release.
+ * model. The first argument of an accessor is an object; call it on the queue of the object's context. An accessor is
+ * valid as long as its model, and must not be released.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,20 +16,25 @@
 extern "C" {
 #endif
 
-/* The kinds of accessors and their types in C. T is the type of the property: int16_t, int32_t, int64_t, float,
- * double, bool; double for a date (seconds since 2001-01-01 UTC); cst_string for a string or a URI; cst_bytes for
- * binary data and the stored bytes of a transformable attribute; cst_uuid; cst_object * for a to-one relationship;
- * cst_value for a decimal and for an attribute without type. Kinds without T are the same for every property. */
+/* The kinds of accessors and their types in C. Kinds without T are the same for every property. T is the type of the
+ * property:
+ *
+ *   int16_t, int32_t, int64_t, float, double, bool, cst_uuid
+ *   double       a date: seconds since 2001-01-01 UTC
+ *   cst_string   a string or a URI
+ *   cst_bytes    binary data, and the stored bytes of a transformable attribute
+ *   cst_object * a to-one relationship
+ *   cst_value    a decimal, and an attribute without type */
 enum {
     /* T (*)(const cst_object *, cst_error **): the value, borrowed like that of cst_object_get. Zero if it is null or
      * the call fails. To-many: cst_results *(*)(const cst_object *, cst_error **), a snapshot of the members, owned. */
     CST_ACCESSOR_GET = 1,
-    /* cst_status (*)(cst_object *, T, cst_error **). To-many: sets all members, given as for CST_ACCESSOR_ADD_MANY. */
+    /* cst_status (*)(cst_object *, T, cst_error **). To-many: sets all members, passed as for CST_ACCESSOR_ADD_MANY. */
     CST_ACCESSOR_SET = 2,
     CST_ACCESSOR_IS_NULL = 3,  /* bool (*)(const cst_object *, cst_error **) */
     CST_ACCESSOR_SET_NULL = 4, /* cst_status (*)(cst_object *, cst_error **) */
     /* Like GET and SET, but without change tracking: a value set in this way does not count as a change and does not
-     * change an inverse. It is saved with other changes of the object, and a refresh drops it. */
+     * change an inverse. It is saved with other changes of the object, and a refresh discards it. */
     CST_ACCESSOR_GET_PRIMITIVE = 5,
     CST_ACCESSOR_SET_PRIMITIVE = 6,
     /* To-many relationships. */
@@ -47,7 +52,7 @@ enum {
     CST_ACCESSOR_MOVE = 17        /* cst_status (*)(cst_object *, size_t from, size_t to, cst_error **) */
 };
 
-/* A UUID as accessors take and return it: its 16 bytes in order. */
+/* A UUID as a parameter or result of accessors: its 16 bytes in order. */
 typedef struct cst_uuid {
     uint8_t bytes[16];
 } cst_uuid;
@@ -56,10 +61,10 @@ typedef struct cst_uuid {
 typedef void (*cst_function)(void);
 
 /* Stores the C function of a kind (CST_ACCESSOR_…) for a property, inherited ones included. There is one function for
- * a property and a kind, so a second call returns the same. It takes objects of the entity that declares the property
- * and of all entities that inherit from that one. Freezes the model. Returns CST_NOT_FOUND if there is no such
- * property; fails with CST_E_INVALID_ARGUMENT if the kind does not suit the property, and with CST_E_TYPE_MISMATCH for a
- * composite attribute, which has no accessors. */
+ * each property and kind, so a second call returns the same. It accepts objects of the entity that declares the
+ * property, and of all its subentities. Freezes the model. Returns CST_NOT_FOUND if there is no such property. Fails
+ * with CST_E_INVALID_ARGUMENT if the property does not have an accessor of this kind, and with CST_E_TYPE_MISMATCH for
+ * a composite attribute, which has no accessors. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_accessor(const cst_entity *entity, cst_string property, uint32_t kind,
                                                          cst_function *out_function, cst_error **error);
 

@@ -2,9 +2,8 @@
  *
  * These functions export objects and rows to libraries that read Apache Arrow: pyarrow, polars, pandas, DuckDB and
  * many more. cst_context_fetch_arrow streams a fetch; the export functions convert results and rows. An exported
- * struct belongs to the caller by the rules of the C data interface: it is moved by copying it and ends with its
- * `release`, on any thread; it needs neither the context nor its queue afterwards. docs/reference/arrow.md lists the
- * types.
+ * struct belongs to the caller by the rules of the C data interface: copying it moves it, and its `release` frees it,
+ * on any thread. It is then independent of the context and its queue. docs/reference/arrow.md lists the types.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -73,10 +72,11 @@ enum {
 };
 
 /* Streams the results of a request in batches of at most `batch_size` rows (0: 65,536), in the present state,
- * regardless of later saves. Rows are read when their batch is requested, on any thread. They are all read at once
- * here if unsaved changes concern the request or its stores cannot answer it alone. Columns are key paths: attributes
- * and relationships, also behind to-one relationships, and "objectID". A count of 0 is the columns of the request,
- * otherwise every stored attribute. The request is read during the call only. */
+ * regardless of later saves. Rows are read when their batch is requested, on any thread. All rows are read during this
+ * call if unsaved changes affect the request or its stores cannot evaluate it completely. Columns are key paths:
+ * attributes and relationships, including those of targets of to-one relationships, and "objectID". With a count of 0,
+ * the columns are those of the request, or every stored attribute if the request does not name columns. The request is
+ * read during the call only. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_arrow(cst_context *context, const cst_fetch_request *request,
                                                            size_t batch_size, uint32_t flags, size_t count,
                                                            const cst_string *key_paths,
@@ -98,8 +98,9 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_results_export_arrow_stream(const cst_res
                                                                    struct ArrowArrayStream *out_stream CST_OWNED,
                                                                    cst_error **error);
 
-/* Exports the rows of a fetch as one array of structs. Lazy rows are read here, on their queue; others on any thread.
- * Fails with CST_E_TYPE_MISMATCH, which names it, for a column whose values have no common type. */
+/* Exports the rows of a fetch as one array of structs. Lazy rows are read during this call, which must be on their
+ * queue. Other rows can be exported on any thread. Fails with CST_E_TYPE_MISMATCH for a column whose values have no
+ * common type; the error names the column. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_rows_export_arrow(const cst_rows *rows, uint32_t flags,
                                                          struct ArrowSchema *out_schema CST_OWNED,
                                                          struct ArrowArray *out_array CST_OWNED, cst_error **error);
@@ -110,9 +111,9 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_rows_export_arrow_stream(const cst_rows *
                                                                 struct ArrowArrayStream *out_stream CST_OWNED,
                                                                 cst_error **error);
 
-/* Creates another stream over the same rows in the same state, from the first one, for consumers that need several or
- * use another thread. Fails with CST_E_INVALID_ARGUMENT for a stream from which batches were read, that was released,
- * or that is not from this library. */
+/* Creates another stream over the same rows in the same state, beginning with the first row. It is for consumers that
+ * need several streams or use another thread. Fails with CST_E_INVALID_ARGUMENT for a stream from which batches were
+ * read, that was released, or that is not from this library. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_arrow_stream_copy(const struct ArrowArrayStream *stream,
                                                            struct ArrowArrayStream *out_stream CST_OWNED,
                                                            cst_error **error);

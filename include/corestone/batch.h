@@ -1,11 +1,11 @@
-/* corestone/batch.h: changes of many rows in the store.
+/* corestone/batch.h: batch requests: inserts, updates and deletes without objects.
  *
- * A batch request inserts, updates or deletes many rows in the store, without creating objects: no hooks, validators
- * or validation rules of the model. It changes everything or nothing in each store. cst_batch_insert_new,
+ * A batch request inserts, updates or deletes many rows in the store without creating objects. Hooks, validators and
+ * validation rules of the model do not apply. Its changes are one transaction in each store. cst_batch_insert_new,
  * cst_batch_update_new and cst_batch_delete_new create requests, which cst_context_execute_batch executes, any number
- * of times. Saves of the same rows by contexts meet a conflict; contexts of the coordinator merge the changes
- * (CST_OPTION_MERGES_BATCHES). The caller owns requests. A request is set up by one thread at a time and executed on
- * the queue of a context.
+ * of times. A context that saves the same rows later finds a conflict, unless it merged the changes, as it does by
+ * default (CST_OPTION_MERGES_BATCHES). The caller owns requests. A request is set up by one thread at a time and
+ * executed on the queue of a context.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,11 +18,11 @@
 extern "C" {
 #endif
 
-/* Creates a request that inserts objects of an entity. Attributes that a row omits get their defaults; relationships
- * cannot be set. If unique values are taken, the merge policy of the context decides: CST_MERGE_ERROR fails with code
- * 133021, CST_MERGE_OBJECT_TRUMP sets the values of the row on the existing one, CST_MERGE_OVERWRITE replaces all
- * values of that, the others leave it unchanged. Further rows with some of the unique values, and rows of other
- * entities, are deleted, as by a save. */
+/* Creates a request that inserts objects of an entity. Attributes that a row omits receive their defaults;
+ * relationships cannot be set. If an existing row has the unique values, the merge policy of the context applies. With
+ * CST_MERGE_ERROR, the execution fails with code 133021. CST_MERGE_OBJECT_TRUMP sets the new values on the existing
+ * row, and CST_MERGE_OVERWRITE replaces all of its values. The other policies leave it unchanged. Further rows with
+ * some of the unique values, and rows of other entities, are deleted, as by a save. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_insert_new(const cst_entity *entity,
                                                           cst_batch_request **out_request CST_OWNED, cst_error **error);
 
@@ -47,30 +47,31 @@ typedef struct cst_batch_column {
     cst_key key;
     uint32_t form;          /* CST_COLUMN_… */
     const void *values;     /* one for each row */
-    const uint8_t *present; /* for each row 0 if it has no value; NULL: every row has one */
+    const uint8_t *present; /* for each row 0 if it has no value; NULL: all rows have one */
 } cst_batch_column;
 
-/* Sets the rows, column by column, the fastest way. The columns are copied; the arrays to which they point are read
- * when the request is executed and must exist until then. */
+/* Sets the rows, column by column, which is the fastest way. The columns are copied; the arrays to which they point are
+ * read when the request is executed and must exist until then. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_insert_set_columns(cst_batch_request *request, size_t rows, size_t count,
                                                                   const cst_batch_column *columns, cst_error **error);
 
 /* Fills the next rows. `values` has room for `capacity` rows, row by row in the order of the keys, all CST_DEFAULT.
- * `out_rows`, initially 0, receives the number of filled rows, 0 at the end. Values must stay valid until the next
- * call or the end of the request. The function runs within the transaction: it may read, but not save to that store. A
- * failure ends the request, and nothing is written. */
+ * `out_rows`, initially 0, receives the number of filled rows; 0 means that there are no more rows. Values must stay
+ * valid until the function is called again or the execution returns. The function runs within the transaction: it may
+ * read, but not save to that store. If it fails, the execution fails and writes nothing. */
 typedef cst_status (*cst_batch_rows_fn)(void *userdata, size_t capacity, cst_value *values, size_t *out_rows,
                                         cst_error **error);
 
-/* Makes a function supply the rows, with values for the `columns` keys. `destroy` is called after the last use, or at
- * once on failure. */
+/* Makes a function supply the rows, with values for the `columns` keys. `destroy` is called after the last use, or
+ * immediately if this call fails. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_insert_set_handler(cst_batch_request *request, size_t columns,
                                                                   const cst_key *keys, cst_batch_rows_fn fill,
                                                                   void *userdata, cst_destroy_fn destroy,
                                                                   cst_error **error);
 
-/* Sets the next row on an object, always the same one, in its initial state and borrowed. *out_stop true ends the
- * rows; values set in that call are dropped. Otherwise like cst_batch_rows_fn. */
+/* Sets the values of the next row on an object. The object is borrowed, is the same in every call, and is first reset
+ * to its initial state. Setting *out_stop to true ends the rows and discards the values of that call. Otherwise like
+ * cst_batch_rows_fn. */
 typedef cst_status (*cst_batch_object_fn)(void *userdata, cst_object *object, bool *out_stop, cst_error **error);
 
 /* Makes a function supply the rows by setting values on an object. `destroy` is as for cst_batch_insert_set_handler. */
@@ -78,7 +79,7 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_batch_insert_set_object_handler(cst_bat
                                                                          cst_batch_object_fn fill, void *userdata,
                                                                          cst_destroy_fn destroy, cst_error **error);
 
-/* Creates a request that sets attributes of all objects of an entity for which a predicate holds. */
+/* Creates a request that sets attributes of all objects of an entity that satisfy a predicate. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_update_new(const cst_entity *entity,
                                                           cst_batch_request **out_request CST_OWNED, cst_error **error);
 
@@ -86,17 +87,17 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_batch_update_new(const cst_entity *enti
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_update_set_predicate(cst_batch_request *request,
                                                                     cst_predicate *predicate, cst_error **error);
 
-/* Sets whether objects of entities that inherit from the request's are included. Initially true. */
+/* Sets whether objects of subentities are included. Initially true. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_update_set_includes_subentities(cst_batch_request *request,
                                                                                bool includes, cst_error **error);
 
-/* Sets the new value of an attribute, by its name or the path of an element of a composite one: a value, or a
- * CST_EXPRESSION that is computed from the row before the update. The value is copied. */
+/* Sets the new value of an attribute, by its name, or of an element of a composite attribute, by its path. The new
+ * value is a value, or a CST_EXPRESSION that is computed from the row before the update. The value is copied. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_update_set(cst_batch_request *request, cst_string property,
                                                           const cst_value *value, cst_error **error);
 
-/* Creates a request that deletes the objects of a fetch request, with its order, limit and offset, in the stores of
- * both requests together; the fetch request is retained. Delete rules are applied: cascade deletes further objects,
+/* Creates a request that deletes the objects of a fetch request, with its order, limit and offset, in the stores that
+ * both requests select. The fetch request is retained. Delete rules are applied: cascade deletes further objects,
  * nullify removes references to deleted ones, deny fails with code 1600. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_delete_new(cst_fetch_request *request,
                                                           cst_batch_request **out_request CST_OWNED, cst_error **error);
@@ -106,16 +107,16 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_batch_delete_new_with_ids(size_t count,
                                                                    cst_batch_request **out_request CST_OWNED,
                                                                    cst_error **error);
 
-/* Sets the stores to change. NULL, the initial value, is those that have the entity. A count of 0 changes nothing. An
- * insertion goes to the first writable store. */
+/* Sets the stores to change. NULL, the initial value, selects all stores that have the entity; with a count of 0 the
+ * request has no effect. Rows are inserted into the first writable store. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_set_stores(cst_batch_request *request, size_t count,
                                                           cst_store *const *stores, cst_error **error);
 
 /* Sets whether contexts merge the changes. Initially true. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_set_merges(cst_batch_request *request, bool merges, cst_error **error);
 
-/* Executes a request. `out_count` receives the number of inserted, updated or, for a deletion, deleted rows, `out_ids`
- * their IDs. Both may be NULL. */
+/* Executes a request. `out_count` receives the number of inserted, updated or deleted rows, and `out_ids` their IDs.
+ * Both may be NULL. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_execute_batch(cst_context *context, const cst_batch_request *request,
                                                              uint64_t *out_count, cst_results **out_ids CST_OWNED,
                                                              cst_error **error);
@@ -124,13 +125,13 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_execute_batch(cst_context *contex
 enum {
     CST_BATCH_INSERTED = 1,
     CST_BATCH_UPDATED = 2,
-    CST_BATCH_DELETED = 3,  /* including rows deleted by delete rules, or to make room for unique values */
-    CST_BATCH_REFRESHED = 4 /* changed indirectly: it led to a deleted row, or has derived attributes */
+    CST_BATCH_DELETED = 3,  /* including rows deleted by delete rules or by a unique constraint */
+    CST_BATCH_REFRESHED = 4 /* changed indirectly: it referred to a deleted row, or has derived attributes */
 };
 
 /* Returns the IDs of all rows with an effect (CST_BATCH_…) in the last execution with `out_ids`, for
- * cst_context_merge_changes, which takes refreshed rows as updated. Empty before. Called on the queue of the context
- * that executed the request. */
+ * cst_context_merge_changes; pass refreshed rows as updated. The list is empty before the first execution. Called on
+ * the queue of the context that executed the request. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_batch_ids(cst_context *context, const cst_batch_request *request,
                                                               uint32_t change, cst_results **out_ids CST_OWNED,
                                                               cst_error **error);

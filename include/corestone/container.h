@@ -1,9 +1,9 @@
 /* corestone/container.h: a model, its stores and its contexts in one handle.
  *
- * Most programs begin with a container. cst_container_new finds the model and the place of the store,
- * cst_container_load opens the store, cst_container_view_context returns a context for the main thread, and
- * cst_container_new_background_context creates others. cst_container_close closes everything and refuses, or saves,
- * unsaved changes.
+ * Most programs begin with a container. cst_container_new finds the model and the path of the store, cst_container_load
+ * opens the store, cst_container_view_context returns a context for the main thread, and
+ * cst_container_new_background_context creates others. cst_container_close closes everything; its parameter specifies
+ * whether unsaved changes are saved, discarded or an error.
  *
  * The second half of this header reads and writes records: rows as plain JSON, for programs that want neither contexts
  * nor objects.
@@ -25,7 +25,7 @@ extern "C" {
 typedef struct cst_container_options {
     size_t struct_size;
     /* Names the folder of the program's data: $XDG_DATA_HOME/<application>, otherwise $HOME/.local/share/<application>.
-     * Null is the name of the program's file. */
+     * If it is null, the name of the program's file is used. */
     cst_string application;
     size_t model_folder_count; /* folders that are searched for a model by name, before all other places */
     const cst_string *model_folders;
@@ -33,16 +33,16 @@ typedef struct cst_container_options {
 #define CST_CONTAINER_OPTIONS_INIT {sizeof(cst_container_options), {NULL, 0}, 0, NULL}
 
 /* Creates a container with one store of type SQLite, in the file <name>.sqlite of the program's data folder. Nothing
- * is opened yet. The model is frozen. If `model` is NULL, it is the model `name` with the extension .momd, .mom,
- * .xcdatamodeld or .xcdatamodel, from the first of these folders that has it: those of the options; those in
- * CORESTONE_MODEL_PATH; the program's; ../share/<application> relative to that; the data folder; <application> in each
- * of XDG_DATA_DIRS; the working folder. Fails with CST_E_MODEL, which lists the folders, if it is in no folder.
- * `options` may be NULL. */
+ * is opened yet. The model is frozen. If `model` is NULL, the model `name` is read, with the extension .momd, .mom,
+ * .xcdatamodeld or .xcdatamodel. These folders are searched in this order: (1) those of the options, (2) those in
+ * CORESTONE_MODEL_PATH, (3) the program's folder, (4) ../share/<application> relative to the program's folder, (5) the
+ * data folder, (6) <application> in each of XDG_DATA_DIRS, (7) the working folder. Fails with CST_E_MODEL if no folder
+ * has the model; the message lists the folders. `options` may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_new(cst_string name, cst_model *model,
                                                        const cst_container_options *options,
                                                        cst_container **out_container CST_OWNED, cst_error **error);
 
-/* Creates a container for an existing store, opened as by cst_coordinator_open_store, without its model if necessary.
+/* Creates a container for an existing store, opened as by cst_coordinator_open_store, which does not require a model.
  * `model` and `options` may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_open(cst_string path, cst_model *model,
                                                         const cst_store_options *options,
@@ -57,7 +57,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_copy_data_folder(cst_string a
 /* Flags of a store description. */
 enum {
     CST_DESCRIPTION_ASYNCHRONOUS = 1u << 0, /* cst_container_load opens the store on another thread */
-    CST_DESCRIPTION_NO_FOLDER = 1u << 1     /* a missing folder is an error; else it is made for the user only */
+    CST_DESCRIPTION_NO_FOLDER = 1u << 1     /* a missing folder is an error; by default, the call creates it for the
+                                             * user only */
 };
 
 /* A store that a container will open. Start from CST_STORE_DESCRIPTION_INIT. */
@@ -81,11 +82,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_add_description(cst_container
 typedef void (*cst_container_load_fn)(void *userdata, size_t index, cst_string path CST_BORROWED,
                                       cst_store *store CST_BORROWED, cst_error *error CST_BORROWED);
 
-/* Opens the stores that are not open. `handler` is called once for each, on this thread before the call returns, and
- * for those with CST_DESCRIPTION_ASYNCHRONOUS on another thread; a store that cannot be opened does not make the call
- * fail then. Without a handler (NULL) all stores are opened before the call returns. If one cannot be opened, the call
- * fails with its error; if several cannot, with a detail for each; the others are open. The next call tries again to
- * open stores that failed. */
+/* Opens the stores that are not open. `handler` is called once for each, on this thread before the call returns, or on
+ * another thread with CST_DESCRIPTION_ASYNCHRONOUS. With a handler, a store that cannot be opened does not make the
+ * call fail. Without a handler (NULL) all stores are opened before the call returns. If one store cannot be opened, the
+ * call fails with its error; if several cannot, the error has a detail for each. The other stores stay open, and the
+ * next call tries to open the failed stores again. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_load(cst_container *container, cst_container_load_fn handler,
                                                         void *userdata, cst_destroy_fn destroy, cst_error **error);
 
@@ -94,8 +95,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_coordinator(const cst_contain
                                                                cst_coordinator **out_coordinator CST_BORROWED,
                                                                cst_error **error);
 
-/* Stores the context of the main queue, the same at each call. The first call, if it comes from the thread on which
- * the process began and no thread is the main one yet, makes that thread the main one (cst_main_queue_bind). */
+/* Stores the context of the main queue, the same at each call. The first call makes the initial thread of the process
+ * the main thread (cst_main_queue_bind), if it runs on that thread and no main thread is set. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_view_context(cst_container *container,
                                                                 cst_context **out_context CST_BORROWED,
                                                                 cst_error **error);
@@ -106,7 +107,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_new_background_context(cst_co
                                                                           cst_error **error);
 
 /* Fills a buffer with a description of the container as JSON: {"name", "application", "isClosed", "stores": [{"path",
- * "type", "configuration", "isAsynchronous"}, …], "unsaved": as of cst_coordinator_copy_unsaved_changes}. Waits for
+ * "type", "configuration", "isAsynchronous"}, …], "unsaved": as in cst_coordinator_copy_unsaved_changes}. Waits for
  * the queues of contexts with changes. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_copy_report(cst_container *container, cst_buffer *out_json,
                                                                cst_error **error);
@@ -115,45 +116,45 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_copy_report(cst_container *co
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_save(cst_container *container, cst_error **error);
 
 /* Closes the stores; contexts can no longer read or save. `unsaved` is a CST_UNSAVED_ constant. With
- * CST_UNSAVED_REFUSE, unsaved changes fail with CST_E_UNSAVED_CHANGES, with a detail for each context that has some:
- * its name and the number of objects of each entity that were inserted, updated and deleted.
+ * CST_UNSAVED_REFUSE, the call fails with CST_E_UNSAVED_CHANGES if a context has unsaved changes. The error has a
+ * detail for each such context: its name and the number of objects of each entity that were inserted, updated and
+ * deleted.
  *
- * The queues of contexts first finish their waiting work and accept no more from other threads: CST_E_INVALID_HANDLE,
- * until it is certain that the container stays open. With CST_UNSAVED_DISCARD the call does not wait. It must not be
- * called on the queue of a context with waiting work. Releasing a container never refuses: its stores are closed when
- * their last handles are gone, and the log reports lost changes. */
+ * The queues of contexts first finish their enqueued work. Meanwhile they reject new work from other threads with
+ * CST_E_INVALID_HANDLE; they accept it again if the container stays open. With CST_UNSAVED_DISCARD the call does not
+ * wait. It must not be called on the queue of a context with enqueued work. Releasing a container never fails: its
+ * stores are closed when their last handles are released, and the log reports lost changes. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_close(cst_container *container, uint32_t unsaved, cst_error **error);
 
 /* Receives the records of a successful call before it returns. `records` is a JSON array, null for deletions. */
 typedef void (*cst_records_fn)(void *userdata, cst_string records CST_BORROWED, size_t count);
 
-/* Receives the error of a failed call before it returns with the same error. The error is borrowed for the call. */
+/* Receives the error of a failed call before the call returns the same error. The error is borrowed for the call. */
 typedef void (*cst_failure_fn)(void *userdata, const cst_error *error CST_BORROWED);
 
 /* Inserts objects from records.
  *
- * A record is a JSON object with an entry for each attribute (dates as ISO 8601; decimals, UUIDs and URIs as text;
- * bytes in base64; a composite attribute as an object of its elements) and for each relationship (the URI of the
- * object that it leads to, or an array of URIs), its own URI as "@id", and the name of its entity as "@entity" if that
- * inherits from the requested entity. A date that ISO 8601 cannot express to the microsecond in a year of four digits
- * is a number, the seconds since 2001-01-01. Numbers that are not finite are "Infinity", "-Infinity" and "NaN". An
- * update accepts records that were read; it ignores "@id", "@entity" and derived attributes. Each call of this kind
- * works in a context of its own on the calling thread and saves before it returns: everything or nothing, in one
- * store.
+ * A record is a JSON object with an entry for each attribute and relationship. Dates are ISO 8601, decimals, UUIDs and
+ * URIs are text, bytes are base64, and a composite attribute is an object of its elements. A relationship is the URI of
+ * the target, or an array of URIs. "@id" is the URI of the object, and "@entity" the name of its entity if that is a
+ * subentity of the requested entity. A date that ISO 8601 cannot express to the microsecond in a year of four digits is
+ * a number, the seconds since 2001-01-01. Numbers that are not finite are "Infinity", "-Infinity" and "NaN". An update
+ * accepts records that were read; it ignores "@id", "@entity" and derived attributes. Each function for records uses a
+ * temporary context on the calling thread and saves before it returns, in one transaction of one store.
  *
- * `json` is one record or an array of records. Values are converted to the types of their attributes; null stores
- * null, omitted keys get their defaults. {"$bytes": "…"}, with base64, is bytes and never text. "@entity" names the
- * entity, one that inherits from `entity_name`. A record with "@id" exists already and fails with
- * CST_E_INVALID_ARGUMENT. A relationship takes the URI of an object or a record, a to-many relationship an array of
- * these: a record with "@id" changes that object, any other inserts one of the relationship's entity, or of the entity
- * that "@entity" names. CST_E_TYPE_MISMATCH and CST_E_INVALID_ARGUMENT name entity, key and value. `success`
- * and `failure` may be NULL, here and below. */
+ * `json` is one record or an array of records. Values are converted to the types of their attributes; null stores null,
+ * and omitted keys receive their defaults. {"$bytes": "…"}, with base64, is bytes and never text. "@entity" names a
+ * subentity of `entity_name`. Inserting a record with "@id" fails with CST_E_INVALID_ARGUMENT, because its object
+ * already exists. The value of a relationship is the URI of an object or a record, or an array of these if it is
+ * to-many. In a relationship, a record with "@id" changes that object; any other record inserts an object of the
+ * destination entity, or of the entity that "@entity" names. CST_E_TYPE_MISMATCH and CST_E_INVALID_ARGUMENT have
+ * entity, key and value. `success` and `failure` may be NULL, here and below. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_insert(cst_container *container, cst_string entity_name,
                                                           cst_string json, cst_records_fn success,
                                                           cst_failure_fn failure, void *userdata, cst_error **error);
 
-/* Reads the records for which `predicate` holds (NULL: all; for one object, "SELF == %@" with its ID): at most `limit`
- * of them (0: all) after skipping `offset`. `sort` orders them: key paths separated by commas, in the direction of
+/* Reads the records that satisfy `predicate` (NULL: all; for one object, "SELF == %@" with its ID): at most `limit` of
+ * them (0: all) after skipping `offset`. `sort` orders them: key paths separated by commas, in the direction of
  * `ascending`, or in the opposite one after a "-"; null means no order. Put user input into arguments of
  * cst_predicate_parse, not into its format. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_read(cst_container *container, cst_string entity_name,
@@ -161,19 +162,19 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_read(cst_container *container
                                                         uint64_t limit, uint64_t offset, cst_records_fn success,
                                                         cst_failure_fn failure, void *userdata, cst_error **error);
 
-/* Sets the values in `json`, one record, on the objects for which `predicate` holds (NULL: all), and passes their new
+/* Sets the values in `json`, one record, on the objects that satisfy `predicate` (NULL: all), and passes their new
  * records to `success`. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_update(cst_container *container, cst_string entity_name,
                                                           const cst_predicate *predicate, cst_string json,
                                                           cst_records_fn success, cst_failure_fn failure,
                                                           void *userdata, cst_error **error);
 
-/* Deletes the objects for which `predicate`, which must not be NULL, holds. Delete rules are applied. */
+/* Deletes the objects that satisfy `predicate`, which must not be NULL. Delete rules are applied. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_delete(cst_container *container, cst_string entity_name,
                                                           const cst_predicate *predicate, cst_records_fn success,
                                                           cst_failure_fn failure, void *userdata, cst_error **error);
 
-/* Deletes all objects of an entity and of entities that inherit from it. */
+/* Deletes all objects of an entity and of its subentities. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_delete_all(cst_container *container, cst_string entity_name,
                                                               cst_records_fn success, cst_failure_fn failure,
                                                               void *userdata, cst_error **error);

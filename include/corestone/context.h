@@ -1,10 +1,10 @@
 /* corestone/context.h: contexts: fetching, inserting, deleting, saving.
  *
- * A context is a scratch pad of objects on top of a coordinator. cst_context_fetch brings objects in,
- * cst_context_insert creates them, cst_context_delete deletes them, and cst_context_save writes all changes in one
- * transaction for each store. Until then only this context sees them; cst_context_rollback drops them.
+ * A context is a scratch pad of objects on top of a coordinator. cst_context_fetch fetches objects, cst_context_insert
+ * creates them, cst_context_delete deletes them, and cst_context_save writes all changes in one transaction for each
+ * store. Until then only this context sees them; cst_context_rollback discards them.
  *
- * A context belongs to a queue, given to cst_context_new, and is used only there: on the thread that created it, on
+ * A context belongs to a queue, selected in cst_context_new, and is used only there: on the thread that created it, on
  * the main thread, or within cst_context_perform and cst_context_perform_and_wait. A call elsewhere fails with
  * CST_E_WRONG_THREAD. The caller owns the context and its objects; objects keep their context alive. To hand an object
  * to another thread, pass its ID.
@@ -38,16 +38,16 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_new(cst_coordinator *coordinato
  * *error (cst_error_new_custom), which becomes the detail of CST_E_CALLBACK. */
 typedef cst_status (*cst_context_perform_fn)(void *userdata, cst_context *context, cst_error **error);
 
-/* Runs `body` later, on the queue of the context. A failure of `body` is dropped. Waiting work keeps the context
- * alive. Work that waits when the process exits does not run, and its `destroy` is not called: finish with
- * cst_context_perform_and_wait to be sure that it ran. */
+/* Runs `body` later, on the queue of the context. A failure of `body` is ignored. Enqueued work keeps the context
+ * alive. Work that is still enqueued when the process exits does not run, and its `destroy` is not called: call
+ * cst_context_perform_and_wait last to make sure that it ran. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_perform(cst_context *context, cst_context_perform_fn body,
                                                          void *userdata, cst_destroy_fn destroy, cst_error **error);
 
 /* Runs `body` on the queue of the context and waits for it. It may be called within another perform. Pending changes
- * are processed when the outermost one ends. Fails with code 132000 and CST_E_WRONG_THREAD if the wait would never
- * end, because the thread that has the queue waits for a queue that this thread has, and with code 132000 and
- * CST_E_NO_MEMORY if all threads that work for queues are waiting (docs/reference/queue.md). */
+ * are processed when the outermost one ends. Fails with code 132000 and CST_E_WRONG_THREAD if the wait would be a
+ * deadlock: the thread that holds the queue waits for a queue that this thread holds. Fails with code 132000 and
+ * CST_E_NO_MEMORY if all worker threads of queues are waiting (docs/reference/queue.md). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_perform_and_wait(cst_context *context, cst_context_perform_fn body,
                                                                   void *userdata, cst_error **error);
 
@@ -56,13 +56,13 @@ typedef int32_t cst_schedule;
 
 /* The times at which cst_context_schedule runs a body. */
 enum {
-    CST_SCHEDULE_IMMEDIATE = 0, /* at once if the calling thread may use the context now, otherwise enqueued */
-    CST_SCHEDULE_ENQUEUED = 1   /* after all work that waits on the queue of the context */
+    CST_SCHEDULE_IMMEDIATE = 0, /* immediately if the calling thread may use the context now, otherwise enqueued */
+    CST_SCHEDULE_ENQUEUED = 1   /* after all work that is enqueued on the queue of the context */
 };
 
-/* Receives, on the queue of the context, the outcome of a body and of processing the pending changes after it: CST_OK,
- * or the status and error that cst_context_perform_and_wait would return. The error is borrowed for the call. The
- * status is CST_E_INVALID_HANDLE if the context was closed first: the body did not run then, and the calling thread
+/* Receives the outcome of a body and of processing the pending changes after it, on the queue of the context. The
+ * status and the error are those that cst_context_perform_and_wait would return; the error is borrowed for the call.
+ * The status is CST_E_INVALID_HANDLE if the context was closed first: the body did not run then, and the calling thread
  * must not use the context. */
 typedef void (*cst_context_done_fn)(void *userdata, cst_context *context, cst_status status, const cst_error *error);
 
@@ -73,29 +73,30 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_schedule(cst_context *context, 
                                                           void *userdata, cst_destroy_fn destroy, cst_error **error);
 
 /* Waits for the queue of the context and reserves it for the calling thread, until cst_context_unlock was called
- * equally often. It may be called again by the same thread. A lock taken within a perform or a callback ends with that
- * at the latest, and with its thread. This is Core Data's lock; cst_context_perform_and_wait has the same effect and
- * cannot be left open. Errors are those of cst_context_perform_and_wait. */
+ * equally often. The same thread may call it again. A lock that is acquired within a perform or a callback is released
+ * when that returns, at the latest, and every lock when its thread exits. This is Core Data's lock;
+ * cst_context_perform_and_wait has the same effect and always releases the lock. Errors are those of
+ * cst_context_perform_and_wait. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_lock(cst_context *context, cst_error **error);
 
-/* Reserves the queue without waiting. Returns CST_UNCHANGED if another thread has the queue or work waits there.
- * Otherwise like cst_context_lock. */
+/* Reserves the queue without waiting. Returns CST_UNCHANGED if another thread holds the queue or work is enqueued
+ * there. Otherwise like cst_context_lock. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_try_lock(cst_context *context, cst_error **error);
 
-/* Ends one lock. The last one processes pending changes. Fails with code 132000 and CST_E_WRONG_THREAD without a lock,
- * and in a callback of a call that began under the lock. */
+/* Releases one lock. Releasing the last one processes pending changes. Fails with code 132000 and CST_E_WRONG_THREAD if
+ * the thread does not hold a lock, and in a callback of a call that began under the lock. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_unlock(cst_context *context, cst_error **error);
 
-/* Records the place in the program where the context was created, for messages about calls on a wrong thread. A null
- * `file` removes it. */
+/* Records the source line at which the context was created, for messages about calls on a wrong thread. A null `file`
+ * removes it. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_set_origin(cst_context *context, cst_string file, uint32_t line,
                                                             cst_error **error);
 
-/* Records the present line of the program for cst_context_set_origin. */
+/* Records the present source line with cst_context_set_origin. */
 #define CST_MADE_HERE(context) cst_context_set_origin((context), (cst_string){__FILE__, CST_NUL}, __LINE__, NULL)
 
-/* Called every few milliseconds during a fetch, a count or a save of a context, on its thread. Returning true stops
- * the call with CST_E_CANCELLED, and nothing has changed. */
+/* Called every few milliseconds during a fetch, a count or a save of a context, on its thread. Returning true stops the
+ * call with CST_E_CANCELLED, without changes. */
 typedef bool (*cst_context_interrupt_fn)(void *userdata);
 
 /* Sets the interrupt check of the context and replaces a former one; NULL removes it. `destroy` is called after the
@@ -120,13 +121,14 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_name(const cst_context *cont
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_transaction_author(const cst_context *context,
                                                                        cst_buffer *out_author, cst_error **error);
 
-/* Attaches data of the host to the context. `destroy` is called when other data replaces it and when the context ends.
+/* Attaches data of the host to the context. `destroy` is called when other data replaces it and when the context is
+ * deallocated.
  */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_user_info(cst_context *context, void *userdata,
                                                              cst_destroy_fn destroy, cst_error **error);
 
-/* Returns the data of cst_context_set_user_info, or NULL if there is no data, off the queue of the context, and for an
- * invalid handle. */
+/* Returns the data of cst_context_set_user_info. Returns NULL if there is no data, if the call is not on the queue of
+ * the context, and for an invalid handle. */
 CST_EXPORT CST_ON_QUEUE void *cst_context_user_info(const cst_context *context);
 
 /* Stores the coordinator of the context. */
@@ -150,7 +152,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_insert_object(cst_context *contex
                                                              cst_error **error);
 
 /* Marks an object for deletion. Delete rules are applied when pending changes are processed. An object that was never
- * saved is forgotten. */
+ * saved is detached from the context. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_delete(cst_context *context, cst_object *object, cst_error **error);
 
 /* Reports whether the context has inserted, changed or deleted objects that are not saved. */
@@ -161,55 +163,57 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_has_changes(const cst_context *co
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_has_persistent_changes(const cst_context *context, bool *out_changes,
                                                                       cst_error **error);
 
-/* Ends an event: applies delete rules, unless the context leaves them to the save
- * (CST_OPTION_DELETES_AT_END_OF_EVENT). Happens automatically at the end of a perform and before a save, a count and a
- * fetch. */
+/* Processes pending changes, which ends an event. Applies delete rules, unless the context applies them only in a save
+ * (CST_OPTION_DELETES_AT_END_OF_EVENT). The library does this automatically at the end of a perform and before a save,
+ * a count and a fetch. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_process_pending_changes(cst_context *context, cst_error **error);
 
-/* Validates, then writes all changes, in one transaction for each store. CST_E_VALIDATION and CST_E_CONFLICT have the
- * failures as details. After a failure nothing is written and the changes are still pending. The merge policy of the
- * context resolves conflicts (merging.h).
+/* Validates and writes all changes, in one transaction for each store. CST_E_VALIDATION and CST_E_CONFLICT have the
+ * failures as details. After a failure nothing is written, except to stores that were already written (below), and the
+ * changes are still pending. The merge policy of the context resolves conflicts (merging.h).
  *
- * The row of an object whose properties were set to the values that they had is not written: its version, derived
- * values and history do not change. If the row changed in the store meanwhile, that is a conflict.
+ * An object whose properties were set to their former values is not written: its version, derived values and history do
+ * not change. If the row changed in the store meanwhile, the save finds a conflict.
  *
- * If a store fails after others were written, the error has CST_CODE_PERSISTENT_STORE_INCOMPLETE_SAVE and a detail for
- * each store, with its file and, as details of that, its first objects: of status CST_OK if it is written,
- * CST_UNCHANGED if its objects are pending. */
+ * If a store fails after other stores were written, the error has CST_CODE_PERSISTENT_STORE_INCOMPLETE_SAVE and a
+ * detail for each store. A detail has the file of the store and, as its own details, the first objects. Its status is
+ * CST_OK if the store was written, and CST_UNCHANGED if its objects are still pending. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_save(cst_context *context, cst_error **error);
 
-/* Checks everything that a save would write, without writing. Fails with CST_E_VALIDATION like cst_context_save.
+/* Checks all changes that a save would write, without writing. Fails with CST_E_VALIDATION like cst_context_save.
  * Values that must be unique are compared among new and changed objects
  * (CST_CODE_MANAGED_OBJECT_CONSTRAINT_VALIDATION); a save also compares them with the rows of the store. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_validate(cst_context *context, cst_error **error);
 
-/* Drops all unsaved changes. */
+/* Discards all unsaved changes. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_rollback(cst_context *context, cst_error **error);
 
-/* Forgets all objects. Calls on their handles fail with CST_E_OBJECT_GONE from then on. */
+/* Detaches all objects and discards unsaved changes. Calls on their handles fail with CST_E_OBJECT_GONE from then
+ * on. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_reset(cst_context *context, cst_error **error);
 
 /* Closes a context and its children. Calls on their objects fail with CST_E_OBJECT_GONE, every other call with
  * CST_E_INVALID_HANDLE. The handle must still be released. `unsaved` is a CST_UNSAVED_ constant. With
- * CST_UNSAVED_REFUSE, unsaved changes fail with CST_E_UNSAVED_CHANGES, with counts by entity and a detail for each
- * context, and nothing is closed. The save of a child passes its changes to its parent. Waits for the queues; fails
- * with CST_E_INVALID_ARGUMENT within a hook, and on the context's own queue while other work waits there. Closing
- * twice is allowed.
+ * CST_UNSAVED_REFUSE, the call closes nothing and fails with CST_E_UNSAVED_CHANGES if there are unsaved changes. The
+ * error has counts by entity and a detail for each context. The save of a child passes its changes to its parent. Waits
+ * for the queues. Fails with CST_E_INVALID_ARGUMENT within a hook, and on the context's own queue while other work is
+ * enqueued there. Closing twice is allowed.
  *
- * Returns CST_UNCHANGED after handling unsaved changes and leaves the context open, for the view context of a
- * container and the context of a document, which are closed with those. The same holds for a context that is confined
- * to another thread and has no changes or may lose them: it ends with its last handle. */
+ * The view context of a container and the context of a document stay open: they are closed with the container or
+ * document. The call then handles unsaved changes and returns CST_UNCHANGED. The same applies to a context that is
+ * confined to another thread and has no changes, or only changes that may be discarded: it is deallocated with its last
+ * handle. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_close(cst_context *context, uint32_t unsaved, cst_error **error);
 
 /* The kinds of objects that cst_context_copy_changed returns. */
 enum { CST_CHANGED_INSERTED = 1, CST_CHANGED_UPDATED = 2, CST_CHANGED_DELETED = 3, CST_CHANGED_REGISTERED = 4 };
 
-/* Returns the objects that the next save would insert, update or delete, or all objects that the context knows
+/* Returns the objects that the next save would insert, update or delete, or all registered objects
  * (CST_CHANGED_REGISTERED). `which` is a CST_CHANGED_ constant. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_changed(const cst_context *context, uint32_t which,
                                                             cst_results **out_results CST_OWNED, cst_error **error);
 
-/* Stores the number of these objects. */
+/* Stores the number of objects that cst_context_copy_changed returns. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_changed_count(const cst_context *context, uint32_t which,
                                                              uint64_t *out_count, cst_error **error);
 
@@ -224,22 +228,22 @@ typedef struct cst_request_result {
     void *value;    /* owned: cst_results of objects or IDs, cst_rows of dictionaries; NULL for a count */
 } cst_request_result;
 
-/* Executes a request of any kind, for example a cst_fetch_request, and returns a result of its result type. Objects of
- * a request with a batch size are lazy results, which read their rows on demand (results.h). A handle of another type
- * fails with CST_E_INVALID_HANDLE and code 134091. The request is read during the call only. */
+/* Executes a request of any kind, for example a cst_fetch_request, and returns a result of its result type. A request
+ * for objects with a batch size returns lazy results, which read their rows on demand (results.h). Fails with
+ * CST_E_INVALID_HANDLE and code 134091 for a handle of another type. The request is read during the call only. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_execute(cst_context *context, const void *request,
                                                        cst_request_result *out_result CST_OWNED, cst_error **error);
 
-/* Returns the objects of a request, in its order. Unsaved changes count unless the request excludes them. Fails with
- * CST_E_UNSUPPORTED for a request with another result type. */
+/* Returns the objects of a request, in its order. Unsaved changes are included unless the request excludes them. Fails
+ * with CST_E_UNSUPPORTED if the result type of the request is not CST_RESULT_OBJECTS. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch(cst_context *context, const cst_fetch_request *request,
                                                      cst_results **out_results CST_OWNED, cst_error **error);
 
-/* Returns the IDs only and creates no object; read them with cst_results_copy_id. */
+/* Returns the IDs of the objects without creating objects; read them with cst_results_copy_id. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_ids(cst_context *context, const cst_fetch_request *request,
                                                          cst_results **out_results CST_OWNED, cst_error **error);
 
-/* Creates a cursor over the objects of a request, in its order. Objects come in batches of at most `batch_size` (0:
+/* Creates a cursor over the objects of a request, in its order. Objects are read in batches of at most `batch_size` (0:
  * the batch size of the request), so that memory does not grow with their number; docs/reference/cursor.md lists the
  * exceptions. The request is read during the call only. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_cursor(cst_context *context, const cst_fetch_request *request,
@@ -254,14 +258,14 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_count(cst_context *context, const
 enum {
     CST_EXPLAIN_TEXT = 0,
     CST_EXPLAIN_JSON = 1,
-    CST_EXPLAIN_ROWS = 2 /* together with one of these: explains a fetch of rows, whatever the result type */
+    CST_EXPLAIN_ROWS = 2 /* together with one of these: explains a fetch of rows, regardless of the result type */
 };
 
-/* Fills a buffer with an explanation of a fetch, without executing it: "entity", "predicate", "pendingObjects"
- * (objects with unsaved changes, matched in memory) and "shares", one for each store, with "path", "sql" (empty if the
- * store is not a database), "bindings", "steps" (the query plan: "detail", "depth"), "indexes", and the part that is
- * done in memory: "remainder" (a predicate), "isSortedInMemory", "reasons". `form` is a CST_EXPLAIN_ constant: JSON,
- * or lines for people. Fails as the fetch would before it reads a row. */
+/* Fills a buffer with an explanation of a fetch, without executing it. `form` is a CST_EXPLAIN_ constant: lines of
+ * text, or JSON. The keys are "entity", "predicate", "pendingObjects" (objects with unsaved changes, matched in memory)
+ * and "shares", one for each store. A share has "path", "sql" (empty if the store is not a database), "bindings",
+ * "steps" (the query plan: "detail", "depth") and "indexes". Its "remainder" (a predicate), "isSortedInMemory" and
+ * "reasons" describe the part that is done in memory. Fails with the errors of the fetch that precede the first row. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_explain(cst_context *context, const cst_fetch_request *request,
                                                        uint32_t form, cst_buffer *out_explanation, cst_error **error);
 
@@ -281,18 +285,18 @@ enum {
     CST_AGGREGATE_DEVIATION = 7
 };
 
-/* Computes one value from many objects: over the objects of the request, as one row of one column. With groups
- * (cst_fetch_request_set_group_by) there is one row for each group, whose columns are the grouping columns and then
- * the value. `aggregate` is a CST_AGGREGATE_ constant. The name of the value's column is its expression, for example
+/* Computes a value over the objects of a request, as one row of one column. With groups
+ * (cst_fetch_request_set_group_by), there is one row for each group, with the grouping columns and the value.
+ * `aggregate` is a CST_AGGREGATE_ constant. The name of the value's column is its expression, for example
  * "sum:(salary)"; a sort descriptor may name it. `key` is a key path, possibly with a collection operator
- * ("projects.@count"), or an expression; a null string counts objects. Nulls are left out. docs/reference/rows.md
- * lists the types of the values. Fails with CST_E_INVALID_ARGUMENT for a key without such a value. */
+ * ("projects.@count"), or an expression; a null string counts objects. Nulls are ignored. docs/reference/rows.md lists
+ * the types of the values. Fails with CST_E_INVALID_ARGUMENT for a key whose values the function cannot aggregate. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_aggregate(cst_context *context, const cst_fetch_request *request,
                                                          uint32_t aggregate, cst_string key,
                                                          cst_rows **out_rows CST_OWNED, cst_error **error);
 
-/* Returns the object of an ID, as a fault if the context does not know it. Never reads the store, so the row may not
- * exist. */
+/* Returns the object of an ID, as a fault if it is not registered in the context. Never reads the store, so the row
+ * need not exist. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_object_with_id(cst_context *context, const cst_object_id *id,
                                                               cst_object **out_object CST_OWNED, cst_error **error);
 
@@ -301,7 +305,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_object_with_id(cst_context *conte
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_existing_object(cst_context *context, const cst_object_id *id,
                                                                cst_object **out_object CST_OWNED, cst_error **error);
 
-/* Returns the object of an ID if the context knows it, otherwise CST_NOT_FOUND. Never reads the store. */
+/* Returns the object of an ID if it is registered in the context, otherwise CST_NOT_FOUND. Never reads the store. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_registered_object(cst_context *context, const cst_object_id *id,
                                                                  cst_object **out_object CST_OWNED, cst_error **error);
 
@@ -311,12 +315,12 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_registered_object(cst_context *co
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_assign(cst_context *context, cst_object *object, cst_store *store,
                                                       cst_error **error);
 
-/* Assigns final IDs to inserted objects before the save. */
+/* Assigns permanent IDs to inserted objects before the save. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_obtain_permanent_ids(cst_context *context, size_t count,
                                                                     cst_object *const *objects, cst_error **error);
 
 /* Turns every object without changes into a fault, so that the next access reads the newest state of the store.
- * Objects with changes get the newest state, and keep their changes. */
+ * Objects with changes receive the newest state and keep their changes. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_refresh_all(cst_context *context, cst_error **error);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 /* corestone/controller.h: results by section and row, for a list in a user interface.
  *
- * A controller fetches a request (cst_controller_perform_fetch), divides the results into sections, answers questions
- * by section and row, and reports changes to a delegate until the context ends or the delegate is removed. The caller
- * owns the controller, which retains its request, and uses it on the queue of its context. Snapshots and objects that
- * it returns are marked.
+ * A controller fetches a request (cst_controller_perform_fetch), divides the results into sections, and returns objects
+ * by section and row. It reports changes to a delegate until the context is deallocated or the delegate is removed. The
+ * caller owns the controller, which retains its request, and uses it on the queue of its context. The marks of its
+ * functions state the ownership of snapshots and objects.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,9 +16,9 @@
 extern "C" {
 #endif
 
-/* The receiver of changes. Functions may be NULL and may use the library without restriction; the controller and other
- * arguments are borrowed for the call. For each event that changed the results they are called in this order:
- * will_change, while the results are still the former ones; did_change_section; did_change_object; did_change. Start
+/* The delegate of a controller. Functions may be NULL and may use the library without restriction; the controller and
+ * other arguments are borrowed for the call. For each event that changed the results they are called in this order:
+ * will_change (while the results are still the former ones), did_change_section, did_change_object, did_change. Start
  * from CST_CONTROLLER_DELEGATE_INIT. */
 typedef struct cst_controller_delegate {
     size_t struct_size;
@@ -26,14 +26,14 @@ typedef struct cst_controller_delegate {
     void (*did_change_section)(void *userdata, cst_controller *controller, const cst_section_change *change);
     void (*did_change_object)(void *userdata, cst_controller *controller, const cst_object_change *change);
     void (*did_change)(void *userdata, cst_controller *controller);
-    /* All changes of an event at once. The four functions above are not called then. */
+    /* All changes of an event in one call. If this function is set, the four functions above are not called. */
     void (*did_change_all)(void *userdata, cst_controller *controller, const cst_difference *difference);
     /* The changes as steps between IDs, for a controller without sections and a delegate without did_change_all.
      * Updates are not reported. */
     void (*did_change_ids)(void *userdata, cst_controller *controller, size_t count, const cst_id_change *changes);
-    /* The context was reset (`error` is NULL), or following it failed: there are no results until the next
-     * perform_fetch. If a function resets the context after will_change, did_change is called first, without the rest
-     * of the change. */
+    /* The context was reset (`error` is NULL), or observing it failed: there are no results until the next
+     * cst_controller_perform_fetch. If a function resets the context after will_change, did_change is called first,
+     * without the rest of the change. */
     void (*did_reset)(void *userdata, cst_controller *controller, const cst_error *error);
     /* Returns the title of a section in an index: a string, valid until the next call, or null to leave the section
      * out. */
@@ -45,9 +45,9 @@ typedef struct cst_controller_delegate {
 #define CST_CONTROLLER_DELEGATE_INIT                                                                                   \
     {sizeof(cst_controller_delegate), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}
 
-/* Creates a controller. `section_key_path` gives the names of the sections; a null string makes one section.
- * `cache_name` is the name under which sections are cached beyond the process; it may be a null string. The request is
- * retained and read by cst_controller_perform_fetch. */
+/* Creates a controller. `section_key_path` is the key path of the section names; with a null string there is one
+ * section. `cache_name` is the name under which sections are cached in a file for later runs; it may be a null string.
+ * The request is retained and read by cst_controller_perform_fetch. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_new(cst_context *context, cst_fetch_request *request,
                                                       cst_string section_key_path, cst_string cache_name,
                                                       cst_controller **out_controller CST_OWNED, cst_error **error);
@@ -56,19 +56,19 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_controller_new(cst_context *context, cst_
  * name. It may read the object and must not change anything. */
 typedef cst_status (*cst_section_name_fn)(void *userdata, cst_object *object, cst_value *out_name, cst_error **error);
 
-/* Creates a controller whose sections a function names. */
+/* Creates a controller with a function that returns section names. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_new_with_sections(cst_context *context, cst_fetch_request *request,
                                                                     cst_section_name_fn section_name, void *userdata,
                                                                     cst_destroy_fn destroy,
                                                                     cst_controller **out_controller CST_OWNED,
                                                                     cst_error **error);
 
-/* Sets key paths to objects whose changes update the objects that lead to them. Takes effect with the next
- * cst_controller_perform_fetch. */
+/* Sets key paths from the results to related objects. A change of a related object counts as an update of the result.
+ * Takes effect with the next cst_controller_perform_fetch. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_set_dependencies(cst_controller *controller, size_t path_count,
                                                                    const cst_string *paths, cst_error **error);
 
-/* Sets the delegate, which is copied; NULL removes it. Changes are followed only while there is a delegate. */
+/* Sets the delegate, which is copied; NULL removes it. Changes are observed only while there is a delegate. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_set_delegate(cst_controller *controller,
                                                                const cst_controller_delegate *delegate,
                                                                cst_error **error);
@@ -87,12 +87,12 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_controller_copy_snapshot(const cst_contro
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_copy_objects(const cst_controller *controller, size_t section,
                                                                cst_results **out_objects CST_OWNED, cst_error **error);
 
-/* Returns the object at a place. Fails with CST_E_INVALID_ARGUMENT if there is no such place. */
+/* Returns the object at an index path. Fails with CST_E_INVALID_ARGUMENT if the index path does not exist. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_copy_object(const cst_controller *controller, size_t section,
                                                               size_t row, cst_object **out_object CST_OWNED,
                                                               cst_error **error);
 
-/* Stores the place of an object. Returns CST_NOT_FOUND for an object that is not among the results. */
+/* Stores the index path of an object. Returns CST_NOT_FOUND for an object that is not among the results. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_index_path(const cst_controller *controller, const cst_object *object,
                                                              cst_index_path *out_path, cst_error **error);
 
@@ -100,8 +100,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_controller_index_path(const cst_controlle
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_copy_title(const cst_controller *controller, size_t index,
                                                              cst_buffer *out_title, cst_error **error);
 
-/* Fills a buffer with the title of a section of that name: from the delegate, otherwise its first letter as a capital.
- * Returns CST_NOT_FOUND without a title. */
+/* Fills a buffer with the index title of the section with a name: from the delegate, otherwise the first letter of the
+ * name as a capital. Returns CST_NOT_FOUND for a section without a title. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_copy_section_title(const cst_controller *controller, cst_string name,
                                                                      cst_buffer *out_title, cst_error **error);
 
@@ -110,8 +110,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_controller_section_for_title(const cst_co
                                                                     size_t index, size_t *out_section,
                                                                     cst_error **error);
 
-/* Deletes the sections that are cached under a name, or all if it is a null string. Never necessary for correct
- * results. */
+/* Deletes the sections that are cached under a name, or all if it is a null string. Results are correct without this
+ * call. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_controller_delete_cache(cst_string name, cst_error **error);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
-/* corestone/cursor.h: the objects of a fetch, a batch at a time.
+/* corestone/cursor.h: cursors: the objects of a fetch in batches.
  *
  * cst_context_fetch_cursor creates a cursor. cst_cursor_copy_next returns one batch after the other, so that memory
- * does not grow with the number of objects if each batch is released. The caller owns cursor and batches, and uses
- * them on the queue of the context.
+ * does not grow with the number of objects if each batch is released. The caller owns the cursor and the batches, and
+ * uses them on the queue of the context.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,7 +15,8 @@
 extern "C" {
 #endif
 
-/* Returns the next objects. Returns CST_END if there are no more. Release a batch to free its objects. */
+/* Returns the next batch of objects. Returns CST_END if there are no more objects. Release a batch to free its
+ * objects. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_cursor_copy_next(cst_cursor *cursor, cst_results **out_results CST_OWNED,
                                                         cst_error **error);
 

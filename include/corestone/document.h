@@ -19,8 +19,8 @@
 extern "C" {
 #endif
 
-/* Creates an untitled document of a type "SQLite", "XML" or "Binary" (null: SQLite). Its data is in a folder of its
- * own in TMPDIR, which is removed with the document. Its context has the queue `queue` and an undo manager
+/* Creates an untitled document of a type "SQLite", "XML" or "Binary" (null: SQLite). Its data is in a new folder in
+ * TMPDIR, which is removed with the document. Its context has the queue `queue` and an undo manager
  * (cst_context_copy_undo_manager). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_new(cst_model *model, cst_string type, cst_queue queue,
                                                       cst_document **out_document CST_OWNED, cst_error **error);
@@ -40,9 +40,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_document_copy_path(const cst_document *
 
 /* The state of a document, as flags. */
 enum {
-    CST_DOCUMENT_EDITED = 1u << 0, /* there are changes that are not in a file that the host chose */
+    CST_DOCUMENT_EDITED = 1u << 0, /* some changes are not saved in a file that the host chose */
     CST_DOCUMENT_SAVING = 1u << 1,
-    CST_DOCUMENT_CONFLICT = 1u << 2,        /* the last save met objects that were changed elsewhere */
+    CST_DOCUMENT_CONFLICT = 1u << 2,        /* the last save found objects that were changed elsewhere */
     CST_DOCUMENT_FAILED = 1u << 3,          /* the last save failed: cst_document_copy_error */
     CST_DOCUMENT_UNTITLED = 1u << 4,        /* it has no path yet */
     CST_DOCUMENT_CHANGED_ON_DISK = 1u << 5, /* another program wrote, replaced or removed the file */
@@ -54,16 +54,17 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_document_state(const cst_document *docu
                                                         cst_error **error);
 
 /* Processes pending changes and reports whether there are unsaved changes, including those of children of the context.
- * After undoing everything since the last save there are no unsaved changes. Waits for the queues. */
+ * If all changes since the last save are undone, there are no unsaved changes. Waits for the queues. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_has_unsaved_changes(const cst_document *document, bool *out_unsaved,
                                                                       cst_error **error);
 
-/* Returns the error of the last save, or autosave. Returns CST_NOT_FOUND if it succeeded. */
+/* Returns the error of the last save or autosave. Returns CST_NOT_FOUND if that succeeded. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_copy_error(const cst_document *document,
                                                              cst_error **out_failure CST_OWNED, cst_error **error);
 
-/* Receives the CST_DOCUMENT_ flags after each change, in order, on the thread that causes it: the queue of the context,
- * the thread that saves, or the watcher of the store. A thread that is inside a call receives the changes of others. */
+/* Receives the CST_DOCUMENT_ flags after each change, in order. It is called on the thread that causes the change: the
+ * queue of the context, the thread that saves, or the watcher of the store. A thread that is inside a call also
+ * receives the changes of other threads. */
 typedef void (*cst_document_observe_fn)(void *userdata, uint32_t flags);
 
 /* Calls `observe` whenever the flags change, until the observation ends (observation.h). */
@@ -72,34 +73,35 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_document_observe(cst_document *document
                                                           cst_observation **out_observation CST_OWNED,
                                                           cst_error **error);
 
-/* Saves the document automatically, on the queue of its context: after `changes` events that left something to save,
- * and `idle_ms` milliseconds after the last change; 0 turns either off. Changes made before count too. A failure shows
- * in the state; the changes stay, and the save is repeated after pauses of up to a minute. An untitled document is
- * saved into its own folder and stays edited. Fails with CST_E_INVALID_ARGUMENT for CST_QUEUE_CALLER. */
+/* Saves the document automatically, on the queue of its context: after `changes` events with unsaved changes, and
+ * `idle_ms` milliseconds after the last change; 0 turns either off. Changes made before the call count too. A failure
+ * is reported in the state. The changes are kept, and the save is repeated after pauses of up to a minute. An untitled
+ * document is saved into its own folder and stays edited. Fails with CST_E_INVALID_ARGUMENT for CST_QUEUE_CALLER. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_set_autosave(cst_document *document, uint32_t changes,
                                                                uint32_t idle_ms, cst_error **error);
 
-/* Saves all changes. Fails with CST_E_CONFLICT for objects that were changed elsewhere in the file: a merge policy of
- * the context or cst_document_revert resolves this. Fails with CST_E_STORE_IO if the file was removed or replaced. */
+/* Saves all changes. Fails with CST_E_CONFLICT if another context or process changed the same objects in the file; set
+ * a merge policy of the context, or call cst_document_revert. Fails with CST_E_STORE_IO if the file was removed or
+ * replaced. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_save(cst_document *document, cst_error **error);
 
-/* Saves the document to `path` and continues there. The former file stays as it was last saved. A null `type` keeps
- * the type. With another type every object gets a new ID, and calls on former handles of objects fail with
- * CST_E_OBJECT_GONE. A store at the path is overwritten only if `replaces` is true, once the new one is complete;
- * anything that is not a store of the type fails with CST_E_NOT_A_STORE or CST_E_UNSUPPORTED. A read-only document can
- * be written there. Fails with CST_E_UNSAVED_CHANGES for another type while other contexts, including children, have
- * unsaved changes. */
+/* Saves the document to `path` and continues there. The former file keeps its last saved state. A null `type` keeps the
+ * type. With another type every object receives a new ID, and calls on former handles of objects fail with
+ * CST_E_OBJECT_GONE. A store at the path is overwritten only if `replaces` is true, after the new one is complete.
+ * Replacing a file that is not a store of the type fails with CST_E_NOT_A_STORE or CST_E_UNSUPPORTED. A read-only
+ * document can be saved at another path. Fails with CST_E_UNSAVED_CHANGES for another type while other contexts,
+ * including children, have unsaved changes. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_save_as(cst_document *document, cst_string type, cst_string path,
                                                           bool replaces, cst_error **error);
 
-/* Drops unsaved changes, including those of children of the context, and reads the file in its present state, also if
- * others wrote or replaced it; with another store every object gets a new ID. Undo steps are forgotten. Fails with
- * CST_E_STORE_IO if there is no file, and with CST_E_UNSAVED_CHANGES for a child with changes that is confined to
- * another thread. */
+/* Discards unsaved changes, including those of children of the context, and reads the file in its present state, even
+ * if other processes wrote or replaced it. If the file is now another store, every object receives a new ID. Undo steps
+ * are discarded. Fails with CST_E_STORE_IO if there is no file, and with CST_E_UNSAVED_CHANGES for a child with changes
+ * that is confined to another thread. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_revert(cst_document *document, cst_error **error);
 
 /* Closes the file. `unsaved` is a CST_UNSAVED_ constant. CST_E_UNSAVED_CHANGES has the counts by entity and, if the
- * last save failed, its error as details. Releasing a document never refuses; see cst_container_close. */
+ * last save failed, its error as details. Releasing a document never fails; see cst_container_close. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_close(cst_document *document, uint32_t unsaved, cst_error **error);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 /* corestone/entity.h: entities: their properties, indexes, constraints and validators.
  *
- * An entity is a kind of object: it has attributes, relationships and fetched properties, may inherit from another
- * entity, and has indexes and uniqueness constraints. cst_entity_add_attribute and cst_entity_add_relationship build
- * it; cst_entity_property_at reads its properties; cst_entity_key looks up the key by which objects are read and set.
- * The rename and remove functions edit a model. Validators check objects before each save.
+ * An entity describes a kind of object: attributes, relationships, fetched properties, indexes and unique constraints.
+ * It may inherit from another entity. cst_entity_add_attribute and cst_entity_add_relationship build it, and
+ * cst_entity_property_at reads its properties. cst_entity_key looks up the key by which properties of objects are read
+ * and set. The rename and remove functions edit a model. Validators check objects before each save.
  *
  * Entities belong to their model and are borrowed from it. They are changed by one thread at a time, until the model
  * is frozen; then they never change and are usable on any thread.
@@ -32,30 +32,30 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_entity_localized_property_name(const cs
                                                                         cst_string *out_text CST_BORROWED,
                                                                         cst_error **error);
 
-/* Makes the entity inherit from another one of the same model. With NULL it inherits from no entity. */
+/* Sets the superentity, an entity of the same model. NULL removes it. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_parent(cst_entity *entity, cst_entity *parent, cst_error **error);
 
-/* Stores the entity from which it inherits. Returns CST_NOT_FOUND if there is no such entity. */
+/* Stores the superentity. Returns CST_NOT_FOUND if the entity does not inherit from another one. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_parent(const cst_entity *entity, cst_entity **out_parent CST_BORROWED,
                                                        cst_error **error);
 
-/* Stores an entity that inherits from it directly, by index. Returns CST_END past the last one. */
+/* Stores a direct subentity, by index. Returns CST_END past the last one. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_child_at(const cst_entity *entity, size_t index,
                                                          cst_entity **out_child CST_BORROWED, cst_error **error);
 
-/* Reports whether the entity is `other` or inherits from it. */
+/* Reports whether the entity is `other` or one of its subentities, at any depth. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_is_kind_of(const cst_entity *entity, const cst_entity *other,
                                                            bool *out_kind, cst_error **error);
 
-/* Sets whether the entity is abstract. An abstract entity has no objects of its own; entities that inherit from it may
- * have some. */
+/* Sets whether the entity is abstract. An abstract entity cannot be instantiated; its subentities can, unless they are
+ * abstract too. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_abstract(cst_entity *entity, bool is_abstract, cst_error **error);
 
 /* Reports whether the entity is abstract. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_is_abstract(const cst_entity *entity, bool *out_abstract,
                                                             cst_error **error);
 
-/* Sets the name of the class of objects in an Apple host. Null is "NSManagedObject", the initial value. */
+/* Sets the name of the objects' class in Apple's framework. Null is "NSManagedObject", the initial value. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_class_name(cst_entity *entity, cst_string name, cst_error **error);
 
 /* Sets an entry of the user info. A null value removes the key. */
@@ -79,10 +79,10 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_index(cst_entity *entity, cs
 /* Flags of an element of an index. */
 enum {
     CST_INDEX_DESCENDING = 1u << 0,
-    CST_INDEX_RTREE = 1u << 1 /* for ranges of numbers; set on all elements of an index or on no element */
+    CST_INDEX_RTREE = 1u << 1 /* for ranges of numbers; set on all elements of an index or not at all */
 };
 
-/* An element of an index: an attribute or a to-one relationship, or else an expression. */
+/* An element of an index: an attribute, a to-one relationship or an expression. */
 typedef struct cst_index_element {
     cst_string property;
     cst_string expression;   /* "entity", "SELF", "price * count"; null if there is a property */
@@ -90,7 +90,8 @@ typedef struct cst_index_element {
     uint32_t flags;          /* CST_INDEX_… */
 } cst_index_element;
 
-/* Adds a fetch index of any kind. It holds only the objects for which `predicate` holds; NULL is all. */
+/* Adds a fetch index of any kind. The index contains the objects that satisfy `predicate`, or all objects if that is
+ * NULL. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_fetch_index(cst_entity *entity, cst_string name, size_t count,
                                                                 const cst_index_element *elements,
                                                                 const cst_predicate *predicate, cst_error **error);
@@ -117,11 +118,11 @@ enum {
     CST_PROPERTY_ORDERED = 1u << 3,           /* to-many relationships */
     CST_PROPERTY_INDEXED = 1u << 4,           /* attributes: a fetch index of the same name */
     CST_PROPERTY_EXTERNAL_STORAGE = 1u << 5,  /* binary and transformable attributes */
-    CST_PROPERTY_PRESERVED = 1u << 6,         /* attributes: kept in history when the object is deleted */
+    CST_PROPERTY_PRESERVED = 1u << 6,         /* attributes: the history keeps the value of a deleted object */
     CST_PROPERTY_ALLOWS_NAN = 1u << 7,        /* double and float attributes: NaN and infinities pass validation */
-    CST_PROPERTY_SPOTLIGHT = 1u << 8,         /* Spotlight finds objects by the value */
-    CST_PROPERTY_EXTERNAL_RECORD = 1u << 9,   /* the value goes into external records */
-    CST_PROPERTY_CLOUD_ENCRYPTION = 1u << 10, /* attributes: CloudKit keeps the values encrypted */
+    CST_PROPERTY_SPOTLIGHT = 1u << 8,         /* Spotlight indexes the value */
+    CST_PROPERTY_EXTERNAL_RECORD = 1u << 9,   /* the value is written to external records */
+    CST_PROPERTY_CLOUD_ENCRYPTION = 1u << 10, /* attributes: CloudKit stores the values encrypted */
     CST_PROPERTY_DERIVED = 1u << 11,          /* reported for derived attributes, never set */
     CST_PROPERTY_IGNORES_CHANGES = 1u << 12   /* transient attributes: a change does not mark the object as changed */
 };
@@ -174,16 +175,16 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_entity_property_at(const cst_entity *en
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_key(const cst_entity *entity, cst_string property, cst_key *out_key,
                                                     cst_error **error);
 
-/* Removes the entity from its model, together with the parts that depend on it: relationships to it, fetched
- * properties and fetch requests for it, its places in configurations. Entities that inherit from it then inherit from
- * its parent. Like every removal, it invalidates the handles of removed parts: CST_E_INVALID_HANDLE.
+/* Removes the entity from its model, together with the parts that depend on it: relationships to it, fetched properties
+ * and fetch requests for it, its entries in configurations. Its subentities then inherit from its superentity. Like
+ * every removal, it invalidates the handles of removed parts: CST_E_INVALID_HANDLE.
  *
- * This function and those below edit a model that is not frozen. A removal or a new name that is refused changes
- * nothing and, unlike a mistake during construction, does not stick. A view of text that was changed is no longer
- * valid. Properties are given by name and must be the entity's own. */
+ * This function and those below edit a model that is not frozen. A rejected removal or renaming changes nothing and,
+ * unlike an error during construction, is not permanent. Views of changed text become invalid. Properties are passed by
+ * name, and must be declared by the entity itself. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove(cst_entity *entity, cst_error **error);
 
-/* Renames the entity, also in configurations, fetch requests and the localisation. */
+/* Renames the entity, including in configurations, fetch requests and the localisation. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_rename(cst_entity *entity, cst_string name, cst_error **error);
 
 /* Sets the name of the entity in models of older versions. Null removes it. */
@@ -193,14 +194,13 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_renaming_identifier(cst_enti
 /* Removes an index. Returns CST_NOT_FOUND if there is no index of that name. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove_index(cst_entity *entity, cst_string name, cst_error **error);
 
-/* Removes a uniqueness constraint. Returns CST_NOT_FOUND if there is no constraint of these attributes, in any order.
- */
+/* Removes a unique constraint. Returns CST_NOT_FOUND if there is no constraint of these attributes, in any order. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove_unique_constraint(cst_entity *entity, size_t count,
                                                                          const cst_string *attributes,
                                                                          cst_error **error);
 
-/* Fills a buffer with the part of cst_model_copy_json for a property, inherited ones included, or for the entity if
- * `property` is null. Returns CST_NOT_FOUND if there is no such property. */
+/* Fills a buffer with the part of cst_model_copy_json that describes a property, inherited ones included, or the entity
+ * if `property` is null. Returns CST_NOT_FOUND if there is no such property. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_json(const cst_entity *entity, cst_string property,
                                                           cst_buffer *out_json, cst_error **error);
 
@@ -227,11 +227,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_relationships_to(const cst_
                                                                       cst_buffer *out_names, size_t *out_count,
                                                                       cst_error **error);
 
-/* Removes a property of any kind, and the indexes and uniqueness constraints that name it. */
+/* Removes a property of any kind, and the indexes and unique constraints that name it. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove_property(cst_entity *entity, cst_string property,
                                                                 cst_error **error);
 
-/* Renames a property, also in indexes, constraints, the localisation, and in key paths of predicates, derivations and
+/* Renames a property, including in indexes, constraints, the localisation, and key paths of predicates, derivations and
  * sort descriptors. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_rename_property(cst_entity *entity, cst_string property,
                                                                 cst_string name, cst_error **error);
@@ -253,8 +253,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_property_version_hash_modifi
                                                                                    cst_string modifier,
                                                                                    cst_error **error);
 
-/* Sets an entry of the user info of a property. A null value removes the key. The user info of a fetched property may
- * be set while the model is in use, on any thread; its lists are fetched again. */
+/* Sets an entry of the user info of a property. A null value removes the key. The user info of a fetched property can
+ * also be set while the model is in use, on any thread; the property is then fetched again. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_property_user_info(cst_entity *entity, cst_string property,
                                                                        cst_string key, cst_string value,
                                                                        cst_error **error);
@@ -292,25 +292,25 @@ enum {
 };
 
 /* Checks a value, or a whole object. Runs on the queue of the object, which is borrowed for the call. `value` is the
- * value to check, which may be null; for to-many relationships, composite attributes and whole objects it is NULL: read
- * those from the object. The function may store another value there, which is saved instead; its text or bytes must
- * stay valid until the function is called again on the same thread. To refuse, it returns a negative status and sets *error (cst_error_new_custom): the failure takes
- * its message, and its code unless that is 0. */
+ * value to check, which may be null. For to-many relationships, composite attributes and whole objects the pointer is
+ * NULL: read those from the object. The function may store another value in `value`, which is saved instead; its text
+ * or bytes must stay valid until the function is called again on the same thread. To reject the value, it returns a
+ * negative status and sets *error (cst_error_new_custom): the validation error has the same message, and the same code
+ * unless that is 0. */
 typedef cst_status (*cst_validate_fn)(void *userdata, cst_object *object, uint32_t purpose, cst_value *value,
                                       cst_error **error);
 
 /* Adds a function that checks the values of a property, or whole objects of the entity if `property` is null. It also
- * checks objects of entities that inherit from the entity. It runs before each save, in cst_context_validate and in
- * cst_object_validate, before the model's own conditions. Whole objects are checked if their values are valid. The
- * function must not save. */
+ * checks objects of subentities. It runs before each save, in cst_context_validate and in cst_object_validate, before
+ * the model's own conditions. A whole object is checked only if its values are valid. The function must not save. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_validator(cst_entity *entity, cst_string property,
                                                               cst_validate_fn validate, void *userdata,
                                                               cst_destroy_fn destroy, cst_error **error);
 
-/* Adds a validator that is a function registered for predicates (cst_function_register, cst_function_register_typed),
- * by its name. The function receives the value as its receiver and returns whether the value is valid; text that it
- * returns is the reason for a refusal. Null is valid without a call. A save fails if the function is not registered by
- * then. */
+/* Adds a validator by the name of a function that is registered for predicates (cst_function_register,
+ * cst_function_register_typed). The function receives the value as its receiver and returns whether the value is valid.
+ * If it returns text, the value is invalid and the text is the reason. Null is valid without a call. A save fails if
+ * the function is not registered. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_validator_function(cst_entity *entity, cst_string property,
                                                                        cst_string function, cst_error **error);
 

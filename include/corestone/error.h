@@ -1,8 +1,8 @@
-/* corestone/error.h: why a call failed.
+/* corestone/error.h: errors of failed calls.
  *
  * A call that fails stores an error at its `error` parameter, unless that is NULL. The caller owns the error and
- * releases it with cst_release. An error has a status, a message for people, and the names of the entity, property,
- * object and file concerned. An error with several causes has details, which are errors themselves.
+ * releases it with cst_release. An error has a status, a message, and the names of the entity, property, object and
+ * file concerned. An error with several causes has details, which are errors themselves.
  *
  * Errors never change, and every function here may be called on any thread. Text lives as long as the error. For NULL
  * and for an invalid handle the functions return CST_E_INVALID_HANDLE, 0, a null string or NULL.
@@ -27,10 +27,10 @@ CST_EXPORT CST_ANY_THREAD int64_t cst_error_code(const cst_error *error);
 /* Returns the domain of the code: "NSCocoaErrorDomain", or the domain of cst_error_new_custom. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_domain(const cst_error *error);
 
-/* Returns one or two sentences for people: the problem, the names involved, and the remedy. They can be printed and
- * logged as they are: control characters in names and values of a file are replaced by marks, every line but the first
- * begins with two spaces, and a message of more than 16 KB is cut in the middle. Use the other functions for exact
- * names and values. The message of cst_error_new_custom is unchanged. */
+/* Returns the message, one or two sentences: the problem, the names involved, and the remedy. It can be printed and
+ * logged unchanged. Control characters in names and values of a file are replaced by marks, and every line but the
+ * first begins with two spaces. A message of more than 16 KB is shortened in the middle. Use the other functions for
+ * exact names and values. The message of cst_error_new_custom is unchanged. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_message(const cst_error *error);
 
 /* Returns the name of the entity concerned, or a null string. */
@@ -45,11 +45,11 @@ CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_object_uri(const cst
 /* Returns the path of the file concerned, or a null string. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_file(const cst_error *error);
 
-/* Stores the refused value, which is borrowed from the error. It may be a CST_ARRAY, CST_SET or CST_DICTIONARY, with
+/* Stores the rejected value, which is borrowed from the error. It may be a CST_ARRAY, CST_SET or CST_DICTIONARY, with
  * objects as CST_OBJECT_ID. Returns CST_NOT_FOUND if the error has no value. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_error_value(const cst_error *error, cst_value *out_value CST_BORROWED);
 
-/* Returns the text of the model's condition that the value does not meet, or a null string. */
+/* Returns the text of the model's predicate that the value does not satisfy, or a null string. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_predicate(const cst_error *error);
 
 /* Returns SQLite's extended result code, or 0 if SQLite was not involved. */
@@ -69,8 +69,8 @@ CST_EXPORT CST_ANY_THREAD CST_BORROWED const cst_error *cst_error_detail_at(cons
 CST_EXPORT CST_ANY_THREAD cst_status cst_error_copy_description(const cst_error *error, cst_buffer *out_text);
 
 /* Creates an error of the host, which a callback returns through its `error` parameter. Its status is CST_E_CALLBACK.
- * `domain` may be null, which is "Host". `userdata` is freed by `destroy`, which may be NULL, with the error, or
- * before the call returns if it fails. */
+ * A null `domain` is "Host". `destroy`, which may be NULL, frees `userdata` together with the error, or before the call
+ * returns if it fails. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_error_new_custom(cst_string domain, int64_t code, cst_string message,
                                                           void *userdata, cst_destroy_fn destroy,
                                                           cst_error **out_error CST_OWNED);

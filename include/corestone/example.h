@@ -16,8 +16,8 @@
  *         return result;
  *     }
  *
- * This header is not part of corestone.h, and its functions are not exported by the library. A program with its own way
- * of reporting errors does not need it.
+ * This header is not part of corestone.h, and its functions are not exported by the library. A program with its own
+ * error handling does not need it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -33,8 +33,8 @@ extern "C" {
 #endif
 
 /* Runs a call that takes `&error`, the address of a variable `cst_error *error` in scope that is NULL. On failure it
- * prints the call, its place in the program and the error, releases the error, and goes to the label `failed`. A
- * positive status is not a failure: write out a call that may return CST_NOT_FOUND.
+ * prints the call, its source line and the error, releases the error, and goes to the label `failed`. A positive status
+ * is not a failure: write out a call that may return CST_NOT_FOUND.
  *
  * In C++ a goto cannot skip the initialisation of a variable: declare variables first, or use CST_TRY_OR. */
 #define CST_TRY(call)                                                                                                  \

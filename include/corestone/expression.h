@@ -1,8 +1,8 @@
 /* corestone/expression.h: expressions: constants, key paths, functions.
  *
  * Expressions are the sides of comparisons, computed columns of rows, and values of batch updates.
- * cst_expression_parse reads one from a format, as cst_predicate_parse reads predicates; the cst_expression_new_
- * functions build one from parts; the copy functions take one apart. cst_expression_value computes its value. The
+ * cst_expression_parse parses one from a format, as cst_predicate_parse parses predicates. The cst_expression_new_
+ * functions build one from parts; the copy functions return its parts. cst_expression_value computes its value. The
  * caller owns expressions. They never change, and any thread may use them; objects are evaluated on their queue.
  *
  * SPDX-License-Identifier: MIT
@@ -29,7 +29,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_constant(const cst_value
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_self(cst_expression **out_expression CST_OWNED,
                                                              cst_error **error);
 
-/* Creates $name. `name` is without the $. */
+/* Creates the variable $name; `name` does not include the $. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_variable(cst_string name,
                                                                  cst_expression **out_expression CST_OWNED,
                                                                  cst_error **error);
@@ -57,7 +57,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_aggregate(size_t count, 
                                                                   cst_expression **out_expression CST_OWNED,
                                                                   cst_error **error);
 
-/* Creates SUBQUERY(collection, $variable, predicate): the members of a collection for which a predicate holds. */
+/* Creates SUBQUERY(collection, $variable, predicate): the members of a collection that satisfy a predicate. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_subquery(const cst_expression *collection, cst_string variable,
                                                                  const cst_predicate *predicate,
                                                                  cst_expression **out_expression CST_OWNED,
@@ -88,14 +88,14 @@ typedef cst_status (*cst_expression_block_fn)(void *userdata, const cst_value *v
                                               const cst_value *arguments, const cst_value *variables,
                                               cst_value *out_value, cst_error **error);
 
-/* Creates a value that a function of the host computes, in memory, on the evaluating thread. */
+/* Creates an expression that a function of the host computes, in memory, on the evaluating thread. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_block(cst_expression_block_fn block, void *userdata,
                                                               cst_destroy_fn destroy, size_t count,
                                                               const cst_expression *const *arguments,
                                                               cst_expression **out_expression CST_OWNED,
                                                               cst_error **error);
 
-/* The types of expressions: NSExpressionType. Types without a public number of Core Data's begin at 100. */
+/* The types of expressions: NSExpressionType. Types without a public number in Core Data begin at 100. */
 enum {
     CST_EXPRESSION_CONSTANT = 0,
     CST_EXPRESSION_SELF = 1, /* the evaluated object */
@@ -119,13 +119,13 @@ enum {
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_type(const cst_expression *expression, uint32_t *out_type,
                                                          cst_error **error);
 
-/* Returns the value of a constant. Returns CST_NOT_FOUND for other expressions. The caller ends it with
+/* Returns the value of a constant. Returns CST_NOT_FOUND for other expressions. The caller frees it with
  * cst_value_dispose. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_copy_constant(const cst_expression *expression,
                                                                   cst_value *out_value CST_OWNED, cst_error **error);
 
-/* Fills a buffer with the key path, the name of the function, or the name of the variable (also that of a subquery).
- * Returns CST_NOT_FOUND for expressions without a name. */
+/* Fills a buffer with the key path, the name of the function, or the name of the variable (including the variable of a
+ * subquery). Returns CST_NOT_FOUND for expressions without a name. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_copy_name(const cst_expression *expression, cst_buffer *out_text,
                                                               cst_error **error);
 
@@ -151,7 +151,7 @@ CST_EXPORT CST_ANY_THREAD bool cst_expression_equal(const cst_expression *a, con
 CST_EXPORT CST_ANY_THREAD uint64_t cst_expression_hash(const cst_expression *expression);
 
 /* Computes the value of the expression for `value`, in memory. `variables` are as for cst_predicate_evaluate_value.
- * The caller ends the result with cst_value_dispose. */
+ * The caller frees the result with cst_value_dispose. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_expression_value(const cst_expression *expression, const cst_value *value,
                                                         const cst_value *variables, cst_value *out_value CST_OWNED,
                                                         cst_error **error);

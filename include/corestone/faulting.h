@@ -2,8 +2,8 @@
  *
  * A fault is an object whose values are not loaded. Reading a value fires the fault, which may cost a query; loading
  * many faults singly is the N+1 problem. cst_context_set_option sets how many siblings one fault loads and whether
- * single faults are reported; cst_context_copy_fault_report lists them with places in the host's code. A handler
- * decides about faults whose row is gone. All of this belongs to one context and is used on its queue.
+ * single faults are reported; cst_context_copy_fault_report lists such faults with their call sites. A handler can be
+ * set for faults whose row was deleted. These settings belong to one context and are used on its queue.
  * docs/reference/faulting.md has the details.
  *
  * SPDX-License-Identifier: MIT
@@ -17,11 +17,11 @@
 extern "C" {
 #endif
 
-/* The policies of a context for single faults, which cost a query each where a prefetch would have cost one for all. */
+/* The policies of a context for single faults. Each costs a query; a prefetch would need one query for all. */
 enum {
     CST_FAULT_BATCH = 0, /* no report: siblings that were fetched together are loaded together, others singly */
-    CST_FAULT_WARN = 1,  /* logs a warning, once for each relationship and place in the host's code */
-    CST_FAULT_ERROR = 2  /* fails with CST_E_UNSUPPORTED if a relationship leads to an object that is not loaded */
+    CST_FAULT_WARN = 1,  /* logs a warning, once for each relationship and call site */
+    CST_FAULT_ERROR = 2  /* a single fault of an object that a relationship returned fails with CST_E_UNSUPPORTED */
 };
 
 /* The options of a context. */
@@ -34,7 +34,7 @@ enum {
     CST_OPTION_STALENESS_MS = 4,
     /* 1: the context keeps all its objects alive, not only changed ones; initially 0 */
     CST_OPTION_RETAINS_REGISTERED_OBJECTS = 5,
-    /* 1, as initially: an object whose row is gone counts as deleted, with null values; 0: reading it fails with
+    /* 1, as initially: an object whose row was deleted counts as deleted, with null values; 0: reading it fails with
      * CST_E_OBJECT_GONE, code 133000. */
     CST_OPTION_DELETES_INACCESSIBLE_FAULTS = 6,
     /* 1, as initially: processing pending changes applies delete rules; 0: only a save does. */
@@ -52,20 +52,20 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_option(cst_context *context, 
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_option(const cst_context *context, uint32_t option, int64_t *out_value,
                                                       cst_error **error);
 
-/* Records the present place in the host's code, for the report and the policy, until the next call. A null string
- * removes it. */
+/* Records the call site, the present line of the host's code, for the report and the policy, until the next call. A
+ * null string removes it. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_call_site(cst_context *context, cst_string file, uint32_t line,
                                                              cst_error **error);
 
-/* Records the present line of the program for cst_context_set_call_site. */
+/* Records the present source line with cst_context_set_call_site. */
 #define CST_CALL_SITE(context) cst_context_set_call_site((context), (cst_string){__FILE__, CST_NUL}, __LINE__, NULL)
 
-/* Called when a single fault fires, on its thread, for the present place in the host's code. Fills the buffer with the
- * file and returns the line, or leaves the buffer empty for the place of cst_context_set_call_site. It must not use
- * the context: CST_E_INVALID_ARGUMENT. */
+/* Called when a single fault fires, on its thread, to find the call site. Fills the buffer with the file and returns
+ * the line, or leaves the buffer empty to use that of cst_context_set_call_site. Calls that use the context fail with
+ * CST_E_INVALID_ARGUMENT. */
 typedef uint32_t (*cst_call_site_fn)(void *userdata, cst_buffer *out_file);
 
-/* Sets the function that finds the place in the host's code; NULL removes it. */
+/* Sets the function that finds the call site; NULL removes it. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_call_site_finder(cst_context *context, cst_call_site_fn find,
                                                                     void *userdata, cst_destroy_fn destroy,
                                                                     cst_error **error);
@@ -73,20 +73,20 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_call_site_finder(cst_context 
 /* The forms of a report. */
 enum { CST_REPORT_TEXT = 0, CST_REPORT_JSON = 1 };
 
-/* Fills a buffer with the counted single faults, most frequent first: as lines for people, or as a JSON array of
- * objects with "entity", "relationship" (null for objects requested by ID), "count", "file" and "line". `form` is a
- * CST_REPORT_ constant. */
+/* Fills a buffer with the counted single faults, most frequent first. `form` is a CST_REPORT_ constant: lines of text,
+ * or a JSON array of objects with "entity", "relationship" (null for objects requested by ID), "count", "file" and
+ * "line". */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_fault_report(const cst_context *context, uint32_t form,
                                                                  cst_buffer *out_report, cst_error **error);
 
-/* Decides about an object whose row is gone when a property is read: *out_handled true makes it count as deleted,
- * false fails the call with CST_E_OBJECT_GONE. Fault and ID are borrowed for the call. A negative status fails the
- * call with CST_E_CALLBACK. Runs on the queue of the context, which it may use. */
+/* Handles an object whose row was deleted, when a property is read. If it sets *out_handled to true, the object counts
+ * as deleted; otherwise the call fails with CST_E_OBJECT_GONE. Fault and ID are borrowed for the call. A negative
+ * status makes the call fail with CST_E_CALLBACK. Runs on the queue of the context, which it may use. */
 typedef cst_status (*cst_inaccessible_fault_fn)(void *userdata, cst_object *fault, cst_object_id *id,
                                                 cst_string property, bool *out_handled, cst_error **error);
 
-/* Sets a handler that replaces CST_OPTION_DELETES_INACCESSIBLE_FAULTS; NULL removes it. Calls that look for the row,
- * such as cst_context_existing_object, do not call it. */
+/* Sets a handler that replaces CST_OPTION_DELETES_INACCESSIBLE_FAULTS; NULL removes it. Calls that test whether the row
+ * exists, such as cst_context_existing_object, do not call the handler. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_inaccessible_fault_handler(cst_context *context,
                                                                               cst_inaccessible_fault_fn handler,
                                                                               void *userdata, cst_destroy_fn destroy,

@@ -1,9 +1,9 @@
 /* corestone/fetch.h: fetch requests, sorting, asynchronous fetches.
  *
  * A fetch request describes a fetch: the entity, a predicate, the order, limit and offset, and the columns of rows.
- * cst_fetch_request_new creates one; the set functions narrow it; cst_context_fetch and others of context.h execute
- * it. cst_sort_values sorts any values by the same rules. cst_context_fetch_asynchronously runs a request in the
- * background.
+ * cst_fetch_request_new creates one, the set functions configure it, and cst_context_fetch and other functions of
+ * context.h execute it. cst_sort_values sorts any values by the same rules. cst_context_fetch_asynchronously runs a
+ * request in the background.
  *
  * The caller owns requests. A request is used by one thread at a time, and may be executed any number of times; a
  * fetch reads it during the call only.
@@ -24,8 +24,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_fetch_request_new(const cst_entity *ent
                                                            cst_fetch_request **out_request CST_OWNED,
                                                            cst_error **error);
 
-/* Creates a request for an entity that is looked up by name, in the model of the context, when the request is used;
- * this use changes the request. The name may be a null string and be set later by cst_fetch_request_set_entity_name. */
+/* Creates a request for an entity that is looked up by name, in the model of the context, when the request is used. The
+ * lookup changes the request. The name may be a null string and be set later by cst_fetch_request_set_entity_name. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_fetch_request_new_named(cst_string entity_name,
                                                                  cst_fetch_request **out_request CST_OWNED,
                                                                  cst_error **error);
@@ -39,22 +39,22 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_copy(const cst_fetch_requ
                                                             cst_fetch_request **out_request CST_OWNED,
                                                             cst_error **error);
 
-/* The options of a request that are numbers or flags. Most have a setter of their own as well. */
+/* The options of a request that are numbers or flags. Most of them also have a setter. */
 enum {
     CST_FETCH_LIMIT = 1,                    /* the greatest number of results; 0, as initially: no limit */
     CST_FETCH_OFFSET = 2,                   /* the number of results that are skipped; initially 0 */
-    CST_FETCH_BATCH_SIZE = 3,               /* rows that are read at a time; 0, as initially: all at once */
-    CST_FETCH_RESULT_TYPE = 4,              /* CST_RESULT_…, other numbers have code 134091; initially objects */
+    CST_FETCH_BATCH_SIZE = 3,               /* rows that are read at a time; 0, as initially: all together */
+    CST_FETCH_RESULT_TYPE = 4,              /* CST_RESULT_…, initially objects; others fail with code 134091 */
     CST_FETCH_INCLUDES_SUBENTITIES = 5,     /* initially 1 */
     CST_FETCH_INCLUDES_PENDING_CHANGES = 6, /* initially 1 */
     CST_FETCH_INCLUDES_PROPERTY_VALUES = 7, /* initially 1; 0: objects are faults without rows */
     CST_FETCH_RETURNS_FAULTS = 8,           /* initially 1 */
-    /* 1: objects that are loaded and without changes take the fetched values; initially 0 */
+    /* 1: loaded objects without changes are updated with the fetched values; initially 0 */
     CST_FETCH_REFRESHES_REFETCHED = 9,
     CST_FETCH_DISTINCT = 10,     /* initially 0 */
     CST_FETCH_NULLS = 11,        /* CST_NULLS_…; initially CST_NULLS_MEMORY */
     CST_FETCH_ALLOWS_SPLIT = 12, /* initially 1 */
-    /* Initially 0; 1: columns are computed from objects, which is slower and gives the same, for comparison */
+    /* Initially 0; 1: computes columns from objects, slower and with the same result, for comparison */
     CST_FETCH_ROWS_IN_MEMORY = 13
 };
 
@@ -67,24 +67,25 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_option(cst_fetch_requ
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_option(const cst_fetch_request *request, uint32_t option,
                                                               int64_t *out_value, cst_error **error);
 
-/* Sets the stores to search, which the request retains. NULL is all stores, a count of 0 no store. Their rows are
- * ordered and limited together. */
+/* Sets the stores to search, which the request retains. NULL selects all stores; with a count of 0, no store is
+ * searched. Order and limits apply to their rows together. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_affected_stores(cst_fetch_request *request, size_t count,
                                                                            const cst_store *const *stores,
                                                                            cst_error **error);
 
-/* Fills a buffer with the rest of a request as JSON, unset parts being null: "entityName", "predicate",
- * "sortDescriptors" ("key", "ascending", "selector"), "propertiesToFetch" ("name", "expression", "type"),
+/* Fills a buffer with the parts of a request that are not options, as JSON; unset parts are null: "entityName",
+ * "predicate", "sortDescriptors" ("key", "ascending", "selector"), "propertiesToFetch" ("name", "expression", "type"),
  * "propertiesToGroupBy", "havingPredicate", "relationshipKeyPathsForPrefetching", "affectedStores" (URLs). */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_copy_json(const cst_fetch_request *request, cst_buffer *out_json,
                                                                  cst_error **error);
 
-/* Fills a buffer with the request as a keyed archive, for storage. Stores are not part of it, and the entity is given
+/* Fills a buffer with the request as a keyed archive, for storage. Stores are not part of it, and the entity is stored
  * by name. Fails with CST_E_UNSUPPORTED for a predicate that cannot be archived, for example one with an object. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_copy_archive(const cst_fetch_request *request,
                                                                     cst_buffer *out_archive, cst_error **error);
 
-/* Creates a request from such an archive. Fails with CST_E_STORE_CORRUPT for other bytes. */
+/* Creates a request from an archive of cst_fetch_request_copy_archive. Fails with CST_E_STORE_CORRUPT for other
+ * bytes. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_fetch_request_new_from_archive(cst_bytes archive,
                                                                         cst_fetch_request **out_request CST_OWNED,
                                                                         cst_error **error);
@@ -105,9 +106,9 @@ typedef struct cst_sort {
     uint32_t reserved;
 } cst_sort;
 
-/* Flags of a sort descriptor. Without flags it sorts ascending by compare:. The others stand for
- * caseInsensitiveCompare:, localizedCompare:, both for localizedCaseInsensitiveCompare:, and
- * localizedStandardCompare:. */
+/* Flags of a sort descriptor. Without flags it sorts ascending by compare:. CST_SORT_CASE_INSENSITIVE is
+ * caseInsensitiveCompare:, CST_SORT_LOCALIZED is localizedCompare:, both are localizedCaseInsensitiveCompare:, and
+ * CST_SORT_LOCALIZED_STANDARD is localizedStandardCompare:. */
 enum {
     CST_SORT_DESCENDING = 1u << 0,
     CST_SORT_CASE_INSENSITIVE = 1u << 1,
@@ -116,12 +117,13 @@ enum {
     CST_SORT_COMPARATOR = 1u << 4 /* by the comparator of the call; in memory only */
 };
 
-/* Sets the locale for localized selectors and the option [l], in the whole process, in ICU's spelling: "de_DE". Empty
- * means no language, null the locale of the environment (LC_ALL, LC_COLLATE, LANG), which holds initially. */
+/* Sets the locale for localized selectors and the option [l], in the whole process, in ICU's spelling: "de_DE". An
+ * empty string selects an order that is independent of languages. Null, the initial value, selects the locale of the
+ * environment (LC_ALL, LC_COLLATE, LANG). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_sort_set_locale(cst_string locale, cst_error **error);
 
-/* Fills a buffer with the locale in use. `out_uses_icu`, which may be NULL, receives whether ICU knows it; otherwise
- * the rules of no language are used. */
+/* Fills a buffer with the locale in use. `out_uses_icu`, which may be NULL, receives whether ICU supports it; otherwise
+ * the order is independent of languages. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_sort_copy_locale(cst_buffer *out_text, bool *out_uses_icu, cst_error **error);
 
 /* Compares two values that are not nil: stores a negative number if `a` comes first. `sort` is the index of the
@@ -148,11 +150,11 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_limit(cst_fetch_reque
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_offset(cst_fetch_request *request, uint64_t offset,
                                                                   cst_error **error);
 
-/* Sets whether objects of entities that inherit from the request's are included. Initially true. */
+/* Sets whether objects of subentities are included. Initially true. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_includes_subentities(cst_fetch_request *request,
                                                                                 bool includes, cst_error **error);
 
-/* Sets whether unsaved changes count. Initially true. */
+/* Sets whether unsaved changes are included. Initially true. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_includes_pending_changes(cst_fetch_request *request,
                                                                                     bool includes, cst_error **error);
 
@@ -161,9 +163,10 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_includes_pending_chan
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_returns_faults(cst_fetch_request *request, bool faults,
                                                                           cst_error **error);
 
-/* The meanings of comparisons with nil. With CST_NULLS_MEMORY, the default, name != 'x' holds without a name, in the
- * store too. With CST_NULLS_DATABASE it is as in SQL, and so in Apple's SQLite store: neither that comparison nor its
- * negation holds, nor any but with a constant nil; unsaved objects are treated the same. */
+/* The meanings of comparisons with nil. With CST_NULLS_MEMORY, the default, name != 'x' is true if name is nil, in the
+ * store too. With CST_NULLS_DATABASE, comparisons have the semantics of SQL, as in Apple's SQLite store: neither this
+ * comparison nor its negation is true for nil. Only a comparison with a constant nil can be true then. The option also
+ * applies to unsaved objects. */
 enum { CST_NULLS_MEMORY = 0, CST_NULLS_DATABASE = 1 };
 
 /* Sets the meaning of comparisons with nil, a CST_NULLS_ constant. */
@@ -171,13 +174,13 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_nulls(cst_fetch_reque
                                                                  cst_error **error);
 
 /* Sets whether parts of predicate and order that SQL cannot express (transient attributes, blocks, functions of the
- * host) are done in memory, with the rows that SQL finds. Initially true. If false, such a fetch fails with
+ * host) are evaluated in memory, on the rows that SQL returns. Initially true. If false, such a fetch fails with
  * CST_E_UNSUPPORTED, and the message names the part. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_allows_split(cst_fetch_request *request, bool allows,
                                                                         cst_error **error);
 
-/* Sets the relationships (key paths) whose targets the fetch reads too, with one query for each. Lazy results read
- * those of a batch. */
+/* Sets the relationships (key paths) whose targets the fetch prefetches, with one query for each. Lazy results prefetch
+ * for each batch. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_prefetch(cst_fetch_request *request, size_t count,
                                                                     const cst_string *key_paths, cst_error **error);
 
@@ -186,24 +189,26 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_prefetch(cst_fetch_re
  * fails with CST_E_INVALID_HANDLE. */
 typedef void (*cst_fetch_done_fn)(void *userdata, cst_asynchronous_fetch *fetch);
 
-/* Begins to execute a request, which is copied. Another thread reads the rows; the queue of the context stays free
- * until their objects are created. Changes up to then count. `estimated_count`, or 0, is reported with the progress.
- * `done` may be NULL. `destroy` is called after it, or at once on failure. Fails with CST_E_INVALID_ARGUMENT for a
- * context that is confined to its thread, which has no queue. */
+/* Starts executing a request, which is copied. Another thread reads the rows; the queue of the context stays free until
+ * their objects are created. Changes up to that time are included. `estimated_count`, or 0, is reported with the
+ * progress. `done` may be NULL. `destroy` is called after it, or immediately if the call fails. Fails with
+ * CST_E_INVALID_ARGUMENT for a context that is confined to its thread, which has no queue. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_asynchronously(
     cst_context *context, const cst_fetch_request *request, uint64_t estimated_count, cst_fetch_done_fn done,
     void *userdata, cst_destroy_fn destroy, cst_asynchronous_fetch **out_fetch CST_OWNED, cst_error **error);
 
-/* Stops a fetch, if necessary during a scan; it ends with CST_E_CANCELLED. Returns CST_UNCHANGED if it has ended. */
+/* Cancels a fetch, even during a scan; the fetch fails with CST_E_CANCELLED. Returns CST_UNCHANGED if it has
+ * finished. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_asynchronous_fetch_cancel(cst_asynchronous_fetch *fetch, cst_error **error);
 
-/* Stores the number of rows that were read and their total number, 0 if unknown. Returns CST_END after the end. */
+/* Stores the number of rows that were read and their total number, 0 if unknown. Returns CST_END if the fetch has
+ * finished. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_asynchronous_fetch_progress(const cst_asynchronous_fetch *fetch,
                                                                      uint64_t *out_completed, uint64_t *out_total,
                                                                      cst_error **error);
 
-/* Returns the result, like cst_context_execute. Returns CST_NOT_FOUND before the end; fails with the error of the
- * fetch after a failure. */
+/* Returns the result, like cst_context_execute. Returns CST_NOT_FOUND if the fetch has not finished. Fails with the
+ * error of the fetch if the fetch failed. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_asynchronous_fetch_copy_result(const cst_asynchronous_fetch *fetch,
                                                                       cst_request_result *out_result CST_OWNED,
                                                                       cst_error **error);
@@ -217,8 +222,8 @@ typedef struct cst_column {
 } cst_column;
 
 /* Sets the columns of rows; they are copied, expressions are retained. Without columns, rows have every stored
- * attribute. In a fetch of objects, the columns are the properties whose values are loaded; reading another one loads
- * all remaining values. Expressions are not allowed there. */
+ * attribute. In a fetch of objects, the columns are the properties whose values are loaded; reading another property
+ * loads all remaining values. Expressions are not allowed there. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_columns(cst_fetch_request *request, size_t count,
                                                                    const cst_column *columns, cst_error **error);
 
@@ -226,8 +231,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_columns(cst_fetch_req
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_group_by(cst_fetch_request *request, size_t count,
                                                                     const cst_string *names, cst_error **error);
 
-/* Selects groups. The predicate may name columns and call functions over the rows of a group; it is retained. NULL
- * selects all. */
+/* Sets the predicate that groups must satisfy, which is retained. It may name columns and call functions over the rows
+ * of a group. NULL selects all groups. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_having(cst_fetch_request *request, cst_predicate *predicate,
                                                                   cst_error **error);
 

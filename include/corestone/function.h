@@ -1,8 +1,8 @@
 /* corestone/function.h: functions of the host for predicates and expressions.
  *
- * A registered function can be called in a format as FUNCTION(receiver, "name", …). Registrations are for the whole
- * process. Functions run on the evaluating thread, on several threads concurrently. A nil receiver gives nil without a
- * call.
+ * A registered function can be called in a format as FUNCTION(receiver, "name", …). Registrations apply to the whole
+ * process. Functions run on the evaluating thread, on several threads concurrently. With a nil receiver, the result is
+ * nil without a call.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,16 +20,22 @@ extern "C" {
 typedef cst_status (*cst_function_fn)(void *userdata, const cst_value *receiver, size_t count,
                                       const cst_value *arguments, cst_value *out_value, cst_error **error);
 
-/* Registers a function and replaces a former one of that name. */
+/* Registers a function. Replaces a former one of that name. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_function_register(cst_string name, cst_function_fn call, void *userdata,
                                                            cst_destroy_fn destroy, cst_error **error);
 
-/* Registers a plain C function, which is called with C types. `signature` is for example "double(double, double)", or
- * has a letter for each type as in Python's struct, "d(dd)": bool ?, int8_t b, uint8_t B, int16_t h, uint16_t H,
- * int32_t i, uint32_t I, int64_t q, uint64_t Q, float f, double d, const char * s (NUL-terminated; NULL is nil),
- * cst_value v (by value), cst_object * o (NULL is nil; borrowed as a result). The function receives the receiver first
- * if it has one parameter more than the call has arguments. If a parameter that cannot be nil gets nil, the result is
- * nil without a call. */
+/* Registers a plain C function, which is called with C types.
+ *
+ * `signature` is for example "double(double, double)", or "d(dd)" with a letter for each type, as in Python's struct:
+ *
+ *   bool ?   int8_t b   int16_t h   int32_t i   int64_t q   float f
+ *            uint8_t B  uint16_t H  uint32_t I  uint64_t Q  double d
+ *   const char * s   NUL-terminated; NULL is nil
+ *   cst_value v      passed by value
+ *   cst_object * o   NULL is nil; borrowed if it is the result
+ *
+ * The function receives the receiver first if it has one parameter more than the call has arguments. If nil is passed
+ * for a parameter that cannot be nil, the result is nil without a call. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_function_register_typed(cst_string name, cst_string signature,
                                                                  cst_function function, cst_error **error);
 

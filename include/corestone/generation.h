@@ -1,4 +1,4 @@
-/* corestone/generation.h: reading one state of the stores.
+/* corestone/generation.h: query generations: snapshots of the stores.
  *
  * A query generation is one state of the stores of a coordinator. A context that is pinned to a generation
  * (cst_context_set_query_generation) reads that state, regardless of later saves. The state can be read as long as a
@@ -16,32 +16,32 @@
 extern "C" {
 #endif
 
-/* Returns the generation that stands for a future state: the newest one when the context first reads. */
+/* Returns the generation that represents a future state: the newest one when the context first reads. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_query_generation_current(cst_query_generation **out_generation CST_OWNED,
                                                                   cst_error **error);
 
-/* Returns the present state of the stores of a coordinator and holds it. Returns CST_NOT_FOUND if no store has
- * generations, for example if all are in memory. Fails with CST_E_UNSUPPORTED for an SQLite store with a rollback
- * journal. */
+/* Returns the present state of the stores of a coordinator. Returns CST_NOT_FOUND if no store has generations, for
+ * example if all are in memory. Fails with CST_E_UNSUPPORTED for an SQLite store with a rollback journal. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_query_generation(cst_coordinator *coordinator,
                                                                       cst_query_generation **out_generation CST_OWNED,
                                                                       cst_error **error);
 
 /* Returns the generation to which a context is pinned; before its first read this may be cst_query_generation_current.
- * Returns CST_NOT_FOUND for a context that always reads the newest state, as it does initially, for a child, and if no
- * store has generations. */
+ * Returns CST_NOT_FOUND for a context that is not pinned, which is the default, for a child, and if no store has
+ * generations.
+ */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_query_generation(const cst_context *context,
                                                                 cst_query_generation **out_generation CST_OWNED,
                                                                 cst_error **error);
 
 /* Pins a context to a generation, or unpins it (NULL). Fetches, faults and relationships read that state from now on;
  * objects keep their values until they are refreshed. A save, a merge and a reset move the context to the newest
- * state; a refresh does not. Changes by others since the generation are conflicts for a save. Stores that are added
- * later are not part of it.
+ * state; a refresh does not. In a save, changes that other contexts and processes made since the generation are
+ * conflicts. Stores that are added later are not part of the generation.
  *
  * Fails with CST_E_INVALID_ARGUMENT for a child, which reads like its parent, and for a generation of another
- * coordinator; with CST_E_UNSUPPORTED for an SQLite store with a rollback journal; and with CST_E_OBJECT_GONE if a
- * store of the generation was removed, in which case the context is pinned in the other stores nevertheless. */
+ * coordinator. Fails with CST_E_UNSUPPORTED for an SQLite store with a rollback journal. Fails with CST_E_OBJECT_GONE
+ * if a store of the generation was removed; the context is then pinned in the other stores. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_query_generation(cst_context *context,
                                                                     cst_query_generation *generation,
                                                                     cst_error **error);
@@ -49,7 +49,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_query_generation(cst_context 
 /* Reports whether a generation is cst_query_generation_current; false for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD bool cst_query_generation_is_current(const cst_query_generation *generation);
 
-/* Reports whether two handles stand for the same generation; false for an invalid handle. */
+/* Reports whether two handles represent the same generation; false for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD bool cst_query_generation_equal(const cst_query_generation *a, const cst_query_generation *b);
 
 /* Returns a hash that is equal for equal generations, or 0 for an invalid handle. */

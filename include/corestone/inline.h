@@ -1,12 +1,13 @@
 /* corestone/inline.h: constructors of strings and values.
  *
- * Calls take text as cst_string and values as cst_value. CST_TEXT makes a string of a literal, cst_string_from one of
- * NUL-terminated text, and each cst_value_… function makes a value of one cst_type:
+ * Calls receive text as cst_string and values as cst_value. CST_TEXT makes a string from a literal, cst_string_from
+ * makes one from NUL-terminated text, and each cst_value_… function makes a value of one cst_type:
  *
  *     const cst_value person[] = {cst_value_string(CST_TEXT("Ada")), cst_value_int(36)};
  *
- * These functions are compiled into the program; the library does not export them. They cannot fail. The result owns
- * nothing: it is valid as long as its text, bytes or handle, and needs no cst_value_dispose. Any thread may call them.
+ * These functions are compiled into the program; the library does not export them. They cannot fail. The result does
+ * not own memory: it is valid as long as its text, bytes or handle, and needs no cst_value_dispose. Any thread may call
+ * them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,14 +22,15 @@ extern "C" {
 #endif
 
 /* Makes the cst_string of a string literal, in calls, assignments and initialisers: CST_TEXT("name"). Its size is that
- * of the literal, known at compile time; NULs within the literal count. Anything but a literal is a compile error. */
+ * of the literal, known at compile time; NULs within the literal are included. An argument that is not a literal is a
+ * compile error. */
 #ifdef __cplusplus
 #define CST_TEXT(literal) (cst_string{"" literal, sizeof(literal) - 1})
 #else
 #define CST_TEXT(literal) ((cst_string){"" literal, sizeof(literal) - 1})
 #endif
-/* The initialiser of such a string, for static variables and variables outside functions, where strict C requires
- * constants: static const cst_string paths[] = {CST_TEXT_INIT("name"), CST_TEXT_INIT("department.name")}; */
+/* The initialiser of a cst_string from a literal, for static variables and variables outside functions, where strict C
+ * requires constants: static const cst_string paths[] = {CST_TEXT_INIT("name"), CST_TEXT_INIT("department.name")}; */
 #define CST_TEXT_INIT(literal) {"" literal, sizeof(literal) - 1}
 
 /* Returns the cst_string of NUL-terminated text, or a null string for NULL. The text must outlive it. */
@@ -132,7 +134,7 @@ static inline cst_value cst_value_uuid(const uint8_t *bytes) {
     return value;
 }
 
-/* Returns a URI, given as text. */
+/* Returns a URI, passed as text. */
 static inline cst_value cst_value_uri(cst_string uri) {
     cst_value value = cst_value_string(uri);
     value.type = CST_URI;
@@ -171,7 +173,7 @@ static inline cst_value cst_value_set(size_t count, const cst_value *members) {
     return value;
 }
 
-/* Returns a dictionary: keys (CST_STRING) and their values in turns. `count` counts both, so it is even. */
+/* Returns a dictionary: keys (CST_STRING) alternating with their values. `count` counts both, so it is even. */
 static inline cst_value cst_value_dictionary(size_t count, const cst_value *keys_and_values) {
     cst_value value = cst_value_array(count, keys_and_values);
     value.type = CST_DICTIONARY;

@@ -30,9 +30,9 @@ CST_EXPORT CST_ANY_THREAD void *cst_retain(void *handle);
  * live, for example after a double release, and with CST_E_FORKED in a forked child.
  *
  * The memory of a context is freed by the context's own thread at its next call. Within a callback the handle becomes
- * invalid at once, but the object behind it lives until the outermost call of the thread returns, because that call
- * may be using it. If a context ends with unsaved changes, the log names it and counts the changes by entity;
- * cst_context_close refuses instead. */
+ * invalid immediately, but the object behind it lives until the outermost call of the thread returns, because that call
+ * may be using it. If a context is deallocated with unsaved changes, the log names it and counts the changes by entity;
+ * cst_context_close can fail instead. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_release(void *handle);
 
 /* Returns the number of live handles in the process, for leak checks. */

@@ -1,8 +1,9 @@
-/* corestone/lifecycle.h: hooks in the life of objects.
+/* corestone/lifecycle.h: lifecycle hooks of objects.
  *
- * A host can take part in the life of an entity's objects: set initial values, compute values after a fetch, stamp
- * objects before a save, refuse invalid ones. cst_entity_set_lifecycle sets the hooks before the model is frozen.
- * Hooks run on the queue of the object. cst_context_disable_tracking suspends change tracking for other code.
+ * Lifecycle hooks are callbacks at insertion, fetch, save and deletion of an entity's objects. They can set initial
+ * values, compute values after a fetch, stamp objects before a save, or reject invalid objects.
+ * cst_entity_set_lifecycle sets the hooks before the model is frozen. Hooks run on the queue of the object.
+ * cst_context_disable_tracking suspends change tracking for other code.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,7 +16,7 @@
 extern "C" {
 #endif
 
-/* The reasons for which an object takes over another state as a whole: bits for awake_from_snapshot_events. */
+/* The reasons for replacing all values of an object: bits for awake_from_snapshot_events. */
 enum {
     CST_SNAPSHOT_UNDO_INSERTION = 2,
     CST_SNAPSHOT_UNDO_DELETION = 4,
@@ -27,28 +28,28 @@ enum {
 
 /* The hooks of an entity's objects; NULL for hooks that are not needed. Each runs on the queue of the object, which is
  * borrowed for the call. It may read, change, insert, delete and fetch. A save, reset, rollback, undo or refresh in a
- * hook fails with CST_E_INVALID_ARGUMENT. A negative status fails the call that runs the hook, with the error that the
- * hook set (cst_error_new_custom): domain, code and message are those of the host. Start from
+ * hook fails with CST_E_INVALID_ARGUMENT. If a hook returns a negative status, the call that runs it fails with the
+ * error that the hook set (cst_error_new_custom): domain, code and message are those of the host. Start from
  * CST_LIFECYCLE_HOOKS_INIT. */
 typedef struct cst_lifecycle_hooks {
     size_t struct_size;
-    /* Called once, after a context took the object in with its defaults. In this hook and the next two, changes of
+    /* Called once, after a context inserted the object with its defaults. In this hook and the next two, changes of
      * attributes are not tracked, as between cst_context_disable_tracking and cst_context_enable_tracking. */
     cst_status (*awake_from_insert)(void *userdata, cst_object *object, cst_error **error);
-    /* Called after a fault fired: when a value is requested, not when the object is fetched. After a failure the object
-     * is a fault again. */
+    /* Called after a fault fired, which happens when a value is read, not when the object is fetched. After a failure
+     * the object is a fault again. */
     cst_status (*awake_from_fetch)(void *userdata, cst_object *object, cst_error **error);
-    /* Called after the object took over another state; `events` are CST_SNAPSHOT_UNDO_… and the bits after it. */
+    /* Called after all values of the object were replaced; `events` are CST_SNAPSHOT_UNDO_… and the bits after it. */
     cst_status (*awake_from_snapshot_events)(void *userdata, cst_object *object, uint32_t events, cst_error **error);
-    /* Called before a save validates, also for objects that it will delete. Called again if the object changed since,
-     * up to 1,000 times. */
+    /* Called before a save validates, including for objects that it will delete. Called again if the object changed
+     * since, up to 1,000 times. */
     cst_status (*will_save)(void *userdata, cst_object *object, cst_error **error);
     /* Called after the save, which a failure here does not undo. A deleted object has left its context. */
     cst_status (*did_save)(void *userdata, cst_object *object, cst_error **error);
     /* Called before the object counts as deleted and its delete rules are applied. */
     cst_status (*prepare_for_deletion)(void *userdata, cst_object *object, cst_error **error);
-    /* Called while the values are still there, and after they are gone. A failure is reported by the call after it has
-     * done its work. */
+    /* Called before the values are discarded, and afterwards. A failure does not stop the call that runs the hook,
+     * which fails after it has finished. */
     cst_status (*will_turn_into_fault)(void *userdata, cst_object *object, cst_error **error);
     cst_status (*did_turn_into_fault)(void *userdata, cst_object *object, cst_error **error);
     /* Called when a number or a boolean is set to null; the hook may set another value. A property that the hook itself
@@ -62,22 +63,21 @@ typedef struct cst_lifecycle_hooks {
     size_t validated_count;
     const cst_string *validated;
     void *userdata;
-    /* May be NULL. Called once: on failure, or when the model and the last of its copies are gone. */
+    /* May be NULL. Called once: on failure, or when the model and the last of its copies are freed. */
     cst_destroy_fn destroy;
 } cst_lifecycle_hooks;
 #define CST_LIFECYCLE_HOOKS_INIT                                                                                       \
     {sizeof(cst_lifecycle_hooks), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL}
 
-/* Sets the hooks of an entity's objects and replaces former ones; NULL removes them. Entities that inherit from the
- * entity have its hooks; a hook that such an entity sets itself replaces its parent's. Fails with CST_E_MODEL if the
- * model is frozen. */
+/* Sets the hooks of an entity's objects and replaces former ones; NULL removes them. Subentities inherit the hooks; a
+ * hook of a subentity replaces that of its superentity. Fails with CST_E_MODEL if the model is frozen. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_lifecycle(cst_entity *entity, const cst_lifecycle_hooks *hooks,
                                                               cst_error **error);
 
-/* Suspends change tracking of attributes until cst_context_enable_tracking was called equally often. An object does
- * not count as changed by such changes, and undo does not take them back unless the same event changed the object
- * before. A save writes the values if another change makes it save the object; a refresh drops them. Changes of
- * relationships are tracked nevertheless, because both ends must agree. */
+/* Suspends change tracking of attributes until cst_context_enable_tracking was called equally often. Such changes do
+ * not mark an object as changed, and undo does not revert them unless the same event changed the object before. A save
+ * writes the values if the object also has a tracked change; a refresh discards them. Changes of relationships are
+ * tracked nevertheless, because both sides must agree. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_disable_tracking(cst_context *context, cst_error **error);
 
 /* Resumes change tracking. Returns CST_UNCHANGED if it was not suspended. */

@@ -1,9 +1,9 @@
-/* corestone/live.h: following the results of a request.
+/* corestone/live.h: observing the results of a request.
  *
- * cst_context_observe_fetch calls a function with the results of a request and then with each difference that an event
- * makes: inserted, deleted, moved and updated objects, by section and row. cst_snapshot functions read the results of
- * one time. A controller (controller.h) does the same for a delegate. Observations belong to the caller; differences
- * are borrowed for the call. Observers run on the queue of the context.
+ * cst_context_observe_fetch calls a function with the results of a request and then with the difference after each
+ * event: inserted, deleted, moved and updated objects, by section and row. cst_snapshot functions read the results of
+ * one point in time. A controller (controller.h) does the same for a delegate. Observations belong to the caller;
+ * differences are borrowed for the call. Observers run on the queue of the context.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,7 +19,8 @@ extern "C" {
 /* The kinds of changes of sections and objects among results. */
 enum { CST_RESULT_INSERT = 1, CST_RESULT_DELETE = 2, CST_RESULT_MOVE = 3, CST_RESULT_UPDATE = 4 };
 
-/* The place of an object among results. Both members are SIZE_MAX if it has no place. */
+/* The index path of an object: its section and its index within the section. Both members are SIZE_MAX if the object is
+ * not among the results. */
 typedef struct cst_index_path {
     size_t section, row;
 } cst_index_path;
@@ -31,8 +32,8 @@ typedef struct cst_section_change {
     cst_string name;
 } cst_section_change;
 
-/* A change of an object: `path` is its place before the event, `new_path` its place after the event. A move never
- * leads to the same place, and includes an update. */
+/* A change of an object: `path` is its index path before the event, `new_path` its index path after it. A move never
+ * has equal index paths, and includes an update. */
 typedef struct cst_object_change {
     uint32_t kind; /* CST_RESULT_… */
     cst_object *object;
@@ -44,38 +45,39 @@ typedef struct cst_renamed_id {
     const cst_object_id *former, *id;
 } cst_renamed_id;
 
-/* A difference between former and new results. Apply deletions and the starts of moves by former places, last first,
- * and then insertions and the ends of moves by new places, first first: the result is always the new results.
- * Everything is borrowed for the call. */
+/* A difference between former and new results. To get the new results, remove deleted and moved objects at their former
+ * positions, from the last to the first. Then add inserted and moved objects at their new positions, from the first to
+ * the last. Everything is borrowed for the call. */
 typedef struct cst_difference {
     size_t section_count, change_count;
     const cst_section_change *sections;
     const cst_object_change *changes; /* deletions, insertions, moves, updates */
     cst_snapshot *snapshot;           /* the new results; cst_retain keeps them */
-    bool is_reset;                    /* the former results are void: `changes` insert all new ones */
-    const cst_error *error;           /* why following failed, in the last difference; otherwise NULL */
+    bool is_reset;                    /* the former results are invalid: `changes` insert all new ones */
+    const cst_error *error;           /* why the observation failed, in the last difference; otherwise NULL */
     size_t renamed_count;
-    const cst_renamed_id *renamed; /* replace IDs that you keep; sections and rows do not change by this */
+    const cst_renamed_id *renamed; /* replace stored IDs; sections and rows do not change */
 } cst_difference;
 
 /* A step from the IDs of former results to those of the new ones: deletions from the last to the first, then
- * insertions from the first to the last. A move is a deletion and an insertion, and so is an object that got another
- * ID. */
+ * insertions from the first to the last. A move is a deletion and an insertion, and so is an object whose ID changed.
+ */
 typedef struct cst_id_change {
     uint32_t kind;     /* CST_RESULT_DELETE or CST_RESULT_INSERT */
     size_t offset;     /* among the former results for a deletion, among the new ones for an insertion */
-    size_t associated; /* of a move, the offset of its other half; otherwise SIZE_MAX */
+    size_t associated; /* for a move, the offset of the matching insertion or deletion; otherwise SIZE_MAX */
     const cst_object_id *id;
 } cst_id_change;
 
-/* Receives a difference of followed results. Context and difference are borrowed for the call. */
+/* Receives a difference of observed results. Context and difference are borrowed for the call. */
 typedef void (*cst_observe_fetch_fn)(void *userdata, cst_context *context, const cst_difference *difference);
 
-/* Calls `observe` with the results of a request, as insertions, before it returns, and then with each difference that
- * an event makes, on the queue of the context, until the observation is cancelled or released. After a reset of the
- * context it starts over. `section_key_path` names the sections; it may be a null string. `paths` are key paths to
- * objects whose changes update the objects that lead to them. The request is read during the call only. `destroy` is
- * called after the last call, at the latest when the context ends. */
+/* Calls `observe` with the results of a request, as insertions, before it returns, and then with the difference after
+ * each event that changes the results. The calls are on the queue of the context, until the observation is cancelled or
+ * released. After a reset of the context the observation starts again. `section_key_path` names the sections; it may be
+ * a null string. `paths` are key paths from the results to related objects. A change of a related object counts as an
+ * update of the result. The request is read during the call only. `destroy` is called after the last call, at the
+ * latest when the context is deallocated. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_observe_fetch(cst_context *context, const cst_fetch_request *request,
                                                              cst_string section_key_path, size_t path_count,
                                                              const cst_string *paths, cst_observe_fetch_fn observe,
@@ -83,8 +85,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_observe_fetch(cst_context *contex
                                                              cst_observation **out_observation CST_OWNED,
                                                              cst_error **error);
 
-/* Returns the number of sections, or 0 for an invalid handle. Snapshots are results of one time; any thread may read
- * their sections. */
+/* Returns the number of sections, or 0 for an invalid handle. Any thread may read the sections of a snapshot. */
 CST_EXPORT CST_ANY_THREAD size_t cst_snapshot_section_count(const cst_snapshot *snapshot);
 
 /* Returns the name of a section, or a null string past the last one. */

@@ -1,10 +1,10 @@
 /* corestone/log.h: the log: SQL statements, timings and warnings.
  *
- * The log is for the whole process. cst_log_set_sql_detail turns on SQL statements, their time and their number of
- * rows; cst_log_set_callback receives the lines instead of standard error. Lines begin as Core Data's do ("CoreData:
- * sql: ", "CoreData: annotation: ", "CoreData: details: ", "CoreData: warning: "). Line breaks and other control
- * characters in names and values are replaced by visible marks, so that no file can forge a line. All functions may be
- * called on any thread.
+ * The whole process has one log. cst_log_set_sql_detail turns on the logging of SQL statements, their time and their
+ * number of rows. cst_log_set_callback sets a function that receives the lines instead of standard error. Lines begin
+ * as Core Data's do ("CoreData: sql: ", "CoreData: annotation: ", "CoreData: details: ", "CoreData: warning: "). Line
+ * breaks and other control characters in names and values are replaced by visible marks, so that no file can forge a
+ * line. All functions may be called on any thread.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,17 +17,17 @@
 extern "C" {
 #endif
 
-/* Sets how much SQL is logged from now on, also for stores that are already open. Fails with CST_E_INVALID_ARGUMENT
- * for a detail above 4. The initial detail is CORESTONE_SQL_DEBUG of the environment, otherwise 0.
+/* Sets the level of detail of logged SQL, including for stores that are already open. Fails with CST_E_INVALID_ARGUMENT
+ * for a detail above 4. The initial detail is the environment variable CORESTONE_SQL_DEBUG, otherwise 0.
  *
  *   0  no SQL
  *   1  statements on rows, with their time and number of rows
- *   2  also transactions and settings
- *   3  also bound values and SQLite's query plan
- *   4  also SQLite's counters */
+ *   2  in addition, transactions and settings
+ *   3  in addition, bound values and SQLite's query plan
+ *   4  in addition, SQLite's counters */
 CST_EXPORT CST_ANY_THREAD cst_status cst_log_set_sql_detail(uint32_t detail, cst_error **error);
 
-/* Returns how much SQL is logged, 0 to 4: see cst_log_set_sql_detail. */
+/* Returns the level of detail of logged SQL, 0 to 4: see cst_log_set_sql_detail. */
 CST_EXPORT CST_ANY_THREAD uint32_t cst_log_sql_detail(void);
 
 /* Receives one line, without its line break; `line` is borrowed for the call. Runs on the thread that does the work,
@@ -36,7 +36,7 @@ CST_EXPORT CST_ANY_THREAD uint32_t cst_log_sql_detail(void);
 typedef void (*cst_log_fn)(void *userdata, cst_string line CST_BORROWED);
 
 /* Sends the lines of the log to `callback` instead of standard error. With NULL they go to standard error again.
- * `destroy` is called when another callback takes over, and also on failure. */
+ * `destroy` is called when another callback replaces this one, or if the call fails. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_log_set_callback(cst_log_fn callback, void *userdata, cst_destroy_fn destroy,
                                                           cst_error **error);
 

@@ -28,7 +28,7 @@
 #define CST_OWNED
 #endif
 
-/* This output or argument belongs to its owner and is valid until the owner is changed or released. */
+/* This output or argument is owned by another handle, and valid until that handle is changed or released. */
 #ifndef CST_BORROWED
 #define CST_BORROWED
 #endif
@@ -38,7 +38,7 @@
 #define CST_ANY_THREAD
 #endif
 
-/* Callable only on the queue of the context that the handle belongs to; elsewhere CST_E_WRONG_THREAD. */
+/* Callable only on the queue of the handle's context; elsewhere the call fails with CST_E_WRONG_THREAD. */
 #ifndef CST_ON_QUEUE
 #define CST_ON_QUEUE
 #endif

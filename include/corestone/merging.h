@@ -1,12 +1,12 @@
 /* corestone/merging.h: merge policies and conflicts of a save.
  *
- * A save may find that an object was changed or deleted elsewhere since it was read (a version conflict), or that
- * another object has values that must be unique (a constraint conflict). The merge policy of the context resolves such
- * conflicts, and the save is repeated, up to 16 times. Unresolved conflicts make it fail with CST_E_CONFLICT, and the
- * error carries the conflicts. Without a policy every conflict fails the save.
+ * A save finds a version conflict if another context or process changed or deleted an object since it was read. It
+ * finds a constraint conflict if another object has the same unique values. The merge policy of the context resolves
+ * such conflicts, and the save is repeated, up to 16 times. If conflicts remain unresolved, the save fails with
+ * CST_E_CONFLICT, and the error lists them. Without a policy every conflict makes the save fail.
  *
  * cst_context_set_merge_policy sets the policy, which the caller creates with cst_merge_policy_new and owns. Conflicts
- * are borrowed from the error or the call that presents them; they can be read on any thread.
+ * are borrowed from the error or the call that passes them; they can be read on any thread.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -25,7 +25,7 @@ enum {
     CST_MERGE_STORE_TRUMP = 1,  /* merges; a property that both sides changed keeps the store's value */
     CST_MERGE_OBJECT_TRUMP = 2, /* merges; a property that both sides changed keeps the object's value */
     CST_MERGE_OVERWRITE = 3,    /* the whole object is written */
-    CST_MERGE_ROLLBACK = 4      /* the object takes the state of the store */
+    CST_MERGE_ROLLBACK = 4      /* the object receives the state of the store */
 };
 
 /* The kinds of conflicts. */
@@ -46,13 +46,14 @@ enum {
 
 /* Resolves conflicts, either version or constraint conflicts, by cst_conflict_resolve and by setting values of
  * objects. The type of the policy resolves the rest. Called on the queue of the context during its save; it must not
- * save, reset, roll back, undo or refresh. The conflicts are borrowed for the call. A negative status fails the save.
+ * save, reset, roll back, undo or refresh. The conflicts are borrowed for the call. If it returns a negative status,
+ * the save fails.
  */
 typedef cst_status (*cst_resolve_conflicts_fn)(void *userdata, cst_context *context, size_t count,
                                                cst_conflict *const *conflicts, cst_error **error);
 
 /* Creates a policy of a type, CST_MERGE_…; `resolve` may be NULL. `destroy` is called once, when the policy and all
- * contexts that use it are gone, or at once on failure. */
+ * contexts that use it are released, or immediately if the call fails. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_merge_policy_new(int32_t type, cst_resolve_conflicts_fn resolve,
                                                           void *userdata, cst_destroy_fn destroy,
                                                           cst_merge_policy **out_policy CST_OWNED, cst_error **error);
@@ -60,7 +61,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_merge_policy_new(int32_t type, cst_reso
 /* Returns the type of a policy, CST_MERGE_…, or CST_MERGE_ERROR for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD int32_t cst_merge_policy_type(const cst_merge_policy *policy);
 
-/* Sets the merge policy, which the context keeps alive. NULL is CST_MERGE_ERROR, the initial policy. */
+/* Sets the merge policy, which the context keeps alive. NULL selects CST_MERGE_ERROR, the initial policy. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_merge_policy(cst_context *context, const cst_merge_policy *policy,
                                                                 cst_error **error);
 
@@ -68,8 +69,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_merge_policy(cst_context *con
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_merge_policy(cst_context *context,
                                                             cst_merge_policy **out_policy CST_OWNED, cst_error **error);
 
-/* Makes the next save check that an object, although unchanged, is still the same in the store; a difference is a
- * version conflict. Ends with that save, a rollback or a reset. Fires a fault. Has no effect on an object that was
+/* Makes the next save check that the row of an unchanged object is still the same in the store; a difference is a
+ * version conflict. The check is cancelled by a rollback or a reset. Fires a fault. Has no effect on an object that was
  * never saved. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_detect_conflicts(cst_context *context, cst_object *object,
                                                                 cst_error **error);
@@ -83,14 +84,14 @@ CST_EXPORT CST_ANY_THREAD CST_BORROWED const cst_conflict *cst_error_conflict_at
 /* Returns CST_CONFLICT_…, or 0 for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD int32_t cst_conflict_kind(const cst_conflict *conflict);
 
-/* Returns a description for people, with the three values of each property that differs. */
+/* Returns a description as text, with the three values of each property that differs. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_conflict_message(const cst_conflict *conflict);
 
 /* Returns the number of objects of the context in the conflict: one, or all unsaved ones that have the same unique
  * values. */
 CST_EXPORT CST_ANY_THREAD size_t cst_conflict_object_count(const cst_conflict *conflict);
 
-/* Returns the ID of such an object by index, borrowed from the conflict, or NULL past the last one. */
+/* Returns the ID of an object in the conflict by index, borrowed from the conflict, or NULL past the last one. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED const cst_object_id *cst_conflict_object_id_at(const cst_conflict *conflict,
                                                                                       size_t index);
 
@@ -106,7 +107,7 @@ CST_EXPORT CST_ANY_THREAD int64_t cst_conflict_new_version(const cst_conflict *c
 /* Returns the number of properties concerned: those that were changed on either side, or those of the constraint. */
 CST_EXPORT CST_ANY_THREAD size_t cst_conflict_property_count(const cst_conflict *conflict);
 
-/* Returns the name of such a property by index, or a null string past the last one. */
+/* Returns the name of a property concerned by index, or a null string past the last one. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_conflict_property_at(const cst_conflict *conflict, size_t index);
 
 /* Stores the value of an attribute, or the ID of a to-one target, in a snapshot (CST_SNAPSHOT_…). `index` is that of
@@ -116,8 +117,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_conflict_value(const cst_conflict *conf
                                                         cst_string property, cst_value *out_value CST_BORROWED,
                                                         cst_error **error);
 
-/* Resolves a conflict like a policy of a type, CST_MERGE_…. Objects change at once, so values can be set afterwards.
- * CST_MERGE_ERROR resolves nothing. Fails with CST_E_INVALID_ARGUMENT unless its save is calling the policy. */
+/* Resolves a conflict like a policy of a type, CST_MERGE_…. Objects change immediately, so values can be set
+ * afterwards. CST_MERGE_ERROR has no effect. Fails with CST_E_INVALID_ARGUMENT outside the policy's callback. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_conflict_resolve(cst_conflict *conflict, int32_t type, cst_error **error);
 
 #ifdef __cplusplus

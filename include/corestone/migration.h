@@ -1,14 +1,15 @@
 /* corestone/migration.h: migration managers, policies, staged migrations, backups and deferred migrations.
  *
- * Most migrations are inferred when a store is added (CST_STORE_MIGRATE in store.h). For the others there are mapping
- * models (mapping.h), which a migration manager executes, and stages, which lead a store from version to version with
- * code of the host between them. Both are options of the store: `mapping_models`, `stages` and `manager_will_start` of
- * cst_store_options. cst_migration_manager_migrate_store migrates a store into another file instead.
+ * Most migrations are inferred when a store is added (CST_STORE_MIGRATE in store.h). Others need stages, or mapping
+ * models (mapping.h), which a migration manager executes. Stages migrate a store from version to version and run code
+ * of the host between the versions. Stages and mapping models are options of the store: `mapping_models`, `stages` and
+ * `manager_will_start` of cst_store_options. cst_migration_manager_migrate_store migrates a store into another file
+ * instead.
  *
  * A policy is code of the host for the objects of one entity mapping. It is registered for the whole process by the
- * class name in the mapping model, and gets the manager and objects of two contexts. Managers, contexts and objects
- * that callbacks get belong to the thread of the migration; after the migration the contexts are closed and calls with
- * their handles fail.
+ * class name in the mapping model, and receives the manager and objects of two contexts. Managers, contexts and objects
+ * that callbacks receive are used on the thread of the migration. After the migration the contexts are closed, and
+ * calls with their handles fail.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -27,22 +28,22 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_new(cst_model *source
                                                                cst_migration_manager **out_manager CST_OWNED,
                                                                cst_error **error);
 
-/* Migrates the store at `source_path` into the store at `path` by a mapping model. The former store is only read. A
- * store that exists at `path` keeps its objects, and the migrated ones are added; a store that this call created is
- * removed again if the migration fails. A null `source_type` is the type of the file, a null `type` that of the former
- * store. The options of the two stores may be NULL; those of migrations have no effect.
+/* Migrates the store at `source_path` into the store at `path` by a mapping model. The source store is only read. A
+ * store that exists at `path` keeps its objects, and the migrated objects are added. A store that this call created is
+ * removed if the migration fails. If `source_type` is null, it is the type of the file; if `type` is null, it is that
+ * of the source store. The options of the two stores may be NULL; migration options have no effect.
  *
  * CST_E_MIGRATION: 134110 with the cause as its detail, 134111 for values that must be unique, 134140 if the mapping
- * model does not fit the models, 134170 for a failed policy. 134150 and 134160 if the former or the new store cannot be
- * opened. CST_E_CANCELLED (134120) after cst_migration_manager_cancel without an error. CST_E_INVALID_ARGUMENT while the
- * manager runs a migration. */
+ * model does not fit the models, 134170 for a failed policy. 134150 if the source store and 134160 if the destination
+ * store cannot be opened. CST_E_CANCELLED (134120) after cst_migration_manager_cancel without an error.
+ * CST_E_INVALID_ARGUMENT while the manager runs a migration. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_migrate_store(
     cst_migration_manager *manager, cst_string source_type, cst_string source_path,
     const cst_store_options *source_options, const cst_mapping_model *mapping, cst_string type, cst_string path,
     const cst_store_options *options, cst_error **error);
 
-/* Ends the migration at the next object; all later ones of the manager end at once. The migration fails with `reason`,
- * or if that is NULL with CST_E_CANCELLED (134120). Further calls have no effect. */
+/* Cancels the migration at the next object. All later migrations of the manager fail immediately. The migration fails
+ * with `reason`, or with CST_E_CANCELLED (134120) if that is NULL. Further calls have no effect. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_cancel(cst_migration_manager *manager,
                                                                   const cst_error *reason, cst_error **error);
 
@@ -50,77 +51,77 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_cancel(cst_migration_
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_progress(const cst_migration_manager *manager,
                                                                     double *out_progress, cst_error **error);
 
-/* Fills a buffer with the name of the entity mapping whose objects are migrated. Each is current three times: objects
- * are created, then relationships are set, then the result is validated. Returns CST_NOT_FOUND between migrations. */
+/* Fills a buffer with the name of the current entity mapping. Each mapping is current three times: while objects are
+ * created, relationships are set and the result is validated. Returns CST_NOT_FOUND between migrations. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_copy_current_mapping(const cst_migration_manager *manager,
                                                                                 cst_buffer *out_name,
                                                                                 cst_error **error);
 
-/* Stores the model of the former store. */
+/* Stores the source model. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_source_model(const cst_migration_manager *manager,
                                                                         cst_model **out_model CST_BORROWED,
                                                                         cst_error **error);
 
-/* Stores the model of the new store. */
+/* Stores the destination model. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_destination_model(const cst_migration_manager *manager,
                                                                              cst_model **out_model CST_BORROWED,
                                                                              cst_error **error);
 
-/* Returns the mapping model of the migration that runs, or CST_NOT_FOUND between migrations. */
+/* Returns the mapping model of the running migration, or CST_NOT_FOUND between migrations. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_mapping_model(const cst_migration_manager *manager,
                                                                          cst_mapping_model **out_mapping CST_OWNED,
                                                                          cst_error **error);
 
-/* Calls `report` with the number of migrated rows and of all, on the thread of the migration. Returning false cancels.
- * When a store is added, this replaces `migration_progress` of its options. NULL ends the reports. */
+/* Calls `report` with the number of migrated rows and of all rows, on the thread of the migration. Returning false
+ * cancels. When a store is added, this replaces `migration_progress` of its options. NULL removes the function. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_set_report(cst_migration_manager *manager,
                                                                       cst_progress_fn report, void *userdata,
                                                                       cst_destroy_fn destroy, cst_error **error);
 
-/* Sets a function of the manager: FUNCTION($manager, "name", …) in a mapping model calls it, with a null receiver. A
- * selector that the manager has itself cannot be replaced. NULL removes the function. Among the arguments, $manager and
- * $entityPolicy are null, $entityMapping and $propertyMapping the names of the mappings. */
+/* Sets a function of the manager: FUNCTION($manager, "name", …) in a mapping model calls it, with a null receiver.
+ * Built-in selectors of the manager cannot be replaced. NULL removes the function. The arguments $manager and
+ * $entityPolicy are null, $entityMapping and $propertyMapping are the names of the mappings. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_set_function(cst_migration_manager *manager, cst_string name,
                                                                         cst_function_fn call, void *userdata,
                                                                         cst_destroy_fn destroy, cst_error **error);
 
-/* Copies a value of the host for its policies, which expressions read as $manager.userInfo.key; a null key copies a
- * dictionary of all. Returns CST_NOT_FOUND if there is none. cst_value_dispose frees the value. */
+/* Copies a value that the host stored for its policies, and that expressions read as $manager.userInfo.key. A null key
+ * copies a dictionary of all values. Returns CST_NOT_FOUND if there is no value. cst_value_dispose frees the value. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_copy_user_info(const cst_migration_manager *manager,
                                                                           cst_string key,
                                                                           cst_value *out_value CST_OWNED,
                                                                           cst_error **error);
 
-/* Sets a value of the host for its policies; NULL removes it. */
+/* Stores a value of the host for its policies; NULL removes it. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_set_user_info(cst_migration_manager *manager, cst_string key,
                                                                          const cst_value *value, cst_error **error);
 
 /* ======== during a migration ============================================================================= */
 
 /* The following functions are for callbacks of a migration, on its thread: policies, functions of the manager, reports.
- * Elsewhere they fail with CST_E_INVALID_ARGUMENT or CST_E_WRONG_THREAD. A mapping is an entity mapping by its name; for
- * an unknown one they fail with CST_E_MIGRATION. */
+ * Elsewhere they fail with CST_E_INVALID_ARGUMENT or CST_E_WRONG_THREAD. `mapping` is the name of an entity mapping; an
+ * unknown name fails with CST_E_MIGRATION. */
 
-/* Stores the context of the former store, which is only read. It is closed at the end of the migration. */
+/* Stores the context of the source store, which is only read. It is closed when the migration ends. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_source_context(const cst_migration_manager *manager,
                                                                           cst_context **out_context CST_BORROWED,
                                                                           cst_error **error);
 
-/* Stores the context of the new store. Until the end of the migration it may have objects that the validation of the
- * model refuses. It is closed at the end of the migration. */
+/* Stores the context of the destination store. Until the end of the migration it may have objects that the model's
+ * validation would reject. It is closed when the migration ends. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_destination_context(const cst_migration_manager *manager,
                                                                                cst_context **out_context CST_BORROWED,
                                                                                cst_error **error);
 
-/* Records that an object was created for an object of the former store. Relationships to it are resolved by this, so
+/* Records that an object was created for an object of the source store. Relationships are resolved by these records, so
  * a policy that creates objects without cst_migration_manager_create_destination_instance must call it for each. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_associate(cst_migration_manager *manager, cst_string mapping,
                                                                      cst_object *source, cst_object *destination,
                                                                      cst_error **error);
 
-/* Creates the object that a mapping makes of an object of the former store, sets its attributes by the expressions of
- * the mapping, and associates the two: the default of `create_destination_instances`. Returns CST_NOT_FOUND for a
- * mapping without a destination. `out_object` may be NULL. */
+/* Creates the destination object of a mapping for an object of the source store. Sets its attributes by the expressions
+ * of the mapping, and associates the two objects: the default of `create_destination_instances`. Returns CST_NOT_FOUND
+ * for a mapping without a destination. `out_object` may be NULL. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_create_destination_instance(
     cst_migration_manager *manager, cst_string mapping, cst_object *source, cst_object **out_object CST_OWNED,
     cst_error **error);
@@ -132,44 +133,46 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_create_relationships(
                                                                                 cst_object *destination,
                                                                                 cst_error **error);
 
-/* Returns the objects that a mapping created for objects of the former store, in the order of the latter. `sources` may
- * be NULL if `count` is 0, for all objects of the mapping. */
+/* Returns the objects that a mapping created for objects of the source store, in the order of the latter. If `sources`
+ * is NULL and `count` is 0, all objects of the mapping are returned. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_destination_instances(const cst_migration_manager *manager,
                                                                                  cst_string mapping, size_t count,
                                                                                  cst_object *const *sources,
                                                                                  cst_results **out_results CST_OWNED,
                                                                                  cst_error **error);
 
-/* Returns the objects of the former store for which a mapping created objects, in the order of the latter. */
+/* Returns the objects of the source store for which a mapping created objects, in the order of the latter. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_source_instances(const cst_migration_manager *manager,
                                                                             cst_string mapping, size_t count,
                                                                             cst_object *const *destinations,
                                                                             cst_results **out_results CST_OWNED,
                                                                             cst_error **error);
 
-/* Resets both contexts of the migration: unsaved objects of the new store are lost. A migration in batches does so
- * itself. */
+/* Resets both contexts of the migration: unsaved objects of the destination store are lost. A migration in batches
+ * resets them automatically. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_reset(cst_migration_manager *manager, cst_error **error);
 
 /* ======== policies ======================================================================================= */
 
-/* Code of the host for the objects of an entity mapping. The functions run on the thread of the migration. `instance` is
- * the value that `create` made, or `userdata` without `create`. Manager, objects and text are borrowed for the call.
+/* Code of the host for the objects of an entity mapping. The functions run on the thread of the migration. `instance`
+ * is the value that `create` created, or `userdata` without `create`. Manager, objects and text are borrowed for the
+ * call.
  *
- * The order is: `begin`; `create_destination_instances` for each source object; `end_instance_creation`; when all
- * mappings of the mapping model are that far, `create_relationships` for each object that the mapping created and
- * `end_relationship_creation`; then, for each mapping, `perform_custom_validation` and `end`. A stage that is NULL does
- * what a mapping without a policy does. A negative status, with or without *error, fails the migration with 134170 and
- * the cause as its detail. Start from CST_MIGRATION_POLICY_CALLBACKS_INIT. */
+ * The order for each mapping is `begin`, `create_destination_instances` for each source object, and
+ * `end_instance_creation`. When these have run for all mappings, `create_relationships` is called for each object that
+ * the mapping created, and then `end_relationship_creation`. The last calls are `perform_custom_validation` and `end`.
+ * A stage that is NULL has the effect of a mapping without a policy. If a function returns a negative status, with or
+ * without *error, the migration fails with 134170 and the cause as its detail. Start from
+ * CST_MIGRATION_POLICY_CALLBACKS_INIT. */
 typedef struct cst_migration_policy_callbacks {
     size_t struct_size;
-    /* Whether the stages need no object of another batch: then the mapping runs in batches, each of which is saved and
-     * forgotten. Otherwise all objects of the migration are in memory until one save at the end: objects that were
-     * created before are among those that the context has registered (cst_context_copy_changed). */
+    /* True if the stages do not need objects of other batches. The mapping then runs in batches, each of which is saved
+     * and released. Otherwise all objects of the migration are in memory until one save at the end. Objects that were
+     * created before are then registered in the context (cst_context_copy_changed). */
     bool batch_safe;
     /* May be NULL. Called once for each mapping and migration: creates a value for the stages. */
     cst_status (*create)(void *userdata, cst_string mapping, void **out_instance, cst_error **error);
-    /* May be NULL. Called once for each value that `create` made, after its migration. */
+    /* May be NULL. Called once for each value that `create` created, after its migration. */
     void (*free_instance)(void *userdata, void *instance);
     cst_status (*begin)(void *instance, cst_migration_manager *manager, cst_string mapping, cst_error **error);
     /* Default: cst_migration_manager_create_destination_instance. */
@@ -185,9 +188,9 @@ typedef struct cst_migration_policy_callbacks {
     cst_status (*perform_custom_validation)(void *instance, cst_migration_manager *manager, cst_string mapping,
                                             cst_error **error);
     cst_status (*end)(void *instance, cst_migration_manager *manager, cst_string mapping, cst_error **error);
-    /* Computes FUNCTION($entityPolicy, "selector:", …) in an expression of the mapping. CST_NOT_FOUND: there is no such
-     * function, which fails the migration. `out_value` must stay valid until the next call on the same thread. The
-     * arguments are those of cst_migration_manager_set_function. */
+    /* Computes FUNCTION($entityPolicy, "selector:", …) in an expression of the mapping. CST_NOT_FOUND means that the
+     * function does not exist, and fails the migration. `out_value` must stay valid until the next call on the same
+     * thread. The arguments are those of cst_migration_manager_set_function. */
     cst_status (*call)(void *instance, cst_migration_manager *manager, cst_string selector, size_t count,
                        const cst_value *arguments, cst_value *out_value, cst_error **error);
     void *userdata;
@@ -211,22 +214,23 @@ typedef struct cst_migration_policy_callbacks {
      NULL}
 
 /* Registers a policy by the class name in mapping models, and replaces a former one of that name. "MakerPolicy" is also
- * found for a name with a module ("Garage.MakerPolicy") if the full name is not registered. On failure `destroy` is
+ * used for a name with a module ("Garage.MakerPolicy") if the full name is not registered. On failure `destroy` is
  * called too. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_policy_register(cst_string name,
                                                                    const cst_migration_policy_callbacks *callbacks,
                                                                    cst_error **error);
 
-/* Removes a policy. Migrations that run keep it. Returns CST_NOT_FOUND if there is no policy of that name. */
+/* Removes a policy. Running migrations keep it. Returns CST_NOT_FOUND if there is no policy of that name. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_policy_unregister(cst_string name, cst_error **error);
 
-/* Reports whether a policy is registered under exactly that name, in any language. */
+/* Reports whether a policy is registered under exactly that name, by a program in any language. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_policy_is_registered(cst_string name, bool *out_registered,
                                                                         cst_error **error);
 
 /* ======== staged migrations ============================================================================== */
 
-/* Creates a reference to a model, which is frozen. `checksum` is the version checksum that it must have, or null. */
+/* Creates a reference to a model, which is frozen. `checksum` is the version checksum that the model must have, or
+ * null. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_reference_new(cst_model *model, cst_string checksum,
                                                              cst_model_reference **out_reference CST_OWNED,
                                                              cst_error **error);
@@ -239,7 +243,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_reference_new_with_path(cst_strin
                                                                        cst_error **error);
 
 /* Creates a reference to the model whose entities have these version hashes, as the metadata of a store lists them:
- * `count` names and hashes. The model is searched in files, bundles and folders when the reference is resolved. */
+ * `count` names and hashes. The model is searched for in files, bundles and folders when the reference is resolved. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_reference_new_with_hashes(size_t count, const cst_string *names,
                                                                          const cst_bytes *hashes, size_t path_count,
                                                                          const cst_string *paths, cst_string checksum,
@@ -251,27 +255,27 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_reference_resolve(const cst_model
                                                                  cst_model **out_model CST_OWNED, cst_error **error);
 
 /* Host code on a store in a staged migration. The context belongs to the thread of the migration and is closed
- * afterwards; changes are saved when the function returns. A negative status fails the migration (134110), and the
- * store stays as it was. */
+ * afterwards; changes are saved when the function returns. If it returns a negative status, the migration fails
+ * (134110), and the store is unchanged. */
 typedef cst_status (*cst_migration_stage_fn)(void *userdata, cst_context *context, cst_error **error);
 
-/* Host code that fills a new store from the former one. Only the context of the new one is saved. */
+/* Host code that fills the destination store from the source store. Only `new_context` is saved. */
 typedef cst_status (*cst_migration_transformation_fn)(void *userdata, cst_context *old_context,
                                                       cst_context *new_context, cst_error **error);
 
-/* Creates a list of stages, without one. */
+/* Creates an empty list of stages. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_stages_new(cst_migration_stages **out_stages CST_OWNED,
                                                               cst_error **error);
 
-/* Adds a stage whose versions are reached by inferred mappings. `checksums` are the version checksums of the models, in
- * their order. `label` names the stage in errors and plans; it may be null. */
+/* Adds a stage that migrates through versions of the model by inferred mappings. `checksums` are the version checksums
+ * of the models, in their order. `label` names the stage in errors and plans; it may be null. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_lightweight(cst_migration_stages *stages, size_t count,
                                                                           const cst_string *checksums, cst_string label,
                                                                           cst_error **error);
 
 /* Adds a stage with an inferred mapping between two versions, and code of the host before and after it. `will_migrate`
- * gets the store of the current version, `did_migrate` that of the next; both may be NULL. `destroy` frees `userdata`
- * after the last use of the stages. */
+ * receives the store of the current version, `did_migrate` that of the next; both may be NULL. `destroy` frees
+ * `userdata` after the last use of the stages. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_custom(cst_migration_stages *stages,
                                                                      const cst_model_reference *current,
                                                                      const cst_model_reference *next, cst_string label,
@@ -280,12 +284,12 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_custom(cst_migrati
                                                                      cst_destroy_fn destroy, cst_error **error);
 
 /* Adds a stage in which code of the host creates the objects of the next version, with both versions open. There is no
- * inferred mapping: objects that it does not create are not in the new store. */
+ * inferred mapping: the new store has only the objects that this code creates. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_transformation(
     cst_migration_stages *stages, const cst_model_reference *current, const cst_model_reference *next, cst_string label,
     cst_migration_transformation_fn transform, void *userdata, cst_destroy_fn destroy, cst_error **error);
 
-/* Adds a stage with a mapping model between two versions, which needs no version hashes. */
+/* Adds a stage with a mapping model between two versions. The mapping model need not have version hashes. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_mapping(cst_migration_stages *stages,
                                                                       const cst_model_reference *current,
                                                                       const cst_model_reference *next, cst_string label,
@@ -293,17 +297,18 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_mapping(cst_migrat
                                                                       cst_error **error);
 
 /* Creates the list of the stages in a file of JSON; docs/reference/migration.md lists its keys. The file names versions
- * of a model by their names in a bundle, checksums or identifiers: they are searched among `count` models, which are
- * frozen, then in files, bundles and folders. Mapping models are read; their paths are relative to the folder of the file.
+ * of a model by their names in a bundle, checksums or identifiers. They are searched for in the `count` models, which
+ * are frozen, then in files, bundles and folders. Mapping models are read; their paths are relative to the folder of
+ * the file.
  *
- * CST_E_STORE_IO if there is nothing to read; CST_E_MODEL for a mistake in the file, with its key; CST_E_MIGRATION
- * (134504) for a version that is not found; otherwise as cst_migration_stages_validate. */
+ * CST_E_STORE_IO if the file cannot be read. CST_E_MODEL for an error in the file, with its key. CST_E_MIGRATION
+ * (134504) for a version that is not found. Other errors are those of cst_migration_stages_validate. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_stages_load(cst_string path, size_t count, cst_model *const *models,
                                                                size_t path_count, const cst_string *paths,
                                                                cst_migration_stages **out_stages CST_OWNED,
                                                                cst_error **error);
 
-/* Adds the stage at an index of another list, or of this one, with its functions and label.
+/* Adds the stage at an index of another list, or of this list, with its functions and label.
  *
  * CST_E_INVALID_ARGUMENT if the other list does not have the index. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_stage(cst_migration_stages *stages,
@@ -313,36 +318,37 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_stage(cst_migratio
 /* Returns the number of stages, or 0 for an invalid handle. */
 CST_EXPORT CST_ONE_THREAD size_t cst_migration_stages_count(const cst_migration_stages *stages);
 
-/* Fills a buffer with the label of the stage at an index. Returns CST_NOT_FOUND for a stage without a label, and CST_END
- * past the last stage. */
+/* Fills a buffer with the label of the stage at an index. Returns CST_NOT_FOUND for a stage without a label, and
+ * CST_END past the last stage. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_copy_label(const cst_migration_stages *stages, size_t index,
                                                                      cst_buffer *out_label, cst_error **error);
 
-/* Checks the stages as a whole, as opening a store with them does. CST_E_INVALID_ARGUMENT if there is no stage, if a
- * lightweight stage has no version or a mapping model no entity mapping, if the two references of a stage are equal, if
- * two stages start at one version or lead to one, or if a stage leads back to the start of an earlier one;
- * CST_E_MIGRATION (134504) if a model is not found. */
+/* Checks the stages as a whole, as when a store is opened with them. Fails with CST_E_INVALID_ARGUMENT if the list is
+ * empty, if a lightweight stage has no version, or if a mapping model has no entity mapping. The same applies if the
+ * two references of a stage are equal, or if two stages share their source or destination version. It also applies if a
+ * stage returns to the source version of an earlier stage. Fails with CST_E_MIGRATION (134504) if a model is not
+ * found. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_validate(const cst_migration_stages *stages,
                                                                    cst_error **error);
 
 /* ======== backups ======================================================================================== */
 
-/* Fills a buffer with the paths of the copies of a store that migrations made (`backup` of cst_store_options), the newest
- * one first, each terminated by a NUL. The store need not exist. `folder` is where the copies are; null is the folder of
- * the store. `out_count` receives their number and may be NULL.
+/* Fills a buffer with the paths of the copies of a store that migrations made (`backup` of cst_store_options), the
+ * newest one first, each terminated by a NUL. The store need not exist. `folder` is the folder of the copies; null is
+ * that of the store. `out_count` receives their number and may be NULL.
  *
  * CST_E_STORE_IO if the folder cannot be read. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_backups(cst_string path, cst_string folder, cst_buffer *out_paths,
                                                             size_t *out_count, cst_error **error);
 
-/* Puts a copy that a migration made in the place of the store at `path`, as cst_coordinator_replace_store does: in one
- * step, with files of external data. The copy stays. The store need not exist any more; one that the coordinator has open
- * is removed first. `backup` is the path of the copy; null is the newest one in `folder`, or for a null `folder` in the
+/* Replaces the store at `path` with a copy that a migration made, like cst_coordinator_replace_store: in one step, with
+ * files of external data. The copy is kept. The store need not exist; a store that the coordinator has open at `path`
+ * is removed first. `backup` is the path of the copy; null selects the newest copy in `folder`. A null `folder` is the
  * folder of the store. `out_backup` receives the path of the copy and may be NULL. Of the options, which may be NULL,
  * only busy_timeout_ms and file_mode have an effect.
  *
  * CST_E_STORE_IO if there is no copy.
- * CST_E_INVALID_ARGUMENT for a copy of another store. The store is as it was then. */
+ * CST_E_INVALID_ARGUMENT for a copy of another store; the store is then unchanged. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_restore_store(cst_coordinator *coordinator, cst_string path,
                                                                    cst_string backup, cst_string folder,
                                                                    const cst_store_options *options,
@@ -357,9 +363,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_deferred_migration_task_cou
                                                                                    size_t *out_count,
                                                                                    cst_error **error);
 
-/* Does the next task that a deferred migration left in a store, as Apple's finishDeferredLightweightMigrationTask: one
- * table loses its leftover columns, or one leftover table is removed. A task is a transaction. `out_more` receives whether
- * more tasks are left.
+/* Performs the next task that a deferred migration left in a store, like Apple's
+ * finishDeferredLightweightMigrationTask: it removes the leftover columns of one table, or one leftover table. A task
+ * is one transaction. `out_more` receives whether more tasks are left.
  *
  * CST_E_STORE_BUSY while another process writes.
  * CST_E_STORE_READ_ONLY for a store that is open read-only. */
@@ -367,9 +373,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_finish_deferred_migration_t
                                                                                     cst_store *store, bool *out_more,
                                                                                     cst_error **error);
 
-/* Does all tasks that a deferred migration left in a store. Others may save between two tasks. `progress` counts tasks
- * and may be NULL; false ends the call with CST_E_CANCELLED (134120), and the tasks that are left stay. Otherwise it
- * fails as cst_coordinator_finish_deferred_migration_task does. */
+/* Performs all tasks that a deferred migration left in a store. Other threads and processes can save between two tasks.
+ * `progress` counts tasks and may be NULL. If it returns false, the call fails with CST_E_CANCELLED (134120), and the
+ * remaining tasks are kept. Other errors are those of cst_coordinator_finish_deferred_migration_task. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_finish_deferred_migration(cst_coordinator *coordinator,
                                                                                cst_store *store,
                                                                                cst_progress_fn progress, void *userdata,

@@ -1,10 +1,10 @@
-/* corestone/migration_guard.h: checks of the versions of a model, and kept releases.
+/* corestone/migration_guard.h: checks of the versions of a model, and releases.
  *
- * A migration guard reports why stores of earlier versions of a model could not be migrated to a newer one, and what a
- * migration would lose by mistake. It compares versions in files (cst_migration_guard_check) or models in memory
- * (cst_migration_guard_check_models), and migrates copies of real stores. A release is a version of a model that is kept
- * as a compiled file, which does not change: cst_model_release_keep writes one, cst_model_release_check compares all of a
- * folder with the present model.
+ * A migration guard reports obstacles to the migration of stores from earlier versions of a model to a newer one, and
+ * data that a migration would lose by mistake. It compares versions in files (cst_migration_guard_check) or models in
+ * memory (cst_migration_guard_check_models), and migrates copies of real stores. A release is a version of a model that
+ * is kept as a compiled file, which does not change. cst_model_release_keep writes a release, and
+ * cst_model_release_check compares all releases in a folder with the present model.
  *
  * docs/reference/lint.md explains each rule. The functions read files and are usable on any thread.
  *
@@ -21,7 +21,7 @@ extern "C" {
 
 /* Flags of a migration guard. */
 enum {
-    /* The application allows changes of types if every value can be kept exactly (CST_STORE_ALLOW_TYPE_CHANGES). */
+    /* The application allows type changes if every value can be converted exactly (CST_STORE_ALLOW_TYPE_CHANGES). */
     CST_GUARD_ALLOW_TYPE_CHANGES = 1u << 0
 };
 
@@ -30,37 +30,39 @@ typedef struct cst_migration_guard_options {
     size_t struct_size;
     uint32_t flags;     /* CST_GUARD_… */
     cst_string profile; /* null, "standard", or "cloudkit": changes must only add to the model */
-    /* For cst_migration_guard_check: the versions of `path` from which stores come; every one if the count is 0. */
+    /* For cst_migration_guard_check: the versions of `path` from which stores are migrated; a count of 0 is all. */
     size_t version_count;
     const cst_string *versions;
     /* For cst_migration_guard_check: the version to which stores are migrated; null is the current one. */
     cst_string version;
-    /* For cst_migration_guard_check_models: further versions, which only show former names of a part. */
+    /* For cst_migration_guard_check_models: further versions, from which only the former names of parts are read. */
     size_t related_count;
     cst_model *const *related;
-    /* Files, bundles and folders in which mapping models, versions between two others, and the models of stores are
-     * searched, in addition to the paths of the call. A step for which there is a mapping model has no findings. */
+    /* Files, bundles and folders to search for mapping models, intermediate versions and the models of stores, in
+     * addition to the paths of the call. A step with a mapping model has no findings. */
     size_t model_path_count;
     const cst_string *model_paths;
-    /* Stores, and folders that are searched for stores with their subfolders. A copy of each store is migrated to the
+    /* Stores, and folders that are searched for stores, with their subfolders. A copy of each store is migrated to the
      * newest version and opened; the store is only read. */
     size_t store_count;
     const cst_string *stores;
     const cst_store_options *store_options; /* limits and time-outs for these stores; may be NULL */
-    cst_progress_fn progress; /* counts stores; false ends the check with CST_E_CANCELLED (134120); may be NULL */
+    cst_progress_fn progress; /* counts stores, may be NULL; if it returns false, the check fails with CST_E_CANCELLED
+                               * (134120) */
     void *progress_userdata;
 } cst_migration_guard_options;
 #define CST_MIGRATION_GUARD_OPTIONS_INIT                                                                               \
     {sizeof(cst_migration_guard_options), 0, {NULL, 0}, 0, NULL, {NULL, 0}, 0, NULL, 0, NULL, 0, NULL, NULL, NULL, NULL}
 
-/* Fills a buffer with the problems of migrations between versions in files, as JSON: "newest" (the name of the version to
- * which stores are migrated), "older" (the names of those from which they come, the oldest first), "stores" (their
- * number) and "findings", a list of objects with "rule", "severity" ("error", "warning", "note"), "versions", "store",
- * "entity", "key", "message" and "remedy". "store", "entity" and "key" may be null.
+/* Fills a buffer with the problems of migrations between versions in files, as JSON. "newest" is the name of the
+ * version to which stores are migrated, and "older" are the names of the versions from which they are migrated, the
+ * oldest first. "stores" is the number of stores. "findings" is a list of objects with "rule", "severity" ("error",
+ * "warning", "note"), "versions", "store", "entity", "key", "message" and "remedy". "store", "entity" and "key" may be
+ * null.
  *
- * `path` is a model, a bundle of versions, or a folder of releases, which are also compared with the versions of the same
- * name in `new_path`. `new_path` is a model or a bundle. Null is `path`: then the earlier versions of that bundle are
- * checked. `options` may be NULL.
+ * `path` is a model, a bundle of versions, or a folder of releases, which are also compared with the versions of the
+ * same name in `new_path`. `new_path` is a model or a bundle. If it is null, the earlier versions of the bundle at
+ * `path` are checked. `options` may be NULL.
  *
  * CST_E_STORE_IO if a model, a store or a folder cannot be read; CST_E_MODEL for a damaged model.
  * CST_E_INVALID_ARGUMENT for a version that does not exist, and for a folder without stores. */
@@ -68,26 +70,26 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_migration_guard_check(cst_string path, 
                                                                const cst_migration_guard_options *options,
                                                                cst_buffer *out_json, cst_error **error);
 
-/* As cst_migration_guard_check, for models in memory, which are frozen: `newest` is the version to which stores are
+/* Like cst_migration_guard_check, for models in memory, which are frozen: `newest` is the version to which stores are
  * migrated, and `name` its name. `older` are `count` earlier versions, the oldest first, and `names` their names. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_guard_check_models(cst_string name, cst_model *newest, size_t count,
                                                                       const cst_string *names, cst_model *const *older,
                                                                       const cst_migration_guard_options *options,
                                                                       cst_buffer *out_json, cst_error **error);
 
-/* Keeps a version of a model in a folder, which is created if it does not exist: the compiled model as NAME.mom, and a
- * manifest of its version hashes as NAME.json. Both belong into version control; the same model gives the same bytes.
- * A null `name` is that of the version from which the model was read. Returns CST_UNCHANGED if the folder has the version
- * already.
+/* Keeps a version of a model in a folder: the compiled model as NAME.mom, and a manifest of its version hashes as
+ * NAME.json. The folder is created if it does not exist. Put both under version control; equal models have equal files.
+ * A null `name` is that of the version from which the model was read. Returns CST_UNCHANGED if the folder already has
+ * the version.
  *
- * CST_E_INVALID_ARGUMENT if the folder has another model of this name, and for a name that cannot be that of a file.
- * CST_E_MODEL for a model of which no store can be made.
- * CST_E_STORE_IO if the file system refuses. */
+ * CST_E_INVALID_ARGUMENT if the folder has another model of this name, and for a name that cannot be a file name.
+ * CST_E_MODEL for a model with which a store cannot be created.
+ * CST_E_STORE_IO if a file cannot be written. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_release_keep(const cst_model *model, cst_string name, cst_string folder,
                                                             cst_error **error);
 
-/* Fills a buffer with the releases in a folder, in the order of their names, as a JSON array of objects with "name",
- * "path", "checksum" and "versionHashes" (in Base64, by entity).
+/* Fills a buffer with the releases in a folder as a JSON array, in the order of their names. Each is an object with
+ * "name", "path", "checksum" and "versionHashes" (in base64, by entity).
  *
  * CST_E_STORE_IO if there is no such folder; CST_E_MODEL for a manifest that cannot be read. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_release_copy_list(cst_string folder, cst_buffer *out_json,
@@ -95,13 +97,13 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_release_copy_list(cst_string fold
 
 /* Reads the model of a release. It is not frozen yet. Returns CST_NOT_FOUND if the folder does not have the release.
  *
- * CST_E_STORE_IO if there is no such folder; CST_E_MODEL if the file is not the one of its manifest. */
+ * CST_E_STORE_IO if there is no such folder; CST_E_MODEL if the file does not match its manifest. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_release_load(cst_string folder, cst_string name,
                                                             cst_model **out_model CST_OWNED, cst_error **error);
 
-/* Fills a buffer with the differences between the releases in a folder and the versions of the same name in a bundle, and
- * with releases that were changed, as a JSON array of findings (cst_migration_guard_check). It is empty if nothing
- * changed. `path` is the bundle, or a model that is one version.
+/* Fills a buffer with the differences between the releases in a folder and the versions of the same name in a bundle.
+ * Releases whose files were changed are included. The result is a JSON array of findings (cst_migration_guard_check),
+ * which is empty if nothing changed. `path` is the bundle, or a model that is one version.
  *
  * CST_E_STORE_IO if the folder or the bundle cannot be read; CST_E_MODEL for a manifest that cannot be read. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_release_check(cst_string folder, cst_string path, cst_buffer *out_json,

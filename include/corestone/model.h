@@ -1,15 +1,15 @@
 /* corestone/model.h: models: building, reading, writing, comparing.
  *
- * A model describes entities and their properties. Build one from a text (cst_model_new_from_text) or by calls
+ * A model describes entities and their properties. Build one from a text (cst_model_new_from_text) or in code
  * (cst_model_new, cst_model_add_entity), or read one that Xcode or Apple's framework wrote (cst_model_load). The first
  * coordinator freezes the model; until then every part of it can be changed. The other functions write models
  * (cst_model_write, cst_model_convert), merge them, compare them (cst_model_copy_diff), check them
  * (cst_model_copy_lint), and manage fetch request templates, configurations and localisations.
  *
  * A model that is not frozen is used by one thread at a time. A frozen model never changes and is usable on any
- * thread; changes fail with CST_E_MODEL. A mistake during construction sticks: each later change of the model returns
- * the first error again, and so does cst_coordinator_new. The caller owns models; entities and text are borrowed from
- * their model.
+ * thread; changes fail with CST_E_MODEL. An error during construction is permanent: each later change of the model
+ * returns the first error again, and so does cst_coordinator_new. The caller owns models; entities and text are
+ * borrowed from their model.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -25,27 +25,27 @@ extern "C" {
 /* Creates a model without entities. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_new(cst_model **out_model CST_OWNED, cst_error **error);
 
-/* Creates a model from one text of JSON: an object of entities, each an object of properties. Most properties are a
- * line: "string", "int16? min 0 = 18", "to-many Person inverse friends". docs/reference/model.md has the grammar. The
- * model is not frozen: it can be changed, and cst_model_add_text adds to it. The text may come from an unknown source;
- * it has at most 64 MB and 1,000,000 values.
+/* Creates a model from JSON text: an object of entities, each an object of properties. Most properties are a line:
+ * "string", "int16? min 0 = 18", "to-many Person inverse friends". docs/reference/model.md documents the grammar. The
+ * model is not frozen: it can be changed, and cst_model_add_text adds to it. The text may be untrusted; it is limited
+ * to 64 MB and 1,000,000 values.
  *
- * CST_E_MODEL for a mistake in the text: the message names it with entity, key and word, cst_error_entity and
- * cst_error_key are set, and for text that is not JSON the message has line and column, and cst_error_offset the byte.
+ * CST_E_MODEL for an error in the text. The message names entity, key and word; cst_error_entity and cst_error_key are
+ * set. For text that is not JSON, the message has line and column, and cst_error_offset returns the byte offset.
  * CST_E_PREDICATE_SYNTAX for an expression or a condition that cannot be read.
  * CST_E_TYPE_MISMATCH, CST_E_VALIDATION if a default value does not suit its attribute (cst_attribute_set_default). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_new_from_text(cst_string text, cst_model **out_model CST_OWNED,
                                                              cst_error **error);
 
-/* Adds the entities of a text to a model, as cst_model_new_from_text reads it. An entity that the model has already gets
- * the properties and options of the text in addition to its own. Relationships may lead to entities of the text and of
- * the model. Like every mistake in construction, the first one sticks.
+/* Adds the entities of a text to a model, as cst_model_new_from_text reads it. An entity that already exists is
+ * extended by the properties and options of the text. Destinations of relationships may be in the text or in the model.
+ * Like every error during construction, the first error is permanent.
  *
- * `out_missing` is for models whose entities come in several steps, and may be NULL: relationships that name a
- * destination or an inverse that the model does not have fail then. Otherwise it receives a JSON array of them, each an
- * object with `entity`, `key`, `destination` and `inverse` (may be null). Such a relationship has no inverse; without a
- * destination it leads to its own entity, and cst_model_freeze fails until cst_relationship_set_destination has set
- * one. */
+ * `out_missing` is for models that are built in several steps. If it is NULL, a relationship whose destination or
+ * inverse is missing in the model is an error. Otherwise it receives a JSON array of these relationships, each an
+ * object with `entity`, `key`, `destination` and `inverse` (may be null). Such a relationship has no inverse. If its
+ * destination is missing, it is its own entity, and cst_model_freeze fails until cst_relationship_set_destination has
+ * set one. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_add_text(cst_model *model, cst_string text, cst_buffer *out_missing,
                                                         cst_error **error);
 
@@ -56,14 +56,14 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_model_add_entity(cst_model *model, cst_
 /* Checks the model as a coordinator does, and freezes it. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_freeze(cst_model *model, cst_error **error);
 
-/* Reports whether the model is frozen and fit for use. False for a draft with problems (cst_model_load_draft). */
+/* Reports whether the model is frozen and usable. False for a draft with problems (cst_model_load_draft). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_is_frozen(const cst_model *model, bool *out_frozen, cst_error **error);
 
-/* Adds a label of the version of the model. Stores keep the labels under NSStoreModelVersionIdentifiers. */
+/* Adds a version identifier, a label of the model's version. Stores keep it under NSStoreModelVersionIdentifiers. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_add_version_identifier(cst_model *model, cst_string identifier,
                                                                       cst_error **error);
 
-/* Removes a label of the version. Returns CST_NOT_FOUND if the model has no such label. */
+/* Removes a version identifier. Returns CST_NOT_FOUND if the model does not have it. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_remove_version_identifier(cst_model *model, cst_string identifier,
                                                                          cst_error **error);
 
@@ -80,30 +80,30 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_entity(const cst_model *model, cs
 
 /* Reads a model from a file or folder of any of Apple's kinds: .xcdatamodeld, .xcdatamodel and its contents, .momd,
  * .mom. The kind is recognised by the content. `version` selects one version of a bundle; null is the current one. The
- * model is not frozen yet. Fails with CST_E_STORE_IO if there is nothing to read, with CST_E_MODEL if the model is
- * damaged or beyond a limit, which the message names, and with CST_E_INVALID_ARGUMENT for a store and for a version
+ * model is not frozen yet. Fails with CST_E_STORE_IO if the path cannot be read, and with CST_E_MODEL if the model is
+ * damaged or exceeds a limit, which the message names. Fails with CST_E_INVALID_ARGUMENT for a store, and for a version
  * that the bundle does not have. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_load(cst_string path, cst_string version,
                                                     cst_model **out_model CST_OWNED, cst_error **error);
 
-/* Reads a source model that may be incomplete, as an editor saves it: with a relationship without destination, an
- * attribute without type, or an entity whose parent is missing. Otherwise like cst_model_load. Parts that a model
- * cannot have are left out. `out_problems` receives a JSON array of the problems, each an object with `entity`, `key`
- * (both may be null) and `message`; it is empty for a usable model. A model with problems can only be inspected: every
- * other use fails with the first problem. */
+/* Reads a source model that may be incomplete, as an editor saves it: a relationship may lack its destination, an
+ * attribute its type, or an entity its superentity. Otherwise like cst_model_load. Parts that a model cannot have are
+ * left out. `out_problems` receives a JSON array of the problems, each an object with `entity`, `key` (both may be
+ * null) and `message`; it is empty for a usable model. A model with problems can only be inspected: every other use
+ * fails with the first problem. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_load_draft(cst_string path, cst_string version,
                                                           cst_model **out_model CST_OWNED, cst_buffer *out_problems,
                                                           cst_error **error);
 
-/* Reads a model in order to open a store with it. From a bundle with several versions it takes the version with which
- * the store was written, found by the version hashes of all entities (see cst_model_version_name). For other models,
- * and if the store does not reveal its version, it works like cst_model_load without a version. The model is frozen.
- * The store does not change. Fails with CST_E_MODEL_MISMATCH if the store was written with another model; the message
+/* Reads a model in order to open a store with it. From a bundle with several versions it selects the version with which
+ * the store was written, by the version hashes of all entities (see cst_model_version_name). For other models, and if
+ * the version of the store cannot be determined, it works like cst_model_load without a version. The model is frozen.
+ * The store is only read. Fails with CST_E_MODEL_MISMATCH if the store was written with another model; the message
  * names the nearest one and the differences. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_load_for_store(cst_string path, cst_string store_path,
                                                               cst_model **out_model CST_OWNED, cst_error **error);
 
-/* Returns the name of the bundle's version from which the model was read, or a null string for every other model. */
+/* Returns the name of the version of a bundle from which the model was read, or a null string for other models. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_model_version_name(const cst_model *model);
 
 /* Reads a model from the content of one file, or from the Z_MODELCACHE of a store. Otherwise like cst_model_load.
@@ -121,12 +121,12 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_versions(cst_string path, cs
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy(const cst_model *model, cst_model **out_model CST_OWNED,
                                                     cst_error **error);
 
-/* Creates a model with the entities of several models. Entities that are equal in two of them are taken once. Fails
- * with CST_E_MODEL if entities or fetch requests of the same name differ; the message names the difference.
+/* Creates a model with the entities of several models. Equal entities of several models are merged into one. Fails with
+ * CST_E_MODEL if entities or fetch requests of the same name differ; the message names the difference.
  *
  * If `store_path` is not null, the new model has the entities with which that store was written, found by their
- * version hashes, and the models are frozen. Fails with CST_E_MODEL_MISMATCH for entities that no model has; the
- * message names them. */
+ * version hashes, and the models are frozen. Fails with CST_E_MODEL_MISMATCH for entities that are missing in all
+ * models; the message names them. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_merge(size_t count, cst_model *const *models, cst_string store_path,
                                                      cst_model **out_model CST_OWNED, cst_error **error);
 
@@ -136,8 +136,9 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_model_merge(size_t count, cst_model *co
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_json(const cst_model *model, cst_buffer *out_json,
                                                          cst_error **error);
 
-/* Fills a buffer with a diagram of the model in DOT, the language of Graphviz: a box for each entity with its
- * properties, one line for a relationship and its inverse, double arrowheads for to-many, hollow ones for inheritance.
+/* Fills a buffer with a diagram of the model in DOT, the language of Graphviz. It has a box for each entity with its
+ * properties, and one line for a relationship and its inverse. Double arrowheads are to-many relationships, hollow ones
+ * inheritance.
  */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_diagram(const cst_model *model, cst_buffer *out_dot,
                                                             cst_error **error);
@@ -162,7 +163,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_bound_template(const cst_mod
                                                                    cst_fetch_request **out_request CST_OWNED,
                                                                    cst_error **error);
 
-/* Makes the named entities a configuration, a subset for one of several stores. Replaces a configuration of that name.
+/* Makes the named entities a configuration, a subset of the model for one of several stores. Replaces a configuration
+ * of that name.
  */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_set_configuration(cst_model *model, cst_string name, size_t count,
                                                                  const cst_string *entities, cst_error **error);
@@ -171,7 +173,7 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_model_set_configuration(cst_model *mode
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_remove_configuration(cst_model *model, cst_string name,
                                                                     cst_error **error);
 
-/* Fills a buffer with the names of the entities of a configuration, each terminated by a NUL. Null and "Default" are
+/* Fills a buffer with the names of the entities of a configuration, each terminated by a NUL. Null and "Default" select
  * the whole model. `out_count` receives the number of names. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_configuration(const cst_model *model, cst_string name,
                                                                   cst_buffer *out_names, size_t *out_count,
@@ -180,31 +182,31 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_configuration(const cst_mode
 /* The kinds of names that cst_model_copy_names returns. */
 enum { CST_NAMES_TEMPLATES = 1, CST_NAMES_CONFIGURATIONS = 2, CST_NAMES_VERSION_IDENTIFIERS = 3 };
 
-/* Fills a buffer with names that the model has, each terminated by a NUL: of templates (sorted), of configurations, or
- * the labels of its version. `which` is a CST_NAMES_ constant. `out_count` receives the number of names. */
+/* Fills a buffer with names in the model, each terminated by a NUL: those of templates (sorted) or configurations, or
+ * the version identifiers. `which` is a CST_NAMES_ constant. `out_count` receives the number of names. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_names(const cst_model *model, uint32_t which, cst_buffer *out_names,
                                                           size_t *out_count, cst_error **error);
 
-/* Fills a buffer with the mistakes and doubtful parts of a model, as a JSON array of objects with `rule`, `severity`
+/* Fills a buffer with the errors and likely errors of a model, as a JSON array of objects with `rule`, `severity`
  * (error, warning, note), `entity`, `key`, `message` and `remedy`. docs/reference/lint.md explains each rule.
  * `profile` is null, "standard" or "cloudkit". The model may be frozen or not, and need not be valid. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_lint(const cst_model *model, cst_string profile,
                                                          cst_buffer *out_json, cst_error **error);
 
-/* As cst_model_copy_lint, and compares the renaming identifiers with those of `count` earlier versions of the model, the
- * oldest first. An identifier that is the previous name instead of the first one is a finding, because a migration would
- * remove the values. */
+/* Like cst_model_copy_lint, but also compares the renaming identifiers with those of `count` earlier versions of the
+ * model, the oldest first. An identifier that is the previous name instead of the first one is reported, because a
+ * migration would remove the values. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_version_lint(const cst_model *model, cst_string profile,
                                                                  size_t count, cst_model *const *former,
                                                                  cst_buffer *out_json, cst_error **error);
 
-/* Fills a buffer with the differences of `newer` from `model`, as a JSON array of objects with `action` (added,
+/* Fills a buffer with the differences of `newer` from `model`, as a JSON array. Each is an object with `action` (added,
  * removed, changed, renamed), `part`, `entity`, `name`, `field`, `old`, `new`, `changesHash` (stores need a migration)
  * and `text`. The array is empty for equal models. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_diff(const cst_model *model, const cst_model *newer,
                                                          cst_buffer *out_json, cst_error **error);
 
-/* Sets the name of a part of the model for people, or the text for a condition that is not met. The key is `Entity/E`,
+/* Sets the localised name of a part of the model, or the localised text of a failed validation. The key is `Entity/E`,
  * `Property/P/Entity/E`, `Property/P` or `ErrorString/W`. A null text removes the entry. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_set_localization(cst_model *model, cst_string key, cst_string text,
                                                                 cst_error **error);
@@ -213,75 +215,76 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_model_set_localization(cst_model *model
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_localization(const cst_model *model, cst_string key,
                                                             cst_string *out_text CST_BORROWED, cst_error **error);
 
-/* Fills a buffer with the compiled model: the bytes of a .mom file, which Z_MODELCACHE of a store holds too. Freezes
- * the model. */
+/* Fills a buffer with the compiled model: the bytes of a .mom file, as in Z_MODELCACHE of a store. Freezes the model.
+ */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_copy_compiled(cst_model *model, cst_buffer *out_bytes,
                                                              cst_error **error);
 
 /* Flags for writing models. */
 enum {
-    CST_MODEL_KEEP_CURRENT = 1u << 0, /* the current version of a bundle stays the current one */
+    CST_MODEL_KEEP_CURRENT = 1u << 0, /* does not change the current version of a bundle */
     CST_MODEL_LOSSY = 1u << 1         /* leaves out parts that a source cannot express, instead of failing */
 };
 
-/* Fills a buffer with the model as the `contents` of an .xcdatamodel, the XML that Xcode edits. Text that was read
- * from such a file keeps its order and wording where the model is unchanged. Fails with CST_E_MODEL for a part that a
+/* Fills a buffer with the model as the `contents` of an .xcdatamodel, the XML that Xcode edits. Text that was read from
+ * a `contents` file keeps its order and wording where the model is unchanged. Fails with CST_E_MODEL for a part that a
  * source cannot express, for example a condition that is neither a bound nor a pattern, unless CST_MODEL_LOSSY leaves
- * it out. A model that cst_model_freeze refuses is written as well, so that its mistakes can be corrected one by one.
- */
+ * it out. A model that cst_model_freeze rejects is written too, so that its errors can be corrected one by one. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_source(const cst_model *model, uint32_t flags, cst_buffer *out_text,
                                                            cst_error **error);
 
 /* Writes the model to a path. The extension selects the format: .xcdatamodel, .mom, or .xcdatamodeld and .momd,
  * bundles of versions. In a bundle, `version` is added or replaced and becomes the current version, unless
- * CST_MODEL_KEEP_CURRENT is set. A null `version` is the one from which the model was read, otherwise the current one;
- * the current version stays the same then.
+ * CST_MODEL_KEEP_CURRENT is set. A null `version` is the version from which the model was read, otherwise the current
+ * version; in both cases the current version stays the same.
  *
- * Other files in a bundle and permissions stay; a symbolic link is followed. At any time, also after a crash, the path
- * holds either the whole former content or the whole new one. Several writers take turns. Fails with
+ * Other files in a bundle and permissions are kept; a symbolic link is followed. At any time, even after a crash, the
+ * path has either the complete former content or the complete new content. Concurrent writes are serialised. Fails with
  * CST_E_INVALID_ARGUMENT for another extension and for a version that cannot be a file name, and with CST_E_STORE_BUSY
- * if another program keeps the folder locked. */
+ * if another process keeps the folder locked. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_write(const cst_model *model, cst_string path, cst_string version,
                                                      uint32_t flags, cst_error **error);
 
-/* Compiles a source with all its versions, or makes a source of a compiled model. Reads `path` like cst_model_load and
- * writes `target`, whose extension selects the format; .xcdatamodel and .mom get the current version only. `module` is
- * the Swift module of classes for which a source names no module; null leaves them without. In an existing compiled
- * bundle all versions are replaced and other files stay; a source must not exist yet. Fails with
- * CST_E_INVALID_ARGUMENT for a target that contains `path` or holds anything but a compiled model. */
+/* Compiles a source with all its versions, or converts a compiled model to a source. Reads `path` like cst_model_load
+ * and writes `target`, whose extension selects the format; .xcdatamodel and .mom receive the current version only.
+ * `module` is the Swift module of classes for which a source does not name a module; null means no module. In an
+ * existing compiled bundle all versions are replaced and other files are kept. A target that is a source must not
+ * exist. Fails with CST_E_INVALID_ARGUMENT for a target that contains `path`, or anything but a compiled model. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_convert(cst_string path, cst_string target, cst_string module,
                                                        uint32_t flags, cst_error **error);
 
-/* Merges all models in a folder, like Apple's mergedModelFromBundles: of each bundle the current version, or every
- * version if `store_path` is not null. Otherwise like cst_model_merge. A source beside its compiled form counts once.
+/* Merges all models in a folder, like Apple's mergedModelFromBundles: the current version of each bundle, or every
+ * version if `store_path` is not null. Otherwise like cst_model_merge. A source next to its compiled form is read once.
  * Fails with CST_E_MODEL if the folder has no model. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_merge_folder(cst_string path, cst_string store_path,
                                                             cst_model **out_model CST_OWNED, cst_error **error);
 
-/* Fills a buffer with one text for the version hashes of all entities, NSStoreModelVersionChecksumKey of stores. */
+/* Fills a buffer with the version checksum, a text computed from the version hashes of all entities. Stores keep it
+ * under NSStoreModelVersionChecksumKey. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_checksum(const cst_model *model, cst_buffer *out_text,
                                                              cst_error **error);
 
-/* Fills a buffer with the name and the checksum of every version in a bundle, in turns, each terminated by a NUL.
+/* Fills a buffer with the name and the checksum of every version in a bundle, alternately, each terminated by a NUL.
  * `out_count` receives the number of versions and may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_version_checksums(cst_string path, cst_buffer *out_texts,
                                                                       size_t *out_count, cst_error **error);
 
-/* Reports whether the store at `store_path` holds exactly the entities of a configuration (null: all) as the model has
- * them, like isConfiguration:compatibleWithStoreMetadata:. A store without version hashes is compatible with no model.
- */
+/* Reports whether the store at `store_path` has exactly the entities of a configuration (null: all) with the version
+ * hashes of the model, like isConfiguration:compatibleWithStoreMetadata:. A store without version hashes is never
+ * compatible. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_is_compatible(const cst_model *model, cst_string configuration,
                                                              cst_string store_path, bool *out_compatible,
                                                              cst_error **error);
 
-/* Reports the same for the metadata of a store, a binary or XML property list (the content of Z_METADATA). */
+/* Like cst_model_is_compatible, for the metadata of a store, a binary or XML property list (the content of Z_METADATA).
+ */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_is_compatible_metadata(const cst_model *model, cst_string configuration,
                                                                       cst_bytes metadata, bool *out_compatible,
                                                                       cst_error **error);
 
-/* Loads the names of the parts of a model for people. `path` is a .strings file, or the path of a model beside which
- * they lie, in <Model>Model.strings of <language>.lproj or of the model's folder; cst_model_load does this
- * automatically. `language` is for example "de" or "zh-Hans"; null is the user's, from LANGUAGE, LC_ALL, LC_MESSAGES,
+/* Loads the localisation of a model from a .strings file. `path` is that file, or the path of a model: the file is then
+ * <Model>Model.strings in the folder of the model or in <language>.lproj there. cst_model_load does this automatically.
+ * `language` is for example "de" or "zh-Hans"; null selects the user's language, from LANGUAGE, LC_ALL, LC_MESSAGES,
  * LANG. Returns CST_NOT_FOUND if there are no strings. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_load_strings(cst_model *model, cst_string path, cst_string language,
                                                             cst_error **error);

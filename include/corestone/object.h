@@ -1,13 +1,13 @@
 /* corestone/object.h: managed objects and their values.
  *
- * An object has the attributes and relationships of its entity. cst_object_get and cst_object_set read and set them by
- * key (cst_entity_key), the _path functions by name or key path, the _many and _paths functions several at once.
- * To-many relationships are read and changed by the member functions. cst_object_state reports whether the object is
- * inserted, updated, deleted or a fault; cst_object_refresh reads the newest state of the store. Setting one side of a
- * relationship also sets its inverse.
+ * An object has the attributes and relationships of its entity. cst_object_get and cst_object_set get and set them by
+ * key (cst_entity_key). The _path functions use a name or a key path; the _many and _paths functions get or set several
+ * properties. The member functions read and change to-many relationships. Setting one side of a relationship also sets
+ * its inverse. cst_object_state reports whether the object is inserted, updated, deleted or a fault; cst_object_refresh
+ * reads the newest state of the store.
  *
- * An object belongs to its context and is used on the queue of that. The caller owns the handles that are marked
- * CST_OWNED, and objects keep their context alive. Text and bytes that come out of an object are views; input is
+ * An object belongs to its context and is used on the queue of the context. The caller owns the handles that are marked
+ * CST_OWNED, and objects keep their context alive. Text and bytes that are read from an object are views; input is
  * copied.
  *
  * SPDX-License-Identifier: MIT
@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /* Creates an object outside every context, confined to the calling thread; cst_context_insert_object inserts it. It
- * keeps its related objects alive: a cycle of such objects is never freed unless the host breaks it. */
+ * keeps its related objects alive, so a reference cycle of such objects is never freed unless the host breaks it. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_new(const cst_entity *entity, cst_object **out_object CST_OWNED,
                                                     cst_error **error);
 
@@ -31,15 +31,15 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_object_new(const cst_entity *entity, cs
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get(const cst_object *object, cst_key key,
                                                   cst_value *out_value CST_BORROWED, cst_error **error);
 
-/* Fills a buffer with the text or bytes of an attribute, a copy that later changes do not affect. A large value that
- * is kept in a file of its own is read for this call only; cst_object_get keeps it in memory as long as its view is
- * valid, which adds up for many objects. Returns CST_NOT_FOUND and empties the buffer if the value is null. */
+/* Fills a buffer with the text or bytes of an attribute, a copy that later changes do not affect. A large value in a
+ * backing file is read for this call only; cst_object_get keeps it in memory as long as its view is valid. Returns
+ * CST_NOT_FOUND and empties the buffer if the value is null. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_bytes(const cst_object *object, cst_key key, cst_buffer *out_bytes,
                                                          cst_error **error);
 
-/* Sets an attribute or a to-one relationship and its inverse. The value is copied. Conversions: an integer suits a
- * double, a whole double an integer, any number a decimal, 0 and 1 a boolean, a boolean an integer (as 0 or 1), a
- * string a URI. Any other type fails with CST_E_TYPE_MISMATCH. */
+/* Sets an attribute or a to-one relationship and its inverse. The value is copied. An integer is converted to a double,
+ * a whole double to an integer, and any number to a decimal. 0 and 1 are converted to a boolean, a boolean to 0 or 1,
+ * and a string to a URI. Fails with CST_E_TYPE_MISMATCH for any other type. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set(cst_object *object, cst_key key, const cst_value *value,
                                                   cst_error **error);
 
@@ -56,7 +56,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_many(cst_object *object, size_
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_path(const cst_object *object, cst_string path,
                                                        cst_value *out_value CST_BORROWED, cst_error **error);
 
-/* Sets the property at a name or a key path, like cst_object_set. The path must lead to a property of one object. */
+/* Sets the property at a name or a key path, like cst_object_set. The path must end at a property of one object. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_path(cst_object *object, cst_string path, const cst_value *value,
                                                        cst_error **error);
 
@@ -69,7 +69,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_paths(cst_object *object, size
                                                         const cst_value *values, cst_error **error);
 
 /* Sets an attribute or a to-one relationship without change tracking: the object does not count as changed, and an
- * inverse stays as it is. The value is saved if another change makes a save write the object; a refresh drops it. */
+ * inverse does not change. A save writes the value if the object also has a tracked change; a refresh discards it. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_primitive(cst_object *object, cst_key key, const cst_value *value,
                                                             cst_error **error);
 
@@ -77,15 +77,16 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_primitive(cst_object *object, 
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_committed(const cst_object *object, cst_key key,
                                                             cst_value *out_value CST_BORROWED, cst_error **error);
 
-/* Stores the value of a transformable attribute as the transformer or the class (cst_archive_register_class) of the
- * host made it: the same pointer until the attribute is set or the object is refreshed or released, or NULL for null.
- * Fails with CST_E_UNSUPPORTED, which names it, if the transformer is not registered, and with CST_E_TYPE_MISMATCH for
- * an attribute without values of the host. cst_object_get returns the bytes. */
+/* Stores the value of a transformable attribute as an object of the host, which its transformer or its class
+ * (cst_archive_register_class) created. The pointer is the same until the attribute is set or the object is refreshed
+ * or released; it is NULL for null. Fails with CST_E_UNSUPPORTED if the transformer is not registered; the message
+ * names it. Fails with CST_E_TYPE_MISMATCH for an attribute without values of the host. cst_object_get returns the
+ * bytes. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_transformed(const cst_object *object, cst_key key,
                                                               void **out_value CST_BORROWED, cst_error **error);
 
-/* Sets a transformable attribute to a value of the host, which the library keeps and frees if the call succeeds. NULL
- * clears the attribute. The value must not change afterwards. */
+/* Sets a transformable attribute to a value of the host, which the library owns if the call succeeds. NULL clears the
+ * attribute. The value must not change afterwards. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_transformed(cst_object *object, cst_key key, void *value,
                                                               cst_error **error);
 
@@ -98,10 +99,9 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_is_changed(const cst_object *objec
  * entity, key, value, predicate and object are set. Fires a fault. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_validate(const cst_object *object, uint32_t purpose, cst_error **error);
 
-/* Checks a value like a save would if the property had it: for an attribute, or the target of a to-one relationship.
- * The object does not change. `out_value`, which may be NULL, receives the value as the object would hold it. Its text
- * and bytes are those of `value`, or of a value that a validator stored instead, valid until the next such call for
- * the property. */
+/* Checks a value of an attribute, or a target of a to-one relationship, as a save would check it. The object does not
+ * change. `out_value`, which may be NULL, receives the value as the object would store it. Its text and bytes are those
+ * of `value`, or of a value that a validator stored instead, valid until the next such call for the property. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_validate_value(const cst_object *object, cst_key key,
                                                              const cst_value *value, cst_value *out_value CST_BORROWED,
                                                              cst_error **error);
@@ -114,9 +114,9 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_member_count(const cst_object *obj
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_members(const cst_object *object, cst_key key,
                                                            cst_results **out_members CST_OWNED, cst_error **error);
 
-/* Returns the objects of a fetched property. They are fetched, with unsaved changes, at the first call and kept until
- * the object is refreshed or becomes a fault. Fails with CST_E_INVALID_ARGUMENT if there is no such fetched property,
- * and otherwise like a fetch. */
+/* Returns the objects of a fetched property. They are fetched, including unsaved changes, at the first call and cached
+ * until the object is refreshed or becomes a fault. Fails with CST_E_INVALID_ARGUMENT if there is no such fetched
+ * property; other errors are those of a fetch. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_fetched(cst_object *object, cst_string property,
                                                            cst_results **out_objects CST_OWNED, cst_error **error);
 
@@ -125,7 +125,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_has_member(const cst_object *objec
                                                          const cst_object *member, bool *out_contained,
                                                          cst_error **error);
 
-/* Adds a member to a to-many relationship, at the end if it is ordered. Returns CST_UNCHANGED if it was a member. */
+/* Adds a member to a to-many relationship, at the end if it is ordered. Returns CST_UNCHANGED if it is already a
+ * member. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_add_member(cst_object *object, cst_key key, cst_object *member,
                                                          cst_error **error);
 
@@ -133,7 +134,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_add_member(cst_object *object, cst
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_add_members(cst_object *object, cst_key key, size_t count,
                                                           cst_object *const *members, cst_error **error);
 
-/* Removes a member from a to-many relationship. Returns CST_UNCHANGED if it was not a member. */
+/* Removes a member from a to-many relationship. Returns CST_UNCHANGED if it is not a member. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_remove_member(cst_object *object, cst_key key, cst_object *member,
                                                             cst_error **error);
 
@@ -141,12 +142,12 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_remove_member(cst_object *object, 
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_members(cst_object *object, cst_key key, size_t count,
                                                           cst_object *const *members, cst_error **error);
 
-/* Places a member at an index of an ordered relationship, and removes it from its former index. Changes nothing if it
- * already exists. */
+/* Places a member at an index of an ordered relationship, and removes it from its former index. Has no effect if it is
+ * already at that index. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_insert_member(cst_object *object, cst_key key, size_t index,
                                                             cst_object *member, cst_error **error);
 
-/* Stores the object's own entity, which may inherit from the one that was fetched. */
+/* Stores the object's own entity, which may be a subentity of the fetched one. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_entity(const cst_object *object, cst_entity **out_entity CST_BORROWED,
                                                      cst_error **error);
 
@@ -155,7 +156,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_object_context(const cst_object *object
                                                         cst_context **out_context CST_BORROWED, cst_error **error);
 
 /* Returns the ID of the object, which is temporary until the object is saved. Fails with CST_E_OBJECT_GONE for an
- * object that is gone. */
+ * object that was detached from its context. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_id(const cst_object *object, cst_object_id **out_id CST_OWNED,
                                                       cst_error **error);
 
@@ -169,17 +170,17 @@ enum {
     CST_OBJECT_HAS_CHANGES = 1u << 5
 };
 
-/* Stores the CST_OBJECT_ flags of the object. Never fires a fault. An object that left its context, for which
- * cst_object_context returns CST_NOT_FOUND, has CST_OBJECT_FAULT only. */
+/* Stores the CST_OBJECT_ flags of the object. Never fires a fault. An object that was detached from its context, for
+ * which cst_object_context returns CST_NOT_FOUND, has only CST_OBJECT_FAULT. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_state(const cst_object *object, uint32_t *out_flags, cst_error **error);
 
 /* Reads the newest state of the store. If `merge_changes` is true, the object keeps its own changes on top; otherwise
- * it drops them and becomes a fault. */
+ * it discards them and becomes a fault. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_refresh(cst_object *object, bool merge_changes, cst_error **error);
 
-/* Stores the value of an attribute or a to-one relationship like cst_object_get, but fires no fault: CST_NULL for a
- * fault. This and the following functions are for hosts that implement accessors and their own change notices
- * (docs/reference/object.md). */
+/* Stores the value of an attribute or a to-one relationship like cst_object_get, but without firing a fault: for a
+ * fault, the value is CST_NULL. This and the following functions are for hosts that implement accessors with change
+ * notification (docs/reference/object.md). */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_primitive(const cst_object *object, cst_key key,
                                                             cst_value *out_value CST_BORROWED, cst_error **error);
 
@@ -192,11 +193,11 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_primitive_members(const cst_o
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_primitive_members(cst_object *object, cst_key key, size_t count,
                                                                     cst_object *const *members, cst_error **error);
 
-/* Announces that an accessor of the host is about to read a primitive value. Fires the fault of the object, and that
- * of a to-many relationship. CST_NO_KEY stands for the whole object. */
+/* Announces that an accessor of the host is about to read a primitive value. Fires the fault of the object, and that of
+ * a to-many relationship. CST_NO_KEY represents the whole object. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_will_access(cst_object *object, cst_key key, cst_error **error);
 
-/* Announces that the accessor has read the value. CST_NO_KEY stands for the whole object. */
+/* Announces that the accessor has read the value. CST_NO_KEY represents the whole object. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_did_access(cst_object *object, cst_key key, cst_error **error);
 
 /* Announces that an accessor of the host is about to set a primitive value. Marks the object as changed and records
@@ -207,8 +208,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_will_change(cst_object *object, cs
  * CST_E_INVALID_ARGUMENT without a preceding cst_object_will_change. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_did_change(cst_object *object, cst_key key, cst_error **error);
 
-/* The ways in which members change; Core Data's codes: the given members are added (union), removed (minus), kept
- * while all others are removed (intersect), or replace all members (set). */
+/* The kinds of changes of members, with Core Data's codes. The operands are added (union), are removed (minus), are the
+ * only members that remain (intersect), or replace all members (set). */
 enum { CST_MUTATION_UNION = 1, CST_MUTATION_MINUS = 2, CST_MUTATION_INTERSECT = 3, CST_MUTATION_SET = 4 };
 
 /* Announces that the host is about to change the members of a to-many relationship by
@@ -229,10 +230,10 @@ enum {
     CST_VALUES_COMMITTED = 3     /* the values of the last fetch or save, changed or not */
 };
 
-/* Returns values of persistent properties as one row, whose columns are their names, sorted. `which` is a CST_VALUES_
- * constant. `keys` selects properties; NULL is all. Targets are IDs, members arrays of IDs. No fault of a relationship
- * fires: members that are not loaded are CST_NULL. CST_VALUES_COMMITTED without keys omits such relationships; with
- * their key it reads them. */
+/* Returns values of persistent properties as one row, with a column for each name, sorted. `which` is a CST_VALUES_
+ * constant. `keys` selects properties; NULL selects all. Targets are IDs; members are arrays of IDs. Relationship
+ * faults are not fired: members that are not loaded are CST_NULL. CST_VALUES_COMMITTED without keys omits such
+ * relationships; with their key it reads them. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_values(const cst_object *object, uint32_t which, size_t count,
                                                           const cst_key *keys, cst_rows **out_rows CST_OWNED,
                                                           cst_error **error);
@@ -241,20 +242,20 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_values(const cst_object *obje
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_has_persistent_changes(const cst_object *object, bool *out_changes,
                                                                      cst_error **error);
 
-/* Returns the IDs to which a relationship leads, with unsaved changes: at most one if it is to-one, in order if it is
- * ordered. Reads the store if necessary, but creates no object and fires no fault. */
+/* Returns the IDs of the targets of a relationship, with unsaved changes: at most one if it is to-one, in order if it
+ * is ordered. Reads the store if necessary, but does not create objects or fire faults. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_related_ids(const cst_object *object, cst_key key,
                                                                cst_results **out_ids CST_OWNED, cst_error **error);
 
-/* Reports whether the members of a relationship are not loaded, or its target is a fault. Reads nothing. */
+/* Reports whether the members of a relationship are not loaded, or its target is a fault. Does not read the store. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_has_relationship_fault(const cst_object *object, cst_key key,
                                                                      bool *out_fault, cst_error **error);
 
-/* Creates an object in the same context, or outside every context if this one is, with the values of this one. Objects
- * up to `depth` relationships away are cloned too, each once: along the `count` relationships of `including` (key
- * paths from the object: "lines", "lines.notes"), or along all if that is NULL. The clones lead to each other like the
- * originals, in the same order. Other relationships lead to the same objects, unless this would take them away from
- * the original; they stay empty then. Values under a uniqueness constraint are those of a new object, unless
+/* Creates a copy of an object in the same context, or outside every context if the object is. Objects up to `depth`
+ * relationships away are cloned too, each once: along the `count` relationships of `including` (key paths from the
+ * object: "lines", "lines.notes"), or along all relationships if that is NULL. The clones refer to each other like the
+ * originals, in the same order. Other relationships refer to the same objects as those of the original, or are empty if
+ * the original would lose these objects. Values under a unique constraint are those of a new object, unless
  * `keeps_unique` is true. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_clone(const cst_object *object, size_t depth, size_t count,
                                                     const cst_string *including, bool keeps_unique,

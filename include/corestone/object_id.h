@@ -1,7 +1,7 @@
 /* corestone/object_id.h: object IDs.
  *
- * An object ID identifies an object beyond its context: pass it to another thread or, as a URI, to another program,
- * and use cst_context_object_with_id there. An unsaved object has a temporary ID, which its first save replaces. IDs
+ * An object ID identifies an object outside its context. Pass it to another thread or, as a URI, to another program,
+ * and call cst_context_object_with_id there. An unsaved object has a temporary ID, which its first save replaces. IDs
  * are immutable values; any thread may use them. The caller owns the handles.
  *
  * SPDX-License-Identifier: MIT
@@ -28,7 +28,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_object_id_is_temporary(const cst_object
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_id_entity(const cst_object_id *id, cst_entity **out_entity CST_BORROWED,
                                                           cst_error **error);
 
-/* Reports whether two IDs stand for the same object; false for an invalid handle. */
+/* Reports whether two IDs identify the same object; false for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD bool cst_object_id_equal(const cst_object_id *a, const cst_object_id *b);
 
 /* Returns a hash that is equal for equal IDs, or 0 for an invalid handle. */

@@ -2,11 +2,11 @@
  *
  * cst_context_observe calls a function for notifications of a context, such as saves; cst_object_observe for changes
  * of one property. An observation lasts until cst_observation_cancel or until its handle, which the caller owns, is
- * released, both on any thread. An observation of an object also ends when the object leaves its context.
+ * released, both on any thread. An observation of an object also ends when the object is detached from its context.
  *
- * Observers run on the queue of their context. They may use the library without restriction, also end their
- * observation. An observer that causes the event that it observes is called at most 8 times recursively. `destroy` is
- * called after the last call, at the latest when the context ends.
+ * Observers run on the queue of their context. They may use the library without restriction, and may end their
+ * observation. An observer that causes the event that it observes is called recursively at most 8 times. `destroy` is
+ * called after the last call, at the latest when the context is deallocated.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,7 +21,7 @@ extern "C" {
 
 /* Notifications of a context. */
 enum {
-    CST_NOTIFICATION_WILL_SAVE = 1,           /* there is something to save; further changes are saved too */
+    CST_NOTIFICATION_WILL_SAVE = 1,           /* before a save with changes; changes by the observer are included */
     CST_NOTIFICATION_DID_SAVE = 2,            /* after a save, with the objects that it inserted, updated and deleted */
     CST_NOTIFICATION_OBJECTS_DID_CHANGE = 3,  /* pending changes were processed, or objects refreshed or invalidated */
     CST_NOTIFICATION_DID_SAVE_OBJECT_IDS = 4, /* like DID_SAVE, as IDs */
@@ -32,7 +32,7 @@ enum {
  * (cst_retain keeps it), and NULL if it would be empty. */
 typedef struct cst_changes {
     cst_results *inserted, *updated, *deleted, *refreshed;
-    cst_results *invalidated;               /* objects of a store that was removed; they are gone */
+    cst_results *invalidated;               /* objects of a removed store; calls with them fail */
     bool invalidated_all;                   /* the context was reset */
     cst_query_generation *query_generation; /* the state that a pinned context reads after its save; NULL for others */
 } cst_changes;
@@ -49,7 +49,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_observe(cst_context *context, u
                                                          cst_observation **out_observation CST_OWNED,
                                                          cst_error **error);
 
-/* Options of cst_object_observe: calls also at once with the present value, and calls also before each change. */
+/* Options of cst_object_observe: an additional call with the present value before it returns, and one before each
+ * change. */
 enum { CST_OBSERVE_INITIAL = 4, CST_OBSERVE_PRIOR = 8 };
 
 /* The kinds of changes of a value. */
@@ -62,7 +63,7 @@ typedef struct cst_value_change {
     /* For CST_OBSERVE_PRIOR: the change is about to happen, and new_value is null. Relationships cannot be changed
      * now. */
     bool is_prior;
-    cst_string key_path; /* as given to cst_object_observe */
+    cst_string key_path; /* as passed to cst_object_observe */
     cst_value old_value, new_value;
     const size_t *indexes; /* of ordered relationships: the indexes of new_value, or of old_value for a removal */
     size_t index_count;
@@ -71,17 +72,17 @@ typedef struct cst_value_change {
 /* Receives a change of a property. Object and change are borrowed for the call. */
 typedef void (*cst_object_observe_fn)(void *userdata, cst_object *object, const cst_value_change *change);
 
-/* Calls `observe` whenever the property at the end of a key path changes, or an object on the path does; for a
- * relationship, after both of its sides changed. The path is a property, or to-one relationships that lead to one.
- * `options` are CST_OBSERVE_INITIAL, to be called also at once with the present value, and CST_OBSERVE_PRIOR, to be
- * called also before each change. The observation keeps the object alive and ends when the object leaves its context.
- */
+/* Calls `observe` whenever the last property of a key path changes, or an object on the path is replaced. For a
+ * relationship, it is called after both sides changed. The path is a property, or to-one relationships followed by a
+ * property. `options` are CST_OBSERVE_INITIAL, for an additional call with the present value before this call returns,
+ * and CST_OBSERVE_PRIOR, for an additional call before each change. The observation keeps the object alive and ends
+ * when the object is detached from its context. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_observe(cst_object *object, cst_string key_path, uint32_t options,
                                                       cst_object_observe_fn observe, void *userdata,
                                                       cst_destroy_fn destroy,
                                                       cst_observation **out_observation CST_OWNED, cst_error **error);
 
-/* Ends an observation. May be called again. */
+/* Cancels an observation. Further calls have no effect. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_observation_cancel(cst_observation *observation, cst_error **error);
 
 #ifdef __cplusplus

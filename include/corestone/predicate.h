@@ -1,10 +1,10 @@
 /* corestone/predicate.h: predicates: conditions on objects and values.
  *
- * A predicate selects objects of a fetch and checks objects or values in memory. cst_predicate_parse reads one from a
- * format with arguments, as NSPredicate does; the cst_predicate_new_ functions build one from parts;
- * cst_predicate_get_info and the copy functions take one apart. cst_predicate_evaluate applies it to an object. User
- * input belongs into arguments, not into the format. The caller owns predicates. They never change, and any thread may
- * use them; objects are evaluated on their queue.
+ * A predicate selects objects of a fetch and checks objects or values in memory. cst_predicate_parse parses one from a
+ * format with arguments, like NSPredicate. The cst_predicate_new_ functions build one from parts;
+ * cst_predicate_get_info and the copy functions return its parts. cst_predicate_evaluate applies it to an object. Pass
+ * user input as arguments, not in the format. The caller owns predicates. They never change, and any thread may use
+ * them; objects are evaluated on their queue.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,16 +18,16 @@ extern "C" {
 #endif
 
 /* Parses a predicate, for example "age > %d AND department.name == %@". `count` arguments fill the % conversions in
- * order. %K takes a string (a key path), %@ any value: also a list, a set, or an expression, which takes its place.
- * After CST_E_PREDICATE_SYNTAX, cst_error_offset returns the position of the mistake. */
+ * order. %K is replaced by a string (a key path), %@ by any value, including a list, a set or an expression. After
+ * CST_E_PREDICATE_SYNTAX, cst_error_offset returns the position of the error. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_parse(cst_string format, size_t count, const cst_value *arguments,
                                                          cst_predicate **out_predicate CST_OWNED, cst_error **error);
 
 /* The types of compound predicates. */
 enum { CST_PREDICATE_NOT = 0, CST_PREDICATE_AND = 1, CST_PREDICATE_OR = 2 };
 
-/* Creates a compound of other predicates, which are retained. `type` is one of these constants; CST_PREDICATE_NOT
- * takes exactly one predicate. */
+/* Creates a compound of other predicates, which are retained. `type` is one of these constants; CST_PREDICATE_NOT has
+ * exactly one predicate. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_new_compound(uint32_t type, size_t count,
                                                                 const cst_predicate *const *predicates,
                                                                 cst_predicate **out_predicate CST_OWNED,
@@ -46,7 +46,7 @@ enum {
     CST_OPERATOR_BEGINS_WITH = 8,
     CST_OPERATOR_ENDS_WITH = 9,
     CST_OPERATOR_IN = 10,
-    CST_OPERATOR_CUSTOM_SELECTOR = 11, /* only reported; write it in a format, "%@ selector: %@" */
+    CST_OPERATOR_CUSTOM_SELECTOR = 11, /* only returned; to create one, parse a format: "%@ selector: %@" */
     CST_OPERATOR_CONTAINS = 99,
     CST_OPERATOR_BETWEEN = 100
 };
@@ -70,20 +70,21 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_new_comparison(const cst_expr
                                                                   cst_predicate **out_predicate CST_OWNED,
                                                                   cst_error **error);
 
-/* Decides whether a condition holds for a value (SELF). `variables` is a CST_DICTIONARY. Both are borrowed for the
- * call. */
+/* Evaluates a condition for a value (SELF), and stores whether the value satisfies it. `variables` is a CST_DICTIONARY.
+ * Both are borrowed for the call.
+ */
 typedef cst_status (*cst_predicate_block_fn)(void *userdata, const cst_value *value, const cst_value *variables,
                                              bool *out_result, cst_error **error);
 
-/* Creates a condition that a function of the host decides, in memory, on the evaluating thread. Stores cannot
+/* Creates a predicate that a function of the host evaluates in memory, on the evaluating thread. Stores cannot
  * translate it to SQL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_new_block(cst_predicate_block_fn block, void *userdata,
                                                              cst_destroy_fn destroy,
                                                              cst_predicate **out_predicate CST_OWNED,
                                                              cst_error **error);
 
-/* Creates a copy in which $variables are replaced by the values of a CST_DICTIONARY. A CST_EXPRESSION takes the place
- * of its variable. */
+/* Creates a copy in which $variables are replaced by the values of a CST_DICTIONARY. A CST_EXPRESSION replaces its
+ * variable. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_new_substituted(const cst_predicate *predicate,
                                                                    const cst_value *variables,
                                                                    cst_predicate **out_predicate CST_OWNED,

@@ -17,8 +17,8 @@
 extern "C" {
 #endif
 
-/* Sets the value of the attribute in new objects. The type of the value must suit the attribute. Text and bytes are
- * copied. */
+/* Sets the default of the attribute, its value in new objects. The type of the value must match the attribute. Text and
+ * bytes are copied. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_default(cst_attribute *attribute, const cst_value *value,
                                                                cst_error **error);
 
@@ -31,17 +31,17 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_user_info(cst_attribute *
 CST_EXPORT CST_ANY_THREAD cst_status cst_attribute_user_info(const cst_attribute *attribute, cst_string key,
                                                              cst_string *out_value CST_BORROWED, cst_error **error);
 
-/* Converts a value from a file or a network message to the type of the attribute. Text is accepted where the format
- * has no better type: numbers, "true" and "false", ISO 8601 dates (UTC without an offset), UUIDs, bytes in base64. Any
- * other value becomes text if the attribute is a string, and a decimal becomes the nearest double. CST_NULL becomes
- * the default of the attribute. Fails with CST_E_TYPE_MISMATCH, which names entity and attribute. The caller ends the
- * result with cst_value_dispose. */
+/* Converts a value from a file or a network message to the type of the attribute. Text is accepted for types that the
+ * format may lack: numbers, "true" and "false", ISO 8601 dates (UTC without an offset), UUIDs, bytes in base64. Any
+ * other value becomes text if the attribute is a string, and a decimal becomes the nearest double. CST_NULL becomes the
+ * default of the attribute. Fails with CST_E_TYPE_MISMATCH for a value that cannot be converted; the error has entity
+ * and key. The caller frees the result with cst_value_dispose. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_attribute_convert(const cst_attribute *attribute, const cst_value *value,
                                                            cst_value *out_value CST_OWNED, cst_error **error);
 
-/* Sets the least and the greatest value that passes validation, and replaces former bounds. For a string they are the
- * least and the greatest length in UTF-16 code units, as integers. NULL means no bound. Fails with CST_E_MODEL for an
- * attribute that is not a number, a date or a string. */
+/* Sets the least and the greatest valid value, and replaces former bounds. For a string, the bounds are the least and
+ * the greatest length in UTF-16 code units, as integers. NULL means no bound. Fails with CST_E_MODEL for an attribute
+ * that is not a number, a date or a string. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_bounds(cst_attribute *attribute, const cst_value *least,
                                                               const cst_value *greatest, cst_error **error);
 
@@ -49,21 +49,21 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_bounds(cst_attribute *att
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_pattern(cst_attribute *attribute, cst_string pattern,
                                                                cst_error **error);
 
-/* Adds a condition that every value but null must meet in a save; SELF is the value. A violation has the code
+/* Adds a condition that every value except null must satisfy in a save; SELF is the value. A violation has the code
  * CST_CODE_MANAGED_OBJECT_VALIDATION and the message `warning`, or its text in the localisation. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_add_validation(cst_attribute *attribute,
                                                                   const cst_predicate *predicate, cst_string warning,
                                                                   cst_error **error);
 
-/* Sets the name of the transformer through which hosts see a transformable attribute: see cst_transformer_register. */
+/* Sets the name of the transformer of a transformable attribute: see cst_transformer_register. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_transformer_name(cst_attribute *attribute, cst_string name,
                                                                         cst_error **error);
 
 /* Makes the store compute the attribute at each save; hosts cannot set it. `expression` is for example "name",
  * "author.name", "articles.@count", "articles.wordCount.@sum", "canonical:(name)", "uppercase:(name)",
- * "lowercase:(name)" or "now()". Null makes the attribute a plain one again. `filter`, a predicate on the members, may
- * be null; it is kept for Apple's framework. Fails with CST_E_PREDICATE_SYNTAX for text that is not an expression. A
- * store that cannot compute the expression refuses to be added: CST_E_UNSUPPORTED with entity and key. */
+ * "lowercase:(name)" or "now()". Null removes the derivation. `filter`, a predicate on the members, may be null; it has
+ * an effect only in Apple's framework. Fails with CST_E_PREDICATE_SYNTAX for text that is not an expression. Adding a
+ * store that cannot compute the expression fails with CST_E_UNSUPPORTED, with entity and key. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_derivation(cst_attribute *attribute, cst_string expression,
                                                                   cst_string filter, cst_error **error);
 
@@ -76,25 +76,25 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_add_element(cst_attribute *at
                                                                cst_attribute **out_element CST_BORROWED,
                                                                cst_error **error);
 
-/* Changes the type of the attribute. Settings that the new type does not take are removed: a default of another type,
- * bounds, a pattern. */
+/* Changes the type of the attribute. Settings that the new type does not support are removed: a default of another
+ * type, bounds, a pattern. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_type(cst_attribute *attribute, cst_attribute_type type,
                                                             cst_error **error);
 
-/* Sets the class of the values of a transformable attribute in an Apple host. Null removes it. Setting a value that
- * cannot be of that class fails. */
+/* Sets the class of the values of a transformable attribute in Apple's framework. Null removes it. Setting the
+ * attribute fails for a value that cannot be of this class. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_value_class(cst_attribute *attribute, cst_string name,
                                                                    cst_error **error);
 
-/* The delete rules: the effect of the deletion of an object on the other end of a relationship. */
+/* The delete rules: the effect of the deletion of an object on the targets of a relationship. */
 enum { CST_DELETE_NO_ACTION = 0, CST_DELETE_NULLIFY = 1, CST_DELETE_CASCADE = 2, CST_DELETE_DENY = 3 };
 
-/* Makes two relationships each other's inverse. A relationship may be its own inverse. NULL removes the inverse. */
+/* Makes two relationships inverses of each other. A relationship may be its own inverse. NULL removes the inverse. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_inverse(cst_relationship *relationship,
                                                                   cst_relationship *inverse, cst_error **error);
 
-/* Changes the destination. Removes an inverse that belongs neither to the new destination nor to an entity related to
- * it by inheritance. */
+/* Changes the destination. Removes the inverse unless it belongs to the new destination or to an entity that is related
+ * to that by inheritance. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_destination(cst_relationship *relationship,
                                                                       cst_entity *destination, cst_error **error);
 

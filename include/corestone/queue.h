@@ -1,7 +1,7 @@
 /* corestone/queue.h: the main queue.
  *
- * Linux has no main run loop. A host that uses contexts of the main queue (CST_QUEUE_MAIN) declares one thread the
- * main one with cst_main_queue_bind, and runs the waiting blocks there with cst_main_queue_drain.
+ * Linux has no main run loop. A host that uses contexts of the main queue (CST_QUEUE_MAIN) declares one thread the main
+ * thread with cst_main_queue_bind, and runs the waiting blocks there with cst_main_queue_drain.
  * cst_main_queue_descriptor integrates this into poll, epoll or an event loop. docs/reference/queue.md describes the
  * queues of contexts.
  *
@@ -16,11 +16,10 @@
 extern "C" {
 #endif
 
-/* Makes the calling thread the main one. Fails with CST_E_WRONG_THREAD if another thread is the main one and still
- * runs. */
+/* Makes the calling thread the main thread. Fails with CST_E_WRONG_THREAD if another main thread still runs. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_main_queue_bind(cst_error **error);
 
-/* Runs the blocks that wait on the main queue. Waits up to `timeout_ms` milliseconds for the first one (0: does not
+/* Runs the blocks that wait on the main queue. Waits at most `timeout_ms` milliseconds for the first block (0: does not
  * wait, negative: without limit). `out_count` receives the number of blocks that ran and may be NULL. Returns
  * CST_UNCHANGED if no block ran. Fails with CST_E_INVALID_ARGUMENT during a fetch or a save, for example in a callback
  * of a host's store. */

@@ -4,9 +4,9 @@
  * never changes and keeps its objects alive. cst_results_get_object returns one object, cst_results_get_column one
  * property of many; cst_results_copy_columns packs several properties for languages with expensive calls.
  *
- * Results of a request with a batch size are lazy: they know the IDs of their objects and read rows a batch at a time,
- * when an object of it is requested. They keep only the recently used batches: a borrowed object is valid until four
- * other batches were requested, values of a column until the next call.
+ * Results of a request with a batch size are lazy: they have the IDs of their objects and read rows in batches, when an
+ * object of a batch is requested. Only recently used batches are kept. A borrowed object of lazy results is valid until
+ * four other batches were requested, and values of a column until the next call.
  *
  * The caller owns results and uses them on the queue of their context; counts and IDs may be read on any thread.
  *
@@ -54,7 +54,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_results_get_column_path(const cst_results
                                                                cst_value *out_values CST_BORROWED, size_t *out_count,
                                                                cst_error **error);
 
-/* Returns the objects for which a predicate holds. `variables` are as for cst_predicate_evaluate_value. */
+/* Returns the objects that satisfy a predicate. `variables` are as for cst_predicate_evaluate_value. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_results_copy_filtered(const cst_results *results, const cst_predicate *predicate,
                                                              const cst_value *variables,
                                                              cst_results **out_results CST_OWNED, cst_error **error);

@@ -1,12 +1,12 @@
 /* corestone/store.h: coordinators and stores: opening, copying, migrating, checking.
  *
  * A coordinator opens stores for one model; contexts work on top of it. cst_coordinator_new and
- * cst_coordinator_add_store create both; cst_coordinator_open_store opens an existing store, also without its model.
- * Further functions back up, move, migrate, compare, check and close stores, report statistics, and observe a
- * coordinator. Programs that need no details of this use a container (container.h).
+ * cst_coordinator_add_store create both; cst_coordinator_open_store opens an existing store, which does not require a
+ * model. Further functions back up, move, migrate, compare, check and close stores, report statistics, and observe a
+ * coordinator. Programs that do not need this detail use a container (container.h).
  *
  * Coordinators and stores are usable on any thread. The caller owns the handles. A store stays open until it is
- * removed, the coordinator is closed, or the last handle of the coordinator, its contexts and the store is gone.
+ * removed, the coordinator is closed, or the last handle of the coordinator, its contexts and the store is released.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -34,45 +34,46 @@ enum {
     CST_STORE_HISTORY = 1u << 4,
     /* For cst_coordinator_open_store: opens the store for writing. */
     CST_STORE_WRITABLE = 1u << 5,
-    /* Posts CST_COORDINATOR_REMOTE_CHANGE also for saves by contexts of this coordinator. */
+    /* Posts CST_COORDINATOR_REMOTE_CHANGE for saves by contexts of this coordinator too. */
     CST_STORE_POSTS_OWN_CHANGES = 1u << 6,
-    /* SQLite gathers statistics of the values when the store is opened, and chooses indexes by them. */
+    /* Updates SQLite's statistics of the values, by which SQLite chooses indexes, when the store is opened. */
     CST_STORE_ANALYZE = 1u << 7,
-    /* Rewrites the database when the store is opened, without the space of deleted rows. */
+    /* Rewrites the database when the store is opened, to free the space of deleted rows. */
     CST_STORE_VACUUM = 1u << 8,
     /* Accepts a store that was written with another model. Properties that the store lacks are null or empty; data that
-     * the model lacks is invisible and never lost. Opened for writing, the store becomes one of this model
+     * the model lacks is invisible and never lost. Opening the store for writing converts it to this model
      * (docs/reference/store.md). */
     CST_STORE_IGNORE_VERSIONING = 1u << 9,
-    /* For cst_coordinator_destroy_store: removes the files of a store that others keep locked. The others continue with
-     * unlinked files. */
+    /* For cst_coordinator_destroy_store: removes the files of a store even if other processes keep it locked. These
+     * processes continue with unlinked files. */
     CST_STORE_FORCE_DESTROY = 1u << 10,
-    /* Migrates a store that was written with another version of the model. Containers and documents do so without this
-     * flag; cst_coordinator_add_store fails with CST_CODE_PERSISTENT_STORE_INCOMPATIBLE_VERSION_HASH (134100) otherwise,
-     * and the message names every difference. */
+    /* Migrates a store that was written with another version of the model. Containers and documents migrate without
+     * this flag. cst_coordinator_add_store fails without it, with CST_CODE_PERSISTENT_STORE_INCOMPATIBLE_VERSION_HASH
+     * (134100), and the message names every difference. */
     CST_STORE_MIGRATE = 1u << 11,
-    /* Infers the mapping of a migration from names and renaming identifiers. Containers and documents do so without this
-     * flag. */
+    /* Infers the mapping of a migration from names and renaming identifiers. Containers and documents infer it without
+     * this flag. */
     CST_STORE_INFER_MAPPING = 1u << 12,
-    /* Containers and documents do not migrate the store. */
+    /* Prevents the migration of the store by a container or a document. */
     CST_STORE_NO_MIGRATION = 1u << 13,
-    /* Migrates also if the model only lacks what the store has, so that it may be an older version. */
+    /* Also migrates if the model only lacks parts that the store has, which may mean that it is an older version. */
     CST_STORE_ALLOW_REMOVALS = 1u << 14,
     /* Migrates attributes whose type changed, if every value can be kept exactly. */
     CST_STORE_ALLOW_TYPE_CHANGES = 1u << 15,
-    /* Records no history. A store whose history has transactions is opened read-only with the reason, as Apple's framework
-     * does, because saves that are not recorded would leave a gap. */
+    /* Records no history. A store whose history has transactions is opened read-only, with the reason, as in Apple's
+     * framework: unrecorded saves would leave a gap. */
     CST_STORE_NO_HISTORY = 1u << 16,
-    /* Records a complete history: also the values that each transaction replaces, so that the past is known whole
-     * (cst_coordinator_open_past). A store that has begun to keep them goes on without this flag. They are kept in
-     * tables named CST_HISTORY…, which Apple's framework ignores, and take room until the history is deleted. */
+    /* Records a complete history, which includes the values that each transaction replaces, so that past states can be
+     * read in full (cst_coordinator_open_past). A store that already records old values continues without this flag.
+     * The old values are stored in tables named CST_HISTORY…, which Apple's framework ignores, and occupy space until
+     * the history is deleted. */
     CST_STORE_COMPLETE_HISTORY = 1u << 17,
-    /* Deletes the old values of a complete history and keeps no more of them. The history stays. */
+    /* Deletes the old values of a complete history and stops recording them. The history itself is kept. */
     CST_STORE_DROP_OLD_VALUES = 1u << 18,
     /* Compares the migrated objects with the former ones before the commit of a migration. A difference fails the
      * migration with 134110. */
     CST_STORE_VERIFY_MIGRATION = 1u << 19,
-    /* A migration in place leaves columns and tables that the new model lacks in the file, hidden, until
+    /* A migration in place hides columns and tables that the new model lacks. They stay in the file until
      * cst_coordinator_finish_deferred_migration (migration.h) removes them. */
     CST_STORE_DEFER_MIGRATION_CLEANUP = 1u << 20
 };
@@ -86,12 +87,12 @@ typedef struct cst_pragma {
 typedef bool (*cst_progress_fn)(void *userdata, uint64_t done, uint64_t total);
 
 /* The copy of a store that a migration makes before it changes anything: NAME.backup-20261129T101500Z, with the time in
- * UTC. Start from CST_MIGRATION_BACKUP_INIT. cst_store_copy_backups and cst_coordinator_restore_store (migration.h) list
- * the copies and put one back. */
+ * UTC. Start from CST_MIGRATION_BACKUP_INIT. cst_store_copy_backups and cst_coordinator_restore_store (migration.h)
+ * list the copies and restore one. */
 typedef struct cst_migration_backup {
     size_t struct_size;
-    cst_string folder; /* where the copies are, which must exist; null is the folder of the store */
-    uint64_t keep;     /* how many copies stay after a successful migration, the newest ones; 0 is 3 */
+    cst_string folder; /* the folder of the copies, which must exist; null is the folder of the store */
+    uint64_t keep;     /* the number of copies, the newest ones, that are kept after a successful migration; 0 is 3 */
 } cst_migration_backup;
 #define CST_MIGRATION_BACKUP_INIT {sizeof(cst_migration_backup), {NULL, 0}, 0}
 
@@ -99,37 +100,37 @@ typedef struct cst_migration_backup {
 typedef struct cst_store_options {
     size_t struct_size;
     uint32_t flags;           /* CST_STORE_… */
-    uint32_t busy_timeout_ms; /* how long to wait for another process's lock; 0 is 5000 */
+    uint32_t busy_timeout_ms; /* the longest wait for another process's lock; 0 is 5000 */
     uint32_t cache_kb;        /* SQLite's page cache, for each connection; 0 is 32768 */
-    /* The interval at which a watched store (remote.h) is checked without a notification; 0 is 500 where the file
-     * system does not report writes, as network file systems, and 30000 where it does. */
+    /* The interval at which a watched store (remote.h) is checked without a notification. 0 is 500 on file systems that
+     * do not report writes, such as network file systems, and otherwise 30000. */
     uint32_t watch_interval_ms;
-    /* The configuration of the model whose objects the store holds: new objects go to the first writable store whose
-     * configuration has their entity, and fetches use only the stores that can have it. Null is the whole model. The
-     * tables are always those of the whole model. */
+    /* The configuration of the model whose objects the store holds. New objects are saved into the first writable store
+     * whose configuration has their entity. Fetches read only the stores whose configuration has their entity. Null is
+     * the whole model. The tables are always those of the whole model. */
     cst_string configuration;
-    uint32_t max_connections; /* how many threads may read the store at a time, or save; 0 is 8 */
-    /* Permissions of the file of a new store, 0600 to 0777; 0 is by the process's mask. Files beside a store have the
-     * permissions of its file. */
+    uint32_t max_connections; /* the greatest number of threads that read or save at a time; 0 is 8 */
+    /* Permissions of the file of a new store, 0600 to 0777; 0 applies the process's umask. Files next to a store have
+     * the permissions of its file. */
     uint32_t file_mode;
-    /* Values of more bytes are kept in files of their own, where the attribute allows it; 0 is 102400, UINT64_MAX
-     * never. */
+    /* Values of more bytes are stored in backing files if the attribute allows it. 0 is 102400; with UINT64_MAX, no
+     * value is stored there. */
     uint64_t external_threshold;
-    /* Settings for every connection. A name or value that is not listed in docs/reference/store.md fails with
-     * CST_E_INVALID_ARGUMENT, with name and value as key and value of the error; it never becomes SQL. */
+    /* Settings for every connection. Opening fails with CST_E_INVALID_ARGUMENT for a name or value that is not listed
+     * in docs/reference/store.md; they are key and value of the error. They are never inserted into SQL. */
     size_t pragma_count;
     const cst_pragma *pragmas;
-    /* Options of Apple's framework for features that do not exist here (ubiquity, external records, file protection,
-     * …), by the names of their keys. They have no effect; cst_store_warning reports them. */
+    /* Options of Apple's framework for features that the library does not have (ubiquity, external records, file
+     * protection, …), by the names of their keys. They have no effect; cst_store_warning reports them. */
     size_t foreign_option_count;
     const cst_string *foreign_options;
-    /* Options for a store of the host's own type (host_store.h), by name: each of host_option_names has a value in
-     * host_option_values. Fails with CST_E_INVALID_ARGUMENT for stores of other types. */
+    /* Options for a store of a type that the host registered (host_store.h): names, and in the same order their values.
+     * Opening a store of another type with them fails with CST_E_INVALID_ARGUMENT. */
     size_t host_option_count;
     const cst_string *host_option_names;
     const cst_value *host_option_values;
-    /* Limits on the work that a file, possibly untrusted, can cause in this process. A violation is an error that names
-     * limit, value and option (docs/reference/store.md, "Limits"). */
+    /* Limits on the work that a file, possibly untrusted, can cause in this process. Exceeding a limit is an error that
+     * names limit, value and option (docs/reference/store.md, "Limits"). */
     /* Bytes of one value or row of an SQLite store, and of the holes of a sparse file; 0 is 67108864. */
     uint64_t value_limit;
     /* Bytes that expressions of an SQLite file's schema may use together; 0 is 134217728. */
@@ -137,33 +138,35 @@ typedef struct cst_store_options {
     /* SQLite's instructions for one statement that writes, in addition to 100 for each byte of the file; 0 is
      * 200000000. */
     uint64_t step_limit;
-    /* Bytes of one file with a large value, read or copied; 0 is 2147483647. */
+    /* Bytes of one backing file that is read or copied; 0 is 2147483647. */
     uint64_t external_limit;
-    /* Where the model of a store that is migrated is searched, in this order: among these models, then in files, bundles
-     * and folders. Last comes the model that the store carries. */
+    /* Where a migration searches for the model of the store: first in these models, then in the files, bundles and
+     * folders of model_paths, and last in the store. */
     size_t source_model_count;
     cst_model *const *source_models;
     size_t model_path_count;
     const cst_string *model_paths;
-    /* Called with the rows that a migration has done and of all, on the thread of the call; may be NULL. */
+    /* Called with the number of migrated rows and of all rows, on the thread of the call; may be NULL. */
     cst_progress_fn migration_progress;
     void *migration_userdata;
-    /* The part of its history that the store keeps (cst_history_retention in history.h). The history is purged to it
-     * when the store is opened, and after every thousand transactions that the coordinator writes, on a thread of the
-     * coordinator. No purge passes a living consumer. NULL: it is not purged automatically. */
+    /* The part of its history that the store keeps (cst_history_retention in history.h). The rest is purged when the
+     * store is opened, and after every thousand transactions that the coordinator writes, on a thread of the
+     * coordinator. A purge keeps transactions that a living consumer has not read. NULL: the history is not purged
+     * automatically. */
     const struct cst_history_retention *history_retention;
-    /* Mapping models that a migration tries first, before those beside the models of model_paths and before inference
+    /* Mapping models that a migration tries first, before those next to the models of model_paths and before inference
      * (mapping.h). */
     size_t mapping_model_count;
     cst_mapping_model *const *mapping_models;
-    /* The stages of a staged migration (migration.h), instead of mapping models; NULL without. Needs CST_STORE_MIGRATE
+    /* The stages of a staged migration (migration.h), instead of mapping models; may be NULL. Needs CST_STORE_MIGRATE
      * and CST_STORE_INFER_MAPPING, which containers and documents set. */
     const cst_migration_stages *stages;
-    /* Called with the manager of each mapping model that is executed, before it starts: to set its user info, its
-     * functions and its report, or to retain it for a cancellation. A negative status fails the migration (134110). */
+    /* Called with the manager of each mapping model before it is executed. It can set the manager's user info,
+     * functions and report, or retain the manager for a cancellation. If it returns a negative status, the migration
+     * fails (134110). */
     cst_status (*manager_will_start)(void *userdata, cst_migration_manager *manager, cst_error **error);
     void *manager_will_start_userdata;
-    /* Copies the store before a migration changes it; NULL: no copy. Without a migration there is no copy. */
+    /* The backup that is made before a migration changes the store; NULL: no backup. */
     const cst_migration_backup *backup;
 } cst_store_options;
 #define CST_STORE_OPTIONS_INIT                                                                                         \
@@ -206,104 +209,106 @@ typedef struct cst_store_options {
  *   "SQLite"    a database in Apple's layout
  *   "XML"       an XML file as Apple's framework writes it, read and written as a whole
  *   "Binary"    a binary file, read and written as a whole
- *   "InMemory"  no file; empty at first, ends with the coordinator; `path` is a name and may be null
+ *   "InMemory"  no file: empty at first, freed with the coordinator; `path` is a name and may be null
  *   null        the type of the store at `path`, or SQLite if there is no store
  *
- * or a type that the host registered (host_store.h). Options are for SQLite stores and have no effect on other types,
- * except for the configuration, CST_STORE_READ_ONLY, CST_STORE_MUST_EXIST, busy_timeout_ms and, if there is a file,
- * file_mode. `options` and `out_store` may be NULL. */
+ * or a type that the host registered (host_store.h). Options are for SQLite stores. On other types they have no effect,
+ * except for the configuration, CST_STORE_READ_ONLY, CST_STORE_MUST_EXIST, busy_timeout_ms and, if the store has a
+ * file, file_mode. `options` and `out_store` may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_add_store(cst_coordinator *coordinator, cst_string type,
                                                                cst_string path, const cst_store_options *options,
                                                                cst_store **out_store CST_OWNED, cst_error **error);
 
-/* Fills a buffer with what a migration of a store to a model would do, as JSON: "needed" (false if the store is of the
- * model), "losesData", "entities" (each with "source" and "destination", one of which may be null, "kind": "add",
- * "remove", "copy" or "transform", "objects", "added", "removed", "renamed" as [{"from", "to"}], "filled", "typeChanges",
- * "lostValues" as [{"attribute", "count"}]: values of removed attributes, pairs of removed relationships), "steps" (what
- * mapping models and stages do, if they migrate the objects; then "entities" and "statements" are empty), "warnings"
- * about renames that look chained, "problems" (objects, values and pairs that the new model does not allow, each with
- * "message", "entity", "key", "code" and "object"), and the SQL "statements".
+/* Fills a buffer with the plan of a migration of a store to a model, as JSON. The keys are "needed" (false if the store
+ * has this model), "losesData", "entities", "steps", "warnings" (about renames that seem to be chained), "problems" and
+ * "statements" (SQL). An entity has "source" and "destination" (one of which may be null), "kind" ("add", "remove",
+ * "copy" or "transform"), "objects", "added", "removed", "renamed" ([{"from", "to"}]), "filled", "typeChanges" and
+ * "lostValues" ([{"attribute", "count"}]: values of removed attributes, pairs of removed relationships). If mapping
+ * models or stages migrate the objects, "steps" describes their work, and "entities" and "statements" are empty. A
+ * problem is an object, value or pair that the new model does not allow; it has "message", "entity", "key", "code" and
+ * "object".
  *
- * The store is only read, and its folder does not change. The model is frozen. Of the options, which may be NULL, those
- * of migrations and the limits have an effect. Fails like the migration, except for "problems". */
+ * The store is only read, and its folder does not change. The model is frozen. Only the options for migrations and the
+ * limits have an effect; `options` may be NULL. Errors are those of the migration, except for "problems". */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_migration_plan(cst_string path, cst_model *model,
                                                                    const cst_store_options *options,
                                                                    cst_buffer *out_json, cst_error **error);
 
-/* Opens an existing store and creates a coordinator for it. The model is `model`, or if that is NULL the one that the
- * store carries, or otherwise one inferred from its tables (cst_store_model_source reports the source). XML and
- * binary stores that Apple's framework wrote do not carry their model; pass it. The store is read-only unless
- * CST_STORE_WRITABLE is set: neither the file nor its folder changes then, and nothing in it is locked. `options` and
- * `out_store` may be NULL. Fails with CST_E_MODEL_MISMATCH if `model` differs from the store's; the message names
- * entity and property. */
+/* Opens an existing store and creates a coordinator for it. If `model` is NULL, the model is read from the store or, if
+ * the store does not contain it, inferred from the tables (cst_store_model_source reports the source). XML stores that
+ * Apple's framework wrote do not contain their model; pass it. The store is read-only unless CST_STORE_WRITABLE is set:
+ * a read-only store is not locked, and neither its file nor its folder is changed. `options` and `out_store` may be
+ * NULL. Fails with CST_E_MODEL_MISMATCH if `model` differs from the store's; the message names entity and property. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_open_store(cst_string path, cst_model *model,
                                                                 const cst_store_options *options,
                                                                 cst_coordinator **out_coordinator CST_OWNED,
                                                                 cst_store **out_store CST_OWNED, cst_error **error);
 
-/* Closes a store. Its objects leave every context, on the queue of each: their calls fail with CST_E_OBJECT_GONE from
- * then on, and they are `invalidated` in CST_NOTIFICATION_OBJECTS_DID_CHANGE. Their unsaved changes are lost, and the
- * log has a warning with counts by entity. New objects that are not in a store yet stay. */
+/* Closes a store. Its objects are detached from every context, on the queue of the context. Calls with them fail with
+ * CST_E_OBJECT_GONE from then on, and CST_NOTIFICATION_OBJECTS_DID_CHANGE reports them as `invalidated`. Their unsaved
+ * changes are lost, and the log has a warning with counts by entity. Unsaved new objects are kept. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_remove_store(cst_coordinator *coordinator, cst_store *store,
                                                                   cst_error **error);
 
-/* How to close a context, a container, a document or a coordinator that has unsaved changes. The release of a last
- * handle never refuses: unsaved changes of a context that ends are lost, and the log has a warning with its name, the
- * place where it was created, and the number of inserted, updated and deleted objects of each entity. At process exit
- * the library does nothing automatically: close containers, documents and contexts before, for example in a function
- * given to atexit. */
+/* The treatment of unsaved changes when a context, a container, a document or a coordinator is closed. Releasing the
+ * last handle never fails: the unsaved changes of the context are lost. The log then has a warning with the context's
+ * name, the source line at which it was created, and the number of inserted, updated and deleted objects of each
+ * entity. The library does not save or close anything when the process exits: close containers, documents and contexts
+ * first, for example in a function that is passed to atexit. */
 enum {
     CST_UNSAVED_REFUSE = 0, /* closes nothing and fails with CST_E_UNSAVED_CHANGES */
     CST_UNSAVED_SAVE = 1,   /* saves the changes first; closes nothing if that fails */
     CST_UNSAVED_DISCARD = 2 /* discards the changes, without a line in the log */
 };
 
-/* Closes all stores, like cst_container_close. Afterwards the coordinator and its contexts cannot read or save, and no
- * store can be added: CST_E_INVALID_HANDLE. `unsaved` is a CST_UNSAVED_ constant. CST_E_UNSAVED_CHANGES has a detail
- * for each context. Closing twice is allowed. Fails with CST_E_INVALID_HANDLE while another call closes the
- * coordinator. The coordinator of a container or a document is closed together with that. */
+/* Closes all stores, like cst_container_close. Afterwards reading, saving and adding a store fail with
+ * CST_E_INVALID_HANDLE. `unsaved` is a CST_UNSAVED_ constant. CST_E_UNSAVED_CHANGES has a detail for each context.
+ * Closing twice is allowed. Fails with CST_E_INVALID_HANDLE while another call closes the coordinator. The coordinator
+ * of a container or a document is closed together with its container or document. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_close(cst_coordinator *coordinator, uint32_t unsaved,
                                                            cst_error **error);
 
 /* Flags of cst_coordinator_copy_unsaved_changes. */
 enum {
     CST_CHANGES_NO_WAIT = 1u << 0, /* the counts of a context that another thread is using are null */
-    CST_CHANGES_TOLD = 1u << 1     /* the host reports them itself: the log has no line when these contexts end */
+    CST_CHANGES_TOLD = 1u << 1     /* the host reports the changes: nothing is logged when these contexts are
+                                    * deallocated */
 };
 
 /* Fills a buffer with the unsaved changes of the contexts of a coordinator as JSON, children first: [{"context",
  * "name", "file", "line", "inserted", "updated", "deleted", "entities": {"Person": {"inserted", "updated", "deleted"},
- * …}}, …]. "context" is the description of the context in messages, "file" and "line" are the place where it was
- * created; these two, the name and the counts of a context that another thread is using may be null. `flags` are
- * CST_CHANGES_ constants. With 0 the call waits for the queues of contexts with changes. */
+ * …}}, …]. "context" is the description of the context in messages, "file" and "line" are the source line at which it
+ * was created. "name", "file" and "line" may be null, and so may the counts of a context that another thread is using.
+ * `flags` are CST_CHANGES_ constants. With 0 the call waits for the queues of contexts with changes. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_copy_unsaved_changes(cst_coordinator *coordinator, uint32_t flags,
                                                                           cst_buffer *out_json, cst_error **error);
 
-/* Empties a store: removes its rows, tables, metadata and files of external data. The file stays, and a store that is
- * added there is new. The file of an XML or a binary store is removed. This is one transaction under SQLite's locks;
- * it fails with CST_E_STORE_BUSY while another process writes. `type` may be null, which is the type of the store at
- * `path`. If the coordinator has the store open, it is removed first.
+/* Empties a store: removes its rows, tables, metadata and files of external data. The file is kept, and a store that is
+ * added at `path` is new. The file of an XML or a binary store is removed. This is one transaction under SQLite's
+ * locks; it fails with CST_E_STORE_BUSY while another process writes. A null `type` is the type of the store at `path`.
+ * If the coordinator has the store open, it is removed first.
  *
- * Returns CST_UNCHANGED if there is no file in an existing folder. Fails with CST_E_STORE_IO without the folder, with
- * CST_E_INVALID_ARGUMENT for /dev/null, and with CST_E_NOT_A_STORE for a file of another program, which stays
- * unchanged. Of the options, which may be NULL, only busy_timeout_ms and CST_STORE_FORCE_DESTROY have an effect. */
+ * Returns CST_UNCHANGED if there is no file in an existing folder. Fails with CST_E_STORE_IO if the folder does not
+ * exist, with CST_E_INVALID_ARGUMENT for /dev/null, and with CST_E_NOT_A_STORE for a file of another program, which
+ * stays unchanged. Of the options, which may be NULL, only busy_timeout_ms and CST_STORE_FORCE_DESTROY have an effect.
+ */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_destroy_store(cst_coordinator *coordinator, cst_string type,
                                                                    cst_string path, const cst_store_options *options,
                                                                    cst_error **error);
 
-/* Replaces the store at `path`, or creates one there, by a copy of the store at `source_path`, with its files of
- * external data, in one step under SQLite's locks. The copy keeps the identifier. A null `type` is that of the source.
- * A store that the coordinator has open at `path` is removed first. Fails with CST_E_STORE_BUSY while another process
- * writes; the former store stays then. Of the options, which may be NULL, only busy_timeout_ms and file_mode have an
- * effect. */
+/* Replaces the store at `path` with a copy of the store at `source_path` and its files of external data, in one step
+ * under SQLite's locks. There need not be a store at `path`. The copy keeps the identifier. A null `type` is that of
+ * the source. A store that the coordinator has open at `path` is removed first. Fails with CST_E_STORE_BUSY while
+ * another process writes; the former store is then unchanged. Of the options, which may be NULL, only busy_timeout_ms
+ * and file_mode have an effect. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_replace_store(cst_coordinator *coordinator, cst_string type,
                                                                    cst_string path, cst_string source_path,
                                                                    const cst_store_options *options, cst_error **error);
 
-/* Moves an open store to `path` (setURL:forPersistentStore:). A store that is written as a whole is written there by
- * the next save, also by one of a context without changes. For an SQLite store the file must already be there, moved
- * or copied while nothing was saved; another store's file fails with CST_E_INVALID_ARGUMENT. On failure the store
- * stays at its former path. */
+/* Moves an open store to `path` (setURL:forPersistentStore:). The next save writes an XML or binary store to `path`,
+ * even if the context has no changes. The file of an SQLite store must have been moved or copied to `path` while
+ * nothing was saved. Fails with CST_E_INVALID_ARGUMENT if the file at `path` belongs to another store. On failure the
+ * store stays at its former path. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_set_store_path(cst_coordinator *coordinator, cst_store *store,
                                                                     cst_string path, cst_error **error);
 
@@ -325,58 +330,60 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_copy_metadata(const cst_coo
                                                                    const cst_store *store, cst_buffer *out_plist,
                                                                    cst_error **error);
 
-/* Replaces the metadata of an open store with the next save of any context, also of one without changes. `plist` is a
- * property list, binary or XML, with all entries. Type, UUID and versions of the store stay if they are omitted. Fails
- * with CST_E_INVALID_ARGUMENT if they differ, and for content that an XML store cannot hold: null, and characters and
- * dates that XML lacks. The error names the key. */
+/* Replaces the metadata of an open store. The next save of any context writes it, even without changes. `plist` is a
+ * property list, binary or XML, with all entries. Type, UUID and versions of the store are kept if they are omitted.
+ * Fails with CST_E_INVALID_ARGUMENT if they differ, and for content that an XML store cannot hold: null, and characters
+ * and dates that XML lacks. The error names the key. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_set_metadata(cst_coordinator *coordinator, cst_store *store,
                                                                   cst_bytes plist, cst_error **error);
 
-/* Copies an open store in its present state, with its files of external data, while others read and save. `path` is
- * unused, or an older copy of the store, which is overwritten in one step. `progress` counts bytes; it and `options`
- * may be NULL. */
+/* Copies an open store in its present state, with its files of external data. Other threads and processes can read and
+ * save meanwhile. `path` must be unused, or an older copy of the store, which is overwritten in one step. `progress`
+ * counts bytes; it and `options` may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_backup_store(cst_coordinator *coordinator, cst_store *store,
                                                                   cst_string path, const cst_store_options *options,
                                                                   cst_progress_fn progress, void *userdata,
                                                                   cst_error **error);
 
-/* How far a checkpoint goes. */
+/* The modes of a checkpoint. */
 enum {
     CST_CHECKPOINT_PASSIVE = 0, /* as far as possible without waiting */
     CST_CHECKPOINT_FULL = 1,    /* everything: waits for writers and for readers of older states */
-    CST_CHECKPOINT_RESTART = 2, /* then waits until no reader uses the log */
-    CST_CHECKPOINT_TRUNCATE = 3 /* then truncates the log to zero bytes */
+    CST_CHECKPOINT_RESTART = 2, /* in addition, waits until no reader uses the log */
+    CST_CHECKPOINT_TRUNCATE = 3 /* in addition, truncates the log to zero bytes */
 };
 
-/* Transfers the write-ahead log of an SQLite store to its file, as happens automatically from time to time. `mode` is
- * a CST_CHECKPOINT_ constant. `out_pages` receives the number of pages in the log, `out_checkpointed` the number of
- * them that are in the file; both may be NULL. Returns CST_UNCHANGED for a store without a log. */
+/* Copies the write-ahead log of an SQLite store into its file. This also happens automatically from time to time.
+ * `mode` is a CST_CHECKPOINT_ constant. `out_pages` receives the number of pages in the log, and `out_checkpointed` the
+ * number of these pages that are in the file; both may be NULL. Returns CST_UNCHANGED for a store without a log. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_checkpoint_store(cst_coordinator *coordinator, cst_store *store,
                                                                       uint32_t mode, uint64_t *out_pages,
                                                                       uint64_t *out_checkpointed, cst_error **error);
 
-/* Refreshes SQLite's statistics of the values, by which it chooses indexes, and removes files of external data that no
- * row refers to. `out_removed` receives the number of removed files and may be NULL. A save of many objects refreshes
- * the statistics automatically. */
+/* Updates SQLite's statistics of the values, by which it chooses indexes, and removes orphaned files of external data.
+ * `out_removed` receives the number of removed files and may be NULL. A save of many objects updates the statistics
+ * automatically. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_optimize_store(cst_coordinator *coordinator, cst_store *store,
                                                                     uint64_t *out_removed, cst_error **error);
 
-/* Saves a store as one of another type (null is "SQLite") or at another `path`, which must be unused or hold a store
- * without objects, and continues with the new store. All content is copied; then the old store is removed as by
- * cst_coordinator_remove_store, and its file stays. Every object gets a new ID; CST_COORDINATOR_STORES_DID_CHANGE
- * reports the IDs. `progress` counts objects. `options`, `progress` and `out_store` may be NULL; the configuration is
- * that of the old store. On failure the old store is open as before, and a file created for the new one is removed. */
+/* Saves a store as a store of another type (null is "SQLite") or at another `path`, and continues with the new store.
+ * `path` must be unused, or the path of a store without objects. All content is copied; then the old store is removed
+ * as by cst_coordinator_remove_store, and its file is kept. Every object receives a new ID;
+ * CST_COORDINATOR_STORES_DID_CHANGE reports the IDs. `progress` counts objects. `options`, `progress` and `out_store`
+ * may be NULL; the configuration is that of the old store. On failure the old store is open as before, and a file
+ * created for the new one is removed. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_migrate_store(cst_coordinator *coordinator, cst_store *store,
                                                                    cst_string type, cst_string path,
                                                                    const cst_store_options *options,
                                                                    cst_progress_fn progress, void *userdata,
                                                                    cst_store **out_store CST_OWNED, cst_error **error);
 
-/* Compares the graphs in the first stores of two coordinators, whatever their types and the keys of their rows.
- * Objects of an entity are paired in the order of their keys, which a migration keeps. Values are compared to the last
- * bit, members of ordered relationships in order. The report is JSON: {"objects": …, "values": …, "equal": …,
- * "differences": …, "details": [the first differences as sentences]}; the stores are equal if differences is 0. Fails
- * with CST_E_INVALID_ARGUMENT, entity and key if the models differ in an entity, a stored property or its type. */
+/* Compares the objects in the first stores of two coordinators, regardless of store types and primary keys. Objects of
+ * an entity are paired in the order of their keys, which a migration keeps. Values are compared to the last bit,
+ * members of ordered relationships in order. The report is JSON: {"objects": …, "values": …, "equal": …, "differences":
+ * …, "details": [the first differences as sentences]}; the stores are equal if differences is 0. Fails with
+ * CST_E_INVALID_ARGUMENT if the models differ in an entity, a stored property or its type; the error has entity and
+ * key. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_compare(const cst_coordinator *coordinator,
                                                              const cst_coordinator *other, cst_buffer *out_report,
                                                              cst_error **error);
@@ -395,7 +402,7 @@ enum {
 /* Events of the file of a store; see remote.h. */
 enum {
     CST_STORE_FILE_WRITTEN = 0,
-    /* Another file, or no file, has its name now. The store continues with the file that it opened: remove the store
+    /* The path now names another file, or no file. The store continues with the file that it opened: remove the store
      * and add it again. */
     CST_STORE_FILE_REPLACED = 1,
     CST_STORE_FILE_REMOVED = 2
@@ -411,14 +418,14 @@ typedef struct cst_remote_change {
     uint32_t file;       /* CST_STORE_FILE_… */
 } cst_remote_change;
 
-/* The subject of a notification of a coordinator. Borrowed for the call; cst_retain keeps a handle. */
+/* The content of a notification of a coordinator. Borrowed for the call; cst_retain keeps a handle. */
 typedef struct cst_store_changes {
     size_t added_count;
     cst_store *const *added;
     size_t removed_count;
     cst_store *const *removed;
-    /* A store that another one replaced, whose objects have other IDs, and the IDs in turns: old, new, old, new. NULL
-     * if no store was replaced. */
+    /* A store that another one replaced, and the old and new IDs of its objects: old, new, old, new. NULL if no store
+     * was replaced. */
     cst_store *old_store, *new_store;
     cst_results *migrated_ids;
     const cst_remote_change *remote; /* for CST_COORDINATOR_REMOTE_CHANGE, otherwise NULL */
@@ -441,10 +448,10 @@ typedef struct cst_statistics {
     size_t struct_size;
     uint64_t fetches;             /* requests answered by stores, including counts and fetches of IDs */
     uint64_t fetched_rows;        /* rows and IDs returned for them */
-    uint64_t faults;              /* objects whose row was needed singly: many for one fetch are the N+1 problem */
+    uint64_t faults;              /* objects whose row was read singly: many for one fetch are the N+1 problem */
     uint64_t faulted_rows;        /* rows read for faults, their siblings and prefetching */
     uint64_t relationship_faults; /* queries for the members of to-many relationships */
-    uint64_t cache_hits;          /* rows that the row cache had when an object needed them */
+    uint64_t cache_hits;          /* rows that an object needed and that were in the row cache */
     uint64_t cache_misses;
     uint64_t saves; /* one for each store that a save writes */
     uint64_t inserted;
@@ -452,7 +459,7 @@ typedef struct cst_statistics {
     uint64_t deleted;
     uint64_t fetch_nanoseconds;
     uint64_t save_nanoseconds;
-    uint64_t row_bytes; /* present memory of rows in objects and row caches of the whole process */
+    uint64_t row_bytes; /* memory now used for rows in objects and row caches of the whole process */
 } cst_statistics;
 #define CST_STATISTICS_INIT {sizeof(cst_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
@@ -463,24 +470,24 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_statistics(const cst_coordi
 /* Sets the counters to 0. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_reset_statistics(cst_coordinator *coordinator, cst_error **error);
 
-/* Runs while a coordinator is reserved for it. To fail, it returns a negative status and may set *error
- * (cst_error_new_custom). */
+/* A function that runs while the coordinator is reserved for it. To fail, it returns a negative status and may set
+ * *error (cst_error_new_custom). */
 typedef cst_status (*cst_coordinator_perform_fn)(void *userdata, cst_error **error);
 
 /* Runs `body` later, on a thread of the coordinator, in the order of the calls. Meanwhile only `body` saves to the
- * coordinator's stores; others can read. A failure of `body` is dropped. `destroy` is called after it. */
+ * coordinator's stores; other threads can read. A failure of `body` is ignored. `destroy` is called after it. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_perform(cst_coordinator *coordinator,
                                                              cst_coordinator_perform_fn body, void *userdata,
                                                              cst_destroy_fn destroy, cst_error **error);
 
-/* Runs `body` at once on the calling thread. Meanwhile only `body` saves to the coordinator's stores; others can read.
- * `body` must not wait for the queue of a context, which fails with CST_E_INVALID_ARGUMENT, because the owner of that
+/* Runs `body` immediately on the calling thread. Meanwhile only `body` saves to the coordinator's stores; other threads
+ * can read. In `body`, waiting for the queue of a context fails with CST_E_INVALID_ARGUMENT, because the owner of that
  * queue may be waiting for this call. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_perform_and_wait(cst_coordinator *coordinator,
                                                                       cst_coordinator_perform_fn body, void *userdata,
                                                                       cst_error **error);
 
-/* Creates the object ID for a URI. Returns CST_NOT_FOUND if no store of the coordinator knows the URI. */
+/* Creates the object ID for a URI. Returns CST_NOT_FOUND if the URI does not belong to a store of the coordinator. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_object_id(const cst_coordinator *coordinator, cst_string uri,
                                                                cst_object_id **out_id CST_OWNED, cst_error **error);
 
@@ -500,93 +507,96 @@ CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_configuration(const 
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_is_read_only(const cst_store *store, bool *out_read_only,
                                                             cst_error **error);
 
-/* Returns the number of requests made when the store was added that have no effect. */
+/* Returns the number of warnings: options that were passed when the store was added and have no effect. */
 CST_EXPORT CST_ANY_THREAD size_t cst_store_warning_count(const cst_store *store);
 
-/* Returns such a request with its reason as text, by index, or a null string past the last one. */
+/* Returns a warning by index, the option and the reason, or a null string past the last one. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_warning(const cst_store *store, size_t index);
 
-/* Returns the reason for which the store is read-only and the remedy, as the end of a sentence, or a null string for a
+/* Returns the reason why the store is read-only and the remedy, as a clause for a message, or a null string for a
  * writable store. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_read_only_reason(const cst_store *store);
 
 /* The source of the model of an open store. */
 enum {
     CST_MODEL_GIVEN = 1,   /* the caller passed it */
-    CST_MODEL_CACHED = 2,  /* the store carries it */
-    CST_MODEL_INFERRED = 3 /* made from the tables: names of properties are in lower case, and parts are guesses */
+    CST_MODEL_CACHED = 2,  /* the store contains it */
+    CST_MODEL_INFERRED = 3 /* inferred from the tables: property names are in lower case, and parts are guesses */
 };
 
 /* Stores the source of the model of an open store, CST_MODEL_GIVEN, _CACHED or _INFERRED. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_model_source(const cst_store *store, uint32_t *out_source,
                                                             cst_error **error);
 
-/* Fills a buffer with the metadata of the store at `path` as a binary property list: the version of the framework that
- * wrote it, the version hashes of its entities, the entries of the application, and NSStoreUUID. Needs no model and
- * changes nothing. */
+/* Fills a buffer with the metadata of the store at `path` as a binary property list. It has the version of the
+ * framework that wrote the store, the version hashes of its entities, the entries of the application, and NSStoreUUID.
+ * Needs no model and changes nothing. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_metadata(cst_string path, cst_buffer *out_plist, cst_error **error);
 
-/* Replaces the metadata of the store at `path` at once; otherwise like cst_coordinator_set_metadata. */
+/* Replaces the metadata of the store at `path` immediately. Otherwise like cst_coordinator_set_metadata. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_set_metadata(cst_string path, cst_bytes plist, cst_error **error);
 
-/* Reports whether Apple's framework would accept the store at `path` with `model` (NULL: the model that the store
- * carries), as far as the file shows. Changes nothing. The report is JSON: {"accepted": …, "problems": […],
- * "extrapolations": […]}, each finding {"entity": …, "property": …, "text": …}. Extrapolations are assumptions that no
- * file of Apple's confirms. */
+/* Reports whether Apple's framework would accept the store at `path` with `model` (NULL: the model in the store), as
+ * far as the file permits a conclusion. Changes nothing. The report is JSON: {"accepted": …, "problems": […],
+ * "extrapolations": […]}; each problem and each extrapolation is {"entity": …, "property": …, "text": …}.
+ * Extrapolations are assumptions that are not confirmed by a file that Apple's framework wrote. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_check_apple(cst_string path, cst_model *model, bool *out_accepted,
                                                            cst_buffer *out_report, cst_error **error);
 
 /* The kinds of problems that cst_store_check finds: the codes of its details. */
 enum {
     CST_PROBLEM_DATABASE = 1,      /* the SQLite database itself is damaged */
-    CST_PROBLEM_ROW = 2,           /* a row belongs to no entity of its table, or has no version or no key */
-    CST_PROBLEM_REFERENCE = 3,     /* a to-one relationship leads to no row, or to one of another entity */
-    CST_PROBLEM_PAIR = 4,          /* a pair of a many-to-many relationship leads to no row */
-    CST_PROBLEM_PRIMARY_KEY = 5,   /* a primary key would be assigned a second time */
-    CST_PROBLEM_METADATA = 6,      /* the metadata contradicts itself or the store's model, or the model does not fit */
+    CST_PROBLEM_ROW = 2,           /* a row does not belong to an entity of its table, or lacks a version or a key */
+    CST_PROBLEM_REFERENCE = 3,     /* a to-one relationship refers to a missing row, or to one of another entity */
+    CST_PROBLEM_PAIR = 4,          /* a pair of a many-to-many relationship refers to a missing row */
+    CST_PROBLEM_PRIMARY_KEY = 5,   /* the next primary key is already in use */
+    CST_PROBLEM_METADATA = 6,      /* the metadata is inconsistent or contradicts the store's model, or the model does
+                                    * not match */
     CST_PROBLEM_EXTERNAL_DATA = 7, /* a file with external data is missing */
     CST_PROBLEM_HISTORY = 8,       /* the history of changes refers to missing data */
-    CST_PROBLEM_CONSTRAINT = 9,    /* values that must be unique are not, or nothing in the file enforces it */
-    CST_PROBLEM_DERIVED = 10,      /* a derived attribute has a wrong value, or nothing in the file computes it */
-    CST_PROBLEM_SPATIAL = 11,      /* an R-tree index lacks objects, or nothing in the file keeps it up to date */
-    CST_PROBLEM_SPEED = 12,        /* an index is missing, so fetches may be slow: a warning, nothing else is wrong */
+    CST_PROBLEM_CONSTRAINT = 9,    /* values violate a unique constraint, or the file does not enforce it */
+    CST_PROBLEM_DERIVED = 10,      /* a derived attribute has a wrong value, or the file does not compute it */
+    CST_PROBLEM_SPATIAL = 11,      /* an R-tree index lacks objects, or the file does not update it */
+    CST_PROBLEM_SPEED = 12,        /* an index is missing, so fetches may be slow: a warning */
     CST_PROBLEM_LOG = 13,          /* the write-ahead log is damaged: changes saved in it cannot be read */
     CST_PROBLEM_TRIGGER = 14       /* a trigger is not Core Data's, so the store opens read-only: a warning */
 };
 
-/* Checks the properties of the store at `path` on which Core Data relies; changes nothing. `model` may be NULL, which
- * is the store's own. *out_problems is NULL if there is no problem. Otherwise it is an error of status
- * CST_E_STORE_CORRUPT with a detail for each problem: its code is CST_PROBLEM_…, and entity, key and object URI are
- * set where they are known. A store is intact if all problems are CST_PROBLEM_SPEED or CST_PROBLEM_TRIGGER, which come
- * last. */
+/* Checks the integrity of the store at `path`, including the invariants on which Core Data relies. Does not change the
+ * store. A NULL `model` is that of the store. *out_problems is NULL if there is no problem. Otherwise it is an error of
+ * status CST_E_STORE_CORRUPT with a detail for each problem: its code is CST_PROBLEM_…, and entity, key and object URI
+ * are set where they are known. A store is intact if all problems are CST_PROBLEM_SPEED or CST_PROBLEM_TRIGGER, which
+ * come last. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_check(cst_string path, cst_model *model,
                                                      cst_error **out_problems CST_OWNED, cst_error **error);
 
-/* Fills a buffer with the files of external data that no row of the store at `path` refers to. Interrupted saves leave
- * them; they take space but do no other harm. Changes nothing. The report is JSON: {"folder": …, "names": […],
- * "bytes": …, "sharer": …}. Files younger than ten minutes are not listed, because a running save may have written
- * them, and no file is if another store (`sharer`, otherwise null) keeps its files in the same folder. */
+/* Fills a buffer with the orphaned files of external data of the store at `path`, to which no row refers. Such files
+ * remain after interrupted saves; they occupy space and have no other effect. Changes nothing. The report is JSON:
+ * {"folder": …, "names": […], "bytes": …, "sharer": …}. Files younger than ten minutes are not listed, because a
+ * running save may have written them. No file is listed if another store (`sharer`, otherwise null) keeps its files in
+ * the same folder.
+ */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_leftovers(cst_string path, cst_buffer *out_report,
                                                               cst_error **error);
 
-/* Removes these files under the lock that every save takes, and reports the removed ones. Fails with
- * CST_E_STORE_CORRUPT for a damaged database, whose rows are not reliable, and with CST_E_UNSUPPORTED for a folder
+/* Removes the files that cst_store_copy_leftovers lists, under the lock of a save, and reports the removed ones. Fails
+ * with CST_E_STORE_CORRUPT for a damaged database, whose rows are not reliable, and with CST_E_UNSUPPORTED for a folder
  * that another store shares. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_remove_leftovers(cst_string path, cst_buffer *out_report,
                                                                 cst_error **error);
 
-/* How views show dates. */
+/* The formats of dates in views. */
 enum {
     CST_DATES_TEXT = 0,     /* ISO 8601 in UTC, to the millisecond */
     CST_DATES_UNIX = 1,     /* seconds since 1970 */
     CST_DATES_REFERENCE = 2 /* seconds since 2001, as they are stored */
 };
 
-/* Fills a buffer with SQL statements that create views of the SQLite store at `path` with the names of its model: one
- * for each entity, and one for each relationship whose pairs are in a table of their own. `model` may be NULL, which
- * is the store's own or one inferred from its tables. `dates` is a CST_DATES_ constant. Views that are `temporary` end
- * with the connection that creates them. Others are for copies of the store: Apple's framework could not migrate a
- * store with views. Changes nothing. */
+/* Fills a buffer with SQL statements that create views of the SQLite store at `path` with the names of its model. There
+ * is a view for each entity, and for each relationship with a join table. A NULL `model` is that of the store, or one
+ * inferred from its tables. `dates` is a CST_DATES_ constant. If `temporary` is true, the views exist until their
+ * connection is closed. Other views are for copies of the store: Apple's framework could not migrate a store with
+ * views. Changes nothing. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_views(cst_string path, cst_model *model, uint32_t dates,
                                                           bool temporary, cst_buffer *out_sql, cst_error **error);
 

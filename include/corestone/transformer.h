@@ -16,14 +16,14 @@
 extern "C" {
 #endif
 
-/* How a transformer converts. Callbacks run on the thread that uses the object, on several threads concurrently, and
+/* The callbacks of a transformer. They run on the thread that uses the object, on several threads concurrently, and
  * must not use the object. A negative status, with or without *error, makes the call fail with CST_E_CALLBACK, with
  * entity and key. Start from CST_TRANSFORMER_CALLBACKS_INIT. */
 typedef struct cst_transformer_callbacks {
     size_t struct_size;
     /* Fills the buffer (cst_buffer_fill) with the bytes for a value. */
     cst_status (*transform)(void *userdata, const void *value, cst_buffer *out_bytes, cst_error **error);
-    /* Creates the value for bytes, which may come from an untrusted file. The library keeps it until it calls
+    /* Creates the value for bytes, which may come from an untrusted file. The library keeps the value until it calls
      * free_value. */
     cst_status (*reverse)(void *userdata, cst_bytes bytes, void **out_value, cst_error **error);
     /* May be NULL. Called once for each value that reverse created or that was set, on any thread. */
@@ -34,24 +34,24 @@ typedef struct cst_transformer_callbacks {
 } cst_transformer_callbacks;
 #define CST_TRANSFORMER_CALLBACKS_INIT {sizeof(cst_transformer_callbacks), NULL, NULL, NULL, NULL, NULL}
 
-/* Registers a transformer and replaces a former one of that name. Built in are Apple's names
- * (NSSecureUnarchiveFromData and so on: keyed archives) and JSON, whose values are the bytes as cst_object_get returns
- * them; see cst_archive_copy_json. On failure `destroy` is called too. */
+/* Registers a transformer and replaces a former one of that name. The built-in transformers have Apple's names
+ * (NSSecureUnarchiveFromData and so on: keyed archives) or the name JSON. Their values are the bytes that
+ * cst_object_get returns; see cst_archive_copy_json. On failure `destroy` is called too. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_transformer_register(cst_string name,
                                                               const cst_transformer_callbacks *callbacks,
                                                               cst_error **error);
 
-/* Registers a transformer made of two functions that are registered for predicates (cst_function_register,
- * cst_function_register_typed), by their names. `transform` returns bytes or text for a value, `reverse` the value for
- * bytes. cst_object_get_transformed then returns a const cst_value * that belongs to the library, and
- * cst_object_set_transformed takes one of the host and copies it. */
+/* Registers a transformer by the names of two functions that are registered for predicates (cst_function_register,
+ * cst_function_register_typed). `transform` returns bytes or text for a value; `reverse` returns the value for bytes.
+ * cst_object_get_transformed then returns a const cst_value * that belongs to the library, and
+ * cst_object_set_transformed copies a cst_value of the host. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_transformer_register_functions(cst_string name, cst_string transform,
                                                                         cst_string reverse, cst_error **error);
 
 /* Removes a transformer. Returns CST_NOT_FOUND if there is no transformer of that name. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_transformer_unregister(cst_string name, cst_error **error);
 
-/* Reports whether a host registered a transformer under that name. False for the built-in ones. */
+/* Reports whether a transformer was registered under that name. False for the built-in transformers. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_transformer_is_registered(cst_string name, bool *out_registered,
                                                                    cst_error **error);
 

@@ -1,12 +1,12 @@
 /* corestone/types.h: handles and plain values that every other header uses.
  *
- * A handle stands for an object of the library: a model, a context, a managed object. It is a token, not an address.
- * cst_retain and cst_release (library.h) take handles of every type, on any thread. Children keep their parents alive,
- * so handles may be released in any order.
+ * A handle represents an object of the library: a model, a context, a managed object. It is a token, not an address.
+ * cst_retain and cst_release (library.h) accept handles of every type, on any thread. Children keep their parents
+ * alive, so handles may be released in any order.
  *
  * Plain values are the types that calls pass and return: status codes (cst_status), text (cst_string), bytes
- * (cst_bytes), values of properties (cst_value), and buffers that a call fills (cst_buffer). They are structs of the
- * caller. Text and bytes in them are views, with exceptions that are noted. Plain values have no thread of their own.
+ * (cst_bytes), values of properties (cst_value), and buffers that a call fills (cst_buffer). They are structs in the
+ * caller's memory. Text and bytes in them are views, unless noted otherwise. Plain values are not bound to a thread.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,13 +24,13 @@ extern "C" {
 
 /* ======== handles ======================================================================================== */
 
-/* Why a call failed. Created by a failing call for its `error` parameter, or by cst_error_new_custom. Immutable,
- * usable on any thread. The caller owns it and releases it. See error.h. */
+/* An error of a failed call. Created by a failing call for its `error` parameter, or by cst_error_new_custom.
+ * Immutable, usable on any thread. The caller owns it and releases it. See error.h. */
 typedef struct cst_error cst_error;
 
-/* A model: entities, fetch request templates and configurations. Created by cst_model_new, cst_model_load and others.
- * Changed by one thread at a time until it is frozen, then immutable and usable on any thread. Lives until it is
- * released and its coordinators are gone. See model.h. */
+/* A model: entities, fetch request templates and configurations. Created by cst_model_new, cst_model_load and other
+ * functions. Changed by one thread at a time until it is frozen, then immutable and usable on any thread. Lives until
+ * the model and its coordinators are released. See model.h. */
 typedef struct cst_model cst_model;
 
 /* An entity of a model. Created by cst_model_add_entity or read with the model. Borrowed: valid as long as the model,
@@ -46,8 +46,8 @@ typedef struct cst_attribute cst_attribute;
 typedef struct cst_relationship cst_relationship;
 
 /* A coordinator: the open stores of one model. Created by cst_coordinator_new or cst_coordinator_open_store, or by a
- * container. Usable on any thread. Its stores are closed by cst_coordinator_close, or when its last handle, context
- * and store handle are gone. See store.h. */
+ * container. Usable on any thread. Its stores are closed by cst_coordinator_close, or when its last handle, context and
+ * store handle are released. See store.h. */
 typedef struct cst_coordinator cst_coordinator;
 
 /* An open store of a coordinator. Created by cst_coordinator_add_store and others. Usable on any thread. The store
@@ -55,18 +55,18 @@ typedef struct cst_coordinator cst_coordinator;
 typedef struct cst_store cst_store;
 
 /* A context: a scratch pad of objects on top of a coordinator or of another context. Created by cst_context_new,
- * cst_context_new_child, a container or a document. Used on its queue. It ends when it is closed, or with its last
- * handle and its last object handle. Unsaved changes are lost then. See context.h. */
+ * cst_context_new_child, a container or a document. Used on its queue. Lives until it is closed, or until its last
+ * handle and the last handle of its objects are released. Unsaved changes are then lost. See context.h. */
 typedef struct cst_context cst_context;
 
 /* A managed object of a context. Returned by fetches, insertions, results and relationships; cst_object_new creates
- * one outside every context. A context hands out one handle for each object, so handles are equal when objects are.
- * Used on the queue of its context. After a reset of the context, the end of its row or the removal of its store,
- * calls fail with CST_E_OBJECT_GONE. See object.h. */
+ * one outside every context. A context has one handle for each object, so handles are equal if the objects are. Used on
+ * the queue of its context. Calls fail with CST_E_OBJECT_GONE after the context was reset, the row was deleted or the
+ * store was removed. See object.h. */
 typedef struct cst_object cst_object;
 
-/* The identity of an object, which may cross threads. Created by cst_object_copy_id, cst_results_copy_id and others.
- * Immutable, usable on any thread. Compare with cst_object_id_equal. See object_id.h. */
+/* The identity of an object. May be passed between threads. Created by cst_object_copy_id, cst_results_copy_id and
+ * others. Immutable, usable on any thread. Compare with cst_object_id_equal. See object_id.h. */
 typedef struct cst_object_id cst_object_id;
 
 /* A predicate: a condition on objects or values. Created by cst_predicate_parse and the cst_predicate_new_… functions.
@@ -81,31 +81,31 @@ typedef struct cst_expression cst_expression;
  * model. Used by one thread at a time. A fetch reads it during the call only. See fetch.h. */
 typedef struct cst_fetch_request cst_fetch_request;
 
-/* A list of objects or object IDs. Returned by fetches, relationships and others. It never changes and keeps its
- * objects alive. Used on the queue of its context. See results.h. */
+/* A list of objects or object IDs. Returned by fetches, relationships and other functions. It never changes and keeps
+ * its objects alive. Used on the queue of its context. See results.h. */
 typedef struct cst_results cst_results;
 
-/* A position among the objects of a fetch, which come a batch at a time. Created by cst_context_fetch_cursor. Used on
- * the queue of its context. See cursor.h. */
+/* A cursor: an iterator over the objects of a fetch, which it reads in batches. Created by cst_context_fetch_cursor.
+ * Used on the queue of its context. See cursor.h. */
 typedef struct cst_cursor cst_cursor;
 
 /* A fetch that runs in the background. Created by cst_context_fetch_asynchronously. cst_asynchronous_fetch_cancel
  * stops it. See fetch.h. */
 typedef struct cst_asynchronous_fetch cst_asynchronous_fetch;
 
-/* The results of a request by section and row, with a delegate that learns of changes. Created by cst_controller_new.
- * Used on the queue of its context. See controller.h. */
+/* The results of a request by section and row, with a delegate that is notified of changes. Created by
+ * cst_controller_new. Used on the queue of its context. See controller.h. */
 typedef struct cst_controller cst_controller;
 
-/* Sections and objects of followed results at one time. Passed in a cst_difference, and created by
+/* The sections and objects of observed results at one point in time. Passed in a cst_difference, and created by
  * cst_controller_copy_snapshot. Immutable. See live.h. */
 typedef struct cst_snapshot cst_snapshot;
 
 /* Values of columns, row by row. Returned by cst_context_fetch_rows and others. Immutable; lazy rows are used on the
- * queue of their context, others on any thread. See rows.h. */
+ * queue of their context, other rows on any thread. See rows.h. */
 typedef struct cst_rows cst_rows;
 
-/* A mapping model: how the objects of one version of a model become those of another. Created by
+/* A mapping model: the rules by which objects are migrated from one version of a model to another. Created by
  * cst_mapping_model_load. Immutable, usable on any thread. See mapping.h. */
 typedef struct cst_mapping_model cst_mapping_model;
 
@@ -114,8 +114,8 @@ typedef struct cst_mapping_model cst_mapping_model;
  * retained one outlives the migration, but not its contexts. See migration.h. */
 typedef struct cst_migration_manager cst_migration_manager;
 
-/* A version of a model that a stage of a migration names. Created by cst_model_reference_new and others. Immutable,
- * usable on any thread. See migration.h. */
+/* A reference to a version of a model, for a stage of a migration. Created by cst_model_reference_new and others.
+ * Immutable, usable on any thread. See migration.h. */
 typedef struct cst_model_reference cst_model_reference;
 
 /* The stages of a staged migration, in their order. Created by cst_migration_stages_new. Used by one thread at a time;
@@ -123,7 +123,8 @@ typedef struct cst_model_reference cst_model_reference;
 typedef struct cst_migration_stages cst_migration_stages;
 
 /* A running observation of a context, an object, a coordinator, a document, an undo manager or a fetch. Created by the
- * …_observe functions. It ends with cst_observation_cancel or with its last handle, on any thread. See observation.h.
+ * …_observe functions. Cancelled by cst_observation_cancel or by releasing its last handle, on any thread. See
+ * observation.h.
  */
 typedef struct cst_observation cst_observation;
 
@@ -139,17 +140,18 @@ typedef struct cst_merge_policy cst_merge_policy;
  * merging.h. */
 typedef struct cst_conflict cst_conflict;
 
-/* One state of the stores of a coordinator. Created by cst_query_generation_current and
+/* A query generation: one state of the stores of a coordinator. Created by cst_query_generation_current and
  * cst_coordinator_query_generation. Usable on any thread. The state can be read as long as a handle or a pinned
  * context holds the generation. See generation.h. */
 typedef struct cst_query_generation cst_query_generation;
 
-/* A change of many rows that is made in the store. Created by cst_batch_insert_new, cst_batch_update_new or
- * cst_batch_delete_new. Used by one thread at a time, and executed any number of times. See batch.h. */
+/* A batch request: an insert, update or delete of rows that bypasses contexts. Created by cst_batch_insert_new,
+ * cst_batch_update_new or cst_batch_delete_new. Used by one thread at a time, and executed any number of times. See
+ * batch.h. */
 typedef struct cst_batch_request cst_batch_request;
 
 /* A container: a model, its stores and its contexts. Created by cst_container_new or cst_container_open. Usable on any
- * thread. Its stores are closed by cst_container_close, or when its last handle and its contexts are gone. See
+ * thread. Its stores are closed by cst_container_close, or when its last handle and its contexts are released. See
  * container.h. */
 typedef struct cst_container cst_container;
 
@@ -158,7 +160,7 @@ typedef struct cst_container cst_container;
  * document.h. */
 typedef struct cst_document cst_document;
 
-/* The place into which a callback of a host's store pushes rows. Passed to the callback, usable on its thread until it
+/* A sink for the rows that a callback of a host's store pushes. Passed to the callback, usable on its thread until it
  * returns, and invalid afterwards. See host_store.h. */
 typedef struct cst_row_sink cst_row_sink;
 
@@ -166,17 +168,18 @@ typedef struct cst_row_sink cst_row_sink;
  * host_store.h. */
 typedef struct cst_save_request cst_save_request;
 
-/* A place in the histories of stores: how far a reader has read. Created by cst_coordinator_copy_history_token,
- * cst_history_token_new and others. Immutable, usable on any thread. See history.h. */
+/* A position in the histories of stores, up to which a reader has read them. Created by
+ * cst_coordinator_copy_history_token, cst_history_token_new and others. Immutable, usable on any thread. See history.h.
+ */
 typedef struct cst_history_token cst_history_token;
 
-/* A position among the transactions of a history. Created by cst_coordinator_fetch_history. Used by one thread at a
+/* An iterator over the transactions of a history. Created by cst_coordinator_fetch_history. Used by one thread at a
  * time. It keeps its coordinator alive. See history.h. */
 typedef struct cst_history_cursor cst_history_cursor;
 
-/* A list of changes of objects: of one object over time, or the differences between two places of a history. Created by
- * cst_object_fetch_history, cst_coordinator_fetch_object_history and cst_coordinator_diff_history. Immutable, usable on
- * any thread. See history.h. */
+/* A list of changes of objects: of one object over time, or the differences between two positions of a history. Created
+ * by cst_object_fetch_history, cst_coordinator_fetch_object_history and cst_coordinator_diff_history. Immutable, usable
+ * on any thread. See history.h. */
 typedef struct cst_revisions cst_revisions;
 
 /* ======== plain values =================================================================================== */
@@ -198,14 +201,14 @@ enum {
     CST_E_WRONG_THREAD = -4,     /* a call that is not on the queue of the context */
     CST_E_INVALID_UTF8 = -5,     /* text that is not UTF-8 */
     CST_E_TYPE_MISMATCH = -6,    /* a value of the wrong type for its property */
-    CST_E_NO_MEMORY = -7,        /* the system has no memory or no thread left */
+    CST_E_NO_MEMORY = -7,        /* out of memory, or no thread can be created */
     CST_E_CALLBACK = -8,         /* a callback of the host failed; its error is the detail */
     CST_E_UNSUPPORTED = -9,      /* the store cannot do this */
     CST_E_FORKED = -10,          /* the process was forked after the library was used */
     CST_E_CANCELLED = -11,       /* the host stopped the call */
 
     CST_E_VALIDATION = -100,      /* a save found invalid objects */
-    CST_E_CONFLICT = -101,        /* a save found that its rows were changed elsewhere */
+    CST_E_CONFLICT = -101,        /* another context or process changed the rows of a save */
     CST_E_OBJECT_GONE = -102,     /* the row was deleted, the context was reset, or the store was removed */
     CST_E_UNSAVED_CHANGES = -103, /* changes are not saved, so nothing was closed */
 
@@ -219,8 +222,8 @@ enum {
     CST_E_NOT_A_STORE = -304,     /* a file that is not a store, or not one of this type */
 
     CST_E_MODEL_MISMATCH = -400, /* the store was written with another model */
-    CST_E_MIGRATION = -401,      /* reserved for migration */
-    CST_E_MODEL = -402           /* a mistake in a model, or a change of a frozen one */
+    CST_E_MIGRATION = -401,      /* a migration or its mapping failed */
+    CST_E_MODEL = -402           /* an error in a model, or a change of a frozen one */
 };
 
 /* The values of cst_error_code: Core Data's codes in NSCocoaErrorDomain. An error has the code 0 where Core Data has
@@ -278,14 +281,14 @@ enum {
     CST_CODE_STAGED_MIGRATION_BACKWARD_MIGRATION = 134506
 };
 
-/* The key of a property: constant within one model, and the same for an entity and the entities that inherit from it.
- * See cst_entity_key. */
+/* The key of a property: constant within one model, and the same for an entity and its subentities. See cst_entity_key.
+ */
 typedef uint32_t cst_key;
 
-/* The key of no property. */
+/* A value that is not the key of a property. */
 #define CST_NO_KEY ((cst_key)0xFFFFFFFFu)
 
-/* As the size of a cst_string: the data is NUL-terminated. */
+/* The size of a cst_string whose data is NUL-terminated. */
 #define CST_NUL ((size_t)-1)
 
 /* Text in UTF-8. As input, `size` may be CST_NUL; as output, the data is also NUL-terminated. CST_TEXT and
@@ -301,8 +304,8 @@ typedef struct cst_bytes {
     size_t size;
 } cst_bytes;
 
-/* Text or bytes that a call fills. Begins as all zero, can be filled any number of times, and ends with
- * cst_buffer_dispose. data[size] is always NUL. Capacity is the size of the memory; do not change the members. */
+/* Text or bytes that a call fills. Initialise it with zeros, fill it any number of times, and free it with
+ * cst_buffer_dispose. data[size] is always NUL. `capacity` is the size of the memory. Do not change the members. */
 typedef struct cst_buffer {
     char *data;
     size_t size;
@@ -329,9 +332,9 @@ enum {
     /* For predicates, expressions, sorting and errors only; properties do not hold these. */
     CST_ARRAY = 12,
     CST_SET = 13,
-    CST_DICTIONARY = 14,   /* keys and values in turns; keys are strings */
+    CST_DICTIONARY = 14,   /* keys and values alternate; keys are strings */
     CST_HOST = 15,         /* an object of the host: cst_host_callbacks */
-    CST_EXPRESSION = 16,   /* as an argument of %@ or as a variable: takes its place */
+    CST_EXPRESSION = 16,   /* replaces %@ or a variable for which it is passed */
     CST_DEFAULT = 17,      /* in a row of a batch insertion: the default of the attribute */
     CST_HISTORY_TOKEN = 18 /* in predicates on the history of a store */
 };
@@ -412,7 +415,7 @@ enum {
 };
 
 /* Frees the userdata of a callback or an error. Called exactly once: before the call returns if it fails, otherwise
- * after the last use. Within a callback, both are deferred until the outermost call of the thread returns. */
+ * after the last use. Within a callback, it is deferred until the outermost call of the thread returns. */
 typedef void (*cst_destroy_fn)(void *userdata);
 
 #if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L

@@ -1,9 +1,10 @@
 /* corestone/undo.h: undo managers.
  *
  * An undo manager is a stack of steps that can be undone and redone. A step is a group of actions: the changes that
- * contexts made within an event, which they record automatically after cst_context_set_undo_manager, and actions that
- * the host registers. One manager may serve several contexts. A group opens automatically with the first action of an
- * event and closes when a context processes its pending changes. The host may open groups of its own, nested if
+ * contexts made within an event, and actions that the host registers. Contexts record their changes automatically after
+ * cst_context_set_undo_manager. One manager may serve several contexts. A group opens automatically with the first
+ * action of an event and closes when a context processes its pending changes. The host may open groups of its own,
+ * nested if
  * needed. cst_context_undo and cst_context_redo undo and redo one step.
  *
  * The caller owns the manager. Its functions may be called on any thread, but actions run on the thread that undoes
@@ -24,7 +25,7 @@ extern "C" {
 CST_EXPORT CST_ANY_THREAD cst_status cst_undo_manager_new(cst_undo_manager **out_manager CST_OWNED, cst_error **error);
 
 /* Makes the context record its changes in a manager from now on, and keep the manager alive. With NULL, the initial
- * state, it records nothing. The former manager forgets the changes of this context. */
+ * state, it does not record changes. The former manager discards the recorded changes of this context. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_undo_manager(cst_context *context, cst_undo_manager *manager,
                                                                 cst_error **error);
 
@@ -34,66 +35,68 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_undo_manager(const cst_conte
                                                                  cst_error **error);
 
 /* Undoes the newest step of the context's undo manager, including pending changes, like cst_undo_manager_undo. Returns
- * CST_UNCHANGED if there is nothing to undo, or no manager. */
+ * CST_UNCHANGED if there is nothing to undo, or without a manager. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_undo(cst_context *context, cst_error **error);
 
 /* Redoes the step that was undone last, like cst_undo_manager_redo. Returns CST_UNCHANGED if there is nothing to redo,
- * or no manager. */
+ * or without a manager. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_redo(cst_context *context, cst_error **error);
 
-/* Undoes the newest step, which can be redone afterwards. All attributes and relationships of its objects, on both
- * sides, return to their former values; inserted objects go and deleted ones come back, with the handles that the host
- * has. An open group closes first. Returns CST_UNCHANGED if there is nothing to undo. Fails while nested groups are
- * open and within an undo or redo. CST_E_WRONG_THREAD changes nothing; if an action of the host fails, the rest of the
- * step remains to be undone. A context that had objects of a store that was removed has no steps any more. */
+/* Undoes the newest step, which can be redone afterwards. All attributes and both sides of the relationships of its
+ * objects are reset to their former values. Inserted objects are removed, and deleted objects are restored with their
+ * existing handles. An open group closes first. Returns CST_UNCHANGED if there is nothing to undo. Fails while nested
+ * groups are open and within an undo or redo. A failure with CST_E_WRONG_THREAD has no effect. If an action of the host
+ * fails, the rest of the step can still be undone. The steps of a context with objects of a removed store are
+ * discarded. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_undo_manager_undo(cst_undo_manager *manager, cst_error **error);
 
-/* Undoes the group that was closed last: the one at the end of the open group if there is one, otherwise the newest
- * step. */
+/* Undoes the group that was closed last: the last one nested in the open group, or the newest step if no group is
+ * open. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_undo_manager_undo_nested(cst_undo_manager *manager, cst_error **error);
 
 /* Redoes the step that was undone last. Returns CST_UNCHANGED if there is nothing to redo: a new action discards the
  * steps that could be redone. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_undo_manager_redo(cst_undo_manager *manager, cst_error **error);
 
-/* Begins a group. Contexts of this thread first record their changes up to now. */
+/* Opens a group. Contexts of this thread first record their changes up to now. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_undo_manager_begin_group(cst_undo_manager *manager, cst_error **error);
 
-/* Ends the innermost group. Contexts of this thread first record their changes up to now. Fails with
- * CST_E_INVALID_ARGUMENT if the host opened no group. */
+/* Closes the innermost group. Contexts of this thread first record their changes up to now. Fails with
+ * CST_E_INVALID_ARGUMENT if the host did not open a group. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_undo_manager_end_group(cst_undo_manager *manager, cst_error **error);
 
-/* Undoes an action of the host. A negative status, with or without *error, ends the undo with CST_E_CALLBACK. */
+/* Undoes an action of the host. If it returns a negative status, with or without *error, the undo fails with
+ * CST_E_CALLBACK. */
 typedef cst_status (*cst_undo_action_fn)(void *userdata, cst_error **error);
 
 /* Registers an action of the host. An action that is registered during an undo redoes the undone one. `target` may be
  * NULL and is only compared: see cst_undo_manager_remove_target. `destroy` is called once, after the action was undone
- * or is forgotten, on any thread. */
+ * or discarded, on any thread. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_undo_manager_register(cst_undo_manager *manager, const void *target,
                                                                cst_undo_action_fn action, void *userdata,
                                                                cst_destroy_fn destroy, cst_error **error);
 
-/* Forgets all actions, and enables registration. */
+/* Discards all actions, and enables registration. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_undo_manager_remove_all(cst_undo_manager *manager, cst_error **error);
 
-/* Forgets all actions of a target. Fails with CST_E_INVALID_ARGUMENT for NULL. */
+/* Discards all actions of a target. Fails with CST_E_INVALID_ARGUMENT for NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_undo_manager_remove_target(cst_undo_manager *manager, const void *target,
                                                                     cst_error **error);
 
-/* Stops registration until cst_undo_manager_enable was called equally often. Contexts of this thread first record
+/* Disables registration until cst_undo_manager_enable was called equally often. Contexts of this thread first record
  * their changes up to now. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_undo_manager_disable(cst_undo_manager *manager, cst_error **error);
 
-/* Ends one cst_undo_manager_disable. Contexts of this thread first record their changes up to now. Fails with
- * CST_E_INVALID_ARGUMENT if registration is not disabled. */
+/* Reverts one call of cst_undo_manager_disable. Contexts of this thread first record their changes up to now. Fails
+ * with CST_E_INVALID_ARGUMENT if registration is not disabled. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_undo_manager_enable(cst_undo_manager *manager, cst_error **error);
 
-/* Sets the number of steps that are kept; 0, the initial value, is all. */
+/* Sets the greatest number of steps that are kept; 0, the initial value, means no limit. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_undo_manager_set_levels(cst_undo_manager *manager, size_t levels,
                                                                  cst_error **error);
 
-/* Sets whether groups open automatically, as they do initially. If not, an action outside every group is refused, but
- * a context still makes each event a group. */
+/* Sets whether groups open automatically, as they do initially. If not, an action outside every group is rejected, but
+ * each event of a context is still a group. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_undo_manager_set_groups_by_event(cst_undo_manager *manager, bool groups,
                                                                           cst_error **error);
 
@@ -116,7 +119,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_undo_manager_copy_text(const cst_undo_m
 /* The state of an undo manager. Start from CST_UNDO_STATE_INIT. */
 typedef struct cst_undo_state {
     size_t struct_size;
-    bool can_undo; /* pending changes of this thread's contexts count */
+    bool can_undo; /* including pending changes of this thread's contexts */
     bool can_redo;
     bool is_undoing;
     bool is_redoing;
@@ -133,7 +136,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_undo_manager_state(const cst_undo_manag
 
 /* Notifications of an undo manager. */
 enum {
-    CST_UNDO_CHECKPOINT = 1, /* a group begins or ends, or an undo or redo begins: register collected actions now */
+    CST_UNDO_CHECKPOINT = 1, /* before a group is opened or closed, and before an undo or redo: register pending actions
+                              * now */
     CST_UNDO_DID_OPEN_GROUP = 2,
     CST_UNDO_WILL_CLOSE_GROUP = 3,
     CST_UNDO_DID_CLOSE_GROUP = 4,

@@ -1,9 +1,9 @@
 /* corestone/value.h: values that calls return, values of the host, and key paths.
  *
- * cst_value itself is in types.h, constructors are in inline.h. A call marked CST_OWNED returns a value that ends with
- * cst_value_dispose. cst_value_copy_at_key_path reads a value by key path.
+ * cst_value itself is in types.h, constructors are in inline.h. A value that a call returns as CST_OWNED must be freed
+ * with cst_value_dispose. cst_value_copy_at_key_path reads a value by key path.
  *
- * Predicates, expressions and sort descriptors also take values that properties do not hold: CST_ARRAY, CST_SET and
+ * Predicates, expressions and sort descriptors also accept values that properties cannot have: CST_ARRAY, CST_SET and
  * CST_DICTIONARY of values, nested up to 64 deep, and CST_HOST, an object that only the host can read, by
  * cst_host_callbacks. Calls copy such values and retain such objects.
  *
@@ -18,15 +18,17 @@
 extern "C" {
 #endif
 
-/* How the library reads an object of the host (CST_HOST). Callbacks run on the thread of the call that needs the
- * answer. A value that they return must stay valid until the next call of the callback on that thread. A negative
- * status, with or without *error, ends the evaluation with CST_E_CALLBACK. Each callback may be NULL: objects then
- * have no keys, are equal if their `object` is the same, and have no order. Start from CST_HOST_CALLBACKS_INIT. */
+/* The callbacks by which the library reads an object of the host (CST_HOST). Callbacks run on the thread of the call
+ * that needs them. A value that they return must stay valid until the next call of the callback on that thread. If a
+ * callback returns a negative status, with or without *error, the evaluation fails with CST_E_CALLBACK. Each callback
+ * may be NULL: objects then have no keys, are equal if their `object` is the same, and have no order. Start from
+ * CST_HOST_CALLBACKS_INIT. */
 typedef struct cst_host_callbacks {
     size_t struct_size;
-    /* Returns the value of a key. CST_NOT_FOUND means that there is no such key: an error that names key and class. */
+    /* Returns the value of a key. CST_NOT_FOUND means that the key does not exist: the call fails with an error that
+     * names key and class. */
     cst_status (*value_for_key)(void *object, cst_string key, cst_value *out_value, cst_error **error);
-    /* With `element`: the object is a list of that many values. CST_NOT_FOUND means that this object is not a list. */
+    /* Stores the number of values in a list; needs `element`. CST_NOT_FOUND means that this object is not a list. */
     cst_status (*count)(void *object, size_t *out_count, cst_error **error);
     /* Returns the value at an index of a list. */
     cst_status (*element)(void *object, size_t index, cst_value *out_value, cst_error **error);
@@ -35,21 +37,21 @@ typedef struct cst_host_callbacks {
     /* Compares objects with the same callbacks. Equal objects must have equal hashes. */
     bool (*is_equal)(void *object, void *other);
     uint64_t (*hash)(void *object);
-    /* Stores a negative number if `object` comes first, a positive one if `other` does. CST_NOT_FOUND means no
-     * order. */
+    /* Stores a negative number if `object` comes first, a positive one if `other` does. CST_NOT_FOUND means that the
+     * objects have no order. */
     cst_status (*compare)(void *object, void *other, int32_t *out_order, cst_error **error);
-    /* The library keeps the object and later releases it, equally often, on any thread. */
+    /* Retain and release the object, on any thread. The library calls both the same number of times. */
     void (*retain)(void *object);
     void (*release)(void *object);
 } cst_host_callbacks;
 #define CST_HOST_CALLBACKS_INIT {sizeof(cst_host_callbacks), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}
 
 /* Frees the content of a value that a call returned as CST_OWNED: text, bytes, members, handles, objects of the host.
- * The value is null afterwards. NULL is allowed. A borrowed value stays as it is. */
+ * The value is null afterwards. NULL is allowed. A borrowed value is not changed. */
 CST_EXPORT CST_ANY_THREAD void cst_value_dispose(cst_value *value);
 
 /* Returns the value at a key path, collection operators included: "department.name", "employees.@avg.salary". Objects
- * are read on their queue. The caller ends the result with cst_value_dispose. */
+ * are read on their queue. The caller frees the result with cst_value_dispose. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_value_copy_at_key_path(const cst_value *value, cst_string path,
                                                               cst_value *out_value CST_OWNED, cst_error **error);
 

@@ -1,4 +1,4 @@
-"""The command `corestone` of the Python package: runs the tool of the package, without loading the library."""
+"""The command `corestone` of the Python package. It runs the tool in the package, and does not load the library."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-MISSING = """corestone: the shared library libsqlite3.so.0 (SQLite) is missing on this system; install it: on Debian and
-  Ubuntu the package libsqlite3-0, on Fedora sqlite-libs, on Arch and Alpine sqlite"""
+MISSING = """corestone: the shared library libsqlite3.so.0 (SQLite) is missing; install the package libsqlite3-0
+  (Debian, Ubuntu), sqlite-libs (Fedora) or sqlite (Arch, Alpine)"""
 
 
 def main() -> NoReturn:
     tool = Path(__file__).resolve().parent / "corestone" / "bin" / "corestone"
     python3 = shutil.which("python3")
     if python3 is None or not os.path.samefile(os.path.dirname(python3), os.path.dirname(sys.executable)):
-        # `corestone init` says by which interpreter its program runs.
+        # `corestone init` prints the command of its program, with this interpreter.
         os.environ.setdefault("CORESTONE_PYTHON", sys.executable)
     if not _finds_sqlite():
         print(MISSING, file=sys.stderr)
@@ -25,7 +25,7 @@ def main() -> NoReturn:
 
 
 def _finds_sqlite() -> bool:
-    """Whether the dynamic linker finds SQLite; without it the tool would end with the linker's own message."""
+    """Returns whether the dynamic linker finds SQLite. Without it, the tool would fail with a message of the linker."""
     import ctypes
 
     try:

@@ -1,10 +1,10 @@
-"""Builds the wheel and the source distribution of the Python package; a backend as PEP 517 describes it.
+"""Builds the wheel and the source distribution of the Python package, as a build backend (PEP 517).
 
-Usage: corestone_build.py wheel|sdist FOLDER   after `make sbom`, which the backend runs by itself
+Usage: corestone_build.py wheel|sdist FOLDER   after `make sbom`, which the backend itself runs for a wheel
 
-The wheel has no module for a version of Python, only the shared library, so one file serves every Python from 3.9 on.
-Its tag names the oldest C library that the binaries run with. The same input makes the same bytes: entries are sorted,
-and their time is SOURCE_DATE_EPOCH.
+The wheel contains the shared library but no extension module, so one wheel is for every Python from 3.9 on. Its tag
+contains the oldest glibc with which the binaries run. The same input results in the same bytes: entries are sorted, and
+their time is SOURCE_DATE_EPOCH.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = Path(os.environ.get("CORESTONE_BUILD") or ROOT / "build")
 PACKAGE = ROOT / "bindings" / "python" / "corestone"
 PORTABLE = BUILD / "portable"
-# What a source distribution has of the tree: all that `make wheel` reads, and the tests of the package.
+# The files and folders of the source distribution: all input of `make wheel`, and the tests of the package.
 SOURCES = (
     "CHANGELOG.md",
     "LICENSE",
@@ -49,7 +49,7 @@ SOURCES = (
     "scripts",
 )
 LEFT_OUT = re.compile(r"(^|/)(__pycache__|\.\w+_cache|\.build)(/|$)|\.pyc$")
-# Where Package.swift looks for the tests of a target.
+# A test target in Package.swift.
 TEST_TARGETS = re.compile(r'tests\("(\w+)"')
 
 METADATA = """\
@@ -73,12 +73,12 @@ Description-Content-Type: text/markdown
 
 
 def version() -> str:
-    """The version, which stands in version.h."""
+    """Returns the version in version.h, which must be that of the Python package too."""
     text = (ROOT / "include/corestone/version.h").read_text(encoding="utf-8")
     found = ".".join(re.findall(r"^#define CST_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)$", text, re.MULTILINE))
     named = re.search(r'^__version__ = "(.*)"$', (PACKAGE / "__init__.py").read_text(encoding="utf-8"), re.MULTILINE)
     if named is None or named.group(1) != found:
-        raise SystemExit(f"version.h has {found}, the Python package {named and named.group(1)}")
+        raise SystemExit(f"the version is {found} in version.h, but {named and named.group(1)} in the Python package")
     return found
 
 
@@ -89,13 +89,13 @@ def metadata(notices: bool) -> bytes:
 
 
 def epoch() -> int:
-    """The time of every entry: SOURCE_DATE_EPOCH, which the Makefile sets, else that of the changelog."""
+    """Returns the time of every entry: SOURCE_DATE_EPOCH, which the Makefile sets, or else that of CHANGELOG.md."""
     given = os.environ.get("SOURCE_DATE_EPOCH")
     return int(given) if given else int((ROOT / "CHANGELOG.md").stat().st_mtime)
 
 
 def needed_glibc(binary: Path) -> tuple[int, int]:
-    """The oldest glibc that a program or library runs with, by the versions of the symbols that it needs."""
+    """Returns the oldest glibc with which a binary runs, from the versions of the symbols that it needs."""
     listing = subprocess.run(
         ["readelf", "--version-info", "--wide", str(binary)], check=True, capture_output=True, text=True
     ).stdout
@@ -105,7 +105,7 @@ def needed_glibc(binary: Path) -> tuple[int, int]:
 
 
 def binaries() -> dict[str, Path]:
-    """The files of the package that are made for one machine."""
+    """Returns the files of the package that depend on the architecture."""
     return {"libcorestone.so.1": PORTABLE / "lib/libcorestone.so.1", "bin/corestone": PORTABLE / "bin/corestone"}
 
 
@@ -115,7 +115,7 @@ def platform_tag() -> str:
 
 
 def wheel_entries() -> dict[str, tuple[bytes, int]]:
-    """Every file of the wheel but its own records: name to content and permissions."""
+    """Returns the content and permissions of every file of the wheel by name, except those of its dist-info folder."""
     entries: dict[str, tuple[bytes, int]] = {}
     for path in sorted(PACKAGE.iterdir()):
         if path.suffix in (".py", ".pyi") or path.name == "py.typed":
@@ -136,7 +136,7 @@ def wheel_entries() -> dict[str, tuple[bytes, int]]:
 
 
 def write_wheel(folder: Path) -> str:
-    """Writes the wheel; returns its name."""
+    """Writes the wheel, and returns its name."""
     tag = f"py3-none-{platform_tag()}"
     name = f"corestone-{version()}-{tag}.whl"
     info = f"corestone-{version()}.dist-info"
@@ -156,7 +156,7 @@ def write_wheel(folder: Path) -> str:
     record.write(f"{info}/RECORD,,\n")
     entries[f"{info}/RECORD"] = (record.getvalue().encode(), 0o644)
     folder.mkdir(parents=True, exist_ok=True)
-    moment = time.gmtime(max(epoch(), 315532800))[:6]  # a zip begins in 1980
+    moment = time.gmtime(max(epoch(), 315532800))[:6]  # the first year of zip files is 1980
     with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for entry, (content, mode) in entries.items():
             header = zipfile.ZipInfo(entry, moment)
@@ -168,7 +168,7 @@ def write_wheel(folder: Path) -> str:
 
 
 def source_files() -> list[Path]:
-    """The files of the source distribution, sorted."""
+    """Returns the files of the source distribution, sorted."""
     files = []
     for name in SOURCES:
         path = ROOT / name
@@ -178,7 +178,7 @@ def source_files() -> list[Path]:
 
 
 def write_archive(path: Path, top: str, entries: list[tuple[str, bytes, int]]) -> None:
-    """Writes a .tar.gz with everything under one folder, in which nothing depends on who writes it, where or when."""
+    """Writes a .tar.gz with all entries in one folder, independent of the user, the folder and the time."""
     with (
         path.open("wb") as file,
         gzip.GzipFile("", "wb", 9, file, mtime=0) as packed,
@@ -191,7 +191,7 @@ def write_archive(path: Path, top: str, entries: list[tuple[str, bytes, int]]) -
 
 
 def write_sdist(folder: Path) -> str:
-    """Writes the source distribution; returns its name."""
+    """Writes the source distribution, and returns its name."""
     top = f"corestone-{version()}"
     entries = []
     for path in source_files():
@@ -199,7 +199,7 @@ def write_sdist(folder: Path) -> str:
         mode = 0o755 if path.stat().st_mode & 0o100 else 0o644
         entries.append((name, path.read_bytes(), mode))
         if name == "Package.swift":
-            # The package names its tests, whose folders must be there, if only as empty ones.
+            # Package.swift declares the tests, so their folders must exist.
             for target in TEST_TARGETS.findall(path.read_text(encoding="utf-8")):
                 entries.append((f"Tests/{target}/Empty.swift", b"// The tests are in the repository.\n", 0o644))
     entries.append(("PKG-INFO", metadata(notices=False), 0o644))
@@ -208,17 +208,17 @@ def write_sdist(folder: Path) -> str:
     return f"{top}.tar.gz"
 
 
-# The hooks.
+# The hooks of PEP 517.
 
 
 def build_wheel(
     wheel_directory: str, config_settings: dict[str, Any] | None = None, metadata_directory: str | None = None
 ) -> str:
-    """Builds everything from source; that takes a Swift toolchain and some minutes."""
+    """Builds everything from source. Needs a Swift toolchain and some minutes."""
     del config_settings, metadata_directory
     done = subprocess.run(["make", "DEPS=none", "sbom"], cwd=ROOT, stdout=sys.stderr, check=False)
     if done.returncode != 0:
-        raise SystemExit("Corestone could not be built; building needs Swift 6.3 and the packages of scripts/deps.sh.")
+        raise SystemExit("Corestone could not be built; install Swift 6.3 or newer and the packages of scripts/deps.sh")
     return write_wheel(Path(wheel_directory))
 
 

@@ -1,1 +1,1 @@
-"""The interface of corestone.h as data: read by a C parser, kept as include/corestone-api.json, turned into code."""
+"""The interface of corestone.h as data, which libclang parses from the headers, and the code generated from it."""

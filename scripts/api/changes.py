@@ -1,4 +1,4 @@
-"""Names the differences between two descriptions of the interface."""
+"""Lists the differences between two descriptions of the interface."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Item = TypeVar("_Item")
 
 
 def changes(old: Interface, new: Interface) -> list[str]:
-    """One line for each difference, with the header and the name. Moves within a list are differences as well."""
+    """Returns a line for each difference, with the header and the name. A changed order is a difference too."""
     lines = list(_named("function", old.functions, new.functions, _function))
     lines += _named("inline function", old.inline_functions, new.inline_functions, _function)
     lines += _named("struct", old.structs, new.structs, _struct)
@@ -31,33 +31,33 @@ def changes(old: Interface, new: Interface) -> list[str]:
     lines += _named("macro", old.macros, new.macros, _fields)
     lines += _sections(old, new)
     if old.version != new.version:
-        lines.append(f"the version is {new.version} instead of {old.version}")
+        lines.append(f"the version is {new.version}, but was {old.version}")
     return lines
 
 
 def _named(kind: str, old: list[Any], new: list[Any], compare: Callable[[Any, Any], Iterator[str]]) -> Iterator[str]:
-    """The differences between declarations of one kind, which have unique names."""
+    """Yields the differences between declarations of one kind, which have unique names."""
     before = {each.name: each for each in old}
     after = {each.name: each for each in new}
     for name, each in before.items():
         if name not in after:
-            yield f"{each.header}: the {kind} {name} is gone"
+            yield f"{each.header}: the {kind} {name} was removed"
             continue
         found = after[name]
         for line in compare(each, found):
             yield f"{found.header}: {name} {line}"
     for name, each in after.items():
         if name not in before:
-            yield f"{each.header}: the {kind} {name} is new"
+            yield f"{each.header}: the {kind} {name} was added"
     kept = [name for name in after if name in before]
     if kept != [name for name in before if name in after]:
         former = [name for name in before if name in after]
         moved = next(name for name, other in zip(kept, former) if name != other)
-        yield f"{after[moved].header}: the {kind} {moved} has another place among the others"
+        yield f"{after[moved].header}: the {kind} {moved} was moved"
 
 
 def _fields(old: Any, new: Any, ignored: tuple[str, ...] = ()) -> Iterator[str]:
-    """Fields that are plain values."""
+    """Yields the differences of fields with plain values."""
     words = {"doc": "comment", "doc_of": "comment", "returns": "result", "text": "definition"}
     seen = set()
     for each in dataclasses.fields(old):
@@ -72,9 +72,9 @@ def _fields(old: Any, new: Any, ignored: tuple[str, ...] = ()) -> Iterator[str]:
             continue
         seen.add(word)
         if each.name == "doc_of":
-            yield f"shares the comment of {after}" if after else "has the comment to itself"
+            yield f"shares the comment of {after}" if after else f"no longer shares the comment of {before}"
         elif word == "comment":
-            yield "has another comment" if after else "has lost its comment"
+            yield "has a different comment" if after else "no longer has a comment"
         else:
             yield f"has the {word} `{after}` instead of `{before}`"
 
@@ -83,9 +83,9 @@ def _mark(old: str, new: str, word: str) -> Iterator[str]:
     if old != new:
         lost, gained = f"CST_{old.upper()}", f"CST_{new.upper()}"
         if not new:
-            yield f"has lost its {word} {lost}"
+            yield f"no longer has the {word} {lost}"
         elif not old:
-            yield f"has the {word} {gained}, which is new"
+            yield f"has the new {word} {gained}"
         else:
             yield f"has the {word} {gained} instead of {lost}"
 
@@ -95,23 +95,23 @@ def _parameters(old: list[Parameter], new: list[Parameter]) -> Iterator[str]:
     if before != after:
         for name in before:
             if name not in after:
-                yield f"has lost its parameter {name}"
+                yield f"no longer has the parameter {name}"
         for name in after:
             if name not in before:
-                yield f"has the parameter {name}, which is new"
+                yield f"has the new parameter {name}"
         if sorted(before) == sorted(after):
-            yield f"has its parameters in another order: {', '.join(after)}"
+            yield f"has its parameters in a different order: {', '.join(after)}"
         return
     for each, found in zip(old, new):
         if each.type != found.type:
             yield f"has the parameter {each.name} of type `{found.type}` instead of `{each.type}`"
-        for line in _mark(each.ownership, found.ownership, "mark"):
+        for line in _mark(each.ownership, found.ownership, "ownership mark"):
             yield f"{line} on its parameter {each.name}"
 
 
 def _function(old: Function, new: Function) -> Iterator[str]:
     yield from _mark(old.thread, new.thread, "thread mark")
-    yield from _mark(old.ownership, new.ownership, "mark")
+    yield from _mark(old.ownership, new.ownership, "ownership mark")
     yield from _fields(old, new, ("thread", "ownership", "parameters"))
     yield from _parameters(old.parameters, new.parameters)
 
@@ -131,7 +131,7 @@ def _members(old: list[Member], new: list[Member]) -> Iterator[str]:
     before = {each.name: each for each in old}
     for name, each in before.items():
         if name not in after:
-            yield f"has lost its member {name}"
+            yield f"no longer has the member {name}"
             continue
         found = after[name]
         for line in _fields(each, found, ("members", "parameters")):
@@ -142,33 +142,33 @@ def _members(old: list[Member], new: list[Member]) -> Iterator[str]:
             yield f"has a member {name} that {line}"
     for name in after:
         if name not in before:
-            yield f"has the member {name}, which is new"
+            yield f"has the new member {name}"
 
 
 def _enumerations(old: Interface, new: Interface) -> Iterator[str]:
-    """Constants by name, whichever group they stand in; then the groups, by their first constants."""
+    """Compares constants by name, independent of their groups, then groups by the name of the first constant."""
     before, after = _constants(old), _constants(new)
     for name, (group, each) in before.items():
         if name not in after:
-            yield f"{group.header}: the constant {name} is gone"
+            yield f"{group.header}: the constant {name} was removed"
             continue
         place, found = after[name]
         if each.value != found.value:
             yield f"{place.header}: the constant {name} is {found.value} instead of {each.value}"
         if each.doc != found.doc:
             yield f"{place.header}: the constant {name} " + (
-                "has another comment" if found.doc else "has lost its comment"
+                "has a different comment" if found.doc else "no longer has a comment"
             )
     for name, (group, _) in after.items():
         if name not in before:
-            yield f"{group.header}: the constant {name} is new"
+            yield f"{group.header}: the constant {name} was added"
     groups = {each.constants[0].name: each for each in old.enumerations}
     for fresh in new.enumerations:
         former = groups.get(fresh.constants[0].name)
         for line in _fields(former, fresh, ("constants",)) if former else ():
             yield f"{fresh.header}: the enumeration of {fresh.constants[0].name} {line}"
     if set(before) == set(after) and list(before) != list(after):
-        yield f"{new.enumerations[0].header}: constants are in another order"
+        yield f"{new.enumerations[0].header}: the constants are in a different order"
 
 
 def _constants(interface: Interface) -> dict[str, tuple[Declaration, Constant]]:
@@ -183,11 +183,11 @@ def _sections(old: Interface, new: Interface) -> Iterator[str]:
     before, after = {each.name: each for each in old.sections}, {each.name: each for each in new.sections}
     for name in before:
         if name not in after:
-            yield f"{before[name].header}: the section '{name}' is gone"
+            yield f"{before[name].header}: the section '{name}' was removed"
         elif before[name] != after[name]:
-            yield f"{after[name].header}: the section '{name}' has another comment"
+            yield f"{after[name].header}: the section '{name}' has a different comment"
     for name in after:
         if name not in before:
-            yield f"{after[name].header}: the section '{name}' is new"
+            yield f"{after[name].header}: the section '{name}' was added"
     if set(before) == set(after) and list(before) != list(after):
-        yield f"{new.sections[0].header}: the sections are in another order"
+        yield f"{new.sections[0].header}: the sections are in a different order"

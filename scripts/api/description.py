@@ -1,6 +1,6 @@
-"""The parts of the interface as classes, and their form as JSON (include/corestone-api.json).
+"""Classes for the declarations of the interface, and their JSON form (include/corestone-api.json).
 
-Empty fields are left out of the JSON. Sizes and offsets are those of 64-bit machines (LP64).
+The JSON omits empty fields. Sizes and offsets are in bytes, for 64-bit machines (LP64).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ WIDTH = 120
 
 @dataclass
 class Parameter:
-    """One parameter. `ownership` is "owned", "borrowed" or empty."""
+    """A parameter. `ownership` is "owned", "borrowed" or empty."""
 
     name: str = ""
     type: str = ""
@@ -26,7 +26,7 @@ class Parameter:
 
 @dataclass
 class Declaration:
-    """A name of the interface, with its place. `doc_of` names the declaration above which a shared comment stands."""
+    """A declaration, with its header and section. `doc_of` names the first declaration below a shared comment."""
 
     name: str = ""
     header: str = ""
@@ -47,7 +47,7 @@ class Function(Declaration):
 
 @dataclass
 class Callback(Declaration):
-    """A type of function that a host implements."""
+    """A type of function that the caller of the library implements."""
 
     returns: str = "void"
     parameters: list[Parameter] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Callback(Declaration):
 
 @dataclass
 class Member:
-    """A member of a struct. A pointer to a function has `returns` and `parameters`, an anonymous union `members`."""
+    """A member of a struct. A function pointer also has `returns` and `parameters`, an anonymous union `members`."""
 
     name: str
     type: str
@@ -69,7 +69,7 @@ class Member:
 
 @dataclass
 class Struct(Declaration):
-    """A struct with its members. `type` is how C spells it; one of options begins with `struct_size`."""
+    """A struct with its members. `type` is its type in C. The first member of a struct of options is `struct_size`."""
 
     type: str = ""
     size: int = 0
@@ -86,7 +86,7 @@ class Constant:
 
 @dataclass
 class Enumeration(Declaration):
-    """Constants that belong together. The name is that of the integer type declared with them, or empty."""
+    """A group of constants. The name is that of the integer type declared with them, or empty."""
 
     constants: list[Constant] = field(default_factory=list)
 
@@ -101,7 +101,7 @@ class Alias(Declaration):
 
 @dataclass
 class Macro(Declaration):
-    """A macro. `value` is its number, when it is one."""
+    """A macro. `value` is its value if it is an integer constant."""
 
     text: str = ""
     parameters: list[str] = field(default_factory=list)
@@ -110,7 +110,7 @@ class Macro(Declaration):
 
 @dataclass
 class Section:
-    """A part of the interface: a header of include/corestone/, or the part of a header below a title."""
+    """A section of the interface: a header of include/corestone/, or the part of a header below a title."""
 
     name: str
     header: str
@@ -132,17 +132,17 @@ class Interface:
     inline_functions: list[Function] = field(default_factory=list)
 
     def constants(self) -> dict[str, int]:
-        """The value of every constant by name."""
+        """Returns the value of every constant, by name."""
         return {each.name: each.value for group in self.enumerations for each in group.constants}
 
     def names(self) -> set[str]:
-        """Every name that the interface declares, members of structs excepted."""
+        """Returns every name that the interface declares, except members of structs."""
         groups: list[list[Any]] = [self.handles, self.aliases, self.structs, self.callbacks, self.macros]
         groups += [self.functions, self.inline_functions]
         return {each.name for group in groups for each in group} | set(self.constants())
 
 
-# The classes of the lists above, for reading.
+# The classes of the elements of lists, for reading.
 _CLASSES: dict[type, dict[str, type]] = {
     Interface: {
         "sections": Section, "handles": Declaration, "aliases": Alias, "enumerations": Enumeration, "structs": Struct,
@@ -165,7 +165,7 @@ def _read(kind: type[_Kind], data: dict[str, Any]) -> _Kind:
 
 
 def _plain(thing: Any) -> Any:
-    """Dataclasses as dictionaries, without empty fields."""
+    """Converts dataclasses to dictionaries, without empty fields."""
     if isinstance(thing, list):
         return [_plain(each) for each in thing]
     if not dataclasses.is_dataclass(thing):
@@ -180,7 +180,7 @@ def _plain(thing: Any) -> Any:
 
 
 def _lines(thing: Any, indent: str) -> str:
-    """JSON with everything on one line that fits there."""
+    """Returns JSON, in which each value that fits on a line is on one line."""
     flat = json.dumps(thing, ensure_ascii=False)
     if len(indent) + len(flat) < WIDTH or not isinstance(thing, (dict, list)):
         return flat
@@ -198,10 +198,10 @@ def to_json(interface: Interface) -> str:
 def from_json(text: str) -> Interface:
     data = json.loads(text)
     if data.get("format") != FORMAT:
-        raise ValueError(f"the description has format {data.get('format')}; this program reads format {FORMAT}")
+        raise ValueError(f"the description has format {data.get('format')}, but this program reads format {FORMAT}")
     return _read(Interface, data)
 
 
 def load(path: Path) -> Interface:
-    """The interface as a corestone-api.json describes it."""
+    """Reads the interface from a corestone-api.json."""
     return from_json(path.read_text(encoding="utf-8"))

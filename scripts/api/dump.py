@@ -1,11 +1,11 @@
-"""The binary interface as libabigail's abidw sees it: made from stubs, kept as abi/corestone.abi, read back.
+"""Writes and reads dumps of the binary interface, which libabigail's abidw creates; abi/corestone.abi is one.
 
-The debug data of the library does not describe the interface, since the bodies are Swift. So each function gets an
-empty body in C and each type a variable, and the compiled stubs are dumped. Constants stand in unnamed enums, which no
-variable can have; the stubs repeat them in enums with names.
+The debug information of the library does not describe the C interface, as the functions are written in Swift. Therefore
+abidw reads compiled stubs: an empty C body for each function and a variable for each type. The headers declare
+constants in unnamed enums, which cannot be the type of a variable; the stubs declare them again in named enums.
 
-A dump has neither paths nor lines nor versions of tools. Other versions of libabigail may write the same interface as
-another text, so dumps are compared by their content.
+A dump contains no paths, line numbers or versions of tools. Another version of libabigail may write a different text
+for the same interface, so dumps are compared by their content.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _TYPE, _CONSTANTS = "type_", "constants_"
 
 
 class ToolError(Exception):
-    """A tool is missing, or fails."""
+    """A tool is missing, or has failed."""
 
 
 @dataclass
 class Layout:
-    """A struct: its size, and offset and type of each member in order, members of anonymous unions included."""
+    """The size of a struct, and the offset and type of each member in order, with those of anonymous unions."""
 
     size: int
     members: dict[str, tuple[int, str]] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Layout:
 
 @dataclass
 class Dump:
-    """The content of a dump. Types are spelled as in C, without names of parameters."""
+    """The content of a dump. Types are written as in C, without names of parameters."""
 
     functions: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Dump:
 
 
 def stubs(interface: Interface) -> tuple[str, str]:
-    """Two files of C: functions and types, which include the headers, and constants, which do not."""
+    """Returns two C sources: functions and types, which include the headers, and constants, which do not."""
     lines = ["#include <corestone.h>", '#pragma GCC diagnostic ignored "-Wunused-parameter"']
     for function in interface.functions:
         parameters = ", ".join(f"{each.type} {each.name}" for each in function.parameters) or "void"
@@ -63,7 +63,7 @@ def stubs(interface: Interface) -> tuple[str, str]:
         name = _CONSTANTS + (group.name or group.constants[0].name)
         values = ", ".join(f"{each.name} = {each.value}" for each in group.constants)
         groups.append(f"enum {name} {{ {values} }} {_TYPE}{name};")
-    # A constant that is a macro, but not the version, which is to change.
+    # Constants that are macros, except the version, which may change.
     for macro in interface.macros:
         if macro.value is not None and not macro.name.startswith("CST_VERSION_") and macro.value < 1 << 63:
             name = _CONSTANTS + macro.name
@@ -75,14 +75,14 @@ def _run(command: list[str]) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True)
     except FileNotFoundError:
-        raise ToolError(f"{command[0]} is missing: `make deps` installs it") from None
+        raise ToolError(f"{command[0]} is missing; `make deps` installs it") from None
     if done.returncode != 0:
         raise ToolError(f"{command[0]} failed: {(done.stderr or done.stdout).strip()}")
     return done.stdout
 
 
 def make(interface: Interface, include: Path) -> str:
-    """The dump for the headers of a folder, which `interface` describes."""
+    """Returns the dump for the headers of a folder, which `interface` describes."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         names = ("interface.c", "constants.c")
@@ -95,7 +95,7 @@ def make(interface: Interface, include: Path) -> str:
 
 
 def report(old: Path, new: str) -> str:
-    """The report of abidiff on two dumps, for people."""
+    """Returns the report of abidiff on two dumps, for people."""
     with tempfile.TemporaryDirectory() as folder:
         fresh = Path(folder) / "corestone.abi"
         fresh.write_text(new, encoding="utf-8")
@@ -104,11 +104,11 @@ def report(old: Path, new: str) -> str:
 
 
 def read(text: str) -> Dump:
-    """The content of a dump. Raises ValueError for any other text."""
+    """Returns the content of a dump. Raises ValueError for any other text."""
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as failure:
-        raise ValueError(f"no dump of libabigail: {failure}") from None
+        raise ValueError(f"the text is not a dump of libabigail: {failure}") from None
     return _Reader(root).dump()
 
 
@@ -161,7 +161,7 @@ class _Reader:
                 layout.members[name] = (offset, self.spell(variable.get("type-id", "")))
 
     def spell(self, key: str) -> str:
-        """A type as C spells it. Types with a name are that name."""
+        """Returns a type as written in C; for a named type, its name."""
         if key not in self.spelled:
             self.spelled[key] = self.unnamed(self.by_id[key])
         return self.spelled[key]

@@ -1,7 +1,7 @@
-"""Reads the headers with libclang. Nothing else in the project parses C.
+"""Reads the headers with libclang. No other program of the project parses C.
 
-The marks (CST_OWNED, CST_ANY_THREAD, …) are given to the parser as annotations, so that they end up on the declaration
-that they stand at. Any diagnostic of the parser is an error.
+The marks (CST_OWNED, CST_ANY_THREAD, …) are defined as annotations, so that libclang reports them with the declarations
+that have them. Any diagnostic of libclang is an error.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ _WIDTHS = {"(size_t)": 64, "(cst_key)": 32}
 
 
 class HeaderError(Exception):
-    """The headers cannot be read, or break a rule; the message has one line for each problem."""
+    """The headers cannot be read, or violate a rule. The message has one line for each problem."""
 
 
 def parse(include: Path) -> Interface:
-    """The interface that `#include <corestone.h>` declares, with `include` as its folder."""
+    """Returns the interface that `#include <corestone.h>` declares, with `include` as the folder of the headers."""
     return _Reader(include).read()
 
 
 def _compiler_includes() -> str:
-    """The folder of stddef.h and its like: the libclang of PyPI comes without one."""
+    """Returns the folder of stddef.h and similar headers, which the libclang of PyPI does not contain."""
     for command in (["gcc", "-print-file-name=include"], ["clang", "-print-file-name=include"]):
         try:
             found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
@@ -57,11 +57,11 @@ def _compiler_includes() -> str:
             continue
         if (Path(found) / "stddef.h").is_file():
             return found
-    raise HeaderError("no stddef.h: install gcc or clang (`make deps`)")
+    raise HeaderError("stddef.h is missing; install gcc or clang (`make deps`)")
 
 
 def _prose(comment: str | None) -> str:
-    """The text of a comment: one line for each paragraph."""
+    """Returns the text of a comment, with one line for each paragraph."""
     if not comment:
         return ""
     lines = [re.sub(r"^\s*\*?\s?", "", line).strip() for line in comment[2:-2].split("\n")]
@@ -80,7 +80,7 @@ class _Reader:
         self.texts: dict[str, str] = {}
         self.titles: dict[str, list[tuple[int, str]]] = {}
         self.problems: list[str] = []
-        # The declaration before, for comments that several share: its header, where it ends, its name and its comment.
+        # The previous declaration, for shared comments: its header, its end, its name and its comment.
         self.previous = ("", 0, "", "")
 
     def read(self) -> Interface:
@@ -103,7 +103,7 @@ class _Reader:
                 macros.append(cursor)
             elif handle := getattr(self, f"_{kind.lower()}", None):
                 handle(cursor)
-        # The parser lists all macros before all declarations.
+        # libclang lists all macros before all declarations.
         for cursor in macros:
             self._macro(cursor)
         parts = {each.name: each.value for each in self.interface.macros}
@@ -129,13 +129,13 @@ class _Reader:
         header = path.relative_to(self.include).as_posix()
         if header not in self.texts:
             text = path.read_bytes().decode("utf-8")
-            # The parser counts bytes; a text in Latin-1 has one character for each.
+            # libclang counts bytes; in Latin-1, each byte is one character.
             self.texts[header] = text.encode("utf-8").decode("latin-1")
             self.titles[header] = [(match.start(), match.group(1)) for match in _TITLE.finditer(self.texts[header])]
         return header
 
     def _section(self, header: str, offset: int) -> str:
-        """The section of a place, which is added to the interface when it is new."""
+        """Returns the section at an offset, and adds it to the interface if it is new."""
         doc, name = "", ""
         text = self.texts[header]
         if header.startswith("corestone/"):
@@ -148,14 +148,14 @@ class _Reader:
             start, name = before[-1]
             opening = _COMMENT_AT_START.match(text, text.index("\n", start))
             if opening and opening.group(2) and not opening.group(2).startswith("\n\n"):
-                opening = None  # That of the first declaration.
+                opening = None  # the comment of the first declaration
         if not any(each.name == name for each in self.interface.sections):
             doc = _prose(_utf8(opening.group(1))) if opening else ""
             self.interface.sections.append(Section(name, header, doc))
         return name
 
     def _place(self, cursor: Any, name: str) -> dict[str, Any]:
-        """The fields that every declaration has."""
+        """Returns the fields of `Declaration` for a cursor."""
         header = self._header(cursor)
         start, end = cursor.extent.start.offset, cursor.extent.end.offset
         text = self.texts[header]
@@ -169,7 +169,7 @@ class _Reader:
         return {"name": name, "header": header, "section": section, "doc": doc, "doc_of": doc_of}
 
     def _comment(self, cursor: Any, text: str, start: int) -> str:
-        """The comment of a declaration: directly above it, or behind it on its line."""
+        """Returns the comment of a declaration, which is directly above it or after it on the same line."""
         raw = cursor.raw_comment
         if not raw or _TITLE.match(raw):
             return ""
@@ -186,7 +186,7 @@ class _Reader:
     def _ownership(self, cursor: Any, owner: str) -> str:
         found = [mark for mark in self._marks(cursor) if mark in OWNERSHIPS]
         if len(found) > 1:
-            self.problems.append(f"{owner} has several marks of ownership: {', '.join(found)}")
+            self.problems.append(f"{owner} has several ownership marks: {', '.join(found)}")
         return "".join(found[:1])
 
     def _parameters(self, cursor: Any, owner: str) -> list[Parameter]:
@@ -218,7 +218,7 @@ class _Reader:
         declared = kind.get_declaration()
         if declared.kind in (cindex.CursorKind.STRUCT_DECL, cindex.CursorKind.ENUM_DECL):
             if declared.is_definition():
-                return  # Read where it is defined.
+                return  # read at its definition
             place = self._place(cursor, name)
             self.interface.handles.append(Declaration(**place))
             return
@@ -241,7 +241,7 @@ class _Reader:
         name, kind = cursor.spelling, cursor.type
         struct = Struct(
             **self._place(cursor, name),
-            # Each struct of the interface has a type of its own name, except those of Arrow.
+            # Each struct of the interface is also a type with the same name, except those of Arrow.
             type=name if name.startswith("cst_") else f"struct {name}",
             size=kind.get_size(),
             alignment=kind.get_align(),
@@ -317,13 +317,13 @@ def _utf8(text: str) -> str:
 
 
 def rule_problems(interface: Interface) -> list[str]:
-    """Functions without exactly one mark of threads, or outside of any section."""
+    """Lists the functions without exactly one thread mark, or outside of any section."""
     marks = ", ".join(f"CST_{mark.upper()}" for mark in THREADS)
     problems = []
     for each in interface.functions:
         if each.thread not in THREADS:
-            found = " and ".join(f"CST_{mark.upper()}" for mark in each.thread.split("+")) if each.thread else "no mark"
-            problems.append(f"{each.header}: {each.name} has {found} of threads; write one of {marks}")
+            found = " and ".join(f"CST_{mark.upper()}" for mark in each.thread.split("+") if mark) or "no thread mark"
+            problems.append(f"{each.header}: {each.name} has {found}; write one of {marks}")
         if not each.section:
-            problems.append(f"{each.header}: {each.name} stands in no section")
+            problems.append(f"{each.header}: {each.name} is not in a section; write it below a title")
     return problems

@@ -1,4 +1,4 @@
-"""Writes docs/reference/functions.md: every function by section, with its thread and a sentence."""
+"""Generates docs/reference/functions.md, which lists every function by section, with its thread and a summary."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from .description import Function, Interface
 
-# Sections that share a page, or belong to docs/CONVENTIONS.md.
+# Sections whose page has another name: several share a page, and some are in docs/CONVENTIONS.md.
 PAGES = {
     "version": "../CONVENTIONS",
     "library": "../CONVENTIONS",
@@ -21,8 +21,8 @@ PAGES = {
 HEAD = """# Functions
 
 Every function of the C interface, by the section of its header. The page of a section explains how its functions work
-together; the header has the whole comment of each. `include/corestone-api.json`, which is installed beside the headers,
-has the same for programs: types, marks, sizes, offsets and comments.
+together; the header has the complete comment of each. `include/corestone-api.json`, which is installed with the
+headers, describes the interface for programs: types, marks, sizes, offsets and comments.
 
 <!-- Written by scripts/generate.py from include/corestone-api.json. `make generate` writes it again. -->
 """
@@ -31,7 +31,7 @@ THREADS = {"any_thread": "any", "one_thread": "one at a time", "on_queue": "queu
 
 
 def page_of(section: str) -> str:
-    """The path of the page for a section, from docs/reference/, without its extension."""
+    """Returns the path of the page for a section, relative to docs/reference/, without its extension."""
     return PAGES.get(section, section.replace("_", "-"))
 
 
@@ -50,7 +50,7 @@ def functions_page(interface: Interface) -> str:
 
 
 def _sentence(function: Function) -> str:
-    """The first sentence of a function's own comment, for a cell of a table."""
+    """Returns the first sentence of a function's own comment, for a cell of a table."""
     if function.doc_of:
         return f"see `{function.doc_of}`"
     first = function.doc.split("\n")[0]

@@ -1,4 +1,4 @@
-"""Writes the tests of the layout of every struct: a program in C, and a test case in Swift."""
+"""Generates the tests of the layout of every struct: a program in C, and a test case in Swift."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from .description import Interface, Member, Struct
 
 NOTE = "Written by scripts/generate.py from include/corestone-api.json. `make generate` writes it again."
 
-# clang-format puts the continuation of a macro at the end of the line.
+# clang-format aligns the backslash of a macro's continuation at the end of the line.
 PADDING = " " * 81
 
 C_HEAD = f"""/* {NOTE}
  *
- * The size of every struct, and the place and size of every member, are those that the description gives. They hold for
- * 64-bit machines.
+ * The size of every struct, and the offset and size of every member, are as in the description, which is for 64-bit
+ * machines.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -42,7 +42,7 @@ static void member(const char *name, size_t at, size_t bytes, size_t expected_at
 
 int main(void) {{
     if (sizeof(void *) != 8) {{
-        printf("layout: skipped: described for 64-bit machines only\\n");
+        printf("layout: skipped: the description is for 64-bit machines\\n");
         return 0;
     }}
 """
@@ -52,7 +52,7 @@ SWIFT_HEAD = f"""// {NOTE}
 import CCorestone
 import XCTest
 
-/// Swift sees every struct of the header with the size and the offsets that C gives it.
+/// Every struct of the headers has the same size and offsets in Swift as in C.
 final class EveryStructTests: XCTestCase {{
     private var structs = 0
     private var members = 0
@@ -71,14 +71,14 @@ final class EveryStructTests: XCTestCase {{
 
 
 def _inner(member: Member) -> Iterator[tuple[str, Member]]:
-    """A member, and those of an anonymous union within it, with their paths."""
+    """Yields a member and the members of its anonymous union, each with its path."""
     yield member.name, member
     for each in member.members:
         yield f"{member.name}.{each.name}", each
 
 
 def program(interface: Interface) -> str:
-    """Tests/C/headers/layout.c."""
+    """Returns the text of Tests/C/headers/layout.c."""
     lines = [f"    SIZE({each.name}, {each.size});" for each in interface.aliases]
     for struct in interface.structs:
         lines.append(f"    SIZE({struct.type}, {struct.size});")
@@ -90,13 +90,13 @@ def program(interface: Interface) -> str:
 
 
 def swift_test(interface: Interface) -> str:
-    """Tests/CorestoneABITests/EveryStructTests.swift."""
+    """Returns the text of Tests/CorestoneABITests/EveryStructTests.swift."""
     lines = [SWIFT_HEAD]
     for struct in interface.structs:
         lines += [f"    private func {_method(struct)}() {{", f"        size({struct.name}.self, {struct.size})"]
         lines += [f"        member(\\{struct.name}.{each.name}, {each.offset})" for each in struct.members]
         lines += ["    }", ""]
-    lines.append("    func testLayouts() {")
+    lines.append("    func testStructLayoutsMatchTheHeader() {")
     lines += [f"        {_method(struct)}()" for struct in interface.structs]
     lines += [
         f"        XCTAssertEqual(structs, {len(interface.structs)})",

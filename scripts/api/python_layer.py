@@ -1,4 +1,4 @@
-"""Writes the raw layer of the Python package: constants, structures, types of callbacks, the table of functions."""
+"""Generates the raw layer of the Python package: constants, structures, callback types and the table of functions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from .description import Callback, Interface, Member, Parameter, Struct
 
-HEAD = '''"""corestone.h for ctypes: constants, structures, types of callbacks, and the types of every function.
+HEAD = '''"""corestone.h for ctypes: constants, structures, callback types, and the types of every function.
 
 Written by scripts/generate.py from include/corestone-api.json. `make generate` writes it again.
 """
@@ -26,24 +26,24 @@ SCALARS = {
     "uint8_t": "c_uint8", "int32_t": "c_int32", "uint32_t": "c_uint32", "int64_t": "c_int64", "uint64_t": "c_uint64",
 }  # fmt: skip
 
-# Members that the package sets and reads as addresses, since it lays out their targets itself.
+# Members that the package sets and reads as addresses, as it allocates their targets itself.
 ADDRESSES = {
     "cst_row.keys", "cst_row.values", "cst_row.targets", "cst_store_options.host_option_values",
 }  # fmt: skip
 # `as` is a keyword of Python.
 RENAMED = {"cst_value.as": "payload"}
-# Further views of a union: `text` keeps the bytes object alive that it was set to, `handle` is any handle.
+# Further members of a union: `text` keeps the bytes object alive to which it was set, `handle` is any handle.
 VIEWS = {"cst_value.as": [("text", "InputString"), ("handle", "c_void_p")]}
 
 STRINGS = '''
 class String(Structure):
-    """cst_string. `data` is an address: use `text` and `decode`, never the field alone."""
+    """cst_string. `data` is an address; read it with `text` or `decode`, which use the size."""
 
     _fields_ = (("data", c_void_p), ("size", ctypes.c_size_t))
 
 
 class InputString(Structure):
-    """cst_string as input: the same layout, but it keeps the bytes object alive."""
+    """cst_string as input, with the same layout. It keeps the bytes object alive."""
 
     _fields_ = (("data", ctypes.c_char_p), ("size", ctypes.c_size_t))
 '''
@@ -54,7 +54,7 @@ _ARRAY = re.compile(r"(\w+)\[(\d+)\]")
 
 
 def class_name(name: str) -> str:
-    """The Python class of a struct: cst_renamed_id is RenamedID."""
+    """Returns the name of the Python class of a struct: RenamedID for cst_renamed_id."""
     words = name.removeprefix("cst_").split("_")
     return "".join("ID" if word == "id" else word[:1].upper() + word[1:] for word in words)
 
@@ -64,7 +64,7 @@ def constant_name(name: str) -> str:
 
 
 def generate(interface: Interface) -> str:
-    """The module, not formatted yet."""
+    """Returns the text of the module, which is not formatted."""
     return _Writer(interface).module()
 
 
@@ -91,7 +91,7 @@ class _Writer:
         for callback in self.interface.callbacks:
             self._write(callback.name)
         names = {each.name: class_name(each.name) for each in self.interface.structs}
-        structs = ["# By the name of the struct.", "STRUCTS: dict[str, Any] = {"]
+        structs = ["# The classes by the names of the structs in C.", "STRUCTS: dict[str, Any] = {"]
         structs += [f'    "{name}": {python},' for name, python in names.items()]
         return HEAD + "\n".join([*lines, STRINGS, *self.parts, *structs, "}", "", *self._table()]) + "\n"
 
@@ -103,12 +103,12 @@ class _Writer:
             for each in types:
                 words.setdefault(each, _word(each))
             rows.append(" ".join([function.name, *(words[each] for each in types)]))
-        yield "# The words of the table."
+        yield "# The types by their names in the table."
         yield "TYPES: dict[str, Any] = {"
         for python, word in sorted(words.items(), key=lambda item: item[1]):
             yield f'    "{word}": {python},'
         yield "}\n"
-        yield "# Name, result, parameters."
+        yield "# The name, the result and the parameters of each function."
         yield 'FUNCTIONS = """'
         yield from rows
         yield '"""'
@@ -116,7 +116,7 @@ class _Writer:
     # Types
 
     def parameter(self, c_type: str) -> str:
-        """The type of a function's parameter. Values are passed as addresses, those of Arrow come from capsules."""
+        """Returns the ctypes type of a function's parameter. Values and Arrow structs are passed as addresses."""
         if c_type in ("cst_string", "cst_bytes"):
             return "InputString"
         if c_type == "const cst_string *":
@@ -133,7 +133,7 @@ class _Writer:
         return "None" if c_type == "void" else self.plain(c_type)
 
     def plain(self, c_type: str) -> str:
-        """A type of callbacks' parameters, of results and of members."""
+        """Returns the ctypes type of a callback's parameter, a result or a member."""
         name = c_type
         while name in self.aliases:
             name = self.aliases[name]
@@ -155,10 +155,10 @@ class _Writer:
             if target in self.callbacks:
                 return "POINTER(c_void_p)"
             return f"POINTER({self.plain(target)})"
-        raise ValueError(f"python_layer.py knows no type of ctypes for `{c_type}`")
+        raise ValueError(f"`{c_type}` has no ctypes type; add it to scripts/api/python_layer.py")
 
     def _is_code(self, name: str) -> bool:
-        """Whether a type of functions stands for any function, which is passed as an address."""
+        """Returns whether a callback type is a pointer to any function, which is passed as an address."""
         return not name.endswith("_fn")
 
     def _function_type(self, returns: str, parameters: list[Parameter]) -> str:
@@ -185,7 +185,7 @@ class _Writer:
     # Order
 
     def _input_structs(self) -> set[str]:
-        """The structs that hosts fill: those that functions take by address as `const`, and their targets."""
+        """Returns the structs that callers fill: `const` pointers in parameters, and the structs that these contain."""
         found: set[str] = set()
         waiting = [p.type for each in self.interface.functions for p in each.parameters if p.type.startswith("const ")]
         while waiting:
@@ -198,7 +198,7 @@ class _Writer:
         return found - {"cst_value", "cst_string"}
 
     def _needs(self, name: str) -> list[str]:
-        """The names that have to be written before a struct or a type of callbacks."""
+        """Returns the names that must be written before a struct or a callback type."""
         thing = self.structs.get(name) or self.callbacks.get(name)
         found = []
         if isinstance(thing, Callback):
@@ -212,7 +212,7 @@ class _Writer:
         return [each for each in targets if each in self.structs or each in self.callbacks]
 
     def _is_ready(self, name: str) -> bool:
-        """Whether a struct can be pointed to: it is written, now at the latest. One that is under way cannot."""
+        """Writes a struct if necessary. Returns false if it depends on one whose writing has not finished."""
         seen: set[str] = set()
         waiting = [name]
         while waiting:
@@ -263,7 +263,7 @@ def _class(name: str, kind: str, doc: str, constants: list[str], fields: list[tu
 
 
 def _word(python: str) -> str:
-    """A short name for a type in the table of functions."""
+    """Returns a short name for a type in the table of functions."""
     if match := re.fullmatch(r"POINTER\((.*)\)", python):
         return _word(match.group(1)) + "*"
     return {"c_void_p": "pointer", "None": "void"}.get(python, python.removeprefix("ctypes.c_"))

@@ -1,4 +1,4 @@
-/* What the C examples of docs/ stand on: check_snippets.py puts the examples of a page below this. */
+/* The start of each program of C examples from docs/: check_snippets.py appends the examples of a page. */
 #include <corestone.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,12 +63,12 @@ static void set_up(void) {
     OK(cst_context_save(context, NULL));
 }
 
-/* Everything is given back, so that a page whose example keeps a handle fails. */
+/* Releases all handles. Returns 1 if an example of the page has not released one of its own. */
 static int tear_down(void) {
     void *handles[] = {ada, grace, research, context, coordinator, model};
     for (size_t i = 0; i < sizeof handles / sizeof *handles; i++)
         OK(cst_release(handles[i]));
     size_t left = cst_handle_count();
-    if (left != 0) fprintf(stderr, "%zu handles are left\n", left);
+    if (left != 0) fprintf(stderr, "%zu handles are not released\n", left);
     return left == 0 ? 0 : 1;
 }

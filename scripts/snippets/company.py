@@ -1,4 +1,4 @@
-"""What the Python examples of docs/ stand on: check_snippets.py puts the examples of a page below this."""
+"""The start of each program of Python examples from docs/: check_snippets.py appends the examples of a page."""
 
 from corestone import Container, Model
 

@@ -1,9 +1,9 @@
-/* Accessors that were compiled ahead.
+/* Precompiled property accessors.
  *
- * A C function that knows which property it reads or sets is a closure, which C has not. libffi makes such functions at run
- * time, but a call of one with two arguments takes 13 ns before any work is done, where cst_object_get takes 5 with all its
- * work. So of each of the commonest types PLATFORM_ACCESSORS functions are there from the start, each with a place of its own
- * for the key of its property; libffi serves what is rarer, and what is left when all places are taken. */
+ * A C function for one particular property is a closure, which C does not have. libffi creates such functions at run
+ * time, but their calls are slow: the overhead with two arguments is 13 ns, while a whole call of cst_object_get takes
+ * 5 ns. There are therefore PLATFORM_ACCESSORS precompiled functions for each of the most frequent types, each with a
+ * slot for the key of its property. libffi is used for rare types, and when all slots are used. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,8 +17,8 @@ typedef struct platform_run {
 
 enum { PLATFORM_ACCESSORS = 128 };
 
-/* Getters by the type of what they return, T (*)(const cst_object *, cst_error **); then setters by the type of what they
- * take, cst_status (*)(cst_object *, T, cst_error **). */
+/* Types of accessors: getters by their result type T, T (*)(const cst_object *, cst_error **); then setters by their
+ * value type T, cst_status (*)(cst_object *, T, cst_error **). */
 enum {
     PLATFORM_GET_INT16,
     PLATFORM_GET_INT32,
@@ -42,7 +42,8 @@ enum {
     PLATFORM_ACCESSOR_TYPES
 };
 
-/* Who does the work, for a handle, with the caller's place for an error, and the key. */
+/* The functions that accessors call, with the object's handle, the caller's pointer for an error, and the property
+ * key. */
 typedef struct platform_workers {
     int64_t (*integer)(const void *object, void *error, uint32_t key);
     double (*real)(const void *object, void *error, uint32_t key);
@@ -58,11 +59,11 @@ typedef struct platform_workers {
     int32_t (*set_object)(void *object, void *value, void *error, uint32_t key);
 } platform_workers;
 
-/* Before the first function is called. */
+/* Sets the functions that accessors call. Must be called before the first accessor. */
 void platform_accessors_install(platform_workers workers);
 
-/* The function of a place. */
+/* Returns the accessor of a slot. */
 void (*platform_accessor(uint32_t type, uint32_t place))(void);
 
-/* Whose property it serves from now on. */
+/* Sets the property key of a slot. */
 void platform_accessor_set_key(uint32_t type, uint32_t place, uint32_t key);

@@ -1,6 +1,7 @@
-/* The structs of the Arrow C data and C stream interfaces, laid out as the standard says, and what ends them. They bear names
- * of our own here: a program may well have the standard's from another header. What is exported is plain memory without any
- * tie to the library's state, so whoever has it may release it on any thread, also after a fork or at the end of the process. */
+/* The structs of the Arrow C data and C stream interfaces, with the standard's layout, and their release functions.
+ * They have their own names, because a program may define the standard's names in another header. Exported data is
+ * plain memory that does not depend on the library's state. It may be released on any thread, even after a fork or at
+ * the end of the process. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,23 +31,23 @@ struct platform_arrow_stream {
     void *private_data;
 };
 
-/* Every buffer begins at a multiple of this. */
+/* The alignment of every buffer, in bytes. */
 enum { PLATFORM_ARROW_ALIGNMENT = 64 };
 
-/* Makes a schema with copies of the texts and of `metadata`; NULL for none. Its children are there, released, to be made by the
- * caller. False when memory ran out. */
+/* Creates a schema with copies of the texts and of `metadata`, which may be NULL. Its children are allocated but marked
+ * as released; the caller fills them. Returns false if out of memory. */
 bool platform_arrow_make_schema(struct platform_arrow_schema *out, const char *format, const char *name,
                                 const void *metadata, size_t metadata_size, int64_t flags, int64_t children);
 
-/* Makes an array that owns the buffers, each of malloc or NULL. Its children are there, released, to be made by the caller.
- * False when memory ran out: then the buffers are still the caller's. */
+/* Creates an array that owns the buffers, each of which is from malloc or NULL. Its children are allocated but marked
+ * as released; the caller fills them. Returns false if out of memory; the caller then still owns the buffers. */
 bool platform_arrow_make_array(struct platform_arrow_array *out, int64_t length, int64_t null_count,
                                void *const *buffers, int64_t buffer_count, int64_t children);
 
-/* An array that several consumers have, each an array of its own with the buffers of this one. Takes the array over; NULL when
- * memory ran out: then it is still the caller's. */
+/* Creates a shared array, whose buffers several consumers can use. Takes ownership of the array. Returns NULL if out of
+ * memory; the caller then still owns the array. */
 struct platform_shared_array;
 struct platform_shared_array *platform_arrow_share(struct platform_arrow_array *array);
-/* One more array with the same buffers. False when memory ran out. */
+/* Exports another array with the same buffers. Returns false if out of memory. */
 bool platform_arrow_export_shared(struct platform_shared_array *shared, struct platform_arrow_array *out);
 void platform_arrow_end_shared(struct platform_shared_array *shared);

@@ -1,9 +1,9 @@
-/* What a thread of the host's is in the middle of, and what waits for the end of that.
+/* The calls of the library that run on a thread, and work that is deferred until the outermost call ends.
  *
- * A call of the library may call the host back, and the host may then give up what the call works with, or end an object whose
- * end is the host's own code to tell. Neither may happen there and then: the call may be between two halves of a change. So
- * each call counts itself in and out, and what must wait for the end of the outermost one is put on a list of the thread's.
- */
+ * A call of the library may run a callback of the host. That callback may release a handle that the call uses, or an
+ * object whose deallocation triggers another callback. Neither may happen immediately, because the call may be in the
+ * middle of a change. Each call therefore increments and decrements a depth, and deferred work is put on a list of the
+ * thread until the outermost call ends. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,14 +12,14 @@
 typedef void (*platform_deferred_fn)(uint64_t first, uint64_t second, uint64_t third);
 
 typedef struct platform_calls {
-    /* Where the outermost call stands on the stack. */
+    /* The stack frame of the outermost call. */
     uintptr_t frame;
-    /* How many calls of the library run on this thread, one within the other. */
+    /* The number of nested calls of the library on this thread. */
     uint32_t depth;
     /* Whether the list is not empty. */
     bool due;
-    /* Whether the thread hands a line of the log to its taker, which may not call the library meanwhile: lines come from the midst
-     * of everything, also from between two halves of a save. */
+    /* Whether the thread runs the log callback, which must not call the library, because lines are logged at any point,
+     * even in the middle of a save. */
     bool telling;
 } platform_calls;
 
@@ -34,36 +34,39 @@ static inline __attribute__((always_inline)) void platform_call_begin(void) {
     if (platform_own_calls.depth++ == 0) platform_own_calls.frame = (uintptr_t)__builtin_frame_address(0);
 }
 
-/* Whether both lie on the stack that the system gave this thread, and not on one of the host's own making. */
+/* Whether both addresses are on the thread's system stack, not on a stack that the host allocated. */
 bool platform_on_own_stack(uintptr_t one, uintptr_t other);
 
-/* Whether the call that is counted as the outermost one is gone, since a callback was left by longjmp: a call within it stands
- * below it on the stack. A call from deeper on the stack is not told from one within it. */
+/* Whether the call that is counted as the outermost one no longer exists, because a callback was left by longjmp. A
+ * nested call has a lower stack address than its outermost call. A later call with a lower address cannot be
+ * distinguished from a nested one. */
 static inline __attribute__((always_inline)) bool platform_call_was_left(void) {
     if (platform_own_calls.depth < 2) return false;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     return here >= platform_own_calls.frame && platform_on_own_stack(here, platform_own_calls.frame);
 }
 
-/* True when the call is the outermost one and something waits for its end: platform_call_finish() is to be called, and counts
- * the call out. */
+/* Ends a call. Returns true if it is the outermost one and deferred work exists; the caller must then call
+ * platform_call_finish(), which ends the call. */
 static inline bool platform_call_end(void) {
     if (platform_own_calls.due && platform_own_calls.depth == 1) return true;
     platform_own_calls.depth--;
     return false;
 }
 
-/* Does what waits, and what is put on the list meanwhile; then counts the outermost call out. */
+/* Runs the deferred work, including work that is deferred meanwhile, and then ends the outermost call. */
 void platform_call_finish(void);
 
-/* Has `run` called when the outermost call of this thread ends; at once when there is none, or no memory for the list. */
+/* Defers `run` until the outermost call of this thread ends. Runs it immediately if there is no call, or if the list
+ * cannot grow because memory is exhausted. */
 void platform_call_defer(platform_deferred_fn run, uint64_t first, uint64_t second, uint64_t third);
 
-/* Calls now what waits to be called with this function and this second argument. */
+/* Runs the deferred calls of this function with this second argument now. */
 void platform_call_settle(platform_deferred_fn run, uint64_t second);
 
-/* Before a callback that is all that the outermost call does, such as a block to perform: what the calls in it end, ends with
- * them. Returns what platform_call_resume takes. */
+/* Suspends the outermost call for a callback that is its only work, such as a block to be performed. Calls in the
+ * callback then count as outermost ones and run their deferred work when they end. Returns the argument for
+ * platform_call_resume. */
 static inline uintptr_t platform_call_suspend(void) {
     if (platform_own_calls.depth != 1) return 0;
     platform_own_calls.depth = 0;

@@ -1,24 +1,25 @@
-/* The table behind the handles that C hosts hold.
+/* The table of handles that C hosts use.
  *
- * A handle is a token, not an address: bit 0 is set, bits 1-31 are the index of an entry, the high half is the entry's
- * generation, which grows each time the entry is used again. Looking one up costs two loads and one compare: entries lie in
- * chunks that never move, behind a directory that never grows. An entry whose generations are used up is never used again,
- * so a stale token stays stale for ever. There is no lock, so nothing can be held when a process forks. */
+ * A handle is a token, not an address. Bit 0 is set, bits 1-31 are the index of an entry, and the high half is the
+ * entry's generation. The generation is increased each time the entry is reused. A lookup takes two loads and one
+ * comparison, because entries are in chunks that never move, and the directory of chunks has a fixed size. An entry
+ * whose generations are used up is not reused, so a stale token never becomes valid again. The table is lock-free, so
+ * no lock can be held when a process forks. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef struct platform_handle {
-    /* Generation (32 bits), count (25), flag (1), type (5), and whether it is live (1). The count is that of the references
-     * that the library itself holds, and one more while the host holds any. */
+    /* Generation (32 bits), count (24), flag (1), type (6), and whether it is live (1). The count is the number of
+     * references that the library holds, plus one while the host holds any. */
     uint64_t word;
     void *object;
-    /* What is retained while the host holds a reference: what the object cannot do without. May be NULL. */
+    /* An object that is retained while the host holds a reference, because `object` needs it. May be NULL. */
     void *owner;
-    /* How many references the host holds. */
+    /* The number of references that the host holds. */
     uint32_t hosts;
-    /* The next entry on the list of free ones, or on a list of the caller's once the handle has ended. */
+    /* The next entry in the list of free entries, or, after the handle ended, in a list that the caller owns. */
     uint32_t link;
 } platform_handle;
 
@@ -27,7 +28,7 @@ enum {
     PLATFORM_HANDLE_INDEX_BITS = 31,
     PLATFORM_HANDLE_TYPE_SHIFT = 1,
     PLATFORM_HANDLE_TYPE_MASK = 0x3F << 1,
-    /* A flag of the caller's. */
+    /* A flag that the caller may use. */
     PLATFORM_HANDLE_FLAG = 1 << 7,
     PLATFORM_HANDLE_ONE = 1 << 8
 };
@@ -38,7 +39,7 @@ extern platform_handle *platform_handle_chunks[1 << (PLATFORM_HANDLE_INDEX_BITS 
 
 #define PLATFORM_HANDLE_GENERATION 0xFFFFFFFF00000000u
 
-/* The entry of an index that was allocated. */
+/* Returns the entry of an allocated index. */
 static inline platform_handle *platform_handle_at(uint32_t index) {
     platform_handle *chunk =
         __atomic_load_n(&platform_handle_chunks[index >> PLATFORM_HANDLE_CHUNK_BITS], __ATOMIC_ACQUIRE);
@@ -54,13 +55,13 @@ static inline platform_handle *platform_handle_matching(uint64_t token, uint64_t
     return (__atomic_load_n(&handle->word, __ATOMIC_ACQUIRE) & mask) == expected ? handle : NULL;
 }
 
-/* The live entry of a token of this type; NULL for anything else. Types are 1 to 63. */
+/* Returns the live entry of a token of this type; NULL for anything else. Types are 1 to 63. */
 static inline platform_handle *platform_handle_find(uint64_t token, uint32_t type) {
     return platform_handle_matching(token, PLATFORM_HANDLE_GENERATION | PLATFORM_HANDLE_TYPE_MASK | 1,
                                     (token & (PLATFORM_HANDLE_GENERATION | 1)) | type << PLATFORM_HANDLE_TYPE_SHIFT);
 }
 
-/* The live entry of a token of any type. */
+/* Returns the live entry of a token of any type; NULL for anything else. */
 static inline platform_handle *platform_handle_find_any(uint64_t token) {
     if ((token & 1) == 0) return NULL;
     return platform_handle_matching(token, PLATFORM_HANDLE_GENERATION | 1, token & (PLATFORM_HANDLE_GENERATION | 1));
@@ -80,40 +81,40 @@ static inline bool platform_handle_has_flag(const platform_handle *handle) {
     return (__atomic_load_n(&handle->word, __ATOMIC_ACQUIRE) & PLATFORM_HANDLE_FLAG) != 0;
 }
 
-/* Takes a free entry and makes it live with one reference; `hosts` is 1 when that is the host's, else 0. Returns the token,
- * 0 when there is no memory. */
+/* Creates a live entry with one reference; `hosts` is 1 if the host owns that reference, else 0. Returns the token; 0
+ * if out of memory. */
 uint64_t platform_handle_make(void *object, void *owner, uint32_t type, bool flag, uint32_t hosts);
 
-/* One more reference of the library's; false when the token ended, which nothing revives. */
+/* Adds a reference of the library. Returns false if the handle has ended, which cannot be undone. */
 bool platform_handle_retain(uint64_t token);
 
-/* Gives up one reference of the library's; nothing happens when the token is stale. True when it was the last: the token is
- * invalid at once, and the caller disposes of the object, then frees the entry; *out_word is its last word, for its type and
- * flag. */
+/* Removes a reference of the library. Does nothing for a stale token. Returns true if it was the last reference. The
+ * token is then invalid, and the caller must release the object and then free the entry. *out_word is the entry's last
+ * word, with its type and flag. */
 bool platform_handle_release(uint64_t token, uint64_t *out_word);
 
-/* Puts an entry that ended back on the list of free ones. */
+/* Returns an ended entry to the list of free entries. */
 void platform_handle_free(uint32_t index);
 
 void platform_handle_clear_flag(platform_handle *handle);
 
-/* How many references the host holds. */
+/* Returns the number of references that the host holds. */
 static inline uint32_t platform_handle_hosts(const platform_handle *handle) {
     return __atomic_load_n(&handle->hosts, __ATOMIC_ACQUIRE);
 }
 
-/* One more. Returns how many it held before, UINT32_MAX when they cannot be counted any more. */
+/* Adds a reference of the host. Returns the previous number; UINT32_MAX if the counter is full. */
 uint32_t platform_handle_add_host(platform_handle *handle);
 
-/* One more, if it holds any; false when it holds none, or they cannot be counted any more. */
+/* Adds a reference of the host if it holds any. Returns false if it does not, or if the counter is full. */
 bool platform_handle_add_another_host(platform_handle *handle);
 
-/* One fewer. Returns how many it held before: 0 means that it held none, and nothing was done. */
+/* Removes a reference of the host. Returns the previous number. If that is 0, nothing was changed. */
 uint32_t platform_handle_drop_host(platform_handle *handle);
 
 /* Lists of ended entries, linked through `link`; a head of 0 is an empty list. */
 void platform_handle_push(uint64_t *head, uint32_t index);
 uint64_t platform_handle_take_all(uint64_t *head);
 
-/* How many are live; walks the table. */
+/* Returns the number of live handles, in time linear in the size of the table. */
 size_t platform_handle_count(void);

@@ -1,24 +1,28 @@
 import CorestoneGraph
-import CorestoneHosting
+import CorestoneCustomStores
 import CorestoneModel
-import CorestoneStack
+import CorestoneContainers
 import CorestoneValues
 
-/// A store of a host's own kind that gives all of its objects when it is opened, and is given all of them to keep: Core Data's
-/// `NSAtomicStore`, whose cache nodes are `StoreNode`s here. The objects lie in memory; the library answers fetches, checks what
-/// must be unique, and takes a save back that the store does not keep.
+/// A custom store that is loaded and saved as a whole: Core Data's `NSAtomicStore`.
+///
+/// `StoreNode`s correspond to its cache nodes. The library keeps the rows in memory, executes fetches on them, checks
+/// unique constraints, and rolls back a save that the store rejects.
 public protocol AtomicStore: CustomStore {
-    /// All rows of all entities, with all of their relationships, to-many ones as arrays of references; of a relationship and its
-    /// inverse one side is enough. Called after `metadata`, and again after a save that reported conflicts;
-    /// none for a new store.
+    /// Returns all rows of all entities, with their relationships.
+    ///
+    /// To-many relationships are arrays of references. One side of a relationship and its inverse is enough. A new
+    /// store returns an empty array. The function is called after `metadata`, and again after a save that reported
+    /// conflicts.
     func load() throws -> [StoreNode]
 }
 
 extension StoreTypes {
-    /// Makes a type of atomic stores known in the whole process: `Coordinator.addStore` takes its name from now on.
+    /// Registers a type of atomic stores for the process. `Coordinator.addStore` then accepts its name.
     ///
-    /// - Parameter make: makes a store; by default what the type's `init` makes. For stores that a program wants to get at.
-    /// - Throws: `.invalidArgument` (134000) for a name that is taken, also one of a type that was registered before.
+    /// - Parameter make: Creates a store; by default with the type's `init`. Pass a closure to keep a reference to the
+    ///   store.
+    /// - Throws: `.invalidArgument` (134000) if the name is already registered.
     @discardableResult
     public static func register<Implementation: AtomicStore>(
         _ name: String, _ type: Implementation.Type,
@@ -33,14 +37,14 @@ extension StoreTypes {
     }
 }
 
-/// The library asks it for nothing but its rows, and has them kept.
+/// An open atomic store. The library only loads and saves it, so the reading functions are not called.
 private final class OpenAtomicStore<Implementation: AtomicStore>: HostedStore {
     private let store: Implementation
 
     init(_ store: Implementation) { self.store = store }
 
     var canSave: Bool { !store.isReadOnly }
-    var hearsRegistrations: Bool { false }
+    var observesRegistrations: Bool { false }
     var tellsRelationships: Bool { false }
 
     func fetch(_ fetch: StoreFetch, into sink: RowSink) throws -> (done: FetchWork, count: Int) { ([], 0) }

@@ -1,64 +1,70 @@
 import CorestoneGraph
-import CorestoneHosting
+import CorestoneCustomStores
 import CorestoneModel
-import CorestoneStack
+import CorestoneContainers
 import CorestoneValues
 
-/// What the stores of a host's own kinds have in common, `IncrementalStore` and `AtomicStore`. Registered with
-/// `StoreTypes.register`, added by the name of their type; docs/HOST-STORES.md tells when what is called.
+/// The common part of custom stores, `IncrementalStore` and `AtomicStore`.
 ///
-/// One thread at a time calls a store, but for `close` and the notices of registration. It must not use itself through a coordinator or
-/// a context. What it throws comes back as the child of an error of status `.callback` that names store and entity.
+/// Register a type with `StoreTypes.register`, and add a store by the name of its type. docs/HOST-STORES.md documents
+/// when each function is called.
+///
+/// One thread at a time calls a store, except for `close`, `didRegister` and `didUnregister`. A store must not use
+/// itself through a coordinator or a context. Its errors are wrapped as the child of an error of status `.callback`
+/// that names the store and the entity.
 public protocol CustomStore: AnyObject, SendableMetatype {
-    /// Opens the store, or begins a new one.
-    /// - Throws: `StoreNotFound` where `opening.mustExist` and there is none.
+    /// Opens the store, or creates a new one.
+    ///
+    /// - Throws: `StoreNotFound` if `opening.mustExist` is true and the store does not exist.
     init(_ opening: StoreOpening) throws
 
-    /// What the store says about itself; asked once, after `init`. `NSStoreUUID` in it is its identifier.
+    /// The store's metadata; read once, after `init`. Its `NSStoreUUID` is the store's identifier.
     var metadata: [String: PropertyListValue] { get }
 
-    /// Whether nothing can be saved, and `save` is not called; asked once, after `init`. False by default.
+    /// Whether the store cannot be saved to, so that `save` is not called; read once, after `init`. False by default.
     var isReadOnly: Bool { get }
 
-    /// Keeps what changed, all of it or nothing. A store that is not read-only writes one.
-    /// - Returns: rows that became something else than was to be written: another version, values that the store computed.
+    /// Writes all changes, or no changes. Implement it unless the store is read-only.
+    ///
+    /// - Returns: Rows that differ from the request, because the store assigned another version or computed values.
     func save(_ request: SaveChangesRequest) throws -> [StoreNode]
 
-    /// References for new objects, in their order; nil to have UUIDs made, as text.
+    /// Returns references for new objects, in their order, or nil for UUIDs that the library generates.
     func references(for objects: [NewObject]) throws -> [StoreReference]?
 
-    /// The store lies at another path from now on.
+    /// Moves the store to another path.
     func move(to path: String) throws
-    /// The store is not used any more.
+    /// Closes the store. The library does not use it afterwards.
     func close()
 
     static var abilities: HostStoreAbilities { get }
 
-    // Stores that are not open.
-    /// nil when there is none.
+    // MARK: Functions for stores that are not open
+    /// Returns the metadata of a store; nil if it does not exist.
     static func metadata(ofStoreAt path: String) throws -> [String: PropertyListValue]?
     static func setMetadata(_ values: [String: PropertyListValue], ofStoreAt path: String) throws
-    /// False when there is none.
+    /// Deletes a store. Returns false if it does not exist.
     static func destroyStore(at path: String) throws -> Bool
     static func replaceStore(at path: String, byStoreAt source: String) throws
 }
 
-/// What a store's `init` throws when a store is to be opened that has to be there (`StoreOpening.mustExist`), and is not. Whoever
-/// opens it gets an error of status `.storeIO` that names path and type.
+/// The error for a store that must exist (`StoreOpening.mustExist`) but does not.
+///
+/// If `init` throws it, the library reports an error of status `.storeIO` that names the path and the type.
 public struct StoreNotFound: Error {
     public init() {}
 }
 
-/// What a store of a host's can do beyond what every one does; a model that asks for more is refused.
+/// Optional abilities of a custom store. A model that needs a missing ability is rejected.
 public struct HostStoreAbilities: OptionSet, Sendable {
     public let rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// Reading functions may be called by several threads at a time, also during a save.
+    /// Several threads may call the reading functions at the same time, even during a save.
     public static let parallelReads = HostStoreAbilities(rawValue: 1)
-    /// A save refuses what is not unique and must be.
+    /// A save checks unique constraints and reports violations as conflicts.
     public static let uniqueConstraints = HostStoreAbilities(rawValue: 2)
-    /// A save computes derived attributes, and gives the rows that have them.
+    /// A save computes derived attributes and returns the rows with their values.
     public static let derivedAttributes = HostStoreAbilities(rawValue: 4)
 
     package var stores: StoreAbilities {
@@ -77,7 +83,7 @@ public struct NewObject {
 
     init(_ row: NewRow) { (entity, self.row) = (row.entity, row) }
 
-    /// The value of an attribute; null for one that the entity does not have.
+    /// Returns the value of an attribute, or null if the entity does not have the attribute.
     public func value(of attribute: String) -> PropertyValue {
         (entity.property(named: attribute) as? Attribute).map { row.value(Int($0.slot)) } ?? .null
     }
@@ -120,7 +126,7 @@ extension CustomStore {
     }
 }
 
-/// A registered class.
+/// A registered Swift class of custom stores.
 final class CustomType<Implementation: CustomStore>: HostedType {
     private let make: @Sendable (StoreOpening) throws -> (any HostedStore, Implementation)
     let isAtomic: Bool

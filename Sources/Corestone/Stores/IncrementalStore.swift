@@ -1,44 +1,55 @@
 import CorestoneGraph
-import CorestoneHosting
+import CorestoneCustomStores
 import CorestoneModel
-import CorestoneStack
+import CorestoneContainers
 import CorestoneValues
 
-/// What a store gives for a fetch.
+/// A store's result of a fetch.
 public struct FetchAnswer {
-    /// In the order of the request, if `done` says so. A node without values is its reference alone: they are asked for when somebody
-    /// needs them.
+    /// The rows, in the order of the request if `done` contains the sort. A node without values is only a reference;
+    /// its values are read when they are needed.
     public var nodes: [StoreNode]
-    /// What the store has done; the rest the library does with the nodes.
+    /// The parts of the request that the store has done. The library does the rest with the nodes.
     public var done: FetchWork
-    /// With `.count`, for a request for a count.
+    /// The count, for a count request. `done` must then contain `.count`.
     public var count = 0
 
     public init(_ nodes: [StoreNode], done: FetchWork = []) { (self.nodes, self.done) = (nodes, done) }
 }
 
-/// A store of a host's own kind that is asked for rows when contexts need them: Core Data's `NSIncrementalStore`.
+/// A custom store that is read on demand: Core Data's `NSIncrementalStore`.
 public protocol IncrementalStore: CustomStore {
-    /// The rows of an entity, and at the store's choice less and in order.
+    /// Returns the rows of an entity.
+    ///
+    /// The store may apply the predicate, the order and other parts of the request, and reports them in
+    /// `FetchAnswer.done`.
     func fetch(_ request: FetchRequest) throws -> FetchAnswer
 
-    /// The rows of references; those that are no more, or never were, are left out: their objects are told to be gone. In any order.
+    /// Returns the rows of references, in any order.
+    ///
+    /// Rows that do not exist are left out; the library then treats their objects as deleted.
     func nodes(for rows: [RowReference]) throws -> [StoreNode]
 
-    /// What a relationship leads to: as many lists as there are owners, in their order; of a to-one relationship at most one row.
+    /// Returns the members of a relationship, one list per owner in the order of `owners`.
+    ///
+    /// For a to-one relationship, a list has at most one row.
     func members(of relationship: Relationship, for owners: [RowReference]) throws -> [[RowReference]]
 
-    /// The same with the members' values, for a store that has them at hand: they are not asked for again. A node without values is
-    /// its reference alone. By default what `members` gives, which is not called otherwise.
+    /// Returns the members with their values, if the store has the values available, so that they are not read again.
+    ///
+    /// A node without values is only a reference. The library calls `members` only through the default implementation
+    /// of this function.
     func memberNodes(of relationship: Relationship, for owners: [RowReference]) throws -> [[StoreNode]]
 
-    /// A context knows objects from now on, or no longer, also since it was reset or has ended; those that come or go together are
-    /// told together. Any thread.
+    /// Receives the objects that a context registers, on any thread.
+    ///
+    /// `didUnregister` receives those that it deregisters, including when it is reset or closed. Objects that are
+    /// registered or deregistered together are passed together.
     func didRegister(_ rows: [RowReference])
     func didUnregister(_ rows: [RowReference])
 
-    /// Whether notices of registration are wanted, which cost time for each object.
-    static var hearsRegistrations: Bool { get }
+    /// Whether `didRegister` and `didUnregister` are called, which costs time for each object.
+    static var observesRegistrations: Bool { get }
 }
 
 extension IncrementalStore {
@@ -50,14 +61,15 @@ extension IncrementalStore {
     }
     public func didRegister(_ rows: [RowReference]) {}
     public func didUnregister(_ rows: [RowReference]) {}
-    public static var hearsRegistrations: Bool { false }
+    public static var observesRegistrations: Bool { false }
 }
 
 extension StoreTypes {
-    /// Makes a type of incremental stores known in the whole process: `Coordinator.addStore` takes its name from now on.
+    /// Registers a type of incremental stores for the process. `Coordinator.addStore` then accepts its name.
     ///
-    /// - Parameter make: makes a store; by default what the type's `init` makes. For stores that a program wants to get at.
-    /// - Throws: `.invalidArgument` (134000) for a name that is taken, also one of a type that was registered before.
+    /// - Parameter make: Creates a store; by default with the type's `init`. Pass a closure to keep a reference to the
+    ///   store.
+    /// - Throws: `.invalidArgument` (134000) if the name is already registered.
     @discardableResult
     public static func register<Implementation: IncrementalStore>(
         _ name: String, _ type: Implementation.Type,
@@ -78,7 +90,7 @@ private final class OpenIncrementalStore<Implementation: IncrementalStore>: Host
     init(_ store: Implementation) { self.store = store }
 
     var canSave: Bool { !store.isReadOnly }
-    var hearsRegistrations: Bool { Implementation.hearsRegistrations }
+    var observesRegistrations: Bool { Implementation.observesRegistrations }
     var tellsRelationships: Bool { true }
 
     func fetch(_ fetch: StoreFetch, into sink: RowSink) throws -> (done: FetchWork, count: Int) {

@@ -1,20 +1,21 @@
 import CorestoneGraph
-import CorestoneHosting
+import CorestoneCustomStores
 import CorestoneModel
 import CorestoneValues
 
-/// A row that a save writes, as the store gets it.
+/// A row of a save request.
 public struct SavedRow {
     public let row: RowReference
-    /// The version to be written; of rows that are deleted or locked the one that they must still have.
+    /// The version to be written; for a deleted or locked row, the version that the store must still have.
     public let version: Int64
-    /// Of a changed row the version that it must still have.
+    /// For a changed row, the version that the store must still have.
     public let oldVersion: Int64?
-    /// The names of the properties that changed, of a changed row.
+    /// For a changed row, the names of the properties that changed.
     public let changed: Set<String>
-    /// All values by name, null ones too: of a to-one relationship the reference as a value. None of rows that are deleted or locked.
+    /// All values by name, including null values; the value of a to-one relationship is the target's reference. Empty
+    /// for deleted and locked rows.
     public let values: [String: PropertyValue]
-    /// The rows that to-one relationships lead to, by their names.
+    /// The targets of to-one relationships, by the relationship's name.
     public let targets: [String: RowReference]
 
     public init(
@@ -26,18 +27,17 @@ public struct SavedRow {
     }
 }
 
-/// What a save hands to a store: all that changed, to be kept as a whole or not at all. All may be nothing: then at most the
-/// metadata is to be written.
+/// The changes of a save, which a store writes completely or not at all.
 ///
-/// Good during the save.
+/// If no rows changed, only the metadata is written. The request is valid only during the save.
 public final class SaveChangesRequest: PersistentStoreRequest, @unchecked Sendable {
     public let inserted: [SavedRow]
     public let updated: [SavedRow]
     public let deleted: [SavedRow]
-    /// Not changed, but the save is to fail unless they still have their version.
+    /// Unchanged rows whose version must be the same in the store; otherwise the save must fail.
     public let locked: [SavedRow]
     public let memberChanges: [MemberChange]
-    /// What the store is to say about itself from now on; nil when that stays.
+    /// The new metadata of the store; nil if the metadata did not change.
     public let metadata: [String: PropertyListValue]?
     public let author: SaveAuthor
     private let changes: HostChanges?
@@ -65,20 +65,24 @@ public final class SaveChangesRequest: PersistentStoreRequest, @unchecked Sendab
 
     public override var requestType: UInt32 { RequestType.save.rawValue }
 
-    /// A row has another version in the store than the save is based on, or is gone; of a new row, there is one of its reference
-    /// already. The save ends with a conflict, which the context's merge policy may settle upon what the store gives next, whatever
-    /// the store does then. A batch request, or a migration, ends with it.
+    /// Reports a version conflict.
     ///
-    /// - Throws: `.invalidArgument` for a row that is none of this save.
+    /// The row has another version in the store, or was deleted, or a new row's reference already exists. The save
+    /// fails with a conflict, even if `save` returns without an error. The context's merge policy may resolve the
+    /// conflict with the values that the store returns next. A batch request or a migration fails.
+    ///
+    /// - Throws: `.invalidArgument` if the row is not part of this save.
     public func addConflict(_ row: RowReference) throws { try changes?.addConflict(.version, row) }
 
-    /// The same for a row whose values another one has, where they must be unique.
+    /// Reports a unique-constraint conflict: another row has the same values.
     public func addUniquenessConflict(_ row: RowReference) throws { try changes?.addConflict(.unique, row) }
 
-    /// Hands `body` each row that an atomic store holds once this save is done, entity by entity, with the members of its to-many
-    /// relationships by their names, in order; of both sides, and none that is empty. One row is in memory twice at a time.
+    /// Calls `body` with each row that an atomic store contains after this save, entity by entity.
     ///
-    /// - Throws: `.invalidArgument` for the save of an incremental store, and after the save; what `body` throws.
+    /// `members` has the members of the row's to-many relationships by name, in order. Both sides of a relationship are
+    /// included, but empty relationships are not. Only one row at a time is copied.
+    ///
+    /// - Throws: `.invalidArgument` in the save of an incremental store, and after the save; the errors of `body`.
     public func forEachRow(_ body: (SavedRow, _ members: [String: [RowReference]]) throws -> Void) throws {
         guard let changes, let keys = try changes.wholeKeys() else {
             throw CoreError(

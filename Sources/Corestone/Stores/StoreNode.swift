@@ -1,21 +1,22 @@
 import CorestoneGraph
-import CorestoneHosting
+import CorestoneCustomStores
 import CorestoneModel
 import CorestoneValues
 
-/// A row of a host's store as the store gives it: what Apple's framework calls an incremental store's node, or an atomic store's cache
-/// node. A class, so that a store may keep its nodes and update them.
+/// A row that a custom store returns: Core Data's `NSIncrementalStoreNode` and `NSAtomicStoreCacheNode`.
 ///
-/// Of one thread at a time.
+/// It is a class, so that a store can keep its nodes and update them.
+///
+/// Only one thread at a time may use it.
 public final class StoreNode {
     public let row: RowReference
-    /// 0 to 2147483647, higher with each change; 0 every time in a store that keeps none.
+    /// The version: 0 to 2147483647, increased with each change; always 0 in a store without versions.
     public private(set) var version: Int64
-    /// By name. What the entity does not have is left out. Of a to-one relationship `.null`, or a reference as a value (`.int`,
-    /// `.text`, `.bytes`) or as an object ID (`ObjectIDReference`); one that is missing is asked for. Of a to-many relationship, if
-    /// the store has them at hand, an array of these.
+    /// The values by property name; unknown names are ignored. A to-one relationship is `.null`, a reference as a value
+    /// (`.int`, `.text`, `.bytes`) or an object ID (`ObjectIDReference`). If it is missing, the library reads it with
+    /// `members`. A to-many relationship may be an array of references, if they are available.
     public private(set) var values: [String: PropertyValue]
-    /// The entities of targets that inherit from the relationship's destination, by the name of the to-one relationship.
+    /// The entities of targets, by the name of the to-one relationship, for targets of a subentity of its destination.
     public var targets: [String: Entity] = [:]
 
     public init(_ row: RowReference, _ values: [String: PropertyValue] = [:], version: Int64 = 0) {
@@ -28,7 +29,7 @@ public final class StoreNode {
         self.init(RowReference(entity, reference), values, version: version)
     }
 
-    /// The values and the version that the node has from now on.
+    /// Replaces the values and the version.
     public func update(_ values: [String: PropertyValue], version: Int64) {
         (self.values, self.version) = (values, version)
     }

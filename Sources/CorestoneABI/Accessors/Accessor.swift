@@ -2,13 +2,15 @@ import CCorestone
 import CorestoneModel
 import CorestoneValues
 
-/// A function that was made for a kind and a property. Its place may serve another property once this one ends: a host that
-/// calls it then gets an error, or reads what the host itself asked for since, but never memory that is gone.
+/// A C function for a kind and a property.
+///
+/// After its model is freed, its code may be reused for another property. A host that still calls it then receives an
+/// error or the value of that property, but never reads freed memory.
 protocol Accessor: AnyObject {
     var function: cst_function { get }
 }
 
-/// The functions of one property, one of each kind that was asked for. The property keeps them.
+/// The functions of one property, one for each requested kind. The property owns them.
 private final class AccessorsOfProperty {
     var byKind: [AccessorKind: any Accessor] = [:]
 }
@@ -42,13 +44,13 @@ public func cst_entity_accessor(
     }
 }
 
-/// The one function of the kind and the property.
+/// Returns the only function of a kind for a property.
 private func accessor(_ kind: AccessorKind, _ property: Property) throws -> any Accessor {
     let known = property.accessors as? AccessorsOfProperty ?? AccessorsOfProperty()
     property.accessors = known
     if let accessor = known.byKind[kind] { return accessor }
     let signature = try AccessorSignature(kind, property)
-    // A getter that bypasses what the host hooks onto access is the same function: nothing is hooked onto it.
+    // A primitive getter is the same function, because the host cannot override access.
     if kind == .getPrimitive { return try accessor(.get, property) }
     let isToMany = (property as? Relationship)?.isToMany == true
     let type = signature.arguments.first ?? signature.result

@@ -1,6 +1,6 @@
 import CCorestone
 
-/// What setters are given, as the value that `cst_object_set` takes.
+/// The arguments of setters as values for `cst_object_set`.
 extension cst_value {
     init(text: cst_string) {
         self.init()
@@ -14,7 +14,7 @@ extension cst_value {
         `as`.bytes = bytes
     }
 
-    /// NULL is null.
+    /// Creates the value of a target. NULL becomes null.
     init(target: OpaquePointer?) {
         self.init()
         if target != nil { type = UInt32(CST_OBJECT) }

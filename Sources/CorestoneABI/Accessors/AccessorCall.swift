@@ -2,20 +2,20 @@ import CCorestone
 import CorestoneGraph
 import CorestoneValues
 
-/// One call of a function that libffi made: its arguments by place, the object first, and where its result goes.
+/// A call of a function that libffi created: its arguments, with the object first, and the memory of its result.
 struct AccessorCall {
     let key: UInt32
     let result: UnsafeMutableRawPointer
     let arguments: UnsafeMutablePointer<UnsafeMutableRawPointer?>
     let error: ErrorOut
 
-    /// The argument of a place; 0 is the object.
+    /// Returns the argument at an index; 0 is the object.
     private func argument<Value>(_ place: Int, as: Value.Type = Value.self) -> Value {
         arguments[place].unsafelyUnwrapped.loadUnaligned(as: Value.self)
     }
     private var object: OpaquePointer? { argument(0) }
 
-    /// libffi wants whole words for results that are smaller.
+    /// Writes an integer result as a whole word, as libffi requires for smaller results.
     private func give(_ integer: some BinaryInteger) { result.storeBytes(of: Int64(integer), as: Int64.self) }
     private func give(_ pointer: UnsafeMutableRawPointer?) { give(Int(bitPattern: pointer)) }
 }
@@ -26,7 +26,7 @@ extension AccessorCall {
     func perform(_ kind: AccessorKind, _ result: AccessorType, _ argument: AccessorType) {
         switch kind {
         case .isNull:
-            // A failure is no value either; the error tells the two apart.
+            // The result is true after a failure too; the error distinguishes the two.
             give(read(object, key, error).type == .null ? 1 : 0)
         case .setNull:
             var null = cst_value()
@@ -65,7 +65,7 @@ extension AccessorCall {
             })
     }
 
-    /// The second argument.
+    /// Returns the second argument as a value.
     private func newValue(_ type: AccessorType) -> cst_value {
         var value = cst_value()
         switch type {

@@ -2,7 +2,7 @@ import CFFI
 import CorestoneModel
 import CorestoneValues
 
-/// What a function of `cst_entity_accessor` does: `CST_ACCESSOR_…`.
+/// The kinds of accessors: the `CST_ACCESSOR_` constants.
 enum AccessorKind: UInt32, CaseIterable {
     case get = 1, set, isNull, setNull, getPrimitive, setPrimitive
     case count, contains, add, remove, addMany, removeMany
@@ -12,14 +12,14 @@ enum AccessorKind: UInt32, CaseIterable {
     static let toMany: [AccessorKind] = [.get, .set, .count, .contains, .add, .remove, .addMany, .removeMany]
     static let single: [AccessorKind] = [.get, .set, .isNull, .setNull, .getPrimitive, .setPrimitive]
 
-    /// Those that a property has.
+    /// Returns the kinds of accessors that a property has.
     static func all(of property: Property) -> [AccessorKind] {
         guard let relationship = property as? Relationship, relationship.isToMany else { return single }
         return relationship.isOrdered ? toMany + ordered : toMany
     }
 }
 
-/// A type of C that a function takes or returns.
+/// A C type of a parameter or a result.
 enum AccessorType: Hashable {
     case bool, int16, int32, int64, float, double
     /// A double: seconds since 2001.
@@ -28,16 +28,16 @@ enum AccessorType: Hashable {
     case text, bytes
     /// 16 bytes in a struct, `cst_uuid`.
     case uuid
-    /// `cst_value`, for what C has no type of its own for.
+    /// `cst_value`, for types without a C type.
     case value
-    /// A handle, an array of them, or the caller's place for an error.
+    /// A handle, an array of handles, or the output for an error.
     case pointer
     /// `size_t`.
     case size
     /// `cst_status`.
     case status
 
-    /// Of the attribute's value; of a to-one relationship's it is `.pointer`.
+    /// Returns the type of an attribute's value. The type of a to-one relationship is `.pointer`.
     init(_ attribute: Attribute) throws {
         switch attribute.type {
         case .integer16: self = .int16
@@ -60,7 +60,7 @@ enum AccessorType: Hashable {
         }
     }
 
-    /// The same to libffi.
+    /// The type as libffi describes it.
     var foreign: UnsafeMutablePointer<ffi_type> {
         switch self {
         case .bool: corestone_ffi_int8()
@@ -79,8 +79,9 @@ enum AccessorType: Hashable {
     private static let threeWords = ForeignStruct(words: 3)
 }
 
-/// A struct of 64-bit words as libffi describes it: each of the library's own that is handed over by value is one. Kept for
-/// ever.
+/// The libffi description of a struct of 64-bit words. It is never freed.
+///
+/// Each struct of the library that is passed by value consists of such words.
 private struct ForeignStruct: @unchecked Sendable {
     let type: UnsafeMutablePointer<ffi_type>
 
@@ -93,12 +94,14 @@ private struct ForeignStruct: @unchecked Sendable {
     }
 }
 
-/// What a function takes between the object and the place for an error, and what it returns.
+/// The parameters of an accessor between the object and the output for an error, and its result.
 struct AccessorSignature: Hashable {
     let result: AccessorType
     let arguments: [AccessorType]
 
-    /// - Throws: `.invalidArgument` when the property has no function of that kind.
+    /// Creates the signature of an accessor.
+    ///
+    /// - Throws: `.invalidArgument` if the property does not have an accessor of that kind.
     init(_ kind: AccessorKind, _ property: Property) throws {
         guard AccessorKind.all(of: property).contains(kind) else { throw AccessorSignature.unsuited(kind, property) }
         let isToMany = (property as? Relationship)?.isToMany == true

@@ -5,13 +5,13 @@ import CorestoneGraph
 import CorestoneValues
 import Glibc
 
-/// A function that libffi makes at run time: machine code that hands its arguments, as an array, to `perform`.
+/// A function that libffi creates at run time: machine code that passes its arguments, as an array, to `perform`.
 final class ForeignAccessor: Accessor {
     private let signature: AccessorSignature
     private let closure: Closure
     let function: cst_function
 
-    /// Guarded by `partLock`.
+    /// Creates the accessor. `partLock` must be held.
     init(_ kind: AccessorKind, _ signature: AccessorSignature, isToMany: Bool, key: UInt32) throws {
         self.signature = signature
         closure = try Closure.take(signature)
@@ -20,18 +20,19 @@ final class ForeignAccessor: Accessor {
     }
 
     deinit {
-        // The code stays, since a host may still call it; it serves the next property of this signature.
+        // The code is not freed, because a host may still call it. It is reused for the next property of this
+        // signature.
         closure.job.pointee.key = UInt32.max
         partLock.with { Closure.giveBack(closure, signature) }
     }
 }
 
-/// What a closure does; plain words, for each call looks at them.
+/// The work of a closure. It consists of plain words, because every call reads them.
 private struct Job {
     let kind: AccessorKind
     let isToMany: Bool
     let result: AccessorType
-    /// Of the first argument between the object and the place for an error, if there is one.
+    /// The type of the first argument between the object and the output for an error, if there is one.
     let argument: AccessorType
     let argumentCount: Int
     var key: UInt32
@@ -44,16 +45,16 @@ private struct Job {
     }
 }
 
-/// Machine code and what it does.
+/// Machine code and its job.
 private struct Closure {
     let function: cst_function
     let job: UnsafeMutablePointer<Job>
 
-    /// Those that serve no property, and how the calls of each signature look.
+    /// Closures that are not in use, and the call interface of each signature.
     nonisolated(unsafe) private static var free: [AccessorSignature: [Closure]] = [:]
     nonisolated(unsafe) private static var interfaces: [AccessorSignature: UnsafeMutablePointer<ffi_cif>] = [:]
 
-    /// What serves attributes and relationships alike, for errors.
+    /// The remedy in errors, for attributes and relationships.
     private static let remedy = "use a cst_object_ function with the property's key instead"
 
     static func take(_ signature: AccessorSignature) throws -> Closure {
@@ -105,7 +106,7 @@ private struct Closure {
     }
 }
 
-/// Where a call of a closure arrives.
+/// Executes a call of a closure.
 private func perform(
     _ interface: UnsafeMutablePointer<ffi_cif>?, _ result: UnsafeMutableRawPointer?,
     _ arguments: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ job: UnsafeMutableRawPointer?

@@ -3,7 +3,7 @@ import CPlatform
 import CorestoneGraph
 import CorestoneValues
 
-/// The value of an attribute or a to-one relationship; null when it has none and when that fails.
+/// Returns the value of an attribute or a to-one relationship; null if it is null or the call fails.
 @inline(__always)
 func read(_ pointer: OpaquePointer?, _ key: UInt32, _ error: ErrorOut) -> ValueView {
     guard let found = platform_handle_find(token(pointer), HandleType.object.rawValue) else {
@@ -16,7 +16,7 @@ func read(_ pointer: OpaquePointer?, _ key: UInt32, _ error: ErrorOut) -> ValueV
     }
 }
 
-/// Faults, changed objects, to-one targets, and everything that fails.
+/// Runs the slow path of `read`: faults, changed objects, to-one targets and failures.
 @inline(never)
 private func readSlowly(_ object: ManagedObject, _ key: UInt32, _ error: ErrorOut) -> ValueView {
     var value = cst_value()
@@ -28,8 +28,8 @@ private func readSlowly(_ object: ManagedObject, _ key: UInt32, _ error: ErrorOu
     }
 }
 
-/// A value as a type of C. What is null is zero, as Core Data's accessors of scalars have it. A function that outlives its
-/// model may come upon a property of another type; that is an error, told through `error`.
+/// Conversions to C types. Null becomes zero, as in Core Data's scalar accessors. An accessor that outlives its model
+/// can read a property of another type, which sets `error`.
 extension ValueView {
     @inline(__always)
     func checkedInteger(_ error: ErrorOut) -> Int64 {

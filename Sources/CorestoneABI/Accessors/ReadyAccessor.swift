@@ -3,12 +3,14 @@ import CPlatform
 import CorestoneGraph
 import CorestoneValues
 
-/// A function that was compiled ahead (`accessors.h`): the cheapest there is.
+/// A precompiled function (`accessors.h`), the fastest kind of accessor.
 final class ReadyAccessor: Accessor {
     private let type: UInt32
     private let place: UInt32
 
-    /// nil when no function of this kind and type is compiled ahead, or all are taken. Guarded by `partLock`.
+    /// Reserves a precompiled function; nil if there is no function of this kind and type, or all are in use.
+    ///
+    /// `partLock` must be held.
     init?(_ kind: AccessorKind, _ type: AccessorType, key: UInt32) {
         let known: UInt32? =
             switch kind {
@@ -45,7 +47,7 @@ final class ReadyAccessor: Accessor {
     ]
 }
 
-/// Which places are free. Guarded by `partLock`.
+/// The free precompiled functions, by type. `partLock` protects them.
 private enum Places {
     nonisolated(unsafe) private static var free: [UInt32: [UInt32]] = {
         platform_accessors_install(workers)
@@ -89,7 +91,7 @@ private func place(_ error: UnsafeMutableRawPointer?) -> ErrorOut {
     error?.assumingMemoryBound(to: OpaquePointer?.self)
 }
 
-/// The plain value of a setter goes straight into the object's changes.
+/// Sets a value: directly in the object's changes if possible, otherwise by `setSlowly`.
 @inline(__always)
 private func change(_ pointer: OpaquePointer?, _ value: PropertyValue, _ key: UInt32, _ error: ErrorOut) -> cst_status {
     guard let found = platform_handle_find(token(pointer), HandleType.object.rawValue) else {

@@ -6,7 +6,9 @@ import CorestoneValues
 
 public typealias ErrorOut = UnsafeMutablePointer<OpaquePointer?>?
 
-/// Runs the body of an export: what it throws becomes a status and, when the host asked for it, an error object.
+/// Runs the body of a function of the interface.
+///
+/// An error that it throws becomes a status and, if the host passed an output, an error object.
 @inline(__always)
 func boundary(_ error: ErrorOut, _ body: () throws -> Void) -> cst_status {
     platform_call_begin()
@@ -18,7 +20,7 @@ func boundary(_ error: ErrorOut, _ body: () throws -> Void) -> cst_status {
     } catch let failure { return report(failure, error) }
 }
 
-/// The same for bodies with expected outcomes other than `Status.ok.rawValue`.
+/// Runs the body of a function of the interface that returns a status, like `boundary`.
 @inline(__always)
 func outcome(_ error: ErrorOut, _ body: () throws -> Status) -> cst_status {
     platform_call_begin()
@@ -29,7 +31,7 @@ func outcome(_ error: ErrorOut, _ body: () throws -> Status) -> cst_status {
     } catch let failure { return report(failure, error) }
 }
 
-/// Why nothing may be called now.
+/// Returns the reason why no function can be called now.
 @inline(never)
 private func refusal() -> CoreError {
     if platform_is_forked() { return Context.forked() }
@@ -40,7 +42,7 @@ private func refusal() -> CoreError {
             + "objects are in an undefined state. Restart the process, and return from every callback")
 }
 
-/// Counts a call out. When it is the outermost one of the thread, everything that callbacks gave up meanwhile ends here.
+/// Ends a call. At the end of the thread's outermost call, the objects that callbacks released are freed.
 @inline(__always)
 func endCall() { if platform_call_end() { platform_call_finish() } }
 
@@ -53,8 +55,10 @@ func report(_ failure: any Error, _ error: ErrorOut) -> cst_status {
     return known.status.rawValue
 }
 
-/// A change of a model: what the boundary refuses sticks to the model like what the model refuses, so that a host may build
-/// the whole model and check once.
+/// Runs a change of a model.
+///
+/// The model records errors of the boundary like its own errors, so that a host can build the whole model and check it
+/// once.
 @inline(__always)
 func building(_ error: ErrorOut, _ model: () throws -> Model, _ body: () throws -> Void) -> cst_status {
     boundary(error) {
@@ -66,7 +70,7 @@ func building(_ error: ErrorOut, _ model: () throws -> Model, _ body: () throws 
     }
 }
 
-/// An output that the call cannot do without.
+/// Returns a required output. Throws if it is NULL.
 @inline(__always)
 func required<Output>(
     _ output: UnsafeMutablePointer<Output>?, _ name: StaticString
@@ -75,7 +79,7 @@ func required<Output>(
     return output
 }
 
-/// The place for a handle that the call gives: NULL until it does.
+/// Returns the output for a handle, set to NULL until the call succeeds.
 @inline(__always)
 func place(
     _ output: UnsafeMutablePointer<OpaquePointer?>?, _ name: StaticString
@@ -90,18 +94,18 @@ func missingOutput(_ name: StaticString) -> CoreError {
     CoreError(.invalidArgument, "\(name) is NULL; pass a pointer for the result", key: parameterKey(name))
 }
 
-/// The name of a parameter as the key of an error; nil for a description of several words.
+/// Returns the name of a parameter as the key of an error, or nil for a description of several words.
 func parameterKey(_ name: StaticString) -> String? {
     let name = "\(name)"
     return name.contains(" ") ? nil : name
 }
 
-/// A size of the host's as the value of an error: beyond `Int.max` it comes as a negative number.
+/// Returns a size as the value of an error. A size above `Int.max` arrives as a negative number.
 func sizeValue(_ size: Int) -> PropertyValue {
     size >= 0 ? .int(Int64(size)) : .decimal(DecimalNumber(mantissa: UInt128(UInt(bitPattern: size))))
 }
 
-/// An array of `count` elements that the host passes; NULL is fine when there are none.
+/// Returns an array of `count` elements that the host passed. NULL is allowed for a count of 0.
 func array<Element>(
     _ start: UnsafePointer<Element>?, _ count: Int, _ name: StaticString
 ) throws -> UnsafeBufferPointer<Element> {
@@ -119,15 +123,16 @@ func array<Element>(
     return UnsafeBufferPointer(start: start, count: count)
 }
 
-/// The constant of an option, for errors: that of `batchSize` is `CST_FETCH_BATCH_SIZE`.
+/// Returns the name of an option's constant, for errors: `CST_FETCH_BATCH_SIZE` for `batchSize`.
 func constantName(_ prefix: String, _ option: Any) -> String {
     "\(option)".reduce(into: prefix + "_") { name, letter in
         name += letter.isUppercase ? "_\(letter)" : letter.uppercased()
     }
 }
 
-/// A struct whose first field says how large the host's version of it is: missing fields are default, unknown ones must be
-/// zero.
+/// Reads a struct whose first field is the size of the host's version.
+///
+/// Missing fields have their defaults. Unknown fields must be zero.
 func options<Options>(_ pointer: UnsafePointer<Options>?, _ fallback: Options, _ name: StaticString) throws -> Options {
     guard let pointer else { return fallback }
     let size = UnsafeRawPointer(pointer).load(as: Int.self)
@@ -141,7 +146,7 @@ func options<Options>(_ pointer: UnsafePointer<Options>?, _ fallback: Options, _
                 + "them to zero", key: parameterKey(name))
     }
     var result = fallback
-    // Each version of a struct ends with a whole word. A size that ends within a pointer would make half of one.
+    // Each version of a struct ends with a whole word. Copying any other size would split a pointer.
     let whole = min(size, known) & ~(MemoryLayout<Int>.size - 1)
     withUnsafeMutableBytes(of: &result) { bytes in
         bytes.copyMemory(from: UnsafeRawBufferPointer(start: pointer, count: whole))
@@ -149,12 +154,12 @@ func options<Options>(_ pointer: UnsafePointer<Options>?, _ fallback: Options, _
     return result
 }
 
-/// A struct of the host's to be filled, whose first field says how large the host's version of it is.
+/// An output struct whose first field is the size of the host's version.
 struct SizedOutput<Fields> {
     fileprivate let start: UnsafeMutableRawPointer
     fileprivate let size: Int
 
-    /// Writes what there is room for. Fields that only the host's newer version has are zero.
+    /// Writes the fields that fit. Fields that only a newer version of the host has are set to zero.
     func fill(_ fields: Fields) {
         var fields = fields
         let room = UnsafeMutableRawBufferPointer(start: start, count: size)
@@ -166,6 +171,7 @@ struct SizedOutput<Fields> {
     }
 }
 
+/// Returns an output struct. Throws if it is NULL, or if its `struct_size` is not initialised.
 func sized<Fields>(_ pointer: UnsafeMutablePointer<Fields>?, _ name: StaticString) throws -> SizedOutput<Fields> {
     let start = UnsafeMutableRawPointer(try required(pointer, name))
     let size = start.loadUnaligned(as: Int.self)

@@ -5,12 +5,12 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// A coordinator, and the token of its model that it keeps for hosts.
+/// A coordinator, and the token of its model that it retains for hosts.
 final class CoordinatorBox: Sendable {
     let coordinator: Coordinator
     let modelToken: Token
 
-    /// Takes over a reference of the library's to the model's token.
+    /// Creates a box, which takes ownership of one of the library's references to the model's token.
     init(_ coordinator: Coordinator, modelToken: Token) {
         self.coordinator = coordinator
         self.modelToken = modelToken
@@ -19,10 +19,11 @@ final class CoordinatorBox: Sendable {
     deinit { HandleTable.release(modelToken) }
 }
 
+/// A store, and its texts as C strings.
 final class StoreBox {
     let store: Store
     let type, identifier: Text
-    /// Every path that the store had since, as views of them stay valid.
+    /// All paths that the store had since this box was created, because views of them stay valid.
     private let paths: Locked<[(path: String, text: Text)]>
     let readOnlyReason, configuration: Text?
     let warnings: [Text]
@@ -47,11 +48,11 @@ final class StoreBox {
     }
 }
 
-/// An object ID that keeps its model, on which its entity depends.
+/// An object ID that keeps its model alive, because its entity depends on the model.
 final class ObjectIDBox: ValueObject, Sendable {
     let id: ObjectID
     private let model: Model
-    /// Kept, so that a view of it stays valid. nil for a temporary ID.
+    /// The reference, kept so that views of it stay valid; nil for a temporary ID.
     private let keptReference = Locked<PropertyValue?>(nil)
 
     init(_ id: ObjectID) {
@@ -73,9 +74,10 @@ final class ObjectIDBox: ValueObject, Sendable {
     var valueDescription: String { id.uri }
 }
 
+/// A predicate, and the models on which it depends.
 final class PredicateBox {
     let predicate: Predicate
-    /// Of the object IDs among its constants.
+    /// The models of object IDs among its constants, kept alive.
     let models: [Model]
 
     init(_ predicate: Predicate, models: [Model]) {
@@ -86,9 +88,10 @@ final class PredicateBox {
     func makeHandle() throws -> Handle? { try HandleTable.make(self, .predicate) }
 }
 
+/// An expression, and the models on which it depends.
 final class ExpressionBox {
     let expression: Expression
-    /// Of the object IDs among its constants.
+    /// The models of object IDs among its constants, kept alive.
     let models: [Model]
 
     init(_ expression: Expression, models: [Model]) {
@@ -99,6 +102,7 @@ final class ExpressionBox {
     func makeHandle() throws -> Handle? { try HandleTable.make(self, .expression) }
 }
 
+/// A fetch request, and the predicates and expressions that it keeps alive.
 final class FetchRequestBox {
     let request: FetchRequest
     var predicate: PredicateBox? {
@@ -108,7 +112,7 @@ final class FetchRequestBox {
     var having: PredicateBox? {
         didSet { request.havingPredicate = having?.predicate }
     }
-    /// Keeps the models of object IDs in expressions.
+    /// The expressions of the columns, which keep the models of their object IDs alive.
     var columns: [ExpressionBox] = []
 
     init(_ request: FetchRequest) { self.request = request }
@@ -120,15 +124,15 @@ final class FetchRequestBox {
     }
 }
 
-/// Rows of values. The model is kept for the object IDs among them.
+/// Rows of values, and the model, which is kept alive for object IDs among them.
 final class RowsBox {
     let rows: FetchedRows
     let names: [Text]
     private let model: Model
-    /// What gave the rows: the entity and the columns of the request.
+    /// The entity and the columns of the request that returned the rows.
     let entity: Entity?
     let requested: [FetchedColumn]
-    /// Of lazy rows, whose context reads them.
+    /// The context of lazy rows, which reads them.
     private let box: ContextBox?
 
     init(_ rows: FetchedRows, model: Model, request: FetchRequest? = nil, box: ContextBox? = nil) {
@@ -139,34 +143,34 @@ final class RowsBox {
         (entity, requested) = (request?.entity, request?.propertiesToFetch ?? [])
     }
 
-    /// Before values are asked for: lazy rows are read on the queue of their context.
+    /// Throws for lazy rows on a thread other than their context's queue. Must be called before values are read.
     func enter() throws { try box?.enter() }
 }
 
-/// A list of objects or of IDs, with a token for each object that was handed out.
+/// A list of objects or of IDs, with a token for each object whose handle was lent.
 final class ResultList {
-    /// Alive as long as the host holds the list: the box is the owner of the list's handle. nil for members of an object
-    /// outside every context.
+    /// The box of the context, which is alive as long as the host has a handle of the list: the box is the owner of the
+    /// handle. nil for members of an object outside every context.
     let nearBox: Unmanaged<ContextBox>?
     /// The thread of a list without a context.
     private let creator: UInt64
-    /// Of a list that is not lazy.
+    /// The objects of a list that is not lazy.
     let objects: [ManagedObject]
-    /// Of one that is: what it reads, and what it lends.
+    /// The results and borrowed handles of a lazy list.
     let loans: Loans?
     let ids: [ObjectID]
-    /// What a key stands for when the list is empty; nil for lists of several entities. Alive like the box, through which, or
-    /// instead of which, the owner of the handle keeps its model.
+    /// The entity to which keys belong if the list is empty; nil for lists of several entities. The owner of the
+    /// handle, which is the context or the model, keeps it alive.
     private let nearEntity: Unmanaged<Entity>?
     var entity: Entity? { nearEntity?.takeUnretainedValue() }
-    /// By index, 0 where none was handed out yet.
+    /// The tokens by index; 0 for objects whose handle was not lent yet.
     private var tokens: UnsafeMutablePointer<Token>?
-    /// The elements of `objects`, which never changes: read for each row of a fetch without a reference.
+    /// The elements of `objects`, which never changes. They are read for each row of a fetch without being retained.
     let references: UnsafePointer<Unmanaged<ManagedObject>>?
-    /// Of a list that is not lazy, the others being looked after in `ResultList+Lazy`.
+    /// The number of objects of a list that is not lazy. `ResultList+Lazy` implements lazy lists.
     let objectCount: Int
-    /// Values that key paths computed, kept so that views of them stay valid.
-    private(set) lazy var kept = KeptValues()
+    /// The values that key paths computed, kept so that views of them stay valid.
+    private(set) lazy var kept = ComputedValueCache()
 
     convenience init(_ results: Results, entity: Entity?, box: ContextBox?) {
         self.init(
@@ -231,7 +235,7 @@ final class ResultList {
         }
     }
 
-    /// A list of some of its objects, by their indices.
+    /// Returns a list of the objects at some indices.
     func choosing(_ indices: [Int]) -> ResultList {
         ResultList(results.choosing(indices), entity: entity, box: box)
     }
@@ -241,7 +245,7 @@ final class ResultList {
         return try HandleTable.make(.passRetained(self), .results, owner: owner, isLoose: nearBox == nil)
     }
 
-    /// A handle that the list keeps until its end.
+    /// Returns a borrowed handle, which the list keeps until it is freed.
     @inline(__always)
     func lend(at index: Int) throws -> Handle? {
         if objectCount == 0 { return try lendLazily(at: index) }
@@ -260,8 +264,9 @@ final class ResultList {
     }
 }
 
-/// What a host hung on a callback: freed exactly once, when the last that needs it lets go. Within a call, at its end: the last
-/// that needs it may let go between two halves of a change.
+/// The userdata of a callback, which is freed exactly once, after its last use.
+///
+/// Within a call it is freed when that call ends, because the last use can be in the middle of a change.
 final class Userdata: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer?
     private let destroy: cst_destroy_fn?

@@ -3,20 +3,22 @@ import CPlatform
 import CorestoneGraph
 import CorestoneValues
 
-/// A context as hosts know it. It lives as long as the host holds its handle, or one of an object or results of it, or work
-/// waits on its queue.
+/// The object behind a `cst_context`.
+///
+/// It lives as long as the host has its handle or a handle of its objects or results, or as long as work is enqueued on
+/// its queue.
 final class ContextBox {
     let context: Context
     /// The coordinator's handle, kept for `cst_context_coordinator`.
     let coordinatorToken: Token
-    /// Of a context on top of another one: that one's, which it keeps alive.
+    /// The parent of a nested context, which it keeps alive.
     let parent: ContextBox?
-    /// What other threads released, to be freed at the next call.
+    /// Objects that other threads released, to be freed at the next call.
     let pendingReleases: UnsafeMutablePointer<UInt64>
-    /// Handles of contexts in which a request of this one works, whose objects the host meets meanwhile.
+    /// Handles of the temporary contexts of a running request, for callbacks that receive their objects.
     private var guests: [Handle?] = []
 
-    /// Takes over a reference of the library's to the coordinator's token.
+    /// Creates a box, which takes ownership of one of the library's references to the coordinator's token.
     init(_ context: Context, coordinatorToken: Token, parent: ContextBox? = nil) {
         self.context = context
         self.parent = parent
@@ -26,18 +28,21 @@ final class ContextBox {
     }
 
     deinit {
-        // Nobody else can use the context now, not even its queue (`hold`), so this thread may free what other threads released.
+        // Other threads and the queue (`hold`) can no longer use the context, so this thread may free objects that
+        // other threads released.
         HandleTable.drain(pendingReleases)
-        context.letGoOfHost()
+        context.detachHost()
         if context.hostSlot.value != 0 { boxLock.with { HandleTable.release(Token(context.hostSlot.value)) } }
-        // Work of our own may wait for the queue, as that of a document which saves by itself.
-        context.giveUpLocks()
+        // Work of the library may wait for the queue, such as the autosave of a document.
+        context.releaseLocks()
         HandleTable.release(coordinatorToken)
     }
 
     var handle: Handle? { CorestoneABI.handle(Token(context.hostSlot.value)) }
 
-    /// Keeps the box of a context's token, unless it is about to end: for work on the context's queue that nobody called for.
+    /// Retains the box of a context's token, unless the box is being freed.
+    ///
+    /// It is for work on the context's queue that the library starts.
     static func hold(_ token: UInt) -> HostHold {
         boxLock.with {
             guard let entry = platform_handle_find(Token(token), HandleType.context.rawValue) else { return .none }
@@ -46,7 +51,9 @@ final class ContextBox {
         }
     }
 
-    /// Makes the handle, whose first reference is the host's; the box holds one itself, so that it can be lent.
+    /// Creates the handle with a reference for the host.
+    ///
+    /// The box also holds a reference, so that the handle can be lent.
     func makeHandle() throws -> Handle? {
         let made = try HandleTable.make(self, .context, owner: self)
         _ = HandleTable.retain(token(made))
@@ -54,14 +61,17 @@ final class ContextBox {
         return made
     }
 
-    /// Makes the handle of a context that a container or a document lends: the host owns no reference, so it can give up no
-    /// more than it retained.
+    /// Creates the handle of a context that a container or a document lends.
+    ///
+    /// The host does not own a reference, so it cannot release more references than it added.
     func makeLentHandle() throws -> Handle? {
         context.hostSlot.value = UInt(try HandleTable.makeInner(self, .context, owner: self))
         return handle
     }
 
-    /// Runs `body`, which carries out a request. Contexts that it worked in end with it, with all of their objects.
+    /// Runs `body`, which executes a request.
+    ///
+    /// Temporary contexts of the request are then closed, with all of their objects.
     func withGuests<Result>(_ body: () throws -> Result) throws -> Result {
         let former = guests
         guests = []
@@ -75,7 +85,7 @@ final class ContextBox {
         return try body()
     }
 
-    /// The box of a context in which a request of this one works.
+    /// Creates the box of a temporary context of a request.
     func boxOfGuest(_ context: Context) throws -> ContextBox {
         guard HandleTable.retain(coordinatorToken) else {
             throw CoreError(
@@ -90,22 +100,25 @@ final class ContextBox {
     @inline(__always)
     var isOnQueue: Bool { context.ownerThread == platform_thread_id() }
 
-    /// Throws unless the calling thread may use the context, then frees what other threads released.
+    /// Throws unless the calling thread may use the context, then frees objects that other threads released.
     @inline(__always)
     func enter() throws {
         try context.checkQueue()
-        // A call within a callback leaves them to the outermost one, which may be using them.
+        // A call within a callback does not free them, because the outermost call may be using them.
         if platform_load64(pendingReleases) != 0 && platform_call_depth() <= 1 && !context.isInHook {
-            context.tellingTogether(true) { HandleTable.drain(pendingReleases) }
+            context.batchingNotices(true) { HandleTable.drain(pendingReleases) }
         }
     }
 }
 
-/// Held while the token of a box ends, so that who finds the token finds a box whose memory is there.
+/// The lock that is held while the token of a box is released. A thread that finds the token therefore also finds a
+/// valid box.
 private let boxLock = RecursiveLock(.leaf)
 
-/// The box of a handle. Refused when its end has begun: a callback that runs within that end may call anything, and nothing
-/// may keep the box then.
+/// Returns the box of a handle.
+///
+/// Throws if the box is being freed. Callbacks run meanwhile and may call any function, but the box can no longer be
+/// retained.
 func contextBox(_ pointer: Handle?) throws -> ContextBox {
     guard let entry = platform_handle_find(token(pointer), HandleType.context.rawValue) else {
         throw invalidHandle(pointer, .context)
@@ -119,7 +132,7 @@ func contextBox(_ pointer: Handle?) throws -> ContextBox {
     return Unmanaged<ContextBox>.fromOpaque(box).takeRetainedValue()
 }
 
-/// The context of a handle, on its queue, with what other threads released freed.
+/// Returns the context of a handle, after `enter`. Throws on a thread other than its queue.
 @inline(__always)
 func onQueue(_ pointer: Handle?) throws -> ContextBox {
     let box = try contextBox(pointer)

@@ -3,7 +3,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// An error with its texts as C hosts read them, and its details as handles of its own. Immutable; any thread.
+/// An error, with its texts as C strings and its details as handles. It is immutable and can be used on any thread.
 final class ErrorBox {
     let error: CoreError
     let domain, message: Text
@@ -12,12 +12,15 @@ final class ErrorBox {
     let details: [Token]
     /// The handles of the conflicts of a save.
     let conflicts: [Token]
-    /// The handle of the ID that is the error's value, if it is one.
+    /// The handle of the object ID that is the error's value; 0 for other values.
     let valueToken: Token
-    /// The error's value, if it is a list, a set or a dictionary, with memory and handles of its own; else null.
+    /// The error's value with its own memory and handles if it is a list, a set or a dictionary; otherwise null.
     private var collection = cst_value()
 
-    /// - Parameter error: boxed on the thread where it was thrown, since it may name an object of a queue.
+    /// Creates a box.
+    ///
+    /// - Parameter error: The error. It must be boxed on the thread that threw it, because it can contain an object
+    ///   that is confined to a queue.
     convenience init(_ error: CoreError) throws { try self.init(crossing: error.withIDsForObjects) }
 
     private init(crossing error: CoreError) throws {
@@ -45,12 +48,12 @@ final class ErrorBox {
         dispose(&collection)
     }
 
-    /// Writes the error's value, which lasts as long as this; false where it has none.
+    /// Writes the error's value, which is valid as long as this box. Returns false if the error does not have a value.
     func putValue(_ out: UnsafeMutablePointer<cst_value>) -> Bool {
         guard let value = error.value else { return false }
         if value.isCollection {
             out.pointee = collection
-            // It is lent: disposing of it frees nothing.
+            // The value is borrowed: cst_value_dispose must not free it.
             out.pointee.aux = 0
         } else {
             put(valueToken == 0 ? ValueView(value) : ValueView(.objectID, valueToken), out)
@@ -60,7 +63,7 @@ final class ErrorBox {
 }
 
 extension CoreError {
-    /// The error with IDs in place of objects: an object belongs to a queue, and errors cross threads.
+    /// The error with IDs instead of objects: an object is confined to a queue, but errors are used on any thread.
     fileprivate var withIDsForObjects: CoreError {
         guard holdsObjects else { return self }
         return CoreError(
@@ -81,7 +84,7 @@ extension PropertyValue {
         }
     }
 
-    /// nil for what an error shows in its message only.
+    /// The value with IDs instead of objects; nil for values that only the message can show.
     fileprivate var withoutObjects: PropertyValue? {
         switch self {
         case .object(let object as ManagedObject): .object(ObjectIDBox(object.objectID))
@@ -93,7 +96,7 @@ extension PropertyValue {
         }
     }
 
-    /// A member of a collection, or one as a whole, in the same way.
+    /// The collection and its members with IDs instead of objects.
     private var withIDs: PropertyValue? {
         switch self {
         case .object(let object as ManagedObject): return .object(ObjectIDReference(object.objectID))

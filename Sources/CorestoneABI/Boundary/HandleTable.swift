@@ -2,7 +2,7 @@ import CPlatform
 import CorestoneGraph
 import CorestoneValues
 
-/// A handle as the host sees it, and the number in it.
+/// A handle in the C interface, and its token, the number in it.
 typealias Handle = OpaquePointer
 typealias Token = UInt64
 typealias HandleEntry = UnsafeMutablePointer<platform_handle>
@@ -10,14 +10,15 @@ typealias HandleEntry = UnsafeMutablePointer<platform_handle>
 @inline(__always) func token(_ handle: Handle?) -> Token { Token(UInt(bitPattern: handle)) }
 @inline(__always) func handle(_ token: Token) -> Handle? { Handle(bitPattern: UInt(token)) }
 
-/// The two kinds of references to what a handle stands for.
+/// The table of handles, with two kinds of references to the object of a handle.
 ///
-/// Those that the library holds itself (a result list its objects, a source its to-one target, a coordinator its model) are
-/// counted in the entry's word. The host's are counted apart and stand for one of the former all together. So a host can give
-/// up no reference but its own, however often it releases; and what an object cannot do without (its `owner`: a context, a
-/// model) is retained just as long as the host holds the object, not as long as the graph does, which would be for ever.
+/// The entry's word counts the library's references (from a result list to its objects, from an object to its to-one
+/// target, from a coordinator to its model). The host's references are counted separately; all of them together are one
+/// reference of the library. A host can therefore release only its own references, however often it calls release. The
+/// `owner`, a context or a model on which the object depends, is retained only while the host has references to the
+/// object. If the object graph's references retained the owner too, there would be a retain cycle.
 enum HandleTable {
-    /// A handle that the host owns. `owner` is retained while it does.
+    /// Creates a handle that the host owns. `owner` is retained as long as the host has references.
     static func make(_ object: AnyObject, _ type: HandleType, owner: AnyObject? = nil, isLoose: Bool = false) throws
         -> Handle?
     {
@@ -25,7 +26,7 @@ enum HandleTable {
         return handle(try make(Unmanaged.passRetained(object), type, owner: owner, isLoose: isLoose, hosts: 1))
     }
 
-    /// The same with a reference to the object that the table takes over, and an owner by its address.
+    /// Creates a handle, and takes ownership of a reference to the object. The owner is passed as an address.
     static func make(
         _ object: Unmanaged<some AnyObject>, _ type: HandleType, owner: UnsafeMutableRawPointer?, isLoose: Bool
     ) throws -> Handle? {
@@ -33,7 +34,7 @@ enum HandleTable {
         return handle(try make(.fromOpaque(object.toOpaque()), type, owner: owner, isLoose: isLoose, hosts: 1))
     }
 
-    /// A token that only the library holds, for handles that it lends.
+    /// Creates a token without a reference of the host, for handles that the library lends.
     static func makeInner(
         _ object: AnyObject, _ type: HandleType, owner: AnyObject? = nil, isLoose: Bool = false
     ) throws -> Token {
@@ -59,7 +60,7 @@ enum HandleTable {
         return token
     }
 
-    /// Why no handle can be made now.
+    /// Returns the error for a handle whose owner is being freed.
     @inline(never)
     static func ownerEnds(of type: HandleType) -> CoreError {
         CoreError(
@@ -68,18 +69,20 @@ enum HandleTable {
                 + "with cst_retain while the application uses the \(type.name)")
     }
 
-    /// One more reference of the library's; false when the token ended.
+    /// Adds a reference of the library. Returns false if the token is no longer valid.
     @inline(__always)
     static func retain(_ token: Token) -> Bool { platform_handle_retain(token) }
 
-    /// Gives up a reference of the library's: on the thread that may dispose of the object, or when nobody else can use it.
+    /// Removes a reference of the library.
+    ///
+    /// Must be called on a thread that may free the object, or when no other thread can use it.
     static func release(_ token: Token) {
         var word: UInt64 = 0
         guard platform_handle_release(token, &word) else { return }
         finish(platform_handle_index(token), isRetained: HandleType(ended: word).isRetained)
     }
 
-    /// Lets go of the object of an ended entry and makes the entry available again.
+    /// Releases the object of an entry without references, and makes the entry available again.
     fileprivate static func finish(_ index: UInt32, isRetained: Bool) {
         guard let entry = platform_handle_at(index) else { return }
         if isRetained, let object = entry.pointee.object { Unmanaged<AnyObject>.fromOpaque(object).release() }
@@ -90,16 +93,16 @@ enum HandleTable {
 // MARK: - The host's references
 
 extension HandleTable {
-    /// One more reference of the host's; false when the handle is not live.
+    /// Adds a reference of the host. Returns false if the handle is not valid.
     static func retainForHost(_ token: Token) -> Bool {
         guard let entry = platform_handle_find_any(token) else { return false }
-        // An object that is taken in by a context changes its owner.
+        // The owner of an object changes when a context inserts the object.
         if platform_handle_has_flag(entry) { return partLock.with { addHost(token, entry) } }
         return addHost(token, entry)
     }
 
     private static func addHost(_ token: Token, _ entry: HandleEntry) -> Bool {
-        // Holds the entry until the host's reference counts.
+        // This reference keeps the entry alive until the host's reference is counted.
         guard platform_handle_retain(token) else { return false }
         if platform_handle_add_another_host(entry) {
             release(token)
@@ -112,36 +115,42 @@ extension HandleTable {
         }
         let former = platform_handle_add_host(entry)
         if former == 0 { return true }
-        // Another thread came first, or they cannot be counted.
+        // Another thread added a reference first, or the count has reached its limit.
         release(token)
         if let owner { Unmanaged<AnyObject>.fromOpaque(owner).release() }
         return former != .max
     }
 
-    /// Keeps what an object cannot do without; false when its end has begun. A callback may run within that end, as one that
-    /// frees what a context held of the host's, and Swift does not revive an object.
+    /// Retains the owner of an object.
+    ///
+    /// Returns false if the owner is being freed, because Swift cannot revive an object. Callbacks can run meanwhile,
+    /// for example a callback that frees userdata of a context.
     @inline(__always)
     static func retainOwner(_ owner: UnsafeMutableRawPointer?) -> Bool {
         guard let owner else { return true }
         return swift_tryRetain(owner) != nil
     }
 
-    /// Gives up a reference of the host's that the library made and holds for it.
+    /// Removes a reference of the host that the library created and holds on its behalf.
     static func releaseForHost(_ token: Token) {
         if case .last(let rest) = dropHost(token) { rest.end() }
     }
 
-    /// Gives up the reference of a loan, when the callback has returned.
+    /// Removes the reference of a loan, after the callback has returned.
     ///
-    /// - Parameter wasHeld: whether the host held references before the loan. When none is left, the callback gave them up, and
-    ///   the call under way may be using the object, which then ends with the outermost call.
+    /// - Parameter wasHeld: Whether the host had references before the loan. If it does not have references now, the
+    ///   callback released them. The current call may still use the object, which is then freed at the end of the
+    ///   outermost call.
     static func endLoan(_ token: Token, wasHeld: Bool) {
         guard case .last(let rest) = dropHost(token) else { return }
         if wasHeld && platform_call_depth() > 0 { rest.endWithCall() } else { rest.end() }
     }
 
-    /// The host's own call; false when it holds no reference, or the handle is not live. Within a callback the handle is invalid
-    /// at once, but the object ends with the outermost call of the thread, which may be using it.
+    /// Implements cst_release.
+    ///
+    /// Returns false if the host does not have a reference, or the handle is not valid. Within a callback the handle
+    /// becomes invalid immediately. The object is freed at the end of the thread's outermost call, which may be using
+    /// it.
     static func releaseByHost(_ token: Token) -> Bool {
         switch dropHost(token) {
         case .nothing: return false
@@ -158,29 +167,31 @@ extension HandleTable {
         }
     }
 
-    /// Ends what callbacks gave up of a context, although the outermost call has not ended. No call may be using it.
+    /// Frees the objects of a context that callbacks released, before the outermost call has ended.
+    ///
+    /// Other calls must not be using these objects.
     static func endReleases(of box: ContextBox) {
         platform_call_settle(Rest.endLater, UInt64(UInt(bitPattern: Unmanaged.passUnretained(box).toOpaque())))
     }
 
     private enum Dropped {
-        /// The host held no reference.
+        /// The host did not have a reference.
         case nothing
         case oneOfMany
         case last(Rest)
     }
 
-    /// What there is still to do for a handle that the host holds no more.
+    /// The remaining work for a handle without references of the host.
     private struct Rest {
         let index: UInt32
         let owner: UnsafeMutableRawPointer?
-        /// The entry's last word when the library does not hold the object either, else 0.
+        /// The entry's last word if the library does not have a reference to the object either, otherwise 0.
         let ended: UInt64
 
         func end() {
-            // Outside every lock: what ends now may run the host's code, and take locks of its own.
+            // No lock is held here, because freeing the object can run code of the host and acquire locks.
             if ended != 0 { dispose(index, owner, ended) }
-            // Last, since the owner keeps alive what the object's end still needs.
+            // The owner is released last, because it keeps objects alive that are needed to free this one.
             if let owner { Unmanaged<AnyObject>.fromOpaque(owner).release() }
         }
 
@@ -213,14 +224,15 @@ extension HandleTable {
         return .last(Rest(index: platform_handle_index(token), owner: owner, ended: hasEnded ? word : 0))
     }
 
-    /// Disposes of what a handle stood for: here, or, when it is confined to a context whose thread this is not, at the
-    /// context's next call.
+    /// Frees the object of a handle.
+    ///
+    /// An object that is confined to a context of another thread is freed at the context's next call.
     private static func dispose(_ index: UInt32, _ owner: UnsafeMutableRawPointer?, _ word: UInt64) {
         let type = HandleType(ended: word)
         var context: Context?
         if type.isConfined, word & UInt64(PLATFORM_HANDLE_FLAG) == 0, let owner {
             let isElsewhere = Unmanaged<ContextBox>.fromOpaque(owner)._withUnsafeGuaranteedRef { box in
-                // A hook may release the object for which it is called, which its caller still needs.
+                // A hook can release the object for which it is called, which its caller still needs.
                 if box.isOnQueue && !box.context.isInHook {
                     if type == .results { context = box.context }
                     return false
@@ -230,12 +242,14 @@ extension HandleTable {
             }
             if isElsewhere { return }
         }
-        // Stores hear of all the objects of results together.
+        // Stores are notified of all objects of results in one call.
         guard let context else { return finish(index, isRetained: type.isRetained) }
-        context.tellingTogether(true) { finish(index, isRetained: type.isRetained) }
+        context.batchingNotices(true) { finish(index, isRetained: type.isRetained) }
     }
 
-    /// Disposes of what other threads released. On the context's queue, or at its end.
+    /// Frees the objects that other threads released.
+    ///
+    /// Must be called on the context's queue, or when the context is freed.
     static func drain(_ head: UnsafeMutablePointer<UInt64>) {
         var index = UInt32(truncatingIfNeeded: platform_handle_take_all(head))
         while index != 0, let entry = platform_handle_at(index) {
@@ -248,20 +262,24 @@ extension HandleTable {
 
 // MARK: - Loans
 
-/// A handle that a callback may use while it runs: a reference of the host's that the library gives up afterwards.
+/// A handle that is lent to a callback.
+///
+/// It is a reference of the host that the library removes when the callback has returned.
 struct Loan {
     let handle: Handle?
-    /// Whether the host held references before.
+    /// Whether the host had references before.
     let wasHeld: Bool
 
-    /// On the object's queue.
+    /// Lends an object. Must be called on the object's queue.
     init(_ object: ManagedObject) throws {
         try self.init(of: Token(object.hostSlot)) { try ownedHandle(object) }
     }
 
+    /// Lends a handle.
+    ///
     /// - Parameters:
-    ///   - token: the token that the object had before, or 0.
-    ///   - make: returns a handle with one more reference of the host's.
+    ///   - token: The token that the object had before, or 0.
+    ///   - make: Returns a handle with one more reference of the host.
     init(of token: Token, _ make: () throws -> Handle?) throws {
         wasHeld = platform_handle_find_any(token).map { platform_handle_hosts($0) > 0 } ?? false
         handle = try make()
@@ -270,7 +288,7 @@ struct Loan {
     func end() { HandleTable.endLoan(token(handle), wasHeld: wasHeld) }
 }
 
-/// Lends an object to a callback.
+/// Lends an object to a callback until it returns.
 @discardableResult
 func lend<Result>(_ object: ManagedObject, to body: (Handle?) throws -> Result) throws -> Result {
     let loan = try Loan(object)

@@ -3,7 +3,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// What a handle stands for; part of its entry, so that a handle of another type is never taken for this one.
+/// The type of a handle. It is part of the handle's entry, so that handles of different types are never confused.
 enum HandleType: UInt32 {
     case error = 1
     case model, entity, attribute, relationship
@@ -66,8 +66,8 @@ enum HandleType: UInt32 {
         }
     }
 
-    /// Whether the entry retains what it stands for. The parts of a model and a context hold their own tokens instead, and
-    /// their entries' owners keep them alive for the host.
+    /// Whether the entry retains its object. Parts of a model and contexts hold their own tokens instead. The owners of
+    /// their entries keep them alive for the host.
     var isRetained: Bool {
         switch self {
         case .entity, .attribute, .relationship, .context: false
@@ -75,24 +75,26 @@ enum HandleType: UInt32 {
         }
     }
 
-    /// Whether only the context's thread may dispose of it.
+    /// Whether only the context's thread may free the object.
     var isConfined: Bool {
         self == .object || self == .results || self == .cursor || self == .asynchronousFetch
             || self == .controller
     }
 
-    /// The type in the last word of an entry.
+    /// Returns the type in the last word of an entry.
     init(ended word: UInt64) { self = HandleType(rawValue: platform_handle_type_of(word)) ?? .error }
 }
 
-/// The object of a live handle of a type, for calls that are worth a retain.
+/// Returns the object of a valid handle of a type, and retains it.
+///
+/// The most frequently called functions avoid the retain.
 @inline(__always)
 func resolve<Body: AnyObject>(_ pointer: Handle?, _ type: HandleType, as: Body.Type = Body.self) throws -> Body {
     guard let entry = platform_handle_find(token(pointer), type.rawValue) else { throw invalidHandle(pointer, type) }
     return Unmanaged<Body>.fromOpaque(entry.pointee.object).takeUnretainedValue()
 }
 
-/// Why a handle does not serve.
+/// Returns the error for a handle that is not valid for a type.
 @inline(never)
 func invalidHandle(_ pointer: Handle?, _ type: HandleType) -> CoreError {
     if platform_is_forked() { return Context.forked() }
@@ -113,10 +115,10 @@ func invalidHandle(_ pointer: Handle?, _ type: HandleType) -> CoreError {
 
 // MARK: - The parts of a model
 
-/// Guards what any thread may be the first to ask for, and changes of owner.
+/// The lock of objects that are created lazily on any thread, and of changes of owner.
 let partLock = RecursiveLock(.leaf)
 
-/// The one token of an entity, attribute or relationship: borrowed, alive as long as its model.
+/// Returns the only token of an entity, attribute or relationship. It is borrowed, and valid as long as its model.
 private func partToken(_ part: AnyObject, _ type: HandleType, _ cached: inout UInt, _ model: Model) throws -> Handle? {
     if cached == 0 { cached = UInt(try HandleTable.makeInner(part, type, owner: model)) }
     return handle(Token(cached))
@@ -132,7 +134,7 @@ func lend(_ relationship: Relationship) throws -> Handle? {
     try partLock.with { try partToken(relationship, .relationship, &relationship.hostSlot, relationship.entity.model) }
 }
 
-/// Withdraws the tokens of a model's parts at its end, those of removed parts too.
+/// Releases the tokens of a model's parts when the model is freed, including those of removed parts.
 func withdrawTokens(of model: Model) {
     for entity in model.entities + model.removedEntities {
         for property in entity.ownAttributes.flatMap(\.withElements) as [Property] + entity.ownRelationships
@@ -145,7 +147,7 @@ func withdrawTokens(of model: Model) {
     }
 }
 
-/// The handle of a part that was taken out of its model serves no more.
+/// Returns the error for the handle of a part that was removed from its model.
 func removed(_ type: HandleType, _ entity: String, _ key: String? = nil) -> CoreError {
     let name = key.map { "\(entity).\($0)" } ?? entity
     return CoreError(

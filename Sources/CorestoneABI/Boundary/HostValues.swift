@@ -3,8 +3,8 @@ import CPlatform
 import CorestoneModel
 import CorestoneValues
 
-/// Functions of the host's that make values of the host's, with their userdata.
-class HostValueMaker: @unchecked Sendable {
+/// The callbacks that convert values of the host, and their userdata.
+class HostValueConverter: @unchecked Sendable {
     let userdata: Userdata
     private let freeValue: (@convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void)?
 
@@ -18,12 +18,12 @@ class HostValueMaker: @unchecked Sendable {
 
     fileprivate func free(_ value: UnsafeMutableRawPointer) { freeValue?(userdata.pointer, value) }
 
-    /// A value of the host's, from now on the library's.
+    /// Takes ownership of a value of the host.
     func held(_ value: UnsafeMutableRawPointer) throws -> HostValue { HostValue(value, self) }
 
-    /// What the host puts into a buffer.
+    /// Calls a callback that fills a buffer, and reads the content.
     ///
-    /// - Parameter key: the registered name, for errors.
+    /// - Parameter key: The registered name, for errors.
     func filled<Result>(
         _ name: @autoclosure () -> String, key: String,
         _ body: (UnsafeMutablePointer<cst_buffer>, ErrorOut) -> cst_status,
@@ -35,9 +35,9 @@ class HostValueMaker: @unchecked Sendable {
         return try read(UnsafeRawBufferPointer(start: buffer.data, count: buffer.data == nil ? 0 : buffer.size))
     }
 
-    /// The value that the host makes.
+    /// Calls a callback that creates a value.
     ///
-    /// - Parameter key: the registered name, for errors.
+    /// - Parameter key: The registered name, for errors.
     func made(
         _ name: @autoclosure () -> String, key: String,
         _ body: (UnsafeMutablePointer<UnsafeMutableRawPointer?>, ErrorOut) -> cst_status
@@ -53,23 +53,23 @@ class HostValueMaker: @unchecked Sendable {
     }
 }
 
-/// A value of the host's: freed once, when the last that holds it lets go.
+/// A value of the host, which is freed once, after its last use.
 final class HostValue: ArchivableValue {
     let pointer: UnsafeMutableRawPointer
-    private let maker: HostValueMaker
+    private let maker: HostValueConverter
     private var isOurs = true
 
-    init(_ pointer: UnsafeMutableRawPointer, _ maker: HostValueMaker) {
+    init(_ pointer: UnsafeMutableRawPointer, _ maker: HostValueConverter) {
         self.pointer = pointer
         self.maker = maker
     }
 
     var archivableClass: (any ArchivableClass)? { maker as? HostClass }
 
-    /// The call failed: the value remains the host's.
+    /// Returns ownership to the host, because the call failed.
     func giveBack() { isOurs = false }
 
-    /// Within a call, it is freed when that ends: what holds it may be in the midst of a change.
+    /// Within a call the value is freed when that call ends, because its last user may be in the middle of a change.
     deinit {
         guard isOurs else { return }
         platform_call_defer(
@@ -77,7 +77,7 @@ final class HostValue: ArchivableValue {
                 guard let maker = UnsafeRawPointer(bitPattern: UInt(maker)),
                     let pointer = UnsafeMutableRawPointer(bitPattern: UInt(pointer))
                 else { return }
-                Unmanaged<HostValueMaker>.fromOpaque(maker).takeRetainedValue().free(pointer)
+                Unmanaged<HostValueConverter>.fromOpaque(maker).takeRetainedValue().free(pointer)
             }, UInt64(UInt(bitPattern: Unmanaged.passRetained(maker).toOpaque())), UInt64(UInt(bitPattern: pointer)), 0)
     }
 }

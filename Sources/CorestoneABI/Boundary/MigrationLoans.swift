@@ -5,12 +5,12 @@ import CorestoneMigration
 import CorestoneModel
 import CorestoneValues
 
-/// A migration manager as hosts know it.
+/// The object behind a `cst_migration_manager`.
 final class MigrationManagerBox: @unchecked Sendable {
     let manager: MigrationManager
     let sourceToken, destinationToken: Token
 
-    /// Takes over one of the library's references to the token of each model.
+    /// Creates a box, which takes ownership of one of the library's references to the token of each model.
     init(_ manager: MigrationManager, sourceToken: Token, destinationToken: Token) {
         self.manager = manager
         (self.sourceToken, self.destinationToken) = (sourceToken, destinationToken)
@@ -21,7 +21,7 @@ final class MigrationManagerBox: @unchecked Sendable {
         HandleTable.release(destinationToken)
     }
 
-    /// One for a manager that a migration made itself.
+    /// Creates the box of a manager that a migration created.
     convenience init(lent manager: MigrationManager) throws {
         let source = try innerToken(of: manager.sourceModel)
         do {
@@ -34,14 +34,14 @@ final class MigrationManagerBox: @unchecked Sendable {
     }
 }
 
-/// A token of a model that a migration loaded, or that the host knows by another token.
+/// Creates a token of a model that a migration loaded, or for which the host has another token.
 private func innerToken(of model: Model) throws -> Token {
-    // Another thread may use a model that the host has handed over, which has its function already.
+    // Another thread may use a model that the host passed. The `atEnd` of such a model is already set.
     if model.atEnd == nil { model.atEnd = withdrawTokens }
     return try HandleTable.makeInner(model, .model)
 }
 
-/// A context of a migration, whose handle lives until the step that uses it has ended.
+/// A context of a migration, whose handle is valid until the current step of the migration has ended.
 private final class LentContext {
     private let box: ContextBox
 
@@ -61,14 +61,14 @@ private final class LentContext {
         _ = try box.makeLentHandle()
     }
 
-    /// Handles that the host retained serve no more.
+    /// Closes the context. Calls with handles that the host retained fail from then on.
     func end() {
         box.context.isShared = false
         _ = try? box.context.close(.discard)
     }
 }
 
-/// Tells migrations how to make their contexts and managers known to hosts.
+/// Installs the functions by which migrations lend their contexts and managers to hosts.
 func lendMigrations() {
     MigrationHosting.lendContexts = { contexts in
         var lent: [LentContext] = []
@@ -85,7 +85,7 @@ func lendMigrations() {
     }
     MigrationHosting.lendManager = { manager in
         let known = Token(manager.hostSlot)
-        // The host has it, or it is lent already.
+        // The host has a handle of the manager, or it is already lent.
         if known != 0, HandleTable.retain(known) { return { HandleTable.release(known) } }
         let made = try HandleTable.makeInner(MigrationManagerBox(lent: manager), .migrationManager)
         manager.hostSlot = UInt(made)
@@ -94,17 +94,17 @@ func lendMigrations() {
 }
 
 extension MigrationManager {
-    /// While it is lent.
+    /// The handle of the manager while it is lent.
     var handle: Handle? { CorestoneABI.handle(Token(hostSlot)) }
 }
 
 extension Context {
-    /// Of a migration, while it is lent.
+    /// The handle of a migration's context while it is lent.
     var lentHandle: Handle? { handle(Token(hostSlot.value)) }
 }
 
 extension PropertyValue {
-    /// What functions of the host get: names and nulls for variables that only the library knows.
+    /// The argument that functions of the host receive: for variables of the migration, a name or null.
     var forHost: PropertyValue {
         if case .object(let variable as any MigrationVariable) = self { return variable.hostValue }
         return self

@@ -3,24 +3,26 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-// One live token stands for one object of a context, so hosts may compare handles. An object remembers the last token it was
-// given; whether that still lives, the table says.
+// An object of a context has at most one valid token, so that hosts can compare handles. An object keeps its last
+// token; the handle table shows whether it is still valid.
 
-/// A handle that the host owns. On the object's queue.
+/// Returns a handle with one more reference of the host. Must be called on the object's queue.
 @inline(__always)
 func ownedHandle(_ object: ManagedObject) throws -> Handle? {
     if object.hostSlot != 0, HandleTable.retainForHost(Token(object.hostSlot)) { return handle(Token(object.hostSlot)) }
     return handle(try newToken(object, hosts: 1))
 }
 
-/// A token that the library holds, to be given up with `HandleTable.release`. On the object's queue.
+/// Returns a token with one more reference of the library; release it with `HandleTable.release`.
+///
+/// Must be called on the object's queue.
 @inline(__always)
 func innerToken(_ object: ManagedObject, in box: Unmanaged<ContextBox>? = nil) throws -> Token {
     if object.hostSlot != 0, HandleTable.retain(Token(object.hostSlot)) { return Token(object.hostSlot) }
     return try newToken(object, hosts: 0, in: box)
 }
 
-/// Made a hundred thousand times by a fetch, hence without a detour.
+/// Creates a token. A fetch calls this a hundred thousand times, so it creates the entry directly.
 private func newToken(
     _ object: ManagedObject, hosts: UInt32, in known: Unmanaged<ContextBox>? = nil
 ) throws -> Token {
@@ -29,8 +31,8 @@ private func newToken(
     if let known {
         owner = Unmanaged.fromOpaque(known.toOpaque())
     } else if let context = object.context, context.hostSlot.value != 0 {
-        // The entry of a context's handle lives as long as the context's box, and points at it. The context may live on without:
-        // beneath another one, or for work of its own.
+        // The entry of a context's handle is valid as long as the context's box, to which it points. The context may
+        // outlive the box, as a parent or for work of the library.
         guard let entry = platform_handle_find(Token(context.hostSlot.value), HandleType.context.rawValue) else {
             throw invalidHandle(handle(Token(context.hostSlot.value)), .context)
         }
@@ -38,7 +40,7 @@ private func newToken(
     } else if let context = object.context, let host = context.batchOwner {
         owner = Unmanaged.passUnretained(try contextBox(host).boxOfGuest(context))
     } else {
-        // Outside every context an object needs its model.
+        // An object outside every context depends on its model.
         owner = Unmanaged.passUnretained(object.objectID.entity.model)
         isLoose = true
     }
@@ -55,7 +57,9 @@ private func newToken(
     return token
 }
 
-/// The box of an object's context, which lives as long as the host holds the object; nil outside every context.
+/// Returns the box of an object's context, or nil outside every context.
+///
+/// It is valid as long as the host has a handle of the object.
 @inline(__always)
 func nearBox(of object: ManagedObject) throws -> Unmanaged<ContextBox>? {
     guard let token = object.contextSlot else { return nil }
@@ -65,10 +69,12 @@ func nearBox(of object: ManagedObject) throws -> Unmanaged<ContextBox>? {
     return Unmanaged.fromOpaque(entry.pointee.object)
 }
 
-/// The box of a context that hosts know.
+/// Returns the box of a context that has a handle.
 func contextBox(_ context: Context) throws -> ContextBox { try contextBox(handle(Token(context.hostSlot.value))) }
 
-/// An object that came into a context keeps that context alive from now on, as long as the host holds the object.
+/// Makes an object that was inserted into a context keep that context alive.
+///
+/// The context is kept as long as the host has a handle of the object.
 func adopt(_ object: ManagedObject, _ box: ContextBox) {
     guard object.hostSlot != 0, let entry = platform_handle_find(Token(object.hostSlot), HandleType.object.rawValue)
     else {
@@ -84,7 +90,7 @@ func adopt(_ object: ManagedObject, _ box: ContextBox) {
     }
 }
 
-/// A handle to a to-one target that the source keeps until the relationship changes.
+/// Returns a borrowed handle of a to-one target. The source keeps it until the relationship changes.
 func lend(_ target: ManagedObject, by source: ManagedObject, key: UInt32) throws -> Handle? {
     if target.hostSlot != 0, source.heldSlot(key: key) == target.hostSlot { return handle(Token(target.hostSlot)) }
     let token = try innerToken(target)

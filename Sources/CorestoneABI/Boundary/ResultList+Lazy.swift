@@ -1,11 +1,11 @@
 import CorestoneGraph
 
-/// What a lazy list of results has handed out: it gives up what is older than the batches that it holds.
+/// The borrowed handles of a lazy list of results. Handles of older batches are released.
 final class Loans {
     let results: Results
     /// Tokens in the order in which they were lent.
     private var tokens: [Token] = []
-    /// The objects whose values the last call gave.
+    /// The objects whose values the last call returned.
     var objects: [ManagedObject] = []
 
     init(_ results: Results) { self.results = results }
@@ -14,7 +14,7 @@ final class Loans {
 
     func add(_ token: Token) { tokens.append(token) }
 
-    /// Leaves the newest ones.
+    /// Releases all but the newest tokens.
     func trim(to count: Int) {
         if tokens.count <= 2 * count { return }
         for token in tokens.dropLast(count) { HandleTable.release(token) }
@@ -23,10 +23,10 @@ final class Loans {
 }
 
 extension ResultList {
-    /// Borrowed handles last for so many batches.
+    /// The number of batches for which borrowed handles are valid.
     private static let batches = 4
 
-    /// Before a call lends handles.
+    /// Releases the handles of older batches. Must be called before a call lends handles.
     func beginLending() {
         if let loans { loans.trim(to: ResultList.batches * loans.results.batchSize) }
     }
@@ -38,19 +38,19 @@ extension ResultList {
         return handle(token)
     }
 
-    /// The objects of a part, for their values: a lazy list keeps them until the next call.
+    /// Returns the objects of a part, whose values are read. A lazy list keeps them until the next call.
     func objects(_ part: Range<Int>) throws -> ArraySlice<ManagedObject> {
         guard let loans else { return objects[part] }
         loans.objects = try part.map { try loans.results.object(at: $0) }
         return loans.objects[...]
     }
 
-    /// Whether an object of the list was deleted meanwhile, so that its row has no values.
+    /// Whether an object of the list was deleted meanwhile, so that its row does not have values.
     func isMissing(_ object: ManagedObject, row: Int) throws -> Bool {
         try nearBox?._withUnsafeGuaranteedRef { try $0.context.isMissing(object, row: row) } ?? false
     }
 
-    /// Hands over the objects of a part, which the list keeps, with their places in it.
+    /// Calls `body` with the objects of a part, which the list retains, and their indexes in the part.
     @inline(__always)
     func forEachObject(_ part: Range<Int>, _ body: (Int, ManagedObject) throws -> Void) throws {
         guard loans == nil, let references else {
@@ -62,7 +62,7 @@ extension ResultList {
         }
     }
 
-    /// All objects, one after the other.
+    /// Calls `body` with all objects in order.
     func forEachObject(_ body: (Int, ManagedObject) throws -> Void) throws {
         let results = results
         for index in 0..<results.count { try body(index, try results.object(at: index)) }

@@ -5,7 +5,7 @@ import Glibc
 extension cst_string {
     static var null: cst_string { cst_string(data: nil, size: 0) }
 
-    /// A view of text that something else keeps alive.
+    /// Creates a view of a text, which must outlive the view.
     init(_ text: Text?) {
         guard let text else {
             self = .null
@@ -14,7 +14,7 @@ extension cst_string {
         self.init(data: UnsafeRawPointer(text.buffer.start).assumingMemoryBound(to: CChar.self), size: text.count)
     }
 
-    /// The bytes; nil for a null string. Checked to be UTF-8.
+    /// Returns the bytes, or nil for a null string. Throws if they are not UTF-8.
     func utf8(_ name: StaticString) throws -> UnsafeRawBufferPointer? {
         guard let data else {
             guard size == 0 || size == Int(bitPattern: UInt.max) else {
@@ -46,7 +46,7 @@ extension cst_string {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A path. What cannot be one as it stands would name another file.
+    /// Returns a path. Throws for text that can only be used as a path after changes, and would then name another file.
     func filePath(_ name: StaticString) throws -> String {
         let path: String
         do { path = try string(name) } catch let error as CoreError where error.status == .invalidUTF8 {
@@ -63,23 +63,23 @@ extension cst_string {
         return path
     }
 
-    /// A path; nil for a null string.
+    /// Returns a path, or nil for a null string.
     func optionalFilePath(_ name: StaticString) throws -> String? {
         try utf8(name) == nil ? nil : try filePath(name)
     }
 
-    /// nil for a null string.
+    /// Returns the string, or nil for a null string.
     func optionalString(_ name: StaticString) throws -> String? {
         try utf8(name).map { String(decoding: $0, as: UTF8.self) }
     }
 }
 
-/// The strings of an array. An error names the element.
+/// Returns the strings of an array. An error names the element.
 func strings(_ start: UnsafePointer<cst_string>?, _ count: Int, _ name: StaticString) throws -> [String] {
     try elements(start, count, name) { try $0.string("the string") }
 }
 
-/// The paths of an array. An error names the element.
+/// Returns the paths of an array. An error names the element.
 func filePaths(_ start: UnsafePointer<cst_string>?, _ count: Int, _ name: StaticString) throws -> [String] {
     try elements(start, count, name) { try $0.filePath("the path") }
 }
@@ -95,9 +95,9 @@ private func elements(
 }
 
 extension cst_bytes {
-    /// A copy of the bytes.
+    /// Returns a copy of the bytes.
     ///
-    /// - Parameter file: the store to which they belong, for errors.
+    /// - Parameter file: The path of the store to which they belong, for errors.
     func array(_ name: StaticString, limit: Int, file: String? = nil) throws -> [UInt8] {
         let place = file.map { " for \($0)" } ?? ""
         guard let data else {
@@ -115,7 +115,7 @@ extension cst_bytes {
 }
 
 extension UnsafeMutablePointer where Pointee == cst_buffer {
-    /// Puts bytes and a NUL into the buffer, which grows as needed.
+    /// Writes bytes and a NUL into the buffer, which grows as needed.
     func fill(_ bytes: UnsafeRawBufferPointer) throws {
         try reserve(bytes.count)
         if let base = bytes.baseAddress, let data = pointee.data { memcpy(data, base, bytes.count) }

@@ -4,7 +4,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// Writes a view as a `cst_value`; the two have the same shape, but that a to-one target becomes a token.
+/// Writes a view as a `cst_value`. Both have the same layout, except that a to-one target is a token in a `cst_value`.
 @inline(__always)
 func put(_ view: ValueView, _ out: UnsafeMutablePointer<cst_value>) {
     let raw = UnsafeMutableRawPointer(out)
@@ -14,18 +14,18 @@ func put(_ view: ValueView, _ out: UnsafeMutablePointer<cst_value>) {
     raw.storeBytes(of: view.high, toByteOffset: 16, as: UInt64.self)
 }
 
-/// A null value, so that a failed call leaves nothing undefined.
+/// Writes a null value, so that the output is defined even if the call fails.
 @inline(__always)
 func putNull(_ out: UnsafeMutablePointer<cst_value>) { put(.null, out) }
 
-/// The host's value as the library holds it: copied and checked.
+/// Returns a copy of the host's value, after checking it.
 ///
 /// A `CST_OBJECT` must be a live handle; a `CST_OBJECT_ID` becomes a reference.
 func propertyValue(_ value: cst_value) throws -> PropertyValue {
     switch Int(value.type) {
     case CST_NULL: return .null
     case CST_BOOL:
-        // Whatever byte a host left there: a Swift Bool may only be 0 or 1.
+        // The host may have stored any byte, but a Swift Bool must be 0 or 1.
         return .bool(withUnsafeBytes(of: value.as) { $0[0] != 0 })
     case CST_INT: return .int(value.as.integer)
     case CST_DOUBLE: return .double(value.as.real)
@@ -49,7 +49,7 @@ func propertyValue(_ value: cst_value) throws -> PropertyValue {
     }
 }
 
-/// Reads a host's value for a property. An error names the property.
+/// Reads a value of the host for a property. An error names the property.
 @inline(__always)
 func naming<Result>(
     _ entity: @autoclosure () -> String?, _ key: @autoclosure () -> String?, _ read: () throws -> Result

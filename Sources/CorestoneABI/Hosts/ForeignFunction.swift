@@ -5,7 +5,7 @@ import CorestonePredicate
 import CorestoneValues
 import Glibc
 
-/// A C function of the host's, called through libffi with C's own types.
+/// A C function of the host that is called by libffi with C types.
 final class ForeignFunction: @unchecked Sendable {
     private let name: String
     private let signature: ForeignSignature
@@ -44,11 +44,12 @@ final class ForeignFunction: @unchecked Sendable {
     }
 
     private func call(_ values: [PropertyValue]) throws -> PropertyValue {
-        // Each parameter lies in a place of three words, the size of the largest, a cst_value; the result in the first.
+        // Each parameter has three words, the size of a cst_value, the largest type. The first three words are for the
+        // result.
         let words = UnsafeMutablePointer<cst_value>.allocate(capacity: values.count + 1)
         words.initialize(repeating: cst_value(), count: values.count + 1)
         let places = UnsafeMutablePointer<UnsafeMutableRawPointer?>.allocate(capacity: max(values.count, 1))
-        // What a parameter points at: freed after the call.
+        // Memory to which parameters point, freed after the call.
         let owned = UnsafeMutablePointer<cst_value>.allocate(capacity: values.count + 1)
         owned.initialize(repeating: cst_value(), count: values.count + 1)
         defer {
@@ -113,7 +114,7 @@ final class ForeignFunction: @unchecked Sendable {
         }
     }
 
-    /// libffi widens small integers to a word.
+    /// Returns the result. libffi widens small integers to a word.
     private func result(_ raw: UnsafeRawPointer) throws -> PropertyValue {
         let word = raw.load(as: UInt64.self)
         switch signature.result {
@@ -159,7 +160,7 @@ final class ForeignFunction: @unchecked Sendable {
             key: name, value: value)
     }
 
-    /// The value of a refused argument, for a message.
+    /// Returns a description of a rejected argument, for a message.
     private func found(_ value: PropertyValue, _ type: ForeignType) -> String {
         switch value {
         case .int, .double, .decimal:
@@ -173,7 +174,7 @@ final class ForeignFunction: @unchecked Sendable {
 }
 
 extension ForeignType {
-    /// The range of an integer type, for messages.
+    /// The range of an integer type, for messages; nil for other types.
     fileprivate var range: String? {
         func text<Number: FixedWidthInteger>(_ type: Number.Type) -> String { "\(Number.min) to \(Number.max)" }
         switch self {
@@ -191,7 +192,7 @@ extension ForeignType {
 }
 
 extension PropertyValue {
-    /// The number without a loss, when it is a whole one.
+    /// The exact integer; nil for other values.
     fileprivate var whole: Int128? {
         switch self {
         case .bool(let flag): flag ? 1 : 0

@@ -1,7 +1,9 @@
 import CFFI
 import CorestoneValues
 
-/// A type of C that a host's function takes or gives; the raw value is its letter in a signature, as in Python's struct.
+/// A C type of a parameter or result of a host's function.
+///
+/// The raw value is its letter in a signature, as in Python's struct.
 enum ForeignType: UInt8, Sendable {
     case bool = 0x3F  // ?
     case int8 = 0x62  // b
@@ -18,7 +20,7 @@ enum ForeignType: UInt8, Sendable {
     case value = 0x76  // v
     case object = 0x6F  // o
 
-    /// What C calls it, for signatures and messages.
+    /// The names of the types in C, for signatures and messages.
     private static let spellings: [(name: String, type: ForeignType)] = [
         ("bool", .bool), ("_Bool", .bool), ("int8_t", .int8), ("signed char", .int8), ("char", .int8),
         ("uint8_t", .uint8), ("unsigned char", .uint8), ("int16_t", .int16), ("short", .int16),
@@ -42,7 +44,7 @@ enum ForeignType: UInt8, Sendable {
 
     var name: String { ForeignType.spellings.first { $0.type == self }?.name ?? "" }
 
-    /// Whether C has a nil for it.
+    /// Whether the C type can represent nil.
     var hasNil: Bool { self == .text || self == .value || self == .object }
 
     var foreign: UnsafeMutablePointer<ffi_type>? {
@@ -50,14 +52,16 @@ enum ForeignType: UInt8, Sendable {
     }
 }
 
-/// What a function takes and gives: `double(double, double)`, or `d(dd)`.
+/// The parameter types and the result type of a function: `double(double, double)`, or `d(dd)`.
 struct ForeignSignature: Sendable {
     static let mostParameters = 32
 
     let result: ForeignType
     let parameters: [ForeignType]
 
-    /// - Throws: `Status.invalidArgument` with the byte offset of what is no type.
+    /// Parses a signature.
+    ///
+    /// - Throws: `.invalidArgument` with the byte offset of an unsupported type.
     init(_ text: String) throws {
         let bytes = Array(text.utf8)
         guard let open = bytes.firstIndex(of: UInt8(ascii: "(")) else {
@@ -85,7 +89,7 @@ struct ForeignSignature: Sendable {
         }
     }
 
-    /// The parts between commas, when this is written in C's words; nil for a run of letters.
+    /// Returns the parts between commas if the parameters are written as C types; nil if they are letters.
     private static func spelt(_ bytes: ArraySlice<UInt8>) -> [ArraySlice<UInt8>]? {
         let parts = bytes.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
         if parts.count > 1 || ForeignType(spelling: word(bytes)) != nil { return parts }
@@ -99,7 +103,7 @@ struct ForeignSignature: Sendable {
         throw mistake(text, offset, word.isEmpty ? "a type is missing" : "\"\(word)\" is not a supported type")
     }
 
-    /// Without blanks around, and with one where there are several.
+    /// Returns the text without surrounding spaces, and with single spaces.
     private static func word(_ bytes: ArraySlice<UInt8>) -> String {
         bytes.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
     }

@@ -1,12 +1,12 @@
 import CCorestone
 import CorestoneValues
 
-/// Calls the host back; a negative answer is its failure.
+/// Calls a callback of the host. Throws if it returns a negative status.
 ///
 /// - Parameters:
-///   - what: which callback, for the message.
-///   - entity: what it was called about, and the others, for an error that does not name them.
-/// - Returns: the answer when it is none: `CST_OK`, `CST_NOT_FOUND`, …
+///   - what: The name of the callback, for the message.
+///   - entity: The entity concerned. Like the other fields, it is used if the error of the callback does not set it.
+/// - Returns: A status that is not a failure: `CST_OK`, `CST_NOT_FOUND`, …
 @discardableResult
 func callHost(
     _ what: @autoclosure () -> String, entity: @autoclosure () -> String? = nil, key: @autoclosure () -> String? = nil,
@@ -24,14 +24,14 @@ func callHost(
             entity: entity(), key: key(), objectURI: objectURI(), file: file())
     }
     let cause = detail.message.isEmpty ? "" : ": \(detail.message)"
-    // A key belongs to the entity beside it.
+    // Entity and key belong together: if the error has an entity, only its own key is used.
     throw CoreError(
         .callback, "\(what()) failed\(cause)", entity: detail.entity ?? entity(),
         key: detail.entity == nil ? detail.key ?? key() : detail.key, value: detail.value,
         objectURI: detail.objectURI ?? objectURI(), children: [detail], file: detail.file ?? file())
 }
 
-/// Reads the value that a callback of the host's returned. An error names the callback.
+/// Reads the value that a callback of the host returned. An error names the callback.
 func answered<Result>(
     _ what: @autoclosure () -> String, entity: @autoclosure () -> String? = nil, key: @autoclosure () -> String? = nil,
     objectURI: @autoclosure () -> String? = nil, _ read: () throws -> Result
@@ -46,9 +46,9 @@ func answered<Result>(
     }
 }
 
-/// The boundary of an export that owns a table of callbacks: a call that is refused frees its userdata, too.
+/// Runs the body of a function that takes ownership of a table of callbacks. A rejected call also frees its userdata.
 ///
-/// Without a generic result between the two parts: its metadata would be instantiated under a lock of the runtime, which another
+/// It does not use a generic result: the Swift runtime would instantiate its metadata under a lock, which another
 /// thread may have held when the process was forked.
 @inline(__always)
 func boundary<Table>(
@@ -70,7 +70,7 @@ func boundary<Table>(
     }
 }
 
-/// A function of the host's with what it hung on it; the library calls it on whatever thread needs it.
+/// A callback of the host and its userdata. The library calls it on the thread that needs it.
 struct HostCallback<Function>: @unchecked Sendable {
     let function: Function
     private let payload: Userdata
@@ -82,7 +82,7 @@ struct HostCallback<Function>: @unchecked Sendable {
 
     var userdata: UnsafeMutableRawPointer? { payload.pointer }
 
-    /// The same, unless there is no function.
+    /// Returns the callback. Throws if it is NULL.
     func required<Present>(_ name: StaticString) throws -> HostCallback<Present> where Function == Present? {
         guard let function else {
             throw CoreError(

@@ -2,7 +2,7 @@ import CCorestone
 import CorestonePredicate
 import CorestoneValues
 
-/// Something that only the host knows, asked through its callbacks.
+/// An object of the host (`CST_HOST`), which its callbacks read.
 final class HostObject: KeyValueCoding, @unchecked Sendable {
     let host: cst_host
     private let callbacks: cst_host_callbacks
@@ -43,7 +43,7 @@ final class HostObject: KeyValueCoding, @unchecked Sendable {
         return try answered("reading the key \"\(key)\" of \(className)", key: key) { try hostValue(answer) }
     }
 
-    /// The elements, when it is a list; `read` takes each as the host gives it.
+    /// Returns the elements if the object is a list, otherwise nil. `read` converts each element.
     func elements(_ read: (cst_value) throws -> PropertyValue) throws -> [PropertyValue]? {
         guard let count = callbacks.count, let element = callbacks.element else { return nil }
         var size = 0
@@ -64,7 +64,7 @@ final class HostObject: KeyValueCoding, @unchecked Sendable {
 
     var classNames: [String] { [className] }
 
-    /// Whether the other one is of the same host, so that they can be compared.
+    /// Returns the other object if it has the same callbacks, so that both can be compared.
     private func sibling(_ other: any ValueObject) -> HostObject? {
         guard let other = other as? HostObject, other.host.callbacks == host.callbacks else { return nil }
         return other

@@ -1,21 +1,22 @@
 import CCorestone
 import CPlatform
+import CorestoneCustomStores
+import CorestoneFormats
 import CorestoneGraph
-import CorestoneHosting
 import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// A store by its path, which may be empty, for messages.
+/// Returns the path of a store, or a phrase if it is empty, for messages.
 private func subject(_ path: String) -> String { path.isEmpty ? "a store without a path" : path }
 
-/// The file of a store, for errors; nil for a store without a path.
+/// Returns the file of a store, for errors, or nil for a store without a path.
 private func filed(_ path: String) -> String? { path.isEmpty ? nil : path }
 
-/// What a handle of a sink stands for: good on one thread, for one callback.
+/// The object behind a `cst_row_sink`, valid on one thread during one callback.
 final class SinkBox {
     private var sink: RowSink?
-    /// The store, for errors: the sink is not to be touched by another thread.
+    /// The path of the store, for errors: another thread must not access the sink.
     private let path: String
     private let thread = platform_thread_id()
 
@@ -27,7 +28,8 @@ final class SinkBox {
         guard thread == platform_thread_id() else {
             throw CoreError(
                 .wrongThread,
-                "the row sink of \(subject(path)) belongs to the thread of its callback; push rows on that thread",
+                "the row sink of \(subject(path)) belongs to the thread of its callback; push rows on that thread "
+                    + "during the callback",
                 file: filed(path))
         }
         guard let sink else {
@@ -41,13 +43,13 @@ final class SinkBox {
     }
 }
 
-/// What a handle of a save stands for: good on one thread, during one save.
+/// The object behind a `cst_save_request`, valid on one thread during one save.
 final class SaveBox {
     private var changes: HostChanges?
     private let thread = platform_thread_id()
-    /// Keeps what `cst_save_request_next` gave last.
+    /// The memory of the rows that `cst_save_request_next` returned last.
     var arena = RowArena()
-    /// How many rows it has given.
+    /// The number of rows that `cst_save_request_next` has returned.
     var place = 0
 
     /// The path of the store, for errors.
@@ -60,7 +62,7 @@ final class SaveBox {
 
     func end() { changes = nil }
 
-    /// All rows of an atomic store.
+    /// Returns the keys of all rows of an atomic store.
     func all() throws -> [(entity: Entity, key: Int64)] {
         if let known { return known }
         guard let found = try changes?.wholeKeys() else {
@@ -91,7 +93,7 @@ final class SaveBox {
     }
 }
 
-/// A type of stores by a table of callbacks.
+/// A store type that a table of callbacks implements.
 final class HostStoreType: HostedType, @unchecked Sendable {
     let table: cst_store_callbacks
     let userdata: Userdata
@@ -102,7 +104,9 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         (self.table, self.userdata, self.name) = (table, userdata, name)
     }
 
-    /// - Throws: `.invalidArgument` for a table that lacks what its kind needs.
+    /// Checks that the table has all callbacks.
+    ///
+    /// - Throws: `.invalidArgument` if a callback is missing that the kind requires.
     func check() throws {
         let known = UInt32(CST_STORE_PARALLEL_READS | CST_STORE_UNIQUE_CONSTRAINTS | CST_STORE_DERIVED_ATTRIBUTES)
         guard [UInt32(CST_STORE_INCREMENTAL), UInt32(CST_STORE_ATOMIC)].contains(table.kind) else {
@@ -180,7 +184,7 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         }
     }
 
-    /// nil for an empty buffer.
+    /// Returns the metadata in a buffer, or nil for an empty buffer.
     private func values(in buffer: cst_buffer, of path: String) throws -> [String: PropertyListValue]? {
         guard let data = buffer.data, buffer.size > 0 else { return nil }
         let bytes = [UInt8](UnsafeRawBufferPointer(start: data, count: buffer.size))
@@ -200,7 +204,7 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         }
     }
 
-    /// The callback, for messages.
+    /// Returns a phrase for a callback, for messages.
     fileprivate func described(_ callback: String) -> String {
         "the callback \(callback) of the store type \"\(name)\""
     }
@@ -255,7 +259,7 @@ final class HostStoreType: HostedType, @unchecked Sendable {
     }
 }
 
-/// An open store of such a type.
+/// An open store of a `HostStoreType`.
 private final class HostedCallbacks: HostedStore {
     private let type: HostStoreType
     private let store: UnsafeMutableRawPointer?
@@ -264,7 +268,7 @@ private final class HostedCallbacks: HostedStore {
     init(_ type: HostStoreType, _ store: UnsafeMutableRawPointer?) { (self.type, self.store) = (type, store) }
 
     var canSave: Bool { table.save != nil }
-    var hearsRegistrations: Bool { !type.isAtomic && (table.did_register != nil || table.did_unregister != nil) }
+    var observesRegistrations: Bool { !type.isAtomic && (table.did_register != nil || table.did_unregister != nil) }
     var tellsRelationships: Bool { table.relationship != nil }
 
     func close() { table.close?(store) }
@@ -275,7 +279,7 @@ private final class HostedCallbacks: HostedStore {
             reason: "the callback \(name) is not set; register the type with it")
     }
 
-    /// Runs a callback with a handle for its sink, which is no good afterwards.
+    /// Runs a callback with a handle of its sink, which is invalid afterwards.
     private func pushing<Result>(_ sink: RowSink, _ body: (OpaquePointer?) throws -> Result) throws -> Result {
         let box = SinkBox(sink, sink.path)
         let token = try HandleTable.makeInner(box, .rowSink)
@@ -321,7 +325,7 @@ private final class HostedCallbacks: HostedStore {
                 "\(type.described("fetch")) set out_done to 0x\(String(done, radix: 16)); use CST_FETCHED_ constants",
                 entity: fetch.entity.name, key: "out_done", value: .int(Int64(done)))
         }
-        // What a host counts as below zero is above the highest number here.
+        // A count above Int.max becomes a negative number.
         return (FetchWork(rawValue: done), Int(truncatingIfNeeded: count))
     }
 

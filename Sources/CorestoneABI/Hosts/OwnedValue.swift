@@ -4,12 +4,14 @@ import CorestonePredicate
 import CorestoneValues
 import Glibc
 
-/// In `aux`: what the value holds is the host's to free.
+/// A bit of `aux`: the host must free the content of the value.
 private let ownedMark: UInt32 = 1 << 31
-/// In `aux` of an object: the host held references to it before, as `Loan.wasHeld` says.
+/// A bit of `aux` of an object: the host had references to it before (`Loan.wasHeld`).
 private let heldMark: UInt32 = 1 << 30
 
-/// Writes a value with memory and handles of its own; `cst_value_dispose` frees them. Managed objects on their queue.
+/// Writes a value with its own memory and handles, which `cst_value_dispose` frees.
+///
+/// Managed objects must be written on their queue.
 func putOwned(_ value: PropertyValue, _ out: UnsafeMutablePointer<cst_value>) throws {
     putNull(out)
     switch value {
@@ -75,8 +77,9 @@ private func putMembers(_ members: [PropertyValue], _ type: Int, _ out: UnsafeMu
     }
 }
 
-/// Frees what `putOwned` made; a value that was lent stays as it is.
-/// - Parameter byHost: whether the host asks, perhaps within a callback of a call that uses the value.
+/// Frees the content of a value that `putOwned` wrote. A borrowed value is not changed.
+///
+/// - Parameter byHost: Whether the host called, possibly within a callback of a call that uses the value.
 func dispose(_ value: UnsafeMutablePointer<cst_value>, byHost: Bool = false) {
     guard value.pointee.type != CST_DECIMAL, value.pointee.aux & ownedMark != 0 else { return }
     let held = value.pointee.as
@@ -106,7 +109,7 @@ func dispose(_ value: UnsafeMutablePointer<cst_value>, byHost: Bool = false) {
     putNull(value)
 }
 
-/// Lends values to a callback of the host's, for as long as it runs.
+/// Lends values to a callback of the host until it returns.
 func lending<Result>(
     _ values: [PropertyValue], _ body: (UnsafePointer<cst_value>) throws -> Result
 ) throws -> Result {

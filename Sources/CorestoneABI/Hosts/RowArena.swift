@@ -1,16 +1,16 @@
 import CCorestone
 import CorestoneGraph
-import CorestoneHosting
+import CorestoneCustomStores
 import CorestoneModel
 import CorestoneValues
 
-/// Memory of what a callback is handed: rows, values, lists. It lasts as long as the arena.
+/// The memory of the arguments of a callback: rows, values and lists. They are valid as long as the arena.
 final class RowArena {
     private var blocks: [UnsafeMutableRawPointer] = []
 
     deinit { for block in blocks { block.deallocate() } }
 
-    /// NULL for none.
+    /// Returns a copy of the list, or NULL if it is empty.
     func list<Element>(_ elements: [Element]) -> UnsafePointer<Element>? {
         if elements.isEmpty { return nil }
         let copy = UnsafeMutablePointer<Element>.allocate(capacity: elements.count)
@@ -58,7 +58,7 @@ final class RowArena {
         return value
     }
 
-    /// A value that does not have to last in its own place.
+    /// Returns a copy of a value, whose text or bytes are in the arena.
     func value(_ value: PropertyValue) -> cst_value {
         var out = cst_value()
         switch value {
@@ -76,7 +76,7 @@ final class RowArena {
         return out
     }
 
-    /// Entity and reference alone.
+    /// Returns a row with entity, reference and version only.
     func row(_ row: RowReference, version: Int32 = 0) throws -> cst_row {
         var out = cst_row()
         out.entity = try lend(row.entity)
@@ -87,10 +87,11 @@ final class RowArena {
 
     func rows(_ rows: [RowReference]) throws -> UnsafePointer<cst_row>? { list(try rows.map { try row($0) }) }
 
-    /// A row with its values.
+    /// Returns a row with its values.
     ///
     /// - Parameters:
-    ///   - members: of to-many relationships, each a list of references. The record has to last until the next save.
+    ///   - members: The members of to-many relationships, each as a list of references. The record must stay valid
+    ///     until the next save.
     func row(
         _ record: Record, _ entity: Entity, _ changes: HostChanges,
         _ members: [(relationship: Relationship, rows: [RowReference])]
@@ -110,7 +111,10 @@ final class RowArena {
         return out
     }
 
-    /// - Parameter nulls: whether attributes that are null are listed. To-one relationships are, so that nobody asks for them later.
+    /// Returns a row with its values.
+    ///
+    /// - Parameter nulls: Whether null attributes are listed. Null to-one relationships are always listed, so that they
+    ///   are not requested later.
     func row(_ record: Record, _ entity: Entity, _ changes: HostChanges, nulls: Bool) throws -> cst_row {
         var out = try row(changes.row(of: record, entity), version: record.version)
         var (keys, values, targets): ([cst_key], [cst_value], [OpaquePointer?]) = ([], [], [])
@@ -133,7 +137,7 @@ final class RowArena {
         row.targets = list(targets)
     }
 
-    /// A row that is to be, with its attributes.
+    /// Returns a new row with its attributes.
     func row(_ new: NewRow) throws -> cst_row {
         var out = cst_row()
         out.entity = try lend(new.entity)

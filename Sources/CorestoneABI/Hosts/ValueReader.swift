@@ -4,27 +4,29 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// The host's value, collections and objects of its own included: for evaluation, on the queue of its managed objects.
+/// Reads a value of the host for an evaluation, including collections and objects of the host.
+///
+/// Must be called on the queue of its managed objects.
 func hostValue(_ value: cst_value) throws -> PropertyValue {
     var reader = ValueReader()
     return try reader.read(value)
 }
 
-/// The variables of an evaluation, by name without `$`; nil for none.
+/// Reads the variables of an evaluation, by name without `$`; nil for NULL.
 func hostVariables(_ variables: UnsafePointer<cst_value>?) throws -> [String: PropertyValue]? {
     var reader = ValueReader()
     return try reader.variables(variables)
 }
 
-/// Reads what hosts hand to predicates and expressions.
+/// A reader of the values that hosts pass to predicates and expressions.
 struct ValueReader {
-    /// All collections of one value together; a host's list that holds itself must not eat all memory.
+    /// The limit for all collections of one value together, because a list of the host can contain itself.
     static let mostValues = 1 << 24
     private static let mostNesting = 64
 
-    /// Whether managed objects become their IDs: what is kept crosses threads, and objects do not.
+    /// Whether managed objects are replaced by their IDs: any thread may use a kept value, but not an object.
     private let isKept: Bool
-    /// Of the IDs that objects became: their entities need them.
+    /// The models of these IDs, on which their entities depend.
     private(set) var models: [Model] = []
     private var left = ValueReader.mostValues
 
@@ -74,7 +76,8 @@ struct ValueReader {
         guard left >= 0 else {
             throw CoreError(
                 .invalidArgument,
-                "the value has more than \(ValueReader.mostValues) elements in total, or contains itself; pass fewer")
+                "the values of the call have more than \(ValueReader.mostValues) elements in total, or one contains "
+                    + "itself; pass fewer elements")
         }
         return try read(value, nesting: nesting + 1)
     }
@@ -102,7 +105,7 @@ struct ValueReader {
         return members
     }
 
-    /// One that was never saved keeps its temporary ID, by which its context finds it.
+    /// Returns the ID of an object. An unsaved object keeps its temporary ID, by which its context finds it.
     private mutating func identified(_ value: cst_value) throws -> ObjectIDReference {
         let scalar = try propertyValue(value)
         guard case .object(let object) = scalar else {

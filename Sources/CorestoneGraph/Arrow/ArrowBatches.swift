@@ -12,7 +12,7 @@ extension ArrowOptions {
     }
 }
 
-/// Record batches of which all rows are at hand before the first one is given.
+/// A collector of all rows of an export in record batches, before the first batch is returned.
 final class ArrowBatches {
     let row: ArrowField
     let batchSize: Int
@@ -20,7 +20,7 @@ final class ArrowBatches {
 
     init(_ row: ArrowField, batchSize: Int) { (self.row, self.batchSize) = (row, batchSize) }
 
-    /// Appends the rows of objects, the first of which has that place in its list.
+    /// Appends the rows of objects. `row` is the index of the first one in its list, for error messages.
     func append(_ objects: [ManagedObject], from row: Int = 0, of context: Context?) throws {
         let present: [ManagedObject?] = try objects.enumerated().map { place, object in
             try context?.isMissing(object, row: row + place) == true ? nil : object
@@ -29,13 +29,13 @@ final class ArrowBatches {
         for object in present { try append { try $0.append(object) } }
     }
 
-    /// Has `body` append one row.
+    /// Calls `body` with the builder of the current batch, to which it appends one row.
     func append(_ body: (ArrowBuilder) throws -> Void) throws {
         if builders.last.map({ $0.count < batchSize }) != true { builders.append(ArrowBuilder(row)) }
         try body(builders[builders.count - 1])
     }
 
-    /// All batches; one without rows where there are none. Nothing may be appended any more.
+    /// Returns all batches, or one empty batch if there are no rows. Rows must not be appended afterwards.
     func finished() throws -> ArrowStream.Source {
         if builders.isEmpty { builders.append(ArrowBuilder(row)) }
         row.settle()
@@ -43,7 +43,7 @@ final class ArrowBatches {
     }
 }
 
-/// A finished record batch, which copies of a stream have in common.
+/// A finished record batch, shared by the copies of a stream.
 final class SharedArrowBatch {
     private let shared: OpaquePointer
 

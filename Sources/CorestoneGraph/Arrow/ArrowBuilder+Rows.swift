@@ -1,9 +1,10 @@
 import CorestoneModel
 import CorestoneValues
 
-// Values of saved rows, from their records. A loop for each type: nothing is asked for each value but where it lies.
+// Appends values of saved rows from their records. Each type has its own loop, which looks up only the offset per
+// value.
 extension ArrowBuilder {
-    /// Appends a value for each row, null for none.
+    /// Appends a value for each row, and null for each nil row.
     func append(_ rows: [Record?], _ source: ArrowRowSource) throws {
         try reserve(rows.count)
         var rows = rows
@@ -78,7 +79,7 @@ extension ArrowBuilder {
         }
     }
 
-    /// Binary data, some of which may lie in files.
+    /// Appends binary data, which may be stored in backing files.
     private func appendFiles(_ rows: [Record?], _ slots: ArrowSlots, _ source: ArrowRowSource) throws {
         for row in rows {
             guard let row else {
@@ -114,7 +115,7 @@ extension ArrowBuilder {
 }
 
 extension Record {
-    /// Text or bytes whose offset and count lie at `place`.
+    /// Returns the text or bytes whose offset and count are stored at `place`.
     @inline(__always)
     fileprivate func bytes(at place: UnsafeMutableRawPointer) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(

@@ -2,9 +2,9 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-// Values of objects, with what was not saved, and values of rows of dictionaries: one by one.
+// Appends single values: of objects, including unsaved changes, and of rows of dictionaries.
 extension ArrowBuilder {
-    /// Appends what an object has, null for none.
+    /// Appends the object's value, or null for a nil object.
     func append(_ object: ManagedObject?) throws {
         try reserve(1)
         var object = object
@@ -35,7 +35,7 @@ extension ArrowBuilder {
         }
     }
 
-    /// An object as its URI or its key, as the field has it.
+    /// Appends an object as its URI or its primary key, depending on the type of the field.
     private func append(_ id: ObjectID) throws {
         if field.type == .int64 { appendFixed(id.reference) } else { try append(id.uri) }
     }
@@ -52,14 +52,14 @@ extension ArrowBuilder {
         case (.uuid, _): appendFixed(UInt128(view.high) << 64 | UInt128(view.low))
         case (.decimal, _): append(DecimalNumber(words: (view.low, view.high), aux: view.aux))
         case (.text, .decimal): try append(DecimalNumber(words: (view.low, view.high), aux: view.aux).description)
-        // Of a column of decimals that are written as text.
+        // An integer in a column of decimals that are exported as text.
         case (.text, .int): try append(String(view.integer))
         case (.text, _), (.bytes, _): try append(view.bytes)
         case (.null, _), (.structure, _), (.list, _): appendNull()
         }
     }
 
-    /// Appends a value whose type joins that of the field.
+    /// Appends a value whose type can be converted to that of the field.
     func append(_ value: PropertyValue) throws {
         try reserve(1)
         switch (field.type, value) {
@@ -82,18 +82,20 @@ extension ArrowBuilder {
 }
 
 extension ArrowBuilder {
-    /// For what a transformer made of bytes, which only who knows it can read.
+    /// Creates the error for a transformed value, whose object does not have an Arrow representation.
     private func isNoColumn(_ value: PropertyValue) -> CoreError {
         CoreError(
             .typeMismatch,
             "the column \"\(field.name)\" has \(value.kind), which does not have an Arrow type; export the objects instead of dictionaries to get "
                 + "its bytes, or leave the column out",
-            key: field.name, value: value)
+            entity: field.property?.entity.name, key: field.name, value: value)
     }
 }
 
 extension ManagedObject {
-    /// The target of a to-one relationship; nil for none, and for objects without the relationship.
+    /// Returns the target of a to-one relationship.
+    ///
+    /// Returns nil if it is null, or if the object's entity does not have the relationship.
     fileprivate func target(_ slots: ArrowSlots) throws -> ManagedObject? {
         guard let slot = slots.slot(entity) else { return nil }
         let view = try view(key: entity.slotKeys[slot])
@@ -104,7 +106,7 @@ extension ManagedObject {
 }
 
 extension ValueObject {
-    /// The ID of an object, in whatever form.
+    /// The ID, if this is a managed object or a reference to one.
     fileprivate var asObjectID: ObjectID? {
         (original as? ManagedObject)?.objectID ?? (self as? ObjectIDReference)?.id
     }

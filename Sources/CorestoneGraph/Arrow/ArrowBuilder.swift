@@ -3,25 +3,27 @@ import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// One column of a record batch under construction. What has become a batch leaves the builder empty, for the next one.
+/// One column of a record batch under construction.
+///
+/// Finishing a batch empties the builder, which then fills the next one.
 final class ArrowBuilder {
     let field: ArrowField
     let children: [ArrowBuilder]
     private(set) var count = 0
     private(set) var nullCount = 0
-    /// Values, or bits of them; decimals as mantissas until all were seen.
+    /// The values, for booleans as bits. Decimals are mantissas until the batch is finished.
     private(set) var values = ArrowMemory()
-    /// Sign and exponent of decimals until then.
+    /// Signs and exponents of decimals until the batch is finished.
     private var signs = ArrowMemory()
     private var validity = ArrowMemory()
     private var offsets = ArrowMemory()
-    /// Bytes of `values`, where these are text or bytes.
+    /// The used bytes of `values`, for text and bytes.
     private(set) var used = 0
     private var capacity = 0
     /// Whether the offsets have 64 bits.
     private var isLarge: Bool
 
-    /// The most bytes, or members of lists, that offsets of 32 bits can lead to. A variable for tests.
+    /// The largest 32-bit offset, in bytes or in list members. A variable, so that tests can lower it.
     nonisolated(unsafe) package static var largestOffset = Int(Int32.max)
 
     init(_ field: ArrowField) {
@@ -37,12 +39,12 @@ final class ArrowBuilder {
         offsets.release()
     }
 
-    /// Bytes that the column holds, about.
+    /// The approximate size of the column in bytes.
     var size: Int { used + count * (field.type.width + 4) + children.reduce(0) { $0 + $1.size } }
 
     // MARK: Appending
 
-    /// Sees to room for `more` values.
+    /// Reserves capacity for `more` values.
     @inline(__always)
     func reserve(_ more: Int) throws { if count + more > capacity || capacity == 0 { try grow(count + more) } }
 
@@ -78,7 +80,7 @@ final class ArrowBuilder {
         (validity.start! + index >> 3).load(as: UInt8.self) >> UInt8(index & 7) & 1 == 0
     }
 
-    /// The following are for who has reserved room.
+    /// Appends a value. Capacity must be reserved before, as for all of the following functions.
     @inline(__always)
     func appendFixed<Value>(_ value: Value) {
         values.start!.storeBytes(of: value, toByteOffset: count * MemoryLayout<Value>.size, as: Value.self)
@@ -94,10 +96,13 @@ final class ArrowBuilder {
         count += 1
     }
 
-    /// Seconds since 2001. What is no time in 64 bits of microseconds is null: a plausible wrong one would be worse.
+    /// Appends a date in seconds since 2001.
+    ///
+    /// A date that does not fit 64 bits of microseconds becomes null, because a clamped one would look valid.
     @inline(__always)
     func appendDate(_ seconds: Double) {
-        // As Python's timedelta: the whole seconds exactly, the rest to the nearest microsecond.
+        // Rounds like Python's timedelta: whole seconds are exact, and the fraction is rounded to the nearest
+        // microsecond.
         guard abs(seconds) < 9_222_000_000_000 else { return appendNull() }
         let whole = Int64(seconds)
         let rest = ((seconds - Double(whole)) * 1e6).rounded(.toNearestOrEven)
@@ -124,7 +129,7 @@ final class ArrowBuilder {
         try text.withUTF8 { try append(UnsafeRawBufferPointer($0)) }
     }
 
-    /// A value of two parts.
+    /// Appends the concatenation of two parts as one value.
     @inline(__always)
     func append(_ head: UnsafeRawBufferPointer, _ tail: UnsafeRawBufferPointer) throws {
         try values.reserve(used + head.count + tail.count, keeping: used)
@@ -134,7 +139,7 @@ final class ArrowBuilder {
         try endValue(at: used)
     }
 
-    /// Ends a value, or a list, that reaches up to an offset.
+    /// Ends a value or a list at the offset `end`.
     @inline(__always)
     func endValue(at end: Int) throws {
         if end > ArrowBuilder.largestOffset, !isLarge { try becomeLarge() }
@@ -164,17 +169,17 @@ final class ArrowBuilder {
         }
     }
 
-    /// A null whose children are null too.
+    /// Appends a null whose children are null too.
     func appendNothing() throws {
         try reserve(1)
         if field.type == .structure { for child in children { try child.appendNothing() } }
         appendNull()
     }
 
-    /// Ends so many rows whose columns have their values.
+    /// Counts `more` rows, whose values were appended to the columns.
     func endRows(_ more: Int) { count += more }
 
-    /// Ends a value whose children have theirs.
+    /// Ends a structure whose children have their values. It is null if all children are null.
     func appendStructure() {
         if children.allSatisfy({ $0.isNull(count) }) { setNull(count) }
         count += 1
@@ -187,9 +192,9 @@ final class ArrowBuilder {
         guard !field.isSettled else {
             throw CoreError(
                 .unsupported,
-                "the column \"\(field.name)\" of an Arrow export exceeds the range of 32-bit offsets in one record batch; pass a smaller "
-                    + "batch_size (batchSize)",
-                key: field.name)
+                "the column \"\(field.name)\" of an Arrow export exceeds the range of 32-bit offsets in one "
+                    + "record batch; pass a smaller batch_size (batchSize)",
+                entity: field.property?.entity.name, key: field.name)
         }
         field.isLarge = true
         try widenOffsets()
@@ -209,7 +214,7 @@ final class ArrowBuilder {
 
     // MARK: The end of a batch
 
-    /// Writes decimals as the type of the field wants them by now.
+    /// Converts the decimals to the final type of the field: decimals of one scale, or text.
     private func settleDecimals() throws {
         guard signs.start != nil else { return }
         defer { signs.release() }
@@ -225,8 +230,8 @@ final class ArrowBuilder {
                     throw CoreError(
                         .typeMismatch,
                         "the column \"\(field.name)\" has \(decimal(place)), which does not fit a decimal of 38 digits with scale "
-                            + "\(scale); export with CST_ARROW_DECIMAL_TEXT (decimal_text)", key: field.name,
-                        value: .decimal(decimal(place)))
+                            + "\(scale); export with CST_ARROW_DECIMAL_TEXT (decimal_text)",
+                        entity: field.property?.entity.name, key: field.name, value: .decimal(decimal(place)))
                 }
                 values.start!.storeBytes(of: units, toByteOffset: place * 16, as: Int128.self)
             }
@@ -242,11 +247,11 @@ final class ArrowBuilder {
         (texts.values, texts.offsets) = (ArrowMemory(), ArrowMemory())
     }
 
-    /// Moves the column into an array of the C data interface.
+    /// Moves the column into an array of the C data interface, and empties the builder.
     func finish(into out: UnsafeMutablePointer<platform_arrow_array>) throws {
         try reserve(0)
         try settleDecimals()
-        // Another batch of the same export may have needed it.
+        // Another batch of the same export may have needed 64-bit offsets.
         if field.isLarge, !isLarge, field.type.hasOffsets {
             try widenOffsets()
         }
@@ -265,7 +270,8 @@ final class ArrowBuilder {
             throw CoreError(
                 .noMemory,
                 "out of memory: cannot allocate \(part) of an Arrow export; export a stream with a smaller "
-                    + "batch_size (batchSize)", key: field.name.isEmpty ? nil : field.name)
+                    + "batch_size (batchSize)",
+                entity: field.property?.entity.name, key: field.name.isEmpty ? nil : field.name)
         }
         _ = (validity.take(), offsets.take(), values.take())
         (count, nullCount, used, capacity, isLarge) = (0, 0, 0, 0, field.isLarge)

@@ -5,8 +5,9 @@ import CorestoneValues
 extension ArrowField {
     private static let nullable: Int64 = 2
 
-    /// Writes the field, with its children, as a schema of the C data interface.
-    /// - Parameter entity: of the rows.
+    /// Writes the field and its children as a schema of the C data interface.
+    ///
+    /// - Parameter entity: The entity of the rows, for the metadata.
     func export(to out: UnsafeMutablePointer<platform_arrow_schema>, entity: Entity?) throws {
         let facts = metadata(entity)
         let made = facts.withUnsafeBytes { bytes in
@@ -28,7 +29,9 @@ extension ArrowField {
         }
     }
 
-    /// What the model says, in the form of the C data interface: a count, then sizes and bytes of keys and values.
+    /// Returns the metadata from the model, encoded for the C data interface.
+    ///
+    /// It consists of a count, then the sizes and bytes of the keys and values.
     private func metadata(_ entity: Entity?) -> [UInt8] {
         var facts: [(String, String)] = []
         if case .row = source, let entity { facts.append(("corestone.entity", entity.name)) }

@@ -1,36 +1,36 @@
 import CorestoneModel
 import CorestoneValues
 
-/// A column of an export: what it is called, its type, and where a row has its value.
+/// A column of an export: its name, its type and the source of its values.
 ///
-/// The type of decimals, and whether offsets are large, is known for sure once all values were seen; the schema is made then.
+/// The type of decimals and the width of offsets depend on the values. They can change until `settle` is called.
 final class ArrowField {
     enum Source {
-        /// The whole row: the children are its columns.
+        /// The whole row. The children are its columns.
         case row
-        /// The object that the row stands for.
+        /// The object of the row itself.
         case identity
         case attribute(ArrowSlots)
         case toOne(ArrowSlots)
         case toMany(Relationship)
-        /// The children have the values, of the same row.
+        /// A composite attribute. The children are its elements, in the same row.
         case composite
-        /// Values that are handed over one by one.
+        /// Values that are appended one by one.
         case values
     }
 
     let name: String
     var type: ArrowType
     var isLarge: Bool
-    /// Of all batches so far.
+    /// The digits of the decimals in all batches so far.
     var decimals = ArrowDecimals()
-    /// Whether somebody has the schema: type and offsets stay as they are.
+    /// Whether the schema is final: the type and the width of offsets no longer change.
     private(set) var isSettled = false
-    /// To-one relationships that lead from the row to the one that has the value.
+    /// The to-one relationships from the exported row to the row with the value.
     let hops: [ArrowSlots]
     let source: Source
     let children: [ArrowField]
-    /// nil for the object itself, and for what was computed.
+    /// The property; nil for the object itself, and for computed values.
     let property: Property?
 
     init(
@@ -42,10 +42,10 @@ final class ArrowField {
         isLarge = (property as? Attribute)?.allowsExternalStorage == true
     }
 
-    /// Of rows with these columns.
+    /// Creates the field of a row with these columns.
     convenience init(row columns: [ArrowField]) { self.init("", .structure, .row, children: columns) }
 
-    /// Whether a value is there in any case.
+    /// Whether the value is never null.
     var isRequired: Bool {
         switch source {
         case .row: true
@@ -54,7 +54,7 @@ final class ArrowField {
         }
     }
 
-    /// The keys of the properties whose columns the rows have to have.
+    /// The keys of the properties that must be fetched with the rows.
     var neededKeys: Set<UInt32> {
         if let first = hops.first { return Set(first.keys) }
         switch source {
@@ -64,14 +64,14 @@ final class ArrowField {
         }
     }
 
-    /// The roots of the entities, other than that of the rows, whose objects have to do with the values.
+    /// The root entities of related objects on which the values depend.
     var reached: [Entity] {
         var properties = hops.map(\.property)
         if case .toMany(let relationship) = source { properties.append(relationship) }
         return properties.compactMap { ($0 as? Relationship)?.destination.root } + children.flatMap(\.reached)
     }
 
-    /// Takes the type for the decimals that were seen, and keeps to it.
+    /// Makes the type final: chooses the scale for the decimals so far.
     func settle() {
         for child in children { child.settle() }
         if case .decimal = type { type = decimals.type }
@@ -84,19 +84,21 @@ final class ArrowField {
     }
 }
 
-/// Where the objects of an entity, and of those that inherit from it, have one property.
+/// The slots and record offsets of one property in an entity and its subentities.
 final class ArrowSlots {
     struct Place {
-        /// -1 for entities without the property.
+        /// The slot; -1 for entities without the property.
         var slot: Int32 = -1
-        /// In a record.
+        /// The offset of the value in a record.
         var offset: UInt32 = 0
     }
 
-    /// By the entity's index in the model.
+    /// The slots and offsets, indexed by the entity's index in the model.
     let places: UnsafeMutablePointer<Place>
     let property: Property
-    /// More than one where entities that do not inherit from each other have properties of the same name.
+    /// The keys of the property.
+    ///
+    /// There are several if entities that do not inherit from each other have properties of the same name.
     let keys: [UInt32]
 
     init(_ properties: [(entity: Entity, property: Property)], in model: Model) {
@@ -112,13 +114,13 @@ final class ArrowSlots {
 
     deinit { places.deallocate() }
 
-    /// The slot in objects of an entity; nil where they have none.
+    /// Returns the slot in objects of an entity; nil if the entity does not have the property.
     func slot(_ entity: Entity) -> Int? {
         let slot = places[Int(entity.index)].slot
         return slot < 0 ? nil : Int(slot)
     }
 
-    /// Where a record has the value; nil when it has none.
+    /// Returns the address of the value in a record; nil if it is null.
     @inline(__always)
     func place(_ record: Record) -> UnsafeMutableRawPointer? {
         let place = places[Int(record.header.pointee.entity)]

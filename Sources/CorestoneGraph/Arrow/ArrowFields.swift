@@ -1,13 +1,15 @@
 import CorestoneModel
 import CorestoneValues
 
-/// How an export for Arrow shows what it has.
+/// The options of an Arrow export.
 public struct ArrowOptions: Sendable {
-    /// The rows of a record batch at most.
+    /// The maximum number of rows in a record batch.
     public var batchSize = 65_536
-    /// Objects are primary keys instead of URIs: integers, unique for the entities of one inheritance tree in one store.
+    /// Whether objects are exported as primary keys instead of URIs.
+    ///
+    /// A primary key is an integer that is unique in one entity tree of one store.
     public var showsKeys = false
-    /// Decimals are text, whatever digits they have.
+    /// Whether all decimals are exported as text.
     public var showsDecimalsAsText = false
 
     public init() {}
@@ -19,9 +21,9 @@ public struct ArrowOptions: Sendable {
     }
 }
 
-/// Finds the columns that key paths name.
+/// The creation of columns for key paths.
 struct ArrowFields {
-    /// The name under which the object itself is a column.
+    /// The column name of the object itself.
     static let objectID = "objectID"
 
     private let entity: Entity
@@ -32,7 +34,7 @@ struct ArrowFields {
         (self.entity, self.includesSubentities, self.options) = (entity, includesSubentities, options)
     }
 
-    /// Without key paths, every attribute that is stored.
+    /// Returns the fields of the key paths; if there are no key paths, of every stored attribute.
     func fields(_ keyPaths: [String]) throws -> [ArrowField] {
         let stored = entity.properties.filter {
             ($0 as? Attribute)?.composite == nil && $0 is Attribute && !$0.isTransient
@@ -46,7 +48,9 @@ struct ArrowFields {
         }
     }
 
-    /// The field of `rest`, a key path from an object of the family to which `hops` lead.
+    /// Returns the field of `rest`, a key path that starts at the targets of `hops`.
+    ///
+    /// `family` contains the possible entities of these targets.
     private func field(_ name: String, _ rest: Substring, _ family: [Entity], _ hops: [ArrowSlots]) throws -> ArrowField
     {
         let found = family.compactMap { entity in
@@ -81,7 +85,7 @@ struct ArrowFields {
                 name, options.showsDecimalsAsText && attribute.type == .decimal ? .text : type,
                 .attribute(ArrowSlots(found, in: entity.model)), hops: hops, property: attribute)
         }
-        // The elements lie in the same row: what leads there is the composite's.
+        // The elements are in the same row, so only the composite itself needs the hops.
         let elements = try attribute.elements.map { element in
             let places = found.compactMap { entity, _ in
                 entity.property(named: element.path).map { (entity: entity, property: $0) }
@@ -91,14 +95,14 @@ struct ArrowFields {
         return ArrowField(name, .structure, .composite, hops: hops, children: elements, property: attribute)
     }
 
-    /// A key path that goes on behind its first key.
+    /// Returns the field of a key path with several keys.
     private func leading(
         _ name: String, _ rest: Substring, _ family: [Entity], _ hops: [ArrowSlots]
     ) throws -> ArrowField {
         let head = String(rest.prefix { $0 != "." })
         let found = family.compactMap { entity in entity.property(named: head).map { (entity: entity, property: $0) } }
         guard head.utf8.count < rest.utf8.count, let property = found.first?.property else {
-            // For the message, which names the nearest.
+            // Throws an error that suggests the nearest name.
             _ = try family[0].requireProperty(named: found.isEmpty ? head : String(rest))
             throw invalid("\(family[0].name) has no property \"\(rest)\"", name)
         }
@@ -121,7 +125,7 @@ struct ArrowFields {
 
     private var reference: ArrowType { options.showsKeys ? .int64 : .text }
 
-    // MARK: What cannot be
+    // MARK: Errors
 
     private func notStored(_ property: Property, _ name: String) -> CoreError {
         invalid("\(property.entity.name).\(property.path) is not stored and cannot be exported; leave it out", name)
@@ -129,7 +133,8 @@ struct ArrowFields {
 
     private func ambiguous(_ name: String, _ found: [(entity: Entity, property: Property)]) -> CoreError {
         let owners = Set(found.map(\.property.entity.name)).sorted().joined(separator: " and ")
-        return invalid("\"\(name)\" is a different property in \(owners); export one entity at a time", name)
+        return invalid(
+            "\"\(name)\" is a different property in \(owners); leave it out, or export one entity at a time", name)
     }
 
     private func invalid(_ what: String, _ key: String) -> CoreError {

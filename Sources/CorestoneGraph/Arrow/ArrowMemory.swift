@@ -2,12 +2,12 @@ import CPlatform
 import CorestoneValues
 import Glibc
 
-/// One buffer of a column while it grows: aligned as Arrow advises, freed by `free`.
+/// A growing buffer of a column, aligned as Arrow recommends. Freed with `free`.
 struct ArrowMemory {
     private(set) var start: UnsafeMutableRawPointer?
     private(set) var capacity = 0
 
-    /// Sees to room for `size` bytes, the first `used` of which stay.
+    /// Reserves capacity for `size` bytes, and preserves the first `used` bytes.
     @inline(__always)
     mutating func reserve(_ size: Int, keeping used: Int) throws {
         if size > capacity || start == nil { try grow(size, used) }
@@ -32,7 +32,7 @@ struct ArrowMemory {
         capacity = wanted
     }
 
-    /// Hands the memory over, to be freed by who takes it.
+    /// Returns the memory, which the caller must free, and leaves the buffer empty.
     mutating func take() -> UnsafeMutableRawPointer? {
         defer { self = ArrowMemory() }
         return start

@@ -1,20 +1,21 @@
 import CorestoneModel
 import CorestoneValues
 
-/// What the columns of saved rows need beside the rows: the rows of to-one targets, members, files, URIs. All of one state of one
-/// store.
+/// The source of related data for the columns of saved rows.
+///
+/// It reads rows of to-one targets, members, backing files and URIs, all from one snapshot of one store.
 final class ArrowRowSource {
     let store: Store
     let reader: any StoreReading
     private let entities: [Entity]
-    /// The rows of targets by the place of their tree's root and their key; nil for a row that is not there.
+    /// The rows of targets, by the index of their root entity and by primary key. Missing rows do not have an entry.
     private var targets: [UInt32: [Int64: Record]] = [:]
     private var targetCount = 0
     private var chunks: [RecordChunk] = []
-    /// By entity: its URIs up to the key.
+    /// The part of URIs before the primary key, by entity index.
     private var heads: [Text?]
 
-    /// Rows of targets that are kept at most.
+    /// The maximum number of cached target rows.
     private static let mostTargets = 100_000
 
     init(_ store: Store, _ reader: any StoreReading, model: Model) {
@@ -22,12 +23,12 @@ final class ArrowRowSource {
         heads = Array(repeating: nil, count: entities.count)
     }
 
-    /// The rows to which a to-one relationship leads, in the places of those that it leads from.
+    /// Returns the targets of a to-one relationship, one for each row and in the same order.
     func targets(of rows: [Record?], _ slots: ArrowSlots) throws -> [Record?] {
         guard let root = (slots.property as? Relationship)?.destination.root else { return rows.map { _ in nil } }
         let keys = rows.map { row in row.flatMap { slots.place($0) }.map { $0.load(as: Int64.self) } }
         if targetCount > ArrowRowSource.mostTargets { (targets, chunks, targetCount) = ([:], [], 0) }
-        // Taken out, so that it can grow in place.
+        // Removed from `targets`, so that the dictionary grows without a copy.
         var known = targets.removeValue(forKey: root.index) ?? [:]
         defer { targets[root.index] = known }
         let missing = Set(keys.compactMap { $0 }).filter { known[$0] == nil }
@@ -40,7 +41,7 @@ final class ArrowRowSource {
         return keys.map { key in key.flatMap { known[$0] } }
     }
 
-    /// The members of a to-many relationship by owner, in its order.
+    /// Returns the members of a to-many relationship by owner, in the order of the relationship.
     func members(of relationship: Relationship, _ rows: [Record?]) throws -> [Int64: [StoreMembers.Member]] {
         let owners = Set(rows.compactMap { $0?.primaryKey })
         let found = try reader.members(of: relationship, owners: owners.sorted(), includingRows: false)
@@ -49,7 +50,7 @@ final class ArrowRowSource {
 
     func entity(_ row: Record) -> Entity { entities[Int(row.header.pointee.entity)] }
 
-    /// The value of an attribute that lies in a file.
+    /// Reads an attribute value from its backing file.
     func file(_ name: UnsafeRawBufferPointer, _ field: ArrowField, _ row: Record) throws -> Bytes {
         let name = String(decoding: name, as: UTF8.self)
         let entity = entity(row)
@@ -63,7 +64,7 @@ final class ArrowRowSource {
         }
     }
 
-    /// Appends an object as the URI that its ID has, or its key.
+    /// Appends an object as the URI of its ID, or as its primary key.
     @inline(__always)
     func append(key: Int64, entity: UInt32, to builder: ArrowBuilder) throws {
         if builder.field.type == .int64 { return builder.appendFixed(key) }

@@ -1,22 +1,24 @@
 import CorestoneModel
 import CorestoneValues
 
-/// The rows of one fetch, of the state that the store had when this was made. Any thread, one at a time.
+/// The rows of one fetch, from the store's state at initialisation.
+///
+/// Can be used on any thread, but only on one at a time.
 final class ArrowRows {
-    /// Closes its stores when nobody has it any more.
+    /// The coordinator, retained because it closes its stores when it is deallocated.
     private let coordinator: Coordinator
     private let fetch: StoreFetch
     private let source: ArrowRowSource
-    /// Holds the state.
+    /// The pin that keeps the snapshot available.
     private let pin: StorePin
     private var rows: (any StoreCursor)?
 
-    /// Rows that are taken from the store at a time: their records stay within the processor's cache until they are columns.
+    /// The number of rows per read. Records of that many rows stay in the processor's cache until they are appended.
     private static let block = 256
-    /// A batch ends early when its columns have as many bytes.
+    /// The size of the columns at which a batch ends early.
     private static let batchBytes = 64 << 20
 
-    /// nil when the store cannot do all of the fetch by itself.
+    /// Starts the fetch. Returns nil if the store cannot execute the whole fetch.
     init?(_ fetch: StoreFetch, of pin: StorePin, _ coordinator: Coordinator) throws {
         (self.coordinator, self.pin, self.fetch) = (coordinator, pin, fetch)
         let reader = pin.reader.makeReader()
@@ -28,13 +30,13 @@ final class ArrowRows {
         coordinator.count { $0.fetches += 1 }
     }
 
-    /// The same rows again, from the first one.
+    /// Returns the same rows, starting at the first one.
     func copy() throws -> ArrowRows? { try ArrowRows(fetch, of: pin, coordinator) }
 
-    // A connection lets go of its state when nothing reads any more.
+    // Closes the cursor before the pin is released, because a connection keeps its snapshot while a cursor is open.
     deinit { rows = nil }
 
-    /// Appends up to `count` rows. Fewer only at the end, or when they are very large; none at the end.
+    /// Appends up to `count` rows: fewer at the end or if the rows are very large, and 0 after the last row.
     func fill(_ builder: ArrowBuilder, _ count: Int) throws {
         try pin.store.use {
             let start = monotonicNanoseconds()

@@ -3,12 +3,16 @@ import CorestonePredicate
 import CorestoneValues
 
 extension ArrowStream {
-    /// Objects as record batches of Arrow, with the values that they have now, saved or not. On the queue of their context.
+    /// Exports objects as Arrow record batches, with their current values.
+    ///
+    /// Unsaved values are included. Must be called on the queue of their context.
+    ///
     /// - Parameters:
-    ///   - objects: of one context, or of none.
-    ///   - entity: theirs, or one from which theirs inherit; nil for that of the first object.
-    ///   - keyPaths: see `Context.fetchArrow`.
-    /// - Throws: `.invalidArgument` for key paths that lead to no column, and without an entity; what a fault throws.
+    ///   - objects: The objects, either all of one context or all without a context.
+    ///   - entity: The entity of the objects or a superentity; nil for the entity of the first object.
+    ///   - keyPaths: The columns; see `Context.fetchArrow`.
+    /// - Throws: `.invalidArgument` if a key path cannot be a column, or if there are no objects and `entity` is nil;
+    ///   the errors of firing a fault.
     public convenience init(
         _ objects: [ManagedObject], of entity: Entity? = nil, keyPaths: [String] = [],
         options: ArrowOptions = ArrowOptions()
@@ -16,9 +20,11 @@ extension ArrowStream {
         try self.init(Results(objects), of: entity, keyPaths: keyPaths, options: options)
     }
 
-    /// The same for the objects of a list, which may be lazy: rows are read a batch at a time. Those of objects that were
-    /// deleted since the list was made have no values.
-    /// - Parameter context: that of the objects; nil for that of the first one.
+    /// Exports the objects of a list. The rows of a lazy list are read in batches.
+    ///
+    /// Rows of objects that were deleted after the fetch are null.
+    ///
+    /// - Parameter context: The context of the objects; nil for the context of the first object.
     public convenience init(
         _ results: Results, in context: Context? = nil, of entity: Entity? = nil, keyPaths: [String] = [],
         options: ArrowOptions = ArrowOptions()
@@ -45,15 +51,15 @@ extension ArrowStream {
         try self.init(batches, of: entity)
     }
 
-    /// Rows of dictionaries as record batches of Arrow.
+    /// Exports rows of dictionaries as Arrow record batches.
     ///
-    /// A column that is an attribute has the attribute's type, any other one the type of its values: numbers of several kinds are
-    /// doubles, objects are URIs, and without any value the type is null.
+    /// The column of an attribute has the attribute's type. Any other column has the type of its values: mixed numbers
+    /// are exported as doubles and objects as URIs, and a column without values has the type null.
     ///
     /// - Parameters:
-    ///   - entity: of the request that gave the rows, for the types of its attributes.
-    ///   - requested: the columns of that request.
-    /// - Throws: `.typeMismatch` for a column whose values have no type in common.
+    ///   - entity: The entity of the request that returned the rows, for the types of its attributes.
+    ///   - requested: The columns of that request.
+    /// - Throws: `.typeMismatch` if the values of a column do not have a common type.
     public convenience init(
         _ rows: FetchedRows, of entity: Entity? = nil, columns requested: [FetchedColumn] = [],
         options: ArrowOptions = ArrowOptions()
@@ -76,7 +82,7 @@ extension ArrowStream {
 }
 
 extension FetchedRows {
-    /// The field of a column that is an attribute; nil for others.
+    /// Returns the field of a column that is an attribute; otherwise nil.
     fileprivate func attributeField(
         _ name: String, _ entity: Entity, _ requested: [FetchedColumn], _ options: ArrowOptions
     ) -> ArrowField? {
@@ -88,7 +94,7 @@ extension FetchedRows {
 }
 
 extension ArrowField {
-    /// The field of a column by its values.
+    /// Creates the field of a column from its values.
     fileprivate convenience init(
         _ name: String, _ place: Int, of rows: [[PropertyValue]], _ options: ArrowOptions, _ entity: Entity?
     ) throws {

@@ -4,13 +4,13 @@ import CorestoneValues
 import Glibc
 import Synchronization
 
-/// Record batches for whoever understands the C data interface of Arrow.
+/// A stream of record batches in Arrow's C data interface.
 ///
-/// It gives the state of the moment when it was made, whatever is saved or changed meanwhile. Any thread may use it, one at a time,
-/// and let go of it: it needs neither the context nor its queue any more.
+/// It returns the state at its creation; later saves and changes do not affect it. Any thread can use and release it,
+/// but only one at a time. It does not need the context or its queue.
 public final class ArrowStream: @unchecked Sendable {
     enum Source {
-        /// Rows that are read when they are asked for.
+        /// Rows that are read on demand.
         case rows(ArrowRows)
         case batches(ArraySlice<SharedArrowBatch>)
         case end
@@ -18,7 +18,7 @@ public final class ArrowStream: @unchecked Sendable {
 
     private let row: ArrowField
     private let entity: Entity?
-    /// On which the entity and the properties of the columns depend.
+    /// The model, which retains the entity and the properties of the columns.
     private let model: Model?
     private let batchSize: Int
     private var source: Source
@@ -30,16 +30,20 @@ public final class ArrowStream: @unchecked Sendable {
         model = entity?.model
     }
 
-    /// Writes the schema, which the caller owns and releases.
-    /// - Parameter place: room for a `struct ArrowSchema`.
+    /// Writes the schema, which the caller owns and must release.
+    ///
+    /// - Parameter place: Memory for a `struct ArrowSchema`.
     public func exportSchema(to place: UnsafeMutableRawPointer) throws {
         try row.export(to: place.assumingMemoryBound(to: platform_arrow_schema.self), entity: entity)
     }
 
-    /// Writes the next record batch, which the caller owns and releases. False at the end: then it is marked as released.
-    /// - Parameter place: room for a `struct ArrowArray`.
-    /// - Throws: `.invalidArgument` while another thread is at it, and what reading a store fails with: `.objectGone` when it was
-    ///   removed from its coordinator.
+    /// Writes the next record batch, which the caller owns and must release.
+    ///
+    /// Returns false at the end, and marks the batch as released.
+    ///
+    /// - Parameter place: Memory for a `struct ArrowArray`.
+    /// - Throws: `.invalidArgument` while another thread uses the stream; `.objectGone` if the store was removed from
+    ///   its coordinator; the errors of reading a store.
     @discardableResult
     public func next(into place: UnsafeMutableRawPointer) throws -> Bool {
         let out = place.assumingMemoryBound(to: platform_arrow_array.self)
@@ -47,16 +51,17 @@ public final class ArrowStream: @unchecked Sendable {
         return try alone {
             wasRead = true
             do { return try nextBatch(out) } catch {
-                // What failed would be missing without notice.
+                // The stream ends, because continuing would silently omit the rows of the failed batch.
                 source = .end
                 throw error
             }
         }
     }
 
-    /// A stream of its own over the same rows, of the same state. Any thread.
-    /// - Throws: `.invalidArgument` when batches were read of this one, and while another thread is at it; what reading a store
-    ///   fails with.
+    /// Returns an independent stream over the same rows of the same state. Can be called on any thread.
+    ///
+    /// - Throws: `.invalidArgument` if batches were already read from this stream, or while another thread uses it; the
+    ///   errors of reading a store.
     public func copy() throws -> ArrowStream {
         try alone {
             guard !wasRead else {
@@ -75,8 +80,8 @@ public final class ArrowStream: @unchecked Sendable {
         guard !isInUse.exchange(true, ordering: .acquiring) else {
             throw CoreError(
                 .invalidArgument,
-                "another thread is reading this Arrow stream\(entity.map { " of \($0.name)" } ?? ""); use it from one thread at a "
-                    + "time", entity: entity?.name)
+                "another call is using this Arrow stream\(entity.map { " of \($0.name)" } ?? ""); use it from "
+                    + "one thread at a time", entity: entity?.name)
         }
         defer { isInUse.store(false, ordering: .releasing) }
         return try body()
@@ -102,11 +107,12 @@ public final class ArrowStream: @unchecked Sendable {
     }
 }
 
-// MARK: - As the standard's stream
+// MARK: - C stream interface
 
 extension ArrowStream {
-    /// The stream that `export` wrote to a place.
-    /// - Throws: `.invalidArgument` for one that was released, and for one of somebody else.
+    /// Returns the stream that `export` wrote to an address.
+    ///
+    /// - Throws: `.invalidArgument` if the stream was released, or if another library exported it.
     public static func exported(at place: UnsafeMutableRawPointer) throws -> ArrowStream {
         let stream = place.assumingMemoryBound(to: platform_arrow_stream.self)
         guard let release = stream.pointee.release, let exported = ExportedArrowStream.of(stream),
@@ -119,8 +125,11 @@ extension ArrowStream {
         return exported.stream
     }
 
-    /// Writes the stream itself, which the caller owns and releases, on any thread. What is read here and there is given once.
-    /// - Parameter place: room for a `struct ArrowArrayStream`.
+    /// Writes the stream as a C stream, which the caller owns and can release on any thread.
+    ///
+    /// Both streams share one position, so each batch is returned once.
+    ///
+    /// - Parameter place: Memory for a `struct ArrowArrayStream`.
     public func export(to place: UnsafeMutableRawPointer) {
         let out = place.assumingMemoryBound(to: platform_arrow_stream.self)
         out.initialize(
@@ -141,10 +150,10 @@ extension ArrowStream {
     }
 }
 
-/// What a consumer of a stream holds.
+/// The private data of an exported C stream.
 private final class ExportedArrowStream {
     let stream: ArrowStream
-    /// What went wrong in the last call, for C.
+    /// The error message of the last call, as a C string; nil if it succeeded.
     private(set) var message: UnsafePointer<CChar>?
     private var text: UnsafeMutablePointer<CChar>?
 
@@ -157,7 +166,7 @@ private final class ExportedArrowStream {
         return Unmanaged<ExportedArrowStream>.fromOpaque(data).takeUnretainedValue()
     }
 
-    /// Runs a callback: 0, or the `errno` that comes nearest.
+    /// Runs a callback. Returns 0, or the `errno` value that is most similar to its error.
     static func asked<Out>(
         _ stream: UnsafeMutablePointer<platform_arrow_stream>?, _ out: UnsafeMutablePointer<Out>?,
         _ body: (ArrowStream, UnsafeMutablePointer<Out>) throws -> Void
@@ -169,7 +178,7 @@ private final class ExportedArrowStream {
                     .forked,
                     "the process was forked, and an Arrow stream cannot be used in the child; read it in the parent")
             }
-            try asCall { try body(exported.stream, out) }
+            try withCallScope { try body(exported.stream, out) }
             exported.note(nil)
             return 0
         } catch let error as CoreError {
@@ -185,13 +194,13 @@ private final class ExportedArrowStream {
         message = UnsafePointer(self.text)
     }
 
-    /// Also how one of ours is told from another's.
+    /// The release callback. Its address also identifies the streams of this library.
     static let release: @convention(c) (UnsafeMutablePointer<platform_arrow_stream>?) -> Void = { stream in
         guard let stream, let data = stream.pointee.private_data else { return }
         stream.pointee.release = nil
         stream.pointee.private_data = nil
-        // Locks and connections belong to the parent: what the child has of them stays where it is.
-        if !platform_is_forked() { asCall { Unmanaged<ExportedArrowStream>.fromOpaque(data).release() } }
+        // Locks and connections belong to the parent process, so a forked child leaks its copies.
+        if !platform_is_forked() { withCallScope { Unmanaged<ExportedArrowStream>.fromOpaque(data).release() } }
     }
 }
 

@@ -1,20 +1,20 @@
 import CorestoneModel
 import CorestoneValues
 
-/// A type of Arrow that a column can have.
+/// The Arrow type of a column.
 enum ArrowType: Equatable {
-    /// Of a column of which nothing is known but that it has no value.
+    /// A column that contains only nulls and has an unknown type.
     case null
     case bool, int16, int32, int64, float, double
-    /// 128 bits: so many digits behind the point, 38 in all.
+    /// 128 bits: 38 digits, `scale` of them after the decimal point.
     case decimal(scale: Int)
     case text, bytes
     /// Microseconds since 1970 in UTC.
     case date
     case uuid
-    /// The fields of its children.
+    /// A structure; the children are its fields.
     case structure
-    /// Any number of values of its only child.
+    /// A list; the only child contains the items.
     case list
 
     init?(_ attribute: Attribute) {
@@ -35,7 +35,7 @@ enum ArrowType: Equatable {
         }
     }
 
-    /// Of a value of a row that is no object's.
+    /// Returns the type of a computed value; nil for collections.
     init?(_ value: PropertyValue) {
         switch value {
         case .null: self = .null
@@ -51,7 +51,7 @@ enum ArrowType: Equatable {
         }
     }
 
-    /// The type for values of both; nil when there is none.
+    /// Returns the common type of both; nil if there is no common type.
     func joined(_ other: ArrowType) -> ArrowType? {
         switch (self, other) {
         case _ where self == other, (_, .null): self
@@ -62,7 +62,7 @@ enum ArrowType: Equatable {
         }
     }
 
-    /// As the C data interface spells it. `isLarge`: offsets have 64 bits.
+    /// Returns the format string of the C data interface. `isLarge` means offsets of 64 bits.
     func format(isLarge: Bool) -> String {
         switch self {
         case .null: "n"
@@ -82,7 +82,7 @@ enum ArrowType: Equatable {
         }
     }
 
-    /// Bytes of a value in the buffer of values; 0 where there is none, or bits.
+    /// The bytes per value in the values buffer; 0 for bits, for a variable size, and without such a buffer.
     var width: Int {
         switch self {
         case .int16: 2
@@ -93,7 +93,7 @@ enum ArrowType: Equatable {
         }
     }
 
-    /// Whether a value is where two offsets say.
+    /// Whether two offsets delimit each value.
     var hasOffsets: Bool {
         switch self {
         case .text, .bytes, .list: true
@@ -102,9 +102,12 @@ enum ArrowType: Equatable {
     }
 }
 
-/// Which digits the decimals of a column have, and so which type suits them.
+/// The digits of the decimals in a column, from which their type is chosen.
 struct ArrowDecimals {
-    /// With 20 digits before the point: enough for whatever a store of SQLite keeps exactly as a whole number, and for money.
+    /// The default number of decimal places.
+    ///
+    /// It leaves 20 digits before the decimal point: enough for 64-bit integers, which SQLite stores exactly, and for
+    /// amounts of money.
     static let usualScale = 18
 
     private var whole = 0
@@ -120,7 +123,7 @@ struct ArrowDecimals {
         whole = max(whole, number.digitCount + Int(number.exponent))
     }
 
-    /// The usual one if that has room, else one that has, else text.
+    /// A decimal with the usual scale if all digits fit, otherwise with another scale, otherwise text.
     var type: ArrowType {
         let most = DecimalNumber.maximumDigits
         if whole + scale > most { return .text }
@@ -134,7 +137,7 @@ extension DecimalNumber {
         return 19 + DecimalNumber(mantissa: mantissa / 10_000_000_000_000_000_000).digitCount
     }
 
-    /// The number as so many units of the last place; nil when it has other digits.
+    /// Returns the number as an integer with `scale` decimal places; nil if it does not fit exactly.
     func scaled(to scale: Int) -> Int128? {
         if mantissa == 0 { return 0 }
         var number = self
@@ -151,7 +154,7 @@ extension DecimalNumber {
         return number.isNegative ? -Int128(magnitude) : Int128(magnitude)
     }
 
-    /// 10^38.
+    /// The bound of mantissas, 10^38.
     private static let bound = UInt128(10_000_000_000_000_000_000) * 10_000_000_000_000_000_000
 }
 

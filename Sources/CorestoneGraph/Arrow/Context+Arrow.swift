@@ -3,17 +3,19 @@ import CorestonePredicate
 import CorestoneValues
 
 extension Context {
-    /// What a request asks for, as record batches of Arrow.
+    /// Fetches the results of a request as Arrow record batches.
     ///
-    /// Where the store can do all of the fetch, and no unsaved change concerns it, rows are read when their batch is asked for,
-    /// straight into columns: of the state that the store has now. Else all is read now: with unsaved changes as a fetch has them.
+    /// Batches are read on demand if one store can execute the whole fetch and no unsaved change affects it. They then
+    /// have the store's state at the time of this call. Otherwise all rows are read in this call, and unsaved changes
+    /// are included as in a fetch.
     ///
     /// - Parameters:
-    ///   - request: read during the call only. A request for dictionaries gives the columns of these.
-    ///   - keyPaths: the columns, by name: attributes, relationships, elements of composite attributes, all of them also behind
-    ///     to-one relationships (`department.name`), and `objectID` for the objects themselves. Without any, every attribute that is
-    ///     stored.
-    /// - Throws: `.invalidArgument` for key paths that lead to no column, and what a fetch throws.
+    ///   - request: The request, which is read during the call only. If it fetches dictionaries, their columns are
+    ///     exported.
+    ///   - keyPaths: The columns: attributes, relationships and elements of composite attributes, including those of
+    ///     to-one targets (`department.name`), and `objectID` for the objects themselves. If empty, the columns of the
+    ///     request, or else every stored attribute.
+    /// - Throws: `.invalidArgument` if a key path cannot be a column; the errors of a fetch.
     public func fetchArrow(
         _ request: FetchRequest, keyPaths: [String] = [], options: ArrowOptions = ArrowOptions()
     ) throws -> ArrowStream {
@@ -22,7 +24,7 @@ extension Context {
             return try ArrowStream(
                 fetchDictionaries(request), of: request.entity, columns: request.propertiesToFetch, options: options)
         }
-        // Columns of objects, whatever a fetch would give of them.
+        // Exports columns of objects, regardless of the request's result type.
         let objects = request.copy()
         if request.resultType != .count { objects.resultType = .objects }
         try objects.requireObjects()
@@ -46,7 +48,7 @@ extension Context {
         }
     }
 
-    /// The rows of a fetch that its one store can do by itself; nil when memory has to have a hand in it.
+    /// Returns the rows of a fetch that one store can execute alone; nil if a part of it must be evaluated in memory.
     private func storedRows(_ request: FetchRequest, _ row: ArrowField) throws -> ArrowRows? {
         let stores = try stores(for: request)
         guard parent == nil, stores.count == 1, let store = stores.first, !isChanged(request, row),
@@ -57,7 +59,7 @@ extension Context {
             fetch.keys = row.neededKeys
             return try ArrowRows(fetch, of: pin, coordinator)
         }
-        // The schema comes first, and a scale that fits all decimals is known when all were seen.
+        // Consumers read the schema first, but the scale depends on all decimals. So the decimals are read in advance.
         let decimals = ArrowField(row: row.children.filter(\.hasDecimals))
         if !decimals.children.isEmpty {
             guard let rows = try rows(decimals) else { return nil }
@@ -82,7 +84,7 @@ extension Context {
         }
     }
 
-    /// Whether unsaved changes concern what is to be exported.
+    /// Whether unsaved changes affect the export.
     private func isChanged(_ request: FetchRequest, _ row: ArrowField) -> Bool {
         if hasPendingChanges(for: request) { return true }
         let roots = row.reached
@@ -94,7 +96,7 @@ extension Context {
 }
 
 extension ArrowBuilder {
-    /// Appends what an object has in the store.
+    /// Appends the saved values of an object.
     fileprivate func append(saved object: ManagedObject) throws {
         for child in children {
             var path = child.field.name
@@ -109,7 +111,7 @@ extension ArrowBuilder {
 }
 
 extension FetchRequest {
-    /// Whether it is one for dictionaries, or has something that only these have.
+    /// Whether the request fetches dictionaries, or uses a feature that only they have.
     fileprivate var computesRows: Bool {
         let computes = propertiesToFetch.contains { if case .expression = $0 { true } else { false } }
         return resultType == .dictionaries || computes || !propertiesToGroupBy.isEmpty || returnsDistinctResults

@@ -1,24 +1,32 @@
 import CorestoneModel
 import CorestoneValues
 
-/// Deletes all rows that a fetch request finds, with its order, limit and offset, or rows by their IDs.
+/// A request to delete the rows of a fetch request, or rows by their IDs.
 ///
-/// Delete rules hold: `cascade` takes rows along, `nullify` ends what leads to deleted rows and fails where that is required, `deny`
-/// fails the request. How many members the relationships of others have left is not looked at.
+/// The order, limit and offset of the fetch request apply.
+///
+/// Delete rules apply: `cascade` deletes related rows. `nullify` clears references to deleted rows, and fails if such a
+/// reference is required. `deny` makes the request fail. The minimum counts of other rows' relationships are not
+/// checked.
 public final class BatchDeleteRequest: BatchRequest, @unchecked Sendable {
-    /// nil for rows by their IDs.
+    /// The fetch request; nil if the rows are deleted by their IDs.
     public let fetchRequest: FetchRequest?
     public let objectIDs: [ObjectID]
 
-    /// - Parameter fetchRequest: read when the batch request is executed. What was not saved does not count.
+    /// Creates a request that deletes the objects of a fetch request.
+    ///
+    /// - Parameter fetchRequest: The request, which is read when the batch request is executed. Unsaved changes are
+    ///   ignored.
     public init(fetchRequest: FetchRequest) {
         self.fetchRequest = fetchRequest
         objectIDs = []
         super.init(entity: fetchRequest.entity)
     }
 
-    /// - Parameter objectIDs: of one entity; those whose rows are gone are left out.
-    /// - Throws: `.invalidArgument` for none, for objects of several entities, for an object that was never saved.
+    /// Creates a request that deletes the objects with these IDs.
+    ///
+    /// - Parameter objectIDs: The IDs, all of one entity. IDs whose rows were deleted are skipped.
+    /// - Throws: `.invalidArgument` if the list is empty, has several entities or contains a temporary ID.
     public init(objectIDs: [ObjectID]) throws {
         guard let entity = objectIDs.first?.entity else {
             throw CoreError(.invalidArgument, "a batch delete has no object IDs; pass at least one")
@@ -60,13 +68,13 @@ public final class BatchDeleteRequest: BatchRequest, @unchecked Sendable {
         return stores.filter { store in objectIDs.contains { $0.store === store } }
     }
 
-    /// A window of several stores is one of all their rows together.
+    /// Finds the rows, because a limit or offset applies to the rows of all stores together.
     override func find(in stores: [Store], for context: Context) throws -> [ObjectID]? {
         guard let fetchRequest, stores.count > 1, fetchRequest.limit > 0 || fetchRequest.offset > 0 else { return nil }
-        return try context.makeScratch().fetchIDs(fetchRequest.limited(to: stores))
+        return try context.makeInternalContext().fetchIDs(fetchRequest.limited(to: stores))
     }
 
-    override func write(_ run: BatchRun, _ changes: inout ForeignChanges) throws {
+    override func write(_ run: BatchRun, _ changes: inout ExternalChanges) throws {
         let ids =
             try run.found ?? fetchRequest.map { try run.makeContext().fetchIDs($0.limited(to: [run.store])) }
             ?? objectIDs
@@ -77,7 +85,7 @@ public final class BatchDeleteRequest: BatchRequest, @unchecked Sendable {
 }
 
 extension FetchRequest {
-    /// The same for some stores alone.
+    /// Returns a copy of the request that is limited to these stores.
     fileprivate func limited(to stores: [Store]) -> FetchRequest {
         let copy = copy()
         copy.affectedStores = stores

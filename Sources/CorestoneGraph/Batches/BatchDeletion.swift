@@ -1,17 +1,23 @@
 import CorestoneModel
 import CorestoneValues
 
-/// Deletes rows and applies delete rules, by keys alone: no objects are made, and no more rows are in memory at a time than fit.
+/// A deletion of rows by primary keys, with their delete rules.
+///
+/// It creates no objects and keeps at most `BatchRun.size` rows in memory.
 final class BatchDeletion {
     private let run: BatchRun
     private let entities: [Entity]
     private var reader: any StoreReading { run.store.backing }
-    /// By the index of a tree's root: keys of rows that go, in the order in which they were found.
+    /// The primary keys of the rows to be deleted, by the index of their root entity, in the order of their discovery.
     private var doomed: [UInt32: [Int64]] = [:]
     private var known: [UInt32: Set<Int64>] = [:]
-    /// By the index of a tree's root and key: the to-one relationships, by slot, that lead to rows that go.
+    /// The slots of the to-one relationships that refer to rows to be deleted.
+    ///
+    /// The keys are the index of the root entity and the primary key.
     private var leading: [UInt32: [Int64: Set<Int>]] = [:]
-    /// By the index of a tree's root: keys of rows whose to-many relationships lose members. Nothing is written of that.
+    /// The primary keys of rows whose to-many relationships lose members, by the index of the root entity.
+    ///
+    /// These rows are not written.
     private var losing: [UInt32: Set<Int64>] = [:]
 
     init(_ run: BatchRun) {
@@ -19,7 +25,7 @@ final class BatchDeletion {
         entities = run.context.entities
     }
 
-    /// Adds rows, and all that delete rules take along.
+    /// Marks rows for deletion, and the rows to which their delete rules cascade.
     func delete(_ keys: some Sequence<Int64>, of root: Entity) throws {
         var waiting = [(root: root, keys: doom(keys, root))]
         while let (root, keys) = waiting.popLast() {
@@ -35,7 +41,7 @@ final class BatchDeletion {
         }
     }
 
-    /// Notes rows as those that go. Returns those that were not noted before.
+    /// Marks rows for deletion. Returns those that were not marked before.
     private func doom(_ keys: some Sequence<Int64>, _ root: Entity) -> [Int64] {
         let fresh = keys.filter { known[root.index, default: []].insert($0).inserted }
         doomed[root.index, default: []] += fresh
@@ -44,8 +50,8 @@ final class BatchDeletion {
 
     private func isDoomed(_ key: Int64, _ root: Entity) -> Bool { known[root.index]?.contains(key) == true }
 
-    /// Deletes what was added, and ends what leads to it.
-    func finish(_ changes: inout ForeignChanges) throws {
+    /// Deletes the marked rows and clears the references to them.
+    func finish(_ changes: inout ExternalChanges) throws {
         for root in entities where root.parent == nil {
             try forEachGroup(of: doomed[root.index] ?? [], root) { entity, records in
                 for relationship in entity.relationships { try release(relationship, records) }
@@ -58,11 +64,11 @@ final class BatchDeletion {
         try note(&changes)
     }
 
-    /// What leads back to rows that are about to go.
+    /// Removes the join rows of rows to be deleted, and collects the rows that refer to them.
     private func release(_ relationship: Relationship, _ records: [Record]) throws {
         if relationship.isTransient { return }
         let rule = relationship.deleteRule
-        if relationship.tellsPairs || relationship.isToMany && relationship.inverse?.isToMany == true {
+        if relationship.ownsJoinRows || relationship.isToMany && relationship.inverse?.isToMany == true {
             let pairs = try members(of: relationship, records)
             if rule == .deny { try deny(relationship, pairs.map(\.primaryKey)) }
             let links = pairs.map { Link(owner: $0.owner, member: $0.primaryKey) }
@@ -104,8 +110,8 @@ final class BatchDeletion {
             key: relationship.name, objectURI: uri, file: run.store.path)
     }
 
-    /// Sets to nothing what led to rows that went.
-    private func clear(_ changes: inout ForeignChanges) throws {
+    /// Clears the to-one relationships that referred to deleted rows.
+    private func clear(_ changes: inout ExternalChanges) throws {
         for root in entities where root.parent == nil {
             guard let slots = leading[root.index] else { continue }
             try forEachGroup(of: slots.keys.sorted(), root) { entity, records in
@@ -115,7 +121,7 @@ final class BatchDeletion {
                     var rows: [UpdatedRow] = []
                     for record in records {
                         writer.begin(copying: record, version: RowVersion.next(record.version))
-                        // The row leads elsewhere by now where the store contradicts itself.
+                        // In an inconsistent store, the row can refer to another row.
                         for slot in slots where leadsToDoomed(record, slot, entity) { writer.clear(slot) }
                         rows.append(UpdatedRow(record: writer.finish(), oldVersion: record.version))
                     }
@@ -126,8 +132,8 @@ final class BatchDeletion {
         }
     }
 
-    /// Tells of the rows that lost members, whose contents are what they were.
-    private func note(_ changes: inout ForeignChanges) throws {
+    /// Reports the rows that lost members, although their own values did not change.
+    private func note(_ changes: inout ExternalChanges) throws {
         for root in entities where root.parent == nil {
             let keys = losing[root.index, default: []].filter {
                 !isDoomed($0, root) && leading[root.index]?[$0] == nil
@@ -145,7 +151,7 @@ final class BatchDeletion {
 
     // MARK: Reading
 
-    /// Hands `body` rows by entity, a few at a time; those that are not there are left out.
+    /// Calls `body` with the rows of each entity, at most `BatchRun.size` at a time. Missing rows are skipped.
     private func forEachGroup(
         of keys: [Int64], _ root: Entity, _ body: (Entity, [Record]) throws -> Void
     ) throws {
@@ -165,7 +171,7 @@ final class BatchDeletion {
         try reader.members(of: relationship, owners: records.map(\.primaryKey), includingRows: false).members
     }
 
-    /// The keys that a relationship of some rows leads to, by the root of their tree.
+    /// Returns the primary keys of the targets of a relationship, with their root entity.
     private func targets(of relationship: Relationship, _ records: [Record]) throws -> [(root: Entity, keys: [Int64])] {
         if relationship.isTransient { return [] }
         let root = relationship.destination.root

@@ -1,21 +1,23 @@
 import CorestoneModel
 import CorestoneValues
 
-/// Writes many new rows of one entity.
+/// A request to insert many rows of one entity.
 ///
-/// Attributes that a row does not name get their defaults. Relationships cannot be set. Where a row has the values of another one
-/// that have to be unique, the merge policy of the context decides: `error` fails, `objectTrump` updates that row with what this one
-/// names, `overwrite` with all that this one has, `storeTrump` and `rollback` leave that row as it is.
+/// Attributes that a row omits get their defaults. Relationships cannot be set. If a row violates a unique constraint,
+/// the merge policy of the context applies. `error` makes the request fail. `objectTrump` updates the stored row with
+/// the values that the new row sets, `overwrite` with all of its values. `storeTrump` and `rollback` skip the new row.
 public final class BatchInsertRequest: BatchRequest, @unchecked Sendable {
-    /// Puts the next row into place; false when there is none.
+    /// A function that fills the next row. It returns false after the last one.
     package typealias Fill = (BatchRows) throws -> Bool
 
-    /// What begins anew with each execution.
+    /// A function that starts an execution. It returns the function that fills the rows.
     private let begin: (BatchRun) throws -> Fill
-    /// Which slots every row names; nil for what its dictionary has.
+    /// The slots that every row sets; nil if they differ between dictionaries.
     private let named: [Int]?
 
-    /// - Parameter begin: gives what fills rows.
+    /// Creates a request whose rows a function fills.
+    ///
+    /// - Parameter begin: Returns the function that fills the rows of one execution.
     package init(entity: Entity, slots: [Int]?, begin: @escaping () throws -> Fill) {
         self.begin = { _ in try begin() }
         named = slots
@@ -28,8 +30,7 @@ public final class BatchInsertRequest: BatchRequest, @unchecked Sendable {
         super.init(entity: entity)
     }
 
-    /// Rows by the names of their attributes. Any sequence will do: one that makes its rows as they are asked for is never in memory
-    /// as a whole.
+    /// Creates a request for rows whose keys are names of attributes. A lazy sequence is never in memory as a whole.
     public convenience init<Rows: Sequence>(entity: Entity, rows: Rows) where Rows.Element == [String: PropertyValue] {
         self.init(entity: entity) { _ in
             var iterator = rows.makeIterator()
@@ -41,8 +42,9 @@ public final class BatchInsertRequest: BatchRequest, @unchecked Sendable {
         }
     }
 
-    /// Rows that a handler fills, one after the other, from an empty dictionary, until it answers true; what it has filled then is
-    /// left out.
+    /// Creates a request whose handler fills one empty dictionary per row.
+    ///
+    /// The last row is the one before the call in which the handler returns true.
     public convenience init(
         entity: Entity, dictionaryHandler: @escaping (inout [String: PropertyValue]) throws -> Bool
     ) {
@@ -56,8 +58,10 @@ public final class BatchInsertRequest: BatchRequest, @unchecked Sendable {
         }
     }
 
-    /// Rows that a handler sets on an object, always the same one, fresh each time, until it answers true; what it has set then is left
-    /// out. The object belongs to no context of the host's, and ends with the request.
+    /// Creates a request whose handler sets each row's values on the same object.
+    ///
+    /// The last row is the one before the call in which the handler returns true. The object has default values before
+    /// each call. It belongs to an internal context and is valid only during the request.
     public convenience init(
         entity: Entity, managedObjectHandler: @escaping (ManagedObject) throws -> Bool
     ) {
@@ -82,7 +86,7 @@ public final class BatchInsertRequest: BatchRequest, @unchecked Sendable {
         return (stores.first { !$0.isReadOnly } ?? stores.first).map { [$0] } ?? []
     }
 
-    override func write(_ run: BatchRun, _ changes: inout ForeignChanges) throws {
+    override func write(_ run: BatchRun, _ changes: inout ExternalChanges) throws {
         let entity = run.entity
         if entity.isAbstract { try ManagedObject.requireConcrete(entity) }
         let rows = BatchRows(entity, try begin(run), named: named, checkCancelled: run.checkCancelled)
@@ -96,7 +100,7 @@ public final class BatchInsertRequest: BatchRequest, @unchecked Sendable {
 }
 
 extension ManagedObject {
-    /// As it was when it was inserted.
+    /// Resets the object to its state after insertion.
     fileprivate func resetForBatch() {
         dropChanges()
         dropToOneTargets()

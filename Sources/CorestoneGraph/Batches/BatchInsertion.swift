@@ -1,7 +1,7 @@
 import CorestoneModel
 import CorestoneValues
 
-/// A batch insertion into a store that wants records.
+/// A batch insertion into a store that cannot insert rows directly from values.
 struct BatchInsertion {
     let run: BatchRun
     let rows: BatchRows
@@ -9,19 +9,19 @@ struct BatchInsertion {
 
     private var entity: Entity { rows.entity }
 
-    func write(_ changes: inout ForeignChanges) throws {
+    func write(_ changes: inout ExternalChanges) throws {
         let isSettled = uniqueness.policy != .error && !rows.constraints.isEmpty
         var writer = RecordWriter()
         var batch: [Record] = []
         func flush() throws {
             if !batch.isEmpty { try run.transaction.insert(batch, entity: entity) }
             batch.removeAll(keepingCapacity: true)
-            // Its rows are written, and nobody has their memory any more; of single ones it goes on.
+            // The rows are written, so their memory can be released. A single chunk is reused, because it is not full.
             if writer.chunks.count > 1 { writer = RecordWriter() }
         }
         while try rows.next() > 0 {
             if isSettled {
-                // Rows of this batch count too.
+                // The conflict check must also see the rows of this batch.
                 try flush()
                 if try uniqueness.settle(&changes) { continue }
             }
@@ -51,8 +51,8 @@ struct BatchInsertion {
 }
 
 extension BatchRun {
-    /// Writes objects of a context of this run that were changed, and notes their rows.
-    func update(_ objects: [ManagedObject], in context: Context, _ changes: inout ForeignChanges) throws {
+    /// Writes changed objects of a context of this run, and adds their rows to `changes`.
+    func update(_ objects: [ManagedObject], in context: Context, _ changes: inout ExternalChanges) throws {
         let plan = SavePlan(inserted: [], updated: objects, deleted: [])
         try SaveWriter(context: context, store: store, plan: plan, writesEqualRows: true).write(in: transaction)
         changes.updated += objects.map { ($0.entity.index, $0.primaryKey) }

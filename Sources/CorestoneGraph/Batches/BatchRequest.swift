@@ -1,28 +1,33 @@
 import CorestoneModel
 import CorestoneValues
 
-/// A change of many rows, made in the store and past all contexts: `BatchInsertRequest`, `BatchUpdateRequest`,
-/// `BatchDeleteRequest`. Of several stores each is changed by a transaction of its own.
+/// A change of many rows that is made in the store and bypasses all contexts.
+///
+/// The subclasses are `BatchInsertRequest`, `BatchUpdateRequest` and `BatchDeleteRequest`. Each affected store is
+/// changed in its own transaction.
 public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
-    /// What a result tells; the values are those of Core Data.
+    /// The content of the result. The raw values are those of Core Data.
     public enum ResultType: UInt32, Sendable, CaseIterable {
-        /// That it is done.
+        /// Only the success of the request.
         case statusOnly = 0
-        /// The IDs of the rows that were written or deleted.
+        /// The IDs of the written or deleted rows.
         case objectIDs
-        /// How many they are.
+        /// The number of these rows.
         case count
     }
 
-    /// nil for a deletion whose fetch request knows its entity by name, before a context has looked that up.
+    /// The entity of the rows.
+    ///
+    /// Nil before the first execution of a delete request whose fetch request has only the name of an entity.
     public internal(set) var entity: Entity? {
         didSet { model = entity?.model }
     }
-    /// On which the entity depends.
+    /// The model, which retains the entity.
     private var model: Model?
     public var resultType = ResultType.statusOnly
-    /// Whether every open context of the coordinator learns of the change by itself, as far as it wants to
-    /// (`Context.automaticallyMergesBatchChanges`).
+    /// Whether all open contexts of the coordinator merge the change.
+    ///
+    /// A context does not merge it if its `automaticallyMergesBatchChanges` is false.
     public var mergesIntoContexts = true
 
     init(entity: Entity?) {
@@ -35,7 +40,7 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
         return resultType == .objectIDs ? .objectIDs(result.objectIDs) : .count(result.count)
     }
 
-    /// The entity, which may have to be looked up by name.
+    /// Returns the entity, which is looked up by name if necessary.
     func resolve(in model: Model) throws -> Entity {
         guard let entity, entity.model === model, !entity.isRemoved else {
             throw CoreError(
@@ -49,7 +54,7 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
         return entity
     }
 
-    /// The stores to change, in order; none where the host wants none.
+    /// Returns the stores to change, in order; empty if the list of affected stores is empty.
     func stores(of entity: Entity, in context: Context) throws -> [Store] {
         if affectedStores?.isEmpty == true { return [] }
         try context.requireOpen(affectedStores)
@@ -63,34 +68,38 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
             entity: entity.name, file: affectedStores?.first?.path)
     }
 
-    /// What has to be found before the first of the stores is changed; nil where each store tells by itself.
+    /// Finds the rows of all stores before the first store is changed.
+    ///
+    /// Returns nil if each store finds its own rows.
     func find(in stores: [Store], for context: Context) throws -> [ObjectID]? { nil }
 
-    /// Makes the change in one store, within its transaction, and notes the rows in `changes`.
-    func write(_ run: BatchRun, _ changes: inout ForeignChanges) throws {}
+    /// Makes the change in one store within its transaction, and adds the rows to `changes`.
+    func write(_ run: BatchRun, _ changes: inout ExternalChanges) throws {}
 }
 
-/// A batch request at work in one store.
+/// The execution of a batch request in one store.
 struct BatchRun {
     let context: Context
     let entity: Entity
     let store: Store
     let transaction: any SaveTransaction
-    /// What the request found in all of its stores (`BatchRequest.find`).
+    /// The rows that were found in all stores (`BatchRequest.find`).
     let found: [ObjectID]?
 
-    /// How many rows are in memory at a time where they go through it.
+    /// The number of rows in memory at a time, if a store needs records.
     static let size = 512
 
-    /// A context that looks into the transaction, for rows that have to go through memory. It merges nothing.
+    /// Creates a context that reads within the transaction, for rows that are processed in memory.
+    ///
+    /// It does not merge changes.
     func makeContext() -> Context {
-        let scratch = context.makeScratch()
-        // What the transaction wrote, its own connection alone can see.
+        let scratch = context.makeInternalContext()
+        // Only the transaction's own connection can read the uncommitted rows.
         scratch.faultLoader.lastReader = (store.number, store.backing)
         return scratch
     }
 
-    /// Between two pieces of work.
+    /// Throws if the request was cancelled. Called between batches of rows.
     func checkCancelled() throws {
         guard context.interruptCheck?() == true else { return }
         throw CoreError(
@@ -101,8 +110,10 @@ struct BatchRun {
 }
 
 extension Context {
-    /// A context for what a batch request does in memory. It knows nothing of what others have not saved, and merges nothing.
-    func makeScratch() -> Context {
+    /// Creates a context for the work of a batch request in memory.
+    ///
+    /// It does not see unsaved changes of other contexts and does not merge saves.
+    func makeInternalContext() -> Context {
         let scratch = Context(on: coordinator, parent: nil, queue: .caller)
         scratch.links.inbox.mergesBatches.store(false, ordering: .relaxed)
         scratch.interruptCheck = interruptCheck
@@ -110,22 +121,26 @@ extension Context {
         return scratch
     }
 
-    /// Leaves nothing of a context that a request worked in.
+    /// Clears a context that was created for a request.
     package func end() {
         forgetAll()
         batchOwner = nil
     }
 }
 
-/// What a batch request did.
+/// The result of a batch request.
 public struct BatchResult: Sendable {
     public let resultType: BatchRequest.ResultType
-    /// How many rows were inserted or updated; of a deletion, how many were deleted, with those that delete rules took along.
+    /// The number of inserted, updated or deleted rows.
+    ///
+    /// Deleted rows include those that delete rules deleted.
     public let count: Int
-    /// Their IDs, for `.objectIDs`; else empty.
+    /// The IDs of these rows, for `.objectIDs`; otherwise empty.
     public let objectIDs: [ObjectID]
-    /// The same by what became of them, as `Context.mergeChanges` takes them; with it, the rows that the request changed
-    /// indirectly, or took members from, as `refreshed`, and those that made room for others' unique values, as `deleted`.
+    /// The IDs by kind of change, for `Context.mergeChanges`; only for `.objectIDs`.
+    ///
+    /// They include more than `objectIDs`. `refreshed` contains the rows that were changed indirectly or lost members.
+    /// `deleted` includes the rows that were deleted because of a unique constraint.
     public let changes: ChangedIDs
 }
 

@@ -1,33 +1,36 @@
 import CorestoneModel
 import CorestoneValues
 
-/// The rows of a batch insertion, some at a time: the values of the next rows in place, by slot.
+/// The rows of a batch insertion, with the values of a few rows at a time, by slot.
 package final class BatchRows {
     package let entity: Entity
-    /// Of attributes that a row has a place for; the store computes none of them. All else is null.
+    /// The slots of the stored attributes that are not derived. All other slots are null.
     package let slots: [Int]
-    /// Of the row that is being filled, then of the first of those that `next` gave.
+    /// The values of the row that is being filled; after `next`, those of the first row that it filled.
     package private(set) var values: UnsafeMutablePointer<ValueView>
-    /// How many rows more there are for which no code of the host's has to be asked, and whose values last as long as this one's.
+    /// The number of further rows that can be filled without calling the application.
+    ///
+    /// Their values are valid as long as the values of the current row.
     package var ready = 0
-    /// Which of them the present row gives by itself.
+    /// The attributes that the current row sets explicitly.
     package var given: Given
     private let places: UnsafeMutablePointer<ValueView>
-    /// As many rows as `next` gives at a time.
+    /// The maximum number of rows that `next` fills.
     package static let most = 32
-    /// Of the last row, counted from 1; 0 before the first.
+    /// The number of the last row, counted from 1; 0 before the first row.
     package private(set) var number = 0
     private let fill: BatchInsertRequest.Fill
     private let layouts: UnsafeMutablePointer<SlotLayout>
     private let required: [Int]
-    /// What has to be unique of them, the root's first.
+    /// The unique constraints, starting with those of the root entity.
     package let constraints: [(owner: Entity, keys: [String], slots: [Int])]
-    /// What every row has that says nothing else.
+    /// The default values.
     private let defaults: [(slot: Int, value: PropertyValue)]
-    /// What views of the present rows point into.
+    /// The converted values to which views of the current rows point.
     private var kept: [PropertyValue] = []
     private let checkCancelled: () throws -> Void
 
+    /// The attributes that a row sets explicitly, by slot or by name.
     package enum Given {
         case slots([Int])
         case names([String])
@@ -64,8 +67,9 @@ package final class BatchRows {
 
     deinit { places.deallocate() }
 
-    /// Fills the next rows, no more than `count`, and only one where the host's code gives each; 0 after the last one. Values are
-    /// valid until the next call.
+    /// Fills up to `count` rows, and only one if the application fills each row.
+    ///
+    /// Returns the number of rows, and 0 after the last row. The values are valid until the next call.
     package func next(_ count: Int = 1) throws -> Int {
         defer { values = places }
         if !kept.isEmpty { kept.removeAll(keepingCapacity: true) }
@@ -81,17 +85,17 @@ package final class BatchRows {
         return filled
     }
 
-    /// The values of one of the rows that `next` gave.
+    /// Returns the values of one of the rows that `next` filled.
     @inline(__always)
     package func values(at place: Int) -> UnsafeMutablePointer<ValueView> { places + place * Int(entity.slotCount) }
 
-    /// Gives the row what every row has that says nothing else.
+    /// Sets all attributes of the row to their defaults.
     package func clear() {
         for slot in slots { values[slot] = .null }
         for place in defaults.indices { values[defaults[place].slot] = ValueView(defaults[place].value) }
     }
 
-    /// Gives one slot what it has in a row that says nothing.
+    /// Sets one attribute to its default.
     package func setDefault(slot: Int) {
         for leaf in entity.attribute(slot).leaves.map({ Int($0.slot) }) {
             values[leaf] = .null
@@ -101,7 +105,7 @@ package final class BatchRows {
         }
     }
 
-    /// Sets a value in place, which has to stay until the next row.
+    /// Sets a value without copying it. Its memory must stay valid until the next row.
     @inline(__always)
     package func set(_ view: ValueView, slot: Int) throws {
         if layouts[slot].takes(view) { values[slot] = view } else { try convert(view.propertyValue, slot) }
@@ -109,7 +113,7 @@ package final class BatchRows {
 
     package func set(_ value: PropertyValue, slot: Int) throws { try convert(value, slot) }
 
-    /// Takes a row by the names of attributes, or the paths of elements of composite ones.
+    /// Sets a row from a dictionary. Its keys are names of attributes or paths of composite elements.
     func take(_ row: [String: PropertyValue]) throws {
         clear()
         given = .names(Array(row.keys))
@@ -120,13 +124,13 @@ package final class BatchRows {
         }
     }
 
-    /// Takes what was set on an object.
+    /// Sets a row from the changed attributes of an object.
     func take(_ object: ManagedObject) throws {
         clear()
         guard let overlay = object.overlay else { return given = .slots([]) }
         var set: [Int] = []
         try overlay.forEachChanged { slot in
-            // What no store has is nobody's business but the host's.
+            // Transient properties are not stored, so the handler can set them.
             if layouts[slot].role == .transient || layouts[slot].role == .toOne && overlay[slot].isNull { return }
             try requireSettable(entity.properties[slot].path)
             try self.set(ValueView(overlay[slot]), slot: slot)
@@ -138,7 +142,7 @@ package final class BatchRows {
         given = .slots(set)
     }
 
-    /// The slots that an existing row takes from the present one.
+    /// Returns the slots of a stored row that an update sets: all, or only the explicitly set ones.
     package func slots(wholly: Bool) -> [Int] {
         if wholly { return slots }
         switch given {
@@ -168,11 +172,11 @@ package final class BatchRows {
 }
 
 extension SlotLayout {
-    /// Whether a view shows just what the slot holds, so that nothing has to be converted or refused.
+    /// Whether a value is valid for the slot without conversion.
     @inline(__always)
     fileprivate func takes(_ view: ValueView) -> Bool {
         switch (kind, view.type) {
-        // A composite attribute, whose elements have the values.
+        // A composite attribute has no value itself; its elements have values.
         case (.none, _): false
         case (_, .null), (.text, .string), (.int64, .int), (.bytes, .bytes), (.uuid, .uuid): true
         case (.bool, .bool): view.low <= 1
@@ -186,7 +190,7 @@ extension SlotLayout {
 }
 
 extension Entity {
-    /// The slot of what a batch may set: an attribute that the store keeps and does not compute.
+    /// Returns the slot of a property that a batch request can set: a stored attribute that is not derived.
     package func batchSlot(of name: String) throws -> Int {
         let property = try requireProperty(named: name)
         let why: String? =
@@ -203,7 +207,9 @@ extension Entity {
         return Int(property.slot)
     }
 
-    /// A value as the leaves of an attribute hold it, by slot. Sees to what no store can keep, but not to the author's rules.
+    /// Converts a value to those of an attribute's leaves, by slot.
+    ///
+    /// Rejects values that a store cannot hold, but does not run validation rules.
     func batchValues(of value: PropertyValue, for slot: Int) throws -> [(slot: Int, value: PropertyValue)] {
         let attribute = attribute(slot)
         return try attribute.decomposed(try acceptInBatch(value, attribute)).map { leaf, part in
@@ -220,7 +226,7 @@ extension Entity {
         }
     }
 
-    /// The value as the attribute holds it; one that a transformer knows goes through that.
+    /// Converts a value to the type of the attribute, with its transformer if it has one.
     private func acceptInBatch(_ value: PropertyValue, _ attribute: Attribute) throws -> PropertyValue {
         guard attribute.type == .transformable else { return try attribute.accept(value, for: self) }
         switch value {
@@ -254,6 +260,6 @@ extension Entity {
 }
 
 extension CoreError {
-    /// The same with the place in a batch where it happened.
+    /// Returns the same error with the number of the row in the batch.
     package func inRow(_ number: Int) -> CoreError { within("row \(number) of the batch") }
 }

@@ -2,8 +2,10 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// What becomes of a row of a batch insertion whose unique values others have: what a save with the same merge policy would make of
-/// a new object. A row of its entity takes its values, all others that have some of them are deleted; or the row is left out.
+/// The resolution of conflicts of inserted rows with unique constraints.
+///
+/// A save with the same merge policy has the same result. Depending on the policy, the new row is skipped, or a stored
+/// row of the same entity gets the new values and all other conflicting rows are deleted.
 struct BatchUniqueness {
     let run: BatchRun
     let rows: BatchRows
@@ -11,8 +13,10 @@ struct BatchUniqueness {
 
     private var entity: Entity { rows.entity }
 
-    /// Settles all conflicts of the present row. False where the row is to be inserted, in nobody's way any more.
-    func settle(_ changes: inout ForeignChanges) throws -> Bool {
+    /// Resolves all conflicts of the current row.
+    ///
+    /// Returns false if the row must be inserted, and no stored row conflicts with it any longer.
+    func settle(_ changes: inout ExternalChanges) throws -> Bool {
         let context = run.makeContext()
         let holders = try holders(in: context) { rows.values[$0].propertyValue }
         if holders.isEmpty { return false }
@@ -27,15 +31,17 @@ struct BatchUniqueness {
                 ? rows.values[slot].propertyValue : keeper.value(forKeyPath: entity.properties[slot].path)
         }.filter { $0 !== keeper }
         try delete(others, &changes)
-        // Delete rules may have changed the keeper, or taken it along.
-        let heirs = others.isEmpty ? context : run.makeContext()
-        guard let heir = try others.isEmpty ? keeper : heirs.storedObject(with: keeper.objectID) else { return false }
-        for slot in taken { try heir.set(rows.values[slot].propertyValue, slot: slot) }
-        try run.update([heir], in: heirs, &changes)
+        // Delete rules may have changed or deleted the keeper.
+        let updateContext = others.isEmpty ? context : run.makeContext()
+        guard let survivor = try others.isEmpty ? keeper : updateContext.storedObject(with: keeper.objectID) else {
+            return false
+        }
+        for slot in taken { try survivor.set(rows.values[slot].propertyValue, slot: slot) }
+        try run.update([survivor], in: updateContext, &changes)
         return true
     }
 
-    /// Who has unique values, in the order of the constraints.
+    /// Returns the stored objects that have the unique values, in the order of the constraints.
     private func holders(
         in context: Context, _ value: (_ slot: Int) throws -> PropertyValue
     ) throws -> [ManagedObject] {
@@ -55,7 +61,7 @@ struct BatchUniqueness {
         return found
     }
 
-    private func delete(_ objects: [ManagedObject], _ changes: inout ForeignChanges) throws {
+    private func delete(_ objects: [ManagedObject], _ changes: inout ExternalChanges) throws {
         if objects.isEmpty { return }
         let deletion = BatchDeletion(run)
         try deletion.delete(objects.map(\.primaryKey), of: entity.root)
@@ -63,8 +69,8 @@ struct BatchUniqueness {
     }
 }
 
-extension ForeignChanges {
-    /// Says once of each row what became of it in the end, where it was changed several times.
+extension ExternalChanges {
+    /// Keeps one change per row, the final one, if a row was changed several times.
     mutating func condense() {
         if updated.isEmpty && deleted.isEmpty { return }
         struct Row: Hashable {

@@ -2,17 +2,18 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// Sets attributes of all rows that a predicate holds for.
+/// A request to set attributes of all rows that satisfy a predicate.
 ///
-/// Where the store can, by one statement. Every row that is found counts, also one that had the values already, and gets the next
-/// version, so that other contexts' saves of it meet a conflict.
+/// The update is one statement if the store supports it. Every matching row is counted and gets a new version, even if
+/// its values do not change. The save of another context that changed the row therefore has a conflict.
 public final class BatchUpdateRequest: BatchRequest, @unchecked Sendable {
-    /// nil: every row.
+    /// The predicate of the rows; nil selects every row.
     public var predicate: Predicate?
-    /// Rows of entities that inherit from `entity` too.
+    /// Whether rows of subentities are updated too.
     public var includesSubentities = true
-    /// By the names of attributes, or paths of elements of composite ones: a constant, or an expression that is computed from the
-    /// row as it was.
+    /// The new values by names of attributes or paths of composite elements.
+    ///
+    /// An expression is computed from the row before the update.
     public var propertiesToUpdate: [String: Expression]
 
     public init(entity: Entity, predicate: Predicate? = nil, propertiesToUpdate: [String: Expression] = [:]) {
@@ -23,13 +24,13 @@ public final class BatchUpdateRequest: BatchRequest, @unchecked Sendable {
 
     public override var requestType: UInt32 { RequestType.batchUpdate.rawValue }
 
-    override func write(_ run: BatchRun, _ changes: inout ForeignChanges) throws {
+    override func write(_ run: BatchRun, _ changes: inout ExternalChanges) throws {
         let entity = run.entity
         let settings = try settings(of: entity)
         let request = FetchRequest(entity: entity, predicate: predicate)
         request.includesSubentities = includesSubentities
         if try run.transaction.update(request.storeFetch(.identifiers), settings, &changes) { return }
-        // All are found before the first is changed.
+        // All rows are found before the first one is changed.
         let ids = try run.makeContext().fetchIDs(request).filter { $0.store === run.store }
         for start in stride(from: 0, to: ids.count, by: BatchRun.size) {
             try run.checkCancelled()
@@ -83,25 +84,28 @@ public final class BatchUpdateRequest: BatchRequest, @unchecked Sendable {
     }
 }
 
-/// What a batch update gives one attribute: a constant as the attribute holds it, or what has to be computed.
+/// The new value of one attribute in a batch update: a constant of the attribute's type, or an expression.
 package struct BatchSetting {
     package let slot: Int
     package let value: Expression
 }
 
 extension Entity {
-    /// Whether an attribute is part of what has to be unique.
+    /// Whether an attribute is part of a unique constraint.
     package func isUnique(_ slot: Int) -> Bool {
         allUniqueConstraints.contains { slots(of: $0.attributes).contains(slot) }
     }
 
-    /// The values of an attribute's leaves by slot, none of them missing.
+    /// Converts a value to those of an attribute's leaves, by slot. Fails if a required value is null.
     package func requiredBatchValues(
         of value: PropertyValue, for slot: Int
     ) throws -> [(slot: Int, value: PropertyValue)] {
         let values = try batchValues(of: value, for: slot)
         for (leaf, value) in values where value.isNull && layout.slots[leaf].conditions.contains(.required) {
-            throw missingInBatch(leaf)
+            throw CoreError(
+                .validation, code: .validationMissingMandatoryProperty,
+                "\(name).\(properties[leaf].path) is required and must not be null; set a value", entity: name,
+                key: properties[leaf].path)
         }
         return values
     }

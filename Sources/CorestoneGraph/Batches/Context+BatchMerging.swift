@@ -1,16 +1,16 @@
 import CorestoneModel
 import CorestoneValues
 
-// What a batch request changed comes into contexts that have some of the objects.
+// Merging of batch changes into contexts.
 extension Context {
-    func takeIn(batch changes: ForeignChanges, of store: Store) throws {
+    func takeIn(batch changes: ExternalChanges, of store: Store) throws {
         defer { for child in links.children.mergingBatches { child.post(changes, of: store) } }
-        // A pinned context stays where it is.
+        // A pinned context does not merge changes.
         if !store.isOpen || generation != nil { return }
         var found = ChangedIDs()
-        // Who tracks results wants to know of rows too that nobody has here.
-        let isTracked = observation.trackers.hears(.event)
-        if isTracked || hears(.objectsDidChange) || hears(.didMergeChangesObjectIDs) {
+        // Results trackers also need the rows that are not registered in this context.
+        let isTracked = observation.trackers.hasObservers(.event)
+        if isTracked || hasObservers(.objectsDidChange) || hasObservers(.didMergeChangesObjectIDs) {
             found.inserted = store.ids(changes.inserted, in: self)
         }
         var rows = (updated: changes.updated, deleted: changes.deleted)
@@ -22,7 +22,7 @@ extension Context {
             found.inserted += differing.inserted
         }
         let updated = registered(rows.updated, in: store)
-        // Who tracks what is saved wants to know of what comes in later.
+        // Changes that are merged later; results trackers are notified of them now.
         var late = ChangedIDs()
         let mergeable = Set(try mergeable(updated.filter(\.hasChanges), in: store).map(ObjectIdentifier.init))
         for object in updated {
@@ -37,7 +37,7 @@ extension Context {
             if !object.hasChanges || object.isDeleted {
                 found.deleted.append(object.objectID)
             } else {
-                // A row that is gone under changes is a conflict of their save.
+                // The object keeps its unsaved changes, and their save has a conflict with the deleted row.
                 deferMerge(object, isRowGone: true, isBatch: true)
                 late.deleted.append(object.objectID)
             }
@@ -56,7 +56,7 @@ extension Context {
         rows.compactMap { registered(store: store, root: entity(at: $0.entity), primaryKey: $0.primaryKey) }
     }
 
-    /// The changed objects whose changes concern nothing that became another value in the store.
+    /// Returns the changed objects whose changed properties have the same values in the store as before.
     func mergeable(_ objects: [ManagedObject], in store: Store) throws -> [ManagedObject] {
         var groups = Groups<Entity, ManagedObject>()
         for object in objects where object.record != nil && !object.isDeleted {

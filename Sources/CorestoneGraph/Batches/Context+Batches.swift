@@ -3,15 +3,18 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// Makes a change of many rows in the stores, past the objects of this context and all others, without hooks, validators and
-    /// the model's validation rules; then every open context of the coordinator merges it, unless that was turned off.
+    /// Executes a batch request in the stores.
     ///
-    /// All or nothing in each store. What the request's own code throws ends it, and comes back. That code runs within the
-    /// transaction: it may read, but not save to that store, or run another request there.
+    /// It bypasses the objects of all contexts, hooks, validators and validation rules. Afterwards every open context
+    /// of the coordinator merges the changes, unless merging is turned off.
     ///
-    /// - Throws: `.storeReadOnly`; `.invalidArgument` for names and values that the entity does not take; code 1570 for a required
-    ///   attribute without a value; code 133021 where values have to be unique and the context's merge policy settles nothing;
-    ///   code 1600 where a delete rule denies; `.cancelled`; what the store fails with.
+    /// The request is atomic in each store. An error that a handler throws aborts it and is rethrown. Handlers run
+    /// within the transaction: they can read the store, but must not save to it or run another batch request on it.
+    ///
+    /// - Throws: `.storeReadOnly`; `.invalidArgument` for a property that cannot be set; `.typeMismatch` for a value of
+    ///   another type; code 1570 for a required attribute without a value; code 133021 for a conflict with a unique
+    ///   constraint if the merge policy is `error`; code 1600 if a delete rule denies the deletion; `.cancelled`; the
+    ///   errors of the store.
     public func execute(_ request: BatchRequest) throws -> BatchResult {
         try checkQueue()
         try refuseInHook("run a batch request\(request.entity.map { " of \($0.name)" } ?? "")")
@@ -35,18 +38,21 @@ extension Context {
             objectIDs: isDeletion ? ids.deleted : ids.inserted + ids.updated, changes: ids)
     }
 
-    /// - Returns: what the request changed in a store, and the rows that followed.
+    /// Executes the request in its stores.
+    ///
+    /// - Returns: The rows that the request changed in a store, and those that were changed indirectly.
     private func run(
         _ request: BatchRequest, _ entity: Entity, in store: Store, _ found: [ObjectID]?
-    ) throws -> (own: ForeignChanges, indirect: [RowKey]) {
+    ) throws -> (own: ExternalChanges, indirect: [RowKey]) {
         let isDeletion = request is BatchDeleteRequest
-        var changes = ForeignChanges()
+        var changes = ExternalChanges()
         changes.isBatch = true
         var indirect: [RowKey] = []
         try writing(store) {
             guard !store.isReadOnly else { throw store.isReadOnlyError() }
             store.isInBatch = true
-            // Whoever reads through this thread's connection meanwhile finds rows that may never be committed.
+            // Meanwhile, reads through this thread's connection return uncommitted rows, which the row cache must not
+            // keep.
             store.rowCache.beginSave(Array(Set(entities.map(\.rootIndex))))
             defer {
                 store.isInBatch = false
@@ -74,19 +80,21 @@ extension Context {
         var all = changes
         all.updated += indirect
         if !all.isEmpty {
-            if request.mergesIntoContexts { coordinator.tellOfBatch(all, in: store) }
+            if request.mergesIntoContexts { coordinator.postBatchChanges(all, in: store) }
             coordinator.postOwnChange(of: store)
         }
         return (changes, indirect)
     }
 
-    /// Whether the context merges, by itself, what batch requests of its coordinator's contexts change. True at first. Any thread
-    /// may set it.
+    /// Whether the context merges the changes of batch requests automatically.
     ///
-    /// It merges on its own queue, as what other contexts save (`automaticallyMergesChangesFromParent`): objects without changes
-    /// get the new values, deleted ones go. An object with unsaved changes keeps them: where the request changed other properties,
-    /// on top of the new values; where it changed the same ones, or deleted the row, on top of the old ones, so that its save meets a
-    /// conflict. Rows that came are told of as inserted where somebody observes the context. A pinned context merges nothing of it.
+    /// The default is true. Any thread may set it.
+    ///
+    /// The merge runs on the context's queue, like the merge of saves of other contexts
+    /// (`automaticallyMergesChangesFromParent`). Objects without changes get the new values or are deleted. An object
+    /// with unsaved changes keeps them. If the request changed only other properties, the object also gets the new
+    /// values. Otherwise, and if the row was deleted, the object's save has a conflict. If the context is observed,
+    /// inserted rows are reported as inserted. A pinned context does not merge batch changes.
     public var automaticallyMergesBatchChanges: Bool {
         get { links.inbox.mergesBatches.load(ordering: .relaxed) }
         set { links.inbox.mergesBatches.store(newValue, ordering: .relaxed) }
@@ -100,8 +108,8 @@ extension Store {
 }
 
 extension Coordinator {
-    /// Has contexts merge what a batch request changed, each on its queue.
-    fileprivate func tellOfBatch(_ changes: ForeignChanges, in store: Store) {
+    /// Posts the changes of a batch request to the contexts that merge them, each on its own queue.
+    fileprivate func postBatchChanges(_ changes: ExternalChanges, in store: Store) {
         for inbox in contexts.mergingBatches { inbox.post(changes, of: store) }
     }
 }

@@ -3,8 +3,9 @@ import CorestoneModel
 
 /// The unsaved changes of a context: which objects were inserted, updated and deleted, in the order of the change.
 ///
-/// An object whose state changed since stays in its list and is skipped by readers (`isInserted` and its like decide).
-/// The flags `listedInserted`, `listedUpdated` and `listedDeleted` of an object say whether a list contains it.
+/// An object whose state has changed stays in its list. Readers skip it by its flags, such as `isInserted`. The flags
+/// `listedInserted`, `listedUpdated` and `listedDeleted` of an object specify which lists contain it.
+/// `ChangeTracker+Invariants.swift` lists the invariants.
 struct ChangeTracker {
     private(set) var inserted: [ManagedObject] = []
     private(set) var updated: [ManagedObject] = []
@@ -19,8 +20,9 @@ struct ChangeTracker {
 
     /// Deleted objects whose delete rules have not been applied.
     var pendingDeletions: [ManagedObject] = []
-    /// Deleted objects to which a refresh restored references. The next save applies their delete rules again. Until then the
-    /// deletion can be undone.
+    /// Deleted objects to which a refresh restored references.
+    ///
+    /// The next save applies their delete rules again. Until then the deletion can be undone.
     var reconnectedDeletions: [ManagedObject] = []
 
     /// Unchanged objects whose versions the next save checks; see `detectConflicts(for:)`.
@@ -69,7 +71,7 @@ struct ChangeTracker {
         self = ChangeTracker()
     }
 
-    /// Drops what belongs to a store that was removed, or to objects that left the context.
+    /// Discards the entries of a removed store, and of objects that left the context.
     mutating func removeGone(in store: Store) {
         pendingDeletions.removeAll(where: \.isGone)
         reconnectedDeletions.removeAll(where: \.isGone)
@@ -90,6 +92,7 @@ extension Context {
     func clearChanges() {
         forgetEvent()
         changeTracker.removeAll()
+        checkInvariants()
         platform_store64(owner + 2, 0)
         undoRecorder?.stamp += 1
     }

@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// A new object with the defaults of its entity.
+    /// Inserts a new object with the default values of its entity.
     public func insert(_ entity: Entity) throws -> ManagedObject {
         try checkQueue()
         guard entity.model === coordinator.model else {
@@ -19,19 +19,21 @@ extension Context {
         register(object)
         noteInserted(object)
         do { try object.sendAwakeFromInsert() } catch {
-            withdraw([object])
+            removeRejected([object])
             throw error
         }
         return object
     }
 
-    /// A new object of the entity of that name.
+    /// Inserts a new object of the named entity.
     public func insert(_ entityName: String) throws -> ManagedObject {
         try insert(coordinator.model.requireEntity(named: entityName))
     }
 
-    /// Takes in an object that was made outside every context, with the objects that it leads to.
-    /// Returns all that came in; when a hook refuses one of them, none does, and they are gone.
+    /// Inserts an object that was created without a context, and all objects that it refers to.
+    ///
+    /// Returns the inserted objects. If a hook throws for one of them, all are removed from the context again and
+    /// become invalid.
     @discardableResult
     public func insert(_ object: ManagedObject) throws -> [ManagedObject] {
         try checkQueue()
@@ -64,22 +66,22 @@ extension Context {
             }
         }
         do { for object in taken { try object.sendAwakeFromInsert() } } catch {
-            withdraw(taken)
+            removeRejected(taken)
             throw error
         }
         return taken
     }
 
-    /// Marks an object for deletion; its delete rules are applied when pending changes are processed.
+    /// Marks an object for deletion. Its delete rules are applied when pending changes are processed.
     public func delete(_ object: ManagedObject) throws {
         try checkQueue()
         if object.state.contains(.gone) { throw object.gone() }
         guard object.context === self else {
             throw object.elsewhere("delete it there")
         }
-        // The hook is asked again, as Core Data's is.
+        // The hook runs again, as in Core Data.
         if object.state.contains(.deleted) {
-            // Not from within hooks: those that delete what is deleted already would run once for each path that leads there.
+            // It does not run within hooks. A hook that deletes deleted objects would run once for each path to them.
             if !isInHook && !object.state.contains(.inaccessible) { try object.sendPrepareForDeletion() }
             return
         }
@@ -89,7 +91,7 @@ extension Context {
         markDeleted(object)
     }
 
-    /// The deletion itself, whose hook was asked.
+    /// Marks an object as deleted. Its deletion hook has already run.
     func markDeleted(_ object: ManagedObject) {
         object.touchForDeletion()
         object.state.insert(.deleted)
@@ -97,8 +99,9 @@ extension Context {
         changeTracker.pendingDeletions.append(object)
     }
 
-    /// Has delete rules applied once more when something leads to an object that was deleted here: its row led elsewhere before, or
-    /// the change that the rules made was dropped.
+    /// Applies the delete rules again, because another object refers to the deleted object.
+    ///
+    /// The row of the other object had another target before, or the change by the delete rules was discarded.
     func applyDeleteRulesAgain(to object: ManagedObject) {
         guard object.state.isSuperset(of: [.propagated, .listedDeleted]), !isVanished(object) else { return }
         object.state.remove(.propagated)
@@ -106,22 +109,26 @@ extension Context {
         changeTracker.pendingDeletions.append(object)
     }
 
-    /// The same for those to which a refresh led back.
-    func applyTakenBackDeleteRules() {
+    /// Applies the delete rules again for deleted objects to which refreshed objects refer.
+    func reapplyDeleteRules() {
         for object in changeTracker.reconnectedDeletions { applyDeleteRulesAgain(to: object) }
         changeTracker.reconnectedDeletions = []
     }
 
-    /// Applies the delete rules of what was deleted since the last time, if `propagatesDeletesAtEndOfEvent`, and ends the event:
-    /// it is one step of undo, and observers hear of its objects.
+    /// Applies the delete rules of recently deleted objects and ends the event.
+    ///
+    /// The rules are applied to objects that were deleted since the last call, if `propagatesDeletesAtEndOfEvent` is
+    /// set. The event is one undo step, and observers are notified of its objects.
     public func processPendingChanges() throws {
         try checkQueue()
-        takeMailAtEnd()
+        processInboxAtEnd()
         try processPendingChanges(appliesDeleteRules: propagatesDeletesAtEndOfEvent)
     }
 
-    /// The same for a save, which applies delete rules in any case, and merges nothing: what others changed is a conflict then. It
-    /// gives up the objects of removed stores, since nothing of theirs can be saved.
+    /// Processes pending changes for a save, which does not merge.
+    ///
+    /// A save always applies delete rules, and changes of other contexts become conflicts. It discards objects of
+    /// removed stores, because they cannot be saved.
     func processPendingChanges(appliesDeleteRules: Bool) throws {
         try checkQueue()
         takeRenamed()
@@ -135,7 +142,7 @@ extension Context {
         while !changeTracker.pendingDeletions.isEmpty {
             let deleted = changeTracker.pendingDeletions
             changeTracker.pendingDeletions = []
-            do { try tellingTogether(true) { try together { try applyDeleteRules(deleted) } } } catch {
+            do { try batchingNotices(true) { try together { try applyDeleteRules(deleted) } } } catch {
                 changeTracker.pendingDeletions += deleted.filter { !$0.state.contains(.propagated) }
                 throw error
             }
@@ -153,9 +160,9 @@ extension Context {
                 if object.state.contains(.inserted) { ending.append(object) }
             }
         } catch { failure = error }
-        // Last, since hooks that ran meanwhile may have made others lead to them.
-        do { try letGoOneSided(of: ending) } catch { failure = failure ?? error }
-        for object in ending where object.context === self { abandon(object) }
+        // Last, because hooks may have created references to these objects.
+        do { try clearOneSidedReferences(of: ending) } catch { failure = failure ?? error }
+        for object in ending where object.context === self { discardInserted(object) }
         if let failure { throw failure }
     }
 
@@ -163,12 +170,12 @@ extension Context {
         let isAgain = object.state.remove(.propagatesAgain) != nil
         for relationship in object.entity.relationships {
             let led = try self.targets(of: relationship, object)
-            // A row may have come back since a value was asked for.
+            // The row of an inaccessible target may exist again.
             for target in led { target.endInaccessibility() }
-            // One that was deleted before it was ever saved is gone by now.
+            // A target that was deleted before its first save has already left the context.
             let targets = try led.filter { try !$0.isGone && leadsBack($0, relationship, object) }
             switch relationship.deleteRule {
-            // A new object is never saved, and only a save validates the rule.
+            // The deleted object was never saved, and only a save validates the rule.
             case .deny where object.state.contains(.inserted): break
             case .noAction, .deny: continue
             case .cascade:
@@ -179,9 +186,10 @@ extension Context {
         }
     }
 
-    /// Has the other sides of a relationship lead to an object no more.
-    /// - Parameter isAgain: whether that was done before, when it was taken out of lists that were not read: what they hold by now has to
-    ///   be known to tell a change.
+    /// Removes the references of the inverse relationship to an object.
+    ///
+    /// - Parameter isAgain: Whether the references were already removed once, from lists that were not loaded. Their
+    ///   members must be loaded to detect a change.
     private func disconnect(
         _ object: ManagedObject, _ relationship: Relationship, from targets: [ManagedObject], isAgain: Bool = false
     ) throws {
@@ -196,7 +204,7 @@ extension Context {
         }
     }
 
-    /// One query for each to-many relationship of each entity, not one for each object.
+    /// Loads the members of deleted objects with one query for each entity and to-many relationship.
     func loadMembersForDeletion(_ deleted: [ManagedObject]) throws {
         let saved = deleted.filter { !$0.state.contains(.inserted) }
         var groups: [ObjectIdentifier: [ManagedObject]] = [:]
@@ -209,21 +217,25 @@ extension Context {
         }
     }
 
-    /// Whether a target is still the object's: its own to-one relationship, newer than the object's list, may lead elsewhere.
+    /// Whether a target still refers to the object.
+    ///
+    /// The target's to-one relationship may be newer than the object's list, and refer to another object.
     private func leadsBack(
         _ target: ManagedObject, _ relationship: Relationship, _ object: ManagedObject
     ) throws -> Bool {
         guard let inverse = relationship.inverse, !inverse.isToMany, !target.isDeleted else { return true }
         return try target.unlessGhost {
             if try target.target(of: inverse) === object { return true }
-            // Or its row was read before the list was, when it led elsewhere.
+            // The target's row may be older than the list, so it is read again.
             guard try rereadUnchanged(target, inverse) else { return false }
             return try target.target(of: inverse) === object
         } ?? false
     }
 
-    /// Has an object whose to-one relationship was not changed here stand on its newest row. Not one that a save writes: its
-    /// version tells the save whether its row is stale, and the merge follows where the newest row leads.
+    /// Refreshes an object whose to-one relationship was not changed in this context.
+    ///
+    /// An object that a save writes is not refreshed. The save needs its version to detect a conflict, and the merge
+    /// uses the newest row.
     private func rereadUnchanged(_ object: ManagedObject, _ relationship: Relationship) throws -> Bool {
         if object.store == nil || object.overlay?.isChanged(Int(relationship.slot)) == true { return false }
         if object.hasChanges && object.concernsStore { return false }
@@ -231,7 +243,7 @@ extension Context {
         return true
     }
 
-    /// Has an object that a save does not write stand on its newest row.
+    /// Refreshes an object that a save does not write.
     func reread(_ object: ManagedObject) throws {
         object.store?.rowCache.remove(object.entity.root, object.primaryKey)
         if object.hasChanges || object.state.contains(.observed) {
@@ -246,12 +258,13 @@ extension Context {
         return try object.target(of: relationship).map { [$0] } ?? []
     }
 
-    /// Has new objects leave that a hook refused. Others that the hook led to them let go first; no delete rule is applied.
-    private func withdraw(_ objects: [ManagedObject]) {
+    /// Removes new objects whose hook failed, and the references to them. Delete rules are not applied.
+    private func removeRejected(_ objects: [ManagedObject]) {
         let leaving = objects.filter { $0.context === self && $0.state.contains(.inserted) }
         for object in leaving {
             for relationship in object.entity.relationships {
-                // What the hook threw is the error. Targets whose rows are gone cannot be asked, and do not lead here.
+                // Errors are ignored, because the hook's error is reported. A target without a row does not refer to
+                // the object.
                 try? disconnect(
                     object, relationship,
                     from: targets(of: relationship, object).filter {
@@ -259,23 +272,23 @@ extension Context {
                     })
             }
         }
-        try? letGoOneSided(of: leaving)
-        for object in leaving where object.context === self { abandon(object) }
+        try? clearOneSidedReferences(of: leaving)
+        for object in leaving where object.context === self { discardInserted(object) }
     }
 
-    /// Forgets an inserted object that was deleted before it was ever saved.
-    func abandon(_ object: ManagedObject) {
+    /// Removes an inserted object from the context that was deleted before its first save.
+    func discardInserted(_ object: ManagedObject) {
         keepContents(of: object)
         unregister(object)
         object.leaveContext()
     }
 
-    /// Drops every change that was not saved, and all that could be undone.
+    /// Discards all unsaved changes and all undo steps.
     public func rollback() throws {
         try checkQueue()
         try refuseInHook("roll back the context")
-        // A store that hears which objects leave may use the context, which has to be whole by then.
-        try tellingTogether(true) {
+        // A store that is notified of deregistered objects may use the context, so it is notified after the rollback.
+        try batchingNotices(true) {
             try together { try dropAllChanges() }
             mergeDeferred()
         }
@@ -283,12 +296,14 @@ extension Context {
 
     private func dropAllChanges() throws {
         let (inserted, updated, deleted) = (changeTracker.inserted, changeTracker.updated, changeTracker.deleted)
-        let isHeard = hearsOfEvents
+        let isHeard = hasEventObservers
         if isHeard { for object in inserted + updated + deleted { object.touchForDeletion() } }
-        // A row that others deleted, and that was to come back, is one that is gone: its object is no new one.
+        // An object that is inserted again, because its row was deleted elsewhere, is not a new object.
         let returning = changeTracker.reinserted.filter { $0.context === self && $0.state.remove(.inserted) != nil }
-        for object in inserted where object.context === self && object.state.contains(.inserted) { abandon(object) }
-        // What others deleted does not come back.
+        for object in inserted where object.context === self && object.state.contains(.inserted) {
+            discardInserted(object)
+        }
+        // Objects that were deleted elsewhere are not restored.
         let gone = Set(mergeState.deletedElsewhere.map(ObjectIdentifier.init))
         let restored = (updated + deleted.filter { !$0.state.contains(.listedUpdated) }).filter {
             $0.context === self && !gone.contains(ObjectIdentifier($0))
@@ -304,6 +319,6 @@ extension Context {
         clearChanges()
         forgetUndo()
         for object in restored where !object.isGone { try object.sendAwake(fromSnapshotEvents: .rollback) }
-        if isHeard { tellEvent(changes) }
+        if isHeard { notifyEvent(changes) }
     }
 }

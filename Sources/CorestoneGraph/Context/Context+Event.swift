@@ -1,33 +1,33 @@
 import CorestoneModel
 import CorestoneValues
 
-/// What happened in a context since its pending changes were last processed.
+/// The changes in a context since pending changes were last processed.
 ///
-/// An object's first change within an event marks it as touched. Most objects need no note beside that: one that was inserted
-/// by the event had nothing before, and what one had that was clean, its row tells; both are found at the ends of the
-/// context's lists of changed objects. Only for the others an entry says what they were.
+/// An object's first change within an event marks it as touched. Most objects do not need an entry: inserted objects
+/// had no values before, and the earlier values of clean objects are in their rows. Both are at the ends of the
+/// context's lists of changed objects. Other objects have an entry with their earlier state.
 struct Event {
-    /// How long the context's lists were when the event began.
+    /// The lengths of the context's lists when the event began.
     fileprivate(set) var firstInserted = 0
     fileprivate(set) var firstUpdated = 0
     fileprivate(set) var touched: [TouchedObject] = []
     fileprivate var refreshed: [ManagedObject] = []
-    /// What others inserted and deleted, which is no change of this context's to undo.
+    /// Objects that other contexts or processes inserted and deleted. Undo does not revert these changes.
     fileprivate var mergedIn: [ManagedObject] = []
     fileprivate var deletedElsewhere: [ManagedObject] = []
     fileprivate var invalidated: [ManagedObject] = []
     fileprivate var isAllInvalidated = false
-    /// What others saved, for who tracks results: also of objects that the context does not have, or that nobody has seen.
+    /// Saves of other writers, for results trackers. They include objects that are not registered in this context.
     fileprivate var merged: [ChangedIDs] = []
-    /// Others saved so much that nobody knows what.
+    /// Whether the IDs of the changes of other writers are unknown, because there were too many.
     fileprivate var isEverything = false
-    /// Whether it is no step of undo, since it has objects that cannot come back.
+    /// Whether the event is not recorded for undo, because it has objects that cannot be restored.
     var isUnrecorded = false
-    /// Where the entries of objects stand; those behind `placed` are not in it yet.
+    /// The indexes of objects in `touched`. Entries at or after `placed` are not included yet.
     private var places: [ObjectIdentifier: Int] = [:]
     private var placed = 0
 
-    /// Knows no more of objects that left the context for good.
+    /// Removes objects that left the context permanently.
     mutating func forgetGone() {
         for entry in touched where entry.object.isGone { entry.object.state.remove(.snapshotting) }
         touched.removeAll(where: \.object.isGone)
@@ -46,23 +46,24 @@ struct Event {
     }
 }
 
-/// An object that had changes before the event, or that the event brought or took away, as it was when the event began.
+/// The state at the start of the event of an object that already had changes, or that the event added or removed.
 struct TouchedObject {
     let object: ManagedObject
     let state: ManagedObject.State
-    /// The changed values that it had.
+    /// The values that were already changed.
     let values: [SlotValue]
 
     var wasThere: Bool { state.isDisjoint(with: [.gone, .deleted]) }
 }
 
+/// The value of a property, identified by its slot.
 struct SlotValue {
     let slot: Int
     let value: PropertyValue
 }
 
 extension Context {
-    /// Whether something happened since pending changes were last processed.
+    /// Whether there are changes since pending changes were last processed.
     var hasEvent: Bool {
         changeTracker.event.firstInserted < changeTracker.inserted.count
             || changeTracker.event.firstUpdated < changeTracker.updated.count || !changeTracker.event.touched.isEmpty
@@ -72,7 +73,7 @@ extension Context {
             || !changeTracker.event.merged.isEmpty || changeTracker.event.isEverything
     }
 
-    /// Remembers what an object is before its first change in the event.
+    /// Records the state of an object before its first change in the event.
     func noteTouched(_ object: ManagedObject) {
         if object.state.contains(.snapshotting) { return }
         object.state.insert(.snapshotting)
@@ -80,59 +81,65 @@ extension Context {
             TouchedObject(object: object, state: object.state, values: object.changedSlotValues()))
     }
 
-    /// The store's newest state took the place of what an object had.
+    /// Records that an object's values were replaced by the newest ones of the store.
     func noteRefreshed(_ object: ManagedObject) { changeTracker.event.refreshed.append(object) }
-    /// A merge brought objects, and took some away.
+    /// Records objects that a merge inserted or deleted.
     func noteMerged(inserted: [ManagedObject], deleted: [ManagedObject]) {
         changeTracker.event.mergedIn += inserted
         changeTracker.event.deletedElsewhere += deleted
     }
-    /// Others saved something.
+    /// Records saves of other contexts or processes.
     func noteMerged(_ ids: ChangedIDs) {
-        if observation.trackers.hears(.event) { changeTracker.event.merged.append(ids) }
+        if observation.trackers.hasObservers(.event) { changeTracker.event.merged.append(ids) }
     }
-    func noteEverythingMerged() { if observation.trackers.hears(.event) { changeTracker.event.isEverything = true } }
-    /// Objects lost their place in the context.
+    func noteEverythingMerged() {
+        if observation.trackers.hasObservers(.event) { changeTracker.event.isEverything = true }
+    }
+    /// Records objects that were invalidated.
     func noteInvalidated(_ objects: [ManagedObject]) { changeTracker.event.invalidated += objects }
-    /// Every object lost its place in the context.
+    /// Records that all objects were invalidated.
     func noteInvalidatedAll() { changeTracker.event.isAllInvalidated = true }
 
-    /// Ends the event: the undo manager records it, then observers hear of it. What they do is the next event.
+    /// Ends the event: the undo manager records it, then observers are notified.
+    ///
+    /// Changes that observers make belong to the next event.
     func endEvent() {
         guard hasEvent else { return closeUndoGroup() }
         noteTouchedBeforeSave()
-        var changes = hearsOfEvents ? changesOfEvent() : nil
-        if observation.trackers.hears(.slots) { changes?.noteSlots() }
+        var changes = hasEventObservers ? changesOfEvent() : nil
+        if observation.trackers.hasObservers(.slots) { changes?.noteSlots() }
         recordUndo()
         forgetEvent()
         closeUndoGroup()
-        if let changes { tellEvent(changes) }
+        if let changes { notifyEvent(changes) }
     }
 
-    /// Whether anybody wants to know what an event changed.
-    var hearsOfEvents: Bool { hears(.objectsDidChange) || observation.trackers.hears(.event) }
+    /// Whether observers or results trackers need the changes of an event.
+    var hasEventObservers: Bool { hasObservers(.objectsDidChange) || observation.trackers.hasObservers(.event) }
 
-    func tellEvent(_ changes: ContextChanges) {
+    func notifyEvent(_ changes: ContextChanges) {
         keepingHold { observation.trackers.tell(.event, changes) }
         if !changes.isEmpty { post(.objectsDidChange, changes) }
     }
 
-    /// Begins the next event, whatever this one was.
+    /// Discards the event and starts the next one.
     func forgetEvent() {
         forEachTouched { object, entry in
-            // Of an object that the event inserted, no member was noted.
+            // The members of an object that the event inserted were not recorded.
             let isNew = entry == nil && object.state.contains(.inserted)
             object.state.subtract([.touched, .snapshotting])
             if !isNew { for keeper in object.toManyRelationships { keeper?.endEvent() } }
         }
-        // A burst of changes keeps its room no longer than the event.
+        // A new value, so that the memory of a large event is freed.
         changeTracker.event = Event()
         changeTracker.event.firstInserted = changeTracker.inserted.count
         changeTracker.event.firstUpdated = changeTracker.updated.count
     }
 
-    /// Runs `body`, which has others' changes take the place of what is here: no step of undo, but something that observers are told
-    /// of when it is done. What was changed here before is a step of its own.
+    /// Runs `body`, which replaces local values by changes of other writers.
+    ///
+    /// The replacement is not an undo step, but observers are notified afterwards. Earlier changes become a separate
+    /// undo step.
     func unrecorded(_ body: () throws -> Void) throws {
         if undoRecorder == nil { return try together(body) }
         if hasUndoableEvent { try processPendingChanges(appliesDeleteRules: propagatesDeletesAtEndOfEvent) }
@@ -158,7 +165,7 @@ extension Context {
         for object in touched where object.state.isDisjoint(with: [.gone, .deleted]) { tellRefreshed(object) }
     }
 
-    /// Every object that the event touched, with its entry where it has one.
+    /// Calls `body` with every object that the event touched, and with its entry if it has one.
     func forEachTouched(_ body: (ManagedObject, TouchedObject?) throws -> Void) rethrows {
         for object in changeTracker.inserted[changeTracker.event.firstInserted...]
         where !object.state.contains(.snapshotting) {
@@ -190,7 +197,7 @@ extension Context {
             switch (entry?.wasThere ?? !object.state.contains(.inserted) && !isNew, isThere) {
             case (false, true): changes.inserted.append(object)
             case (true, true): changes.updated.append(object)
-            // One that came and went within the event is nobody's news.
+            // An object that was inserted and deleted within the event is not reported.
             case (true, false): if entry != nil || !object.isGone { changes.deleted.append(object) }
             case (false, false): break
             }
@@ -200,7 +207,7 @@ extension Context {
 }
 
 extension ContextChanges {
-    /// Notes which properties changed, while the event still knows.
+    /// Records the changed properties, before the event is discarded.
     fileprivate mutating func noteSlots() {
         for object in updated {
             if let old = try? object.valuesAtEventStart(loading: false) {
@@ -211,16 +218,19 @@ extension ContextChanges {
 }
 
 extension ManagedObject {
-    /// Whether the event that runs inserted the object, so that it had nothing before.
+    /// Whether the current event inserted the object.
     var isNewInEvent: Bool { state.intersection([.inserted, .touched, .snapshotting]) == [.inserted, .touched] }
 
-    /// The first change within an event: puts the object on its context's list of changed ones, and notes what it was. From
-    /// then on the state tells that nothing more is to do. Without tracking, only relationships are noted, whose other ends are.
+    /// Handles the first change of an object within an event.
+    ///
+    /// Adds the object to its context's list of changed objects and records its earlier state. The object's flags then
+    /// show that later changes need no recording. Without tracking, only changes of relationships are recorded, because
+    /// the changes of their inverses are recorded too.
     @inline(never)
     func touch(ofRelationship isRelationship: Bool = false) {
         if let context {
             if !isRelationship && !context.isTracking { return }
-            // A clean object that was on no list is found at the end of one, and its row tells its values.
+            // A clean object needs no entry: it is appended to the list, and its row has the earlier values.
             let isClean = state.isDisjoint(with: [.inserted, .updated, .deleted, .listedUpdated]) && overlay == nil
             if !isClean { context.noteTouched(self) }
             if state.isDisjoint(with: [.inserted, .updated]) {
@@ -231,7 +241,7 @@ extension ManagedObject {
         state.insert(.touched)
     }
 
-    /// A deletion alone changes no value.
+    /// Records the earlier state before a deletion, which does not change values.
     func touchForDeletion() { if state.isDisjoint(with: [.touched, .snapshotting]) { context?.noteTouched(self) } }
 
     func changedSlotValues() -> [SlotValue] {
@@ -240,9 +250,11 @@ extension ManagedObject {
             .map { SlotValue(slot: $0, value: overlay[$0]) }
     }
 
-    /// What each property was at the event's start that the event gave another value, by slot: targets of to-one relationships
-    /// as objects, members as a set or, in order, an array of objects. Null for a property of an object that the event inserted,
-    /// and, unless `loading`, for members that nobody loaded.
+    /// Returns the values that changed properties had at the start of the event, by slot.
+    ///
+    /// Targets of to-one relationships are objects; members are a set of objects or, in ordered relationships, an
+    /// array. The value is null for properties of an object that the event inserted, and for members that are not
+    /// loaded unless `loading` is true.
     package func valuesAtEventStart(loading: Bool = true) throws -> [Int: PropertyValue] {
         guard let context, !state.isDisjoint(with: [.touched, .snapshotting]) else { return [:] }
         let isNew = isNewInEvent
@@ -272,7 +284,9 @@ extension ManagedObject {
         return old
     }
 
-    /// The value that the object's row has, a target as an object. Null without a row, and where a file cannot be read.
+    /// Returns the value in the object's row; a to-one target is an object.
+    ///
+    /// Null if there is no row, or if a backing file cannot be read.
     func storedValue(_ slot: Int) -> PropertyValue {
         guard let record else { return .null }
         let layout = entity.layout.slots[slot]

@@ -2,9 +2,10 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// Gives a fault its row: from the row cache, else from the store, siblings with it.
+    /// Loads the row of a fault from the row cache, or from the store together with its siblings.
     ///
-    /// - Parameter slot: what the host asked for. Then the context may take an object without a row; else that is an error.
+    /// - Parameter slot: The property that the application reads. If set, a missing row is handled as an inaccessible
+    ///   fault; if nil, it is an error.
     func loadRow(of object: ManagedObject, askedFor slot: Int? = nil) throws {
         if parent != nil { return try loadNestedRow(of: object, askedFor: slot) }
         guard let store = object.store else { throw object.gone() }
@@ -53,7 +54,9 @@ extension Context {
         withExtendedLifetime(chunk) {}
     }
 
-    /// Hands `take` the newest known row of a key, unless it is too old for this context. Whether there was one.
+    /// Calls `take` with the cached row of a key, unless it is stale for this context.
+    ///
+    /// Returns whether `take` was called. A stale row is removed from the cache.
     @inline(__always)
     private func cachedRow(
         _ root: Entity, _ key: Int64, _ store: Store, _ cache: RowCache, _ take: (Record) -> Void = { _ in }
@@ -64,7 +67,7 @@ extension Context {
             return true
         }
         guard isFresh == false else { return isFresh ?? false }
-        // What is read now shall not be of the state that was read then.
+        // The next read must use a new transaction, not the state that was read before.
         reader(of: store).endRead()
         cache.remove(root, key)
         return false
@@ -75,7 +78,7 @@ extension Context {
         return Double(age) >= stalenessInterval * 1e9
     }
 
-    /// A fault that a fetch brought its row along with reads it again when that has grown too old meanwhile.
+    /// Discards the row of a fault if it was fetched with the fault and has expired since, so that it is read again.
     func dropStaleRow(of object: ManagedObject) {
         guard object.state.contains(.fault), !object.hasChanges, let record = object.record, isStale(Record(record))
         else {
@@ -84,7 +87,7 @@ extension Context {
         object.turnIntoFault()
     }
 
-    /// Judges a fault that is about to ask the store for its row alone.
+    /// Applies the fault policy if loading the fault requires a query for it alone.
     func watchFault(of object: ManagedObject, in store: Store) throws {
         guard let faultWatch = faultLoader.watch else { return }
         let origin = faultWatch.takeOrigin(of: object)
@@ -96,7 +99,7 @@ extension Context {
         }
     }
 
-    /// Whether filling a fault costs a query for it alone.
+    /// Whether loading a fault requires a query for it alone.
     private func isSingleFault(_ object: ManagedObject, _ store: Store) throws -> Bool {
         let isCached = try using(store) { cachedRow(object.entity.root, object.primaryKey, store, rowCache(of: store)) }
         return !isCached && !hasSiblings(object)
@@ -111,13 +114,13 @@ extension Context {
         }
     }
 
-    /// Puts rows into the row cache and into the faults of this context that wait for them.
+    /// Adds rows to the row cache and to the registered faults.
     private func take(_ batch: RowBatch, root: Entity, store: Store, asOf state: UInt64) {
         rowCache(of: store).add(batch, root: root, asOf: state)
         fill(from: batch, root: root, store: store)
     }
 
-    /// Puts rows into the faults of this context that wait for them.
+    /// Sets the rows of registered faults.
     func fill(from batch: RowBatch, root: Entity, store: Store) {
         let table = identityMap.table(store: store, root: root)
         withExtendedLifetime(batch.chunks) {
@@ -129,7 +132,7 @@ extension Context {
         }
     }
 
-    /// The keys to load with a firing fault: itself and the next of its group that still wait.
+    /// Returns the primary keys to load with a firing fault: its own, and those of the next faults of its group.
     func siblings(of object: ManagedObject) -> [Int64] {
         guard var group = faultLoader.group(object.faultGroup) else { return [object.primaryKey] }
         var keys = [object.primaryKey]
@@ -144,7 +147,7 @@ extension Context {
         return keys
     }
 
-    /// Loads the rows of objects that have none, many at a time. Returns the objects for which the store has no row.
+    /// Loads missing rows of objects in batches. Returns the objects that do not have a row in the store.
     @discardableResult
     func loadRows(of objects: [ManagedObject]) throws -> [ManagedObject] {
         if objects.allUnretained({ $0.record != nil }) { return [] }
@@ -184,7 +187,7 @@ extension Context {
         }
     }
 
-    /// Saved objects by their store: a key says nothing without it.
+    /// Groups saved objects by store, because primary keys are unique only within a store. Unsaved objects are omitted.
     func byStore(_ objects: [ManagedObject]) -> [(key: Store, elements: [ManagedObject])] {
         if let store = objects.first?.store, objects.allUnretained({ $0.store === store }) { return [(store, objects)] }
         var groups = Groups<Store, ManagedObject>()

@@ -6,8 +6,10 @@ extension Context {
         identityMap.object(store: store, root: root, primaryKey: primaryKey)
     }
 
-    /// The registered object of a row whose entity the store told. One that an ID with a wrong entity made leaves: it could
-    /// never be filled.
+    /// Returns the registered object of a row whose entity is known from the store.
+    ///
+    /// An object with another entity, created from a wrong ID, is removed from the context, because its row could never
+    /// be loaded.
     @inline(__always)
     func registered(
         in table: KeyTable, _ primaryKey: Int64, entityIndex: UInt32, isSureOfEntity: Bool = true
@@ -17,7 +19,7 @@ extension Context {
         if known.entity.index == entityIndex { return known }
         if !isSureOfEntity, known.record != nil || known.hasChanges { return known }
         table.remove(primaryKey)
-        if let store = known.store, store.hearsRegistrations { note(.unregistered, known, in: store) }
+        if let store = known.store, store.observesRegistrations { note(.unregistered, known, in: store) }
         known.leaveContext()
         return nil
     }
@@ -27,14 +29,17 @@ extension Context {
         enter(object, identityMap.table(store: object.store, root: object.entity))
     }
 
-    /// Has a table find the object by its key. One that it found by that before leaves: it would never hear of the context's end.
+    /// Registers an object in a table.
+    ///
+    /// An object that had the same key before leaves the context, because it would not be notified when the context is
+    /// deallocated.
     func enter(_ object: ManagedObject, _ table: KeyTable) {
         let pointer = Unmanaged.passUnretained(object).toOpaque()
         guard let former = table.set(object.primaryKey, pointer), former != pointer else { return }
         Unmanaged<ManagedObject>.fromOpaque(former).takeUnretainedValue().leaveContext()
     }
 
-    /// Room in the tables for new objects of a store, so that these grow once.
+    /// Reserves capacity in the tables for new objects of a store, so that they grow only once.
     func reserveRoom(for objects: [ManagedObject], store: Store) {
         for (root, count) in countsByRoot(objects) {
             identityMap.table(store: store, root: root).reserve(count)
@@ -42,28 +47,32 @@ extension Context {
         }
     }
 
-    /// How many of some objects each inheritance tree has, by its root; trees without any are left out.
+    /// Returns the number of the objects in each entity tree, by its root entity. Trees without objects are omitted.
     func countsByRoot(_ objects: some Sequence<ManagedObject>) -> [(root: Entity, count: Int)] {
         var counts = [Int](repeating: 0, count: entities.count)
         for object in objects { counts[Int(object.entity.rootIndex)] += 1 }
         return counts.indices.filter { counts[$0] > 0 }.map { (entities[$0], counts[$0]) }
     }
 
-    /// One that is not registered, as an object that others deleted, leaves the table as it is: its row may have another one.
+    /// Removes an object from its table.
+    ///
+    /// If the object is not registered, as after a deletion elsewhere, the table stays unchanged, because it may
+    /// contain another object of the row.
     func unregister(_ object: ManagedObject) {
         let table = identityMap.table(store: object.store, root: object.entity)
         guard table.remove(object.primaryKey, of: Unmanaged.passUnretained(object).toOpaque()) != nil else { return }
-        if let store = object.store, store.hearsRegistrations, !object.state.contains(.inserted) {
+        if let store = object.store, store.observesRegistrations, !object.state.contains(.inserted) {
             note(.unregistered, object, in: store)
         }
     }
 
-    /// Called by an object's end.
+    /// Unregisters an object that is deallocated.
     func forget(_ object: ManagedObject) { unregister(object) }
 
-    /// The one object of a row: the registered one, or a new fault.
-    /// - Parameter isSureOfEntity: whether a registered object of another entity is wrong; else what was read, or changed, knows
-    ///   better.
+    /// Returns the only object of a row: the registered one, or a new fault.
+    ///
+    /// - Parameter isSureOfEntity: Whether `entity` is known from the store, so that a registered object of another
+    ///   entity is wrong. If false, a registered object with a row or changes is kept.
     func object(
         store: Store?, entity: Entity, primaryKey: Int64, isSureOfEntity: Bool = true
     ) -> ManagedObject {
@@ -76,17 +85,17 @@ extension Context {
         let object = ManagedObject(entity: entity, context: self, store: store, primaryKey: primaryKey, state: [.fault])
         table.set(primaryKey, Unmanaged.passUnretained(object).toOpaque())
         if identityMap.retained != nil { retain(object) }
-        if let store, store.hearsRegistrations { note(.registered, object, in: store) }
+        if let store, store.observesRegistrations { note(.registered, object, in: store) }
         return object
     }
 
-    /// The one object of a row with one reference for the caller: the registered one, or a new fault.
+    /// Returns the only object of a row, retained for the caller: the registered one, or a new fault.
     func retainedObject(store: Store, entityIndex: UInt32, primaryKey: Int64) -> Unmanaged<ManagedObject> {
         let table = identityMap.table(store: store, root: entities[Int(entityIndex)].root)
         return retainedObject(in: table, store: store, entityIndex: entityIndex, primaryKey: primaryKey)
     }
 
-    /// The same, with the table of the entity's tree, which the caller has looked up.
+    /// Returns the only object of a row in the table of its entity tree, retained for the caller.
     @inline(__always)
     func retainedObject(
         in table: KeyTable, store: Store, entityIndex: UInt32, primaryKey: Int64
@@ -98,19 +107,19 @@ extension Context {
         return .passRetained(object(store: store, entity: entities[Int(entityIndex)], primaryKey: primaryKey))
     }
 
-    /// This coordinator's store for one that may be another coordinator's: the same file has the same identifier.
+    /// Returns this coordinator's store with the identifier of `other`, a store of any coordinator.
     func store(like other: Store) -> Store? {
         if other.coordinator == ObjectIdentifier(coordinator) { return other }
         return coordinator.stores.first { $0.identifier == other.identifier }
     }
 
-    /// This model's entity for one that may be another model's.
+    /// Returns this model's entity with the name of `other`, an entity of any model.
     func entity(like other: Entity) -> Entity? {
         let index = Int(other.index)
         return index < entities.count && entities[index] === other ? other : coordinator.model.entity(named: other.name)
     }
 
-    /// The object of an ID, as a fault when it is not known. Never touches the store.
+    /// Returns the object of an ID: the registered one, or a new fault. Does not access the store.
     public func object(with id: ObjectID) throws -> ManagedObject {
         if !id.isTemporary, let store = id.store, let own = self.store(like: store),
             let entity = self.entity(like: id.entity)
@@ -118,7 +127,7 @@ extension Context {
             if !own.isOpen, registered(store: own, root: entity, primaryKey: id.reference) == nil {
                 try own.requireOpen()
             }
-            // The host may name a parent of the row's entity, or a sibling of it.
+            // The application may pass a superentity or another entity of the same tree.
             return object(store: own, entity: entity, primaryKey: id.reference, isSureOfEntity: false)
         }
         if let known = try registered(with: id) ?? unsavedObject(with: id) { return known }
@@ -140,18 +149,18 @@ extension Context {
             entity: id.entity.name, objectURI: id.uri)
     }
 
-    /// The object of an ID if the context knows it. Never touches the store.
+    /// Returns the registered object of an ID, or nil. Does not access the store.
     public func registeredObject(with id: ObjectID) -> ManagedObject? {
         registered(with: id) ?? leftBehind(with: id)
     }
 
-    /// An object that others deleted, until the next save.
+    /// Returns an object that another context or process deleted. It is available until the next save.
     private func leftBehind(with id: ObjectID) -> ManagedObject? {
         mergeState.deletedElsewhere.isEmpty
             ? nil : mergeState.deletedElsewhere.first { $0.context === self && $0.objectID == id }
     }
 
-    /// The same without those that others deleted: they stand for no row.
+    /// Returns the registered object of an ID, unless its row was deleted elsewhere.
     func registered(with id: ObjectID) -> ManagedObject? {
         guard id.isTemporary else {
             guard let store = id.store, let own = self.store(like: store), let entity = self.entity(like: id.entity)
@@ -168,38 +177,42 @@ extension Context {
         }
     }
 
-    /// The key that a temporary reference became; nil while it is temporary.
+    /// Returns the permanent key of a temporary reference; nil while it is temporary.
     func permanentKey(of reference: Int64, root: Entity) -> Int64? {
         identityMap.permanentPlace(of: reference, root: root)?.key
     }
 
-    /// The same with the store in which the object is.
+    /// Returns the permanent key of a temporary reference, and the store of the object.
     func permanentStore(of reference: Int64, root: Entity) -> (store: Store, key: Int64)? {
         guard let (place, key) = identityMap.permanentPlace(of: reference, root: root) else { return nil }
         let number = identityMap.tables[place].store
         return coordinator.stores.first { $0.number == number }.map { ($0, key) }
     }
 
-    /// The object of an ID with its values.
+    /// Returns the object of an ID and loads its values.
     ///
-    /// - Throws: `.objectGone` (133000) when the store has no such row; what reading fails with.
+    /// - Throws: `.objectGone` (133000) if the store does not have the row; the errors of reading.
     public func existingObject(with id: ObjectID) throws -> ManagedObject {
         if let object = try storedObject(with: id) { return object }
         if id.isTemporary, try registered(with: id) ?? unsavedObject(with: id) == nil { throw unknownTemporary(id) }
+        let cause =
+            parent == nil
+            ? "its row was deleted or never saved"
+            : "it was deleted in the parent context, or its row was deleted or never saved"
         throw CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
-            "\(id.entity.name) \(id.uri) does not exist: its row was deleted or never saved; fetch the objects again",
+            "\(id.entity.name) \(id.uri) does not exist: \(cause); fetch the objects again",
             entity: id.entity.name, objectURI: id.uri, file: id.store?.path)
     }
 
-    /// The same; nil when the store has no such row.
+    /// Returns the object of an ID and loads its values; nil if the store does not have the row.
     package func storedObject(with id: ObjectID) throws -> ManagedObject? {
         try checkQueue()
         if id.isTemporary, try registered(with: id) ?? unsavedObject(with: id) == nil { return nil }
         let object = try object(with: id)
         if !object.isFault && !object.state.contains(.inaccessible) { return object }
         do { try object.fire() } catch let error as CoreError where error.status == .objectGone {
-            // The ID may have named a parent of the row's entity, or a sibling of it: the row knows better.
+            // The ID may contain a superentity or another entity of the same tree, so the entity of the row is used.
             guard let store = object.store, let actual = storedEntity(of: object), actual !== object.entity else {
                 return nil
             }
@@ -210,21 +223,23 @@ extension Context {
         return object
     }
 
-    /// The entity of an object's row, if the row was read.
+    /// Returns the entity of an object's row, if the row is in the row cache.
     func storedEntity(of object: ManagedObject) -> Entity? {
         object.store.flatMap { store in
             rowCache(of: store).row(object.entity.root, object.primaryKey) { entity(at: $0.header.pointee.entity) }
         }
     }
 
-    /// Takes objects whose rows are gone out of lists that nobody else tells: those of relationships without inverse, or of
-    /// every relationship when another context deleted them. Targets that are only at hand are looked for again.
+    /// Removes deleted objects from lists that are not updated otherwise.
+    ///
+    /// These are the lists of one-sided relationships, or of all relationships if another context deleted the objects.
+    /// Cached to-one targets are discarded too.
     func forgetMembers(among deleted: [ManagedObject], whereverTheyAre: Bool = false) {
         if deleted.isEmpty { return }
         let roots = Set(deleted.map { ObjectIdentifier($0.entity.root) })
         let concerned = coordinator.model.entities.contains { entity in
             entity.ownRelationships.contains {
-                (whereverTheyAre || $0.isTakenBackByNoRule)
+                (whereverTheyAre || $0.isOneSided)
                     && roots.contains(ObjectIdentifier($0.destination.root))
             }
         }
@@ -239,11 +254,12 @@ extension Context {
         }
     }
 
-    /// Cuts every object off from the context.
+    /// Removes every object from the context.
     func forgetAll() {
         let known = everyObject
         let all = known + mergeState.deletedElsewhere.filter { $0.context === self }
-        // The lists let go only after each object was told, so that none ends while another still points at it.
+        // The lists retain the objects until each has left, so that no object is deallocated while another one points
+        // to it.
         withExtendedLifetime((all, changeTracker.all)) {
             noteUnregistered(known)
             for object in all { object.leaveContext(alone: false) }
@@ -255,7 +271,7 @@ extension Context {
         faultLoader.removeAllGroups()
     }
 
-    /// Has a host's own stores asked anew: nothing else tells what others changed there.
+    /// Discards the cached rows of custom stores, because their changes cannot be detected otherwise.
     func forgetHostRows() {
         if parent != nil { return }
         for store in coordinator.stores where store.references != nil {
@@ -264,21 +280,22 @@ extension Context {
         }
     }
 
-    /// Those whose hooks hear that they turn into faults; empty where the model has no such hook.
+    /// Returns the objects whose hooks run when they become faults; empty if the model has no such hook.
     func objectsToTellOfFaulting(among objects: @autoclosure () -> [ManagedObject]) -> [ManagedObject] {
         let hooks = HookKinds(rawValue: coordinator.model.hookKinds)
         return hooks.isDisjoint(with: [.willTurnIntoFault, .didTurnIntoFault]) ? [] : objects().filter { !$0.isFault }
     }
 
-    /// Forgets every object. Handles to them say so from now on.
-    /// - Throws: what hooks threw that were told of it, when it is done; `.invalidArgument` within a hook.
+    /// Removes all objects from the context. Calls on them fail with `.objectGone` afterwards.
+    ///
+    /// - Throws: The error of a hook, after the reset is complete; `.invalidArgument` within a hook.
     public func reset() throws {
         try checkQueue()
         try refuseInHook("reset the context")
         let told = objectsToTellOfFaulting(among: everyObject)
         for object in told { object.sendWillTurnIntoFault() }
-        // A store that hears which objects leave may use the context, which has to be whole by then.
-        tellingTogether(true) {
+        // A store that is notified of deregistered objects may use the context, so it is notified after the reset.
+        batchingNotices(true) {
             forgetAll()
             forgetHostRows()
             if generation != nil { generation = Generation(token: .current) }

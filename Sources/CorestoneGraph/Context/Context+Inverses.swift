@@ -1,10 +1,11 @@
 import CorestoneModel
 import CorestoneValues
 
-// Both sides of a relationship agree. A change keeps them so by itself; here is what follows where an object has got another row
-// or other targets at once: by a merge, a refresh or an undo. A to-one side of an object decides, since that is what its row has.
+// Keeps both sides of relationships consistent after a merge, a refresh or an undo, which replace an object's row or
+// targets as a whole. Single changes update both sides themselves. The to-one side has precedence, because it is stored
+// in the row.
 extension Context {
-    /// Has those that an object leads to, or led to, agree with it.
+    /// Updates the inverse relationships of the current and former targets of an object.
     func settleInverses(of object: ManagedObject) throws {
         if object.state.contains(.gone) || object.isDeleted { return }
         for relationship in object.entity.relationships where !relationship.isToMany {
@@ -16,7 +17,7 @@ extension Context {
         }
     }
 
-    /// The object leads where its row does: into the list of that one, unless a change leads that one elsewhere.
+    /// Updates the inverse of a to-one relationship that was not changed since the row was read.
     private func settleStored(_ relationship: Relationship, _ object: ManagedObject) throws {
         guard let inverse = relationship.settledInverse, let target = try object.target(of: relationship),
             target.isSettled(in: self)
@@ -29,7 +30,9 @@ extension Context {
         }
     }
 
-    /// - Parameter former: whom it may have led to besides those of its row.
+    /// Makes the inverse of a to-one relationship consistent with it.
+    ///
+    /// - Parameter former: Former targets in addition to the target in its row.
     func settleInverse(of relationship: Relationship, _ object: ManagedObject, _ former: [ManagedObject] = []) throws {
         guard let inverse = relationship.settledInverse else { return }
         let mine = try object.target(of: relationship)
@@ -75,7 +78,7 @@ extension ManagedObject {
         self.context === context && state.isDisjoint(with: [.gone, .deleted, .propagated])
     }
 
-    /// Leads to a target on this side alone; where the row does, that is no change.
+    /// Sets the target on this side only. If the row has the same target, the object is not marked as changed.
     fileprivate func lead(to target: ManagedObject?, _ relationship: Relationship) throws {
         try writeTarget(target, relationship)
         let slot = Int(relationship.slot)
@@ -84,7 +87,7 @@ extension ManagedObject {
         forgetIfUnchanged()
     }
 
-    /// Whether a change leads the object elsewhere.
+    /// Whether an unsaved change sets another target than `owner`.
     func leadsElsewhere(_ relationship: Relationship, than owner: ManagedObject) -> Bool {
         let slot = Int(relationship.slot)
         guard let overlay, overlay.isChanged(slot), state.isDisjoint(with: [.propagated, .gone]) else { return false }
@@ -92,7 +95,7 @@ extension ManagedObject {
         return true
     }
 
-    /// Whom the object's row leads to.
+    /// Returns the target of a to-one relationship in the object's row.
     func storedTarget(of relationship: Relationship) -> ManagedObject? {
         guard case .object(let target) = storedValue(Int(relationship.slot)) else { return nil }
         return target as? ManagedObject
@@ -100,7 +103,7 @@ extension ManagedObject {
 }
 
 extension Context {
-    /// The object that stands for what an object was: the object itself, or one that came for its row.
+    /// Returns the current object of a row: the object itself, or the one that was registered for the row later.
     func present(_ object: ManagedObject) -> ManagedObject? {
         if object.context === self, !object.state.contains(.propagated) { return object }
         guard let store = object.store, store.isOpen, object.primaryKey >= 0,
@@ -110,16 +113,18 @@ extension Context {
         return other
     }
 
-    /// Whom the to-one relationships of objects lead to.
+    /// Returns the to-one targets of each object, one for each of its relationships; nil for to-many relationships.
     func targets(of objects: [ManagedObject]) -> [[ManagedObject?]] {
         objects.map { object in
             object.entity.relationships.map { $0.isToMany ? nil : try? object.target(of: $0) }
         }
     }
 
-    /// The same for an object that came back by an undo, or got a row of which others have told long ago. Those that it led to may
-    /// lead elsewhere by now.
-    /// - Parameter former: whom its relationships led to, in their order.
+    /// Updates all inverse relationships of an object that an undo restored, or that was merged late.
+    ///
+    /// Its former targets may have other targets now.
+    ///
+    /// - Parameter former: The former to-one targets, in the order of the relationships.
     func settleWhole(_ object: ManagedObject, _ former: [ManagedObject?] = []) throws {
         if object.context !== self || object.isDeleted { return }
         try object.fireIfNeeded()
@@ -141,8 +146,9 @@ extension Context {
         }
     }
 
-    /// Has those that list one of `objects` in a many-to-many relationship let go of it where its own list lacks them: an undo may have
-    /// put it back there, while others ended the pair.
+    /// Removes `objects` from many-to-many lists whose owners are not in their own lists.
+    ///
+    /// Otherwise an undo could restore one side after another context removed the pair.
     func settlePartners(of objects: [ManagedObject]) throws {
         let objects = objects.filter { $0.context === self && !$0.isDeleted && $0.entity.hasPairs }
         if objects.isEmpty { return }

@@ -1,24 +1,25 @@
 import CorestoneModel
 import CorestoneValues
 
-/// What becomes of the rows of members that are read.
+/// The method of loading the rows of members.
 enum MemberRows {
-    /// They wait until they are asked for.
+    /// On demand.
     case later
-    /// They come with the members: for those of one owner.
+    /// Together with the members. Suitable for one owner.
     case joined
-    /// They come once each, after the members: for those of many owners.
+    /// After the members, each row once. Suitable for many owners.
     case apart
 }
 
-// Who the members of to-many relationships are, as the store has them.
+// Loading of the members of to-many relationships.
 extension Context {
-    /// Owners whose members are read at a time.
+    /// The maximum number of owners per query.
     private static let ownersAtOnce = 1000
 
-    /// Loads the members of a to-many relationship for many owners, a thousand in one query for each store.
+    /// Loads the members of a to-many relationship for many owners.
     ///
-    /// Returns whether none of the owners knew its members before.
+    /// It runs one query per store and thousand owners. Returns whether the members had not been loaded for any of the
+    /// owners.
     @discardableResult
     func loadMembers(
         of relationship: Relationship, owners: [ManagedObject], rows: MemberRows = .later
@@ -37,7 +38,8 @@ extension Context {
         of relationship: Relationship, owners: [ManagedObject], rows: MemberRows = .later
     ) throws {
         for (store, owners) in byStore(owners) {
-            // The list belongs to the version of its owner that is read no later than it: a save of a stale one is a conflict.
+            // The owners are read before their lists, so that a list is never older than its owner. A save of a stale
+            // owner is then a conflict.
             try loadRows(of: owners)
             for start in stride(from: 0, to: owners.count, by: Context.ownersAtOnce) {
                 let part = start..<min(start + Context.ownersAtOnce, owners.count)
@@ -58,7 +60,7 @@ extension Context {
             if rows == .joined { rowCache(of: store).add(found.batch, root: root, asOf: state) }
             return found
         }
-        let faults = try tellingTogether(store.hearsRegistrations) {
+        let faults = try batchingNotices(store.observesRegistrations) {
             try take(MemberRuns(found.members), of: relationship, owners, part, store: store)
         }
         switch rows {
@@ -74,7 +76,7 @@ extension Context {
         }
     }
 
-    /// Gives each owner its members, and returns those of them that have no row.
+    /// Sets the members of each owner. Returns the members without a row.
     private func take(
         _ runs: MemberRuns, of relationship: Relationship, _ owners: [ManagedObject], _ part: Range<Int>, store: Store
     ) throws -> [ManagedObject] {
@@ -87,7 +89,7 @@ extension Context {
             try reference._withUnsafeGuaranteedRef { owner in
                 var states: ManagedObject.State = []
                 let run = runs.run(of: owner.primaryKey)
-                // An empty array would have its count written to where those of all threads lie.
+                // `[]` avoids a write to the empty array storage, which all threads share.
                 let members =
                     run.isEmpty
                     ? []
@@ -114,15 +116,15 @@ extension Context {
         return faults.list
     }
 
-    /// Gives a relationship the members that it has beneath.
+    /// Sets the members that a relationship has in the store or in the parent context.
     func take(_ members: [ManagedObject], of relationship: Relationship, owner: ManagedObject) throws {
         let keeper = try owner.toMany(relationship)
         keeper.didLoad(members)
-        // What was deleted here, its delete rules applied, is no member any more.
+        // Members are removed if they were deleted in this context and their delete rules were applied.
         for member in members where member.state.contains(.propagated) && relationship.inverse != nil {
             settle(member, in: keeper, isMember: false, isStored: true, isLoading: true)
         }
-        // Nor is one that leads elsewhere by now.
+        // Members that now refer to another object are removed too.
         guard let inverse = relationship.settledInverse, !inverse.isToMany else { return }
         for member in members where member.leadsElsewhere(inverse, than: owner) {
             let isStored = member.storedTarget(of: inverse) === owner
@@ -131,17 +133,17 @@ extension Context {
     }
 }
 
-/// Members by their owner, at hand where owners are asked for in the order of their keys.
+/// Members by owner. A lookup takes constant time if owners are requested in the order of their primary keys.
 private struct MemberRuns {
     private let members: [StoreMembers.Member]
-    /// Behind the run that was asked for last.
+    /// The end of the run that was requested last.
     private var place = 0
 
     init(_ found: [StoreMembers.Member]) {
         if zip(found, found.dropFirst()).allSatisfy({ $0.owner <= $1.owner }) {
             members = found
         } else {
-            // What an owner has stays in the order in which it came.
+            // Sorts runs by owner, and preserves the order of the members of each owner.
             let runs = MemberRuns.split(found).sorted {
                 (found[$0.lowerBound].owner, $0.lowerBound) < (found[$1.lowerBound].owner, $1.lowerBound)
             }
@@ -149,7 +151,7 @@ private struct MemberRuns {
         }
     }
 
-    /// The places of members of one owner that came together.
+    /// Returns the ranges of consecutive members with the same owner.
     private static func split(_ found: [StoreMembers.Member]) -> [Range<Int>] {
         var (runs, start): ([Range<Int>], Int) = ([], 0)
         for place in found.indices where place + 1 == found.count || found[place + 1].owner != found[place].owner {
@@ -169,7 +171,7 @@ private struct MemberRuns {
         return members[start..<place]
     }
 
-    /// Where the run of an owner begins, or would.
+    /// Returns the start of an owner's run, or the index where it would start.
     private func first(of owner: Int64) -> Int {
         var (low, high) = (0, members.count)
         while low < high {

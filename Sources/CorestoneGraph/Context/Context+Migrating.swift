@@ -1,7 +1,8 @@
 import CorestoneModel
 import CorestoneValues
 
-// What a migration manager needs of its contexts. It saves objects before they are complete, and validates all of them at the end.
+// Functions for the contexts of a migration manager, which saves incomplete objects and validates all of them at the
+// end.
 extension Context {
     /// Whether saves skip validation.
     package var savesUnvalidated: Bool {
@@ -9,15 +10,15 @@ extension Context {
         set { settings.savesUnvalidated = newValue }
     }
 
-    /// Ends every object and forgets the rows that were read for them, so that memory does not grow with the store.
+    /// Removes all objects and discards their cached rows, so that memory use does not grow with the store.
     package func resetWithRows() throws {
         try reset()
         for store in coordinator.stores { store.rowCache.forgetAll() }
     }
 
-    /// Validates stored objects by the model's conditions, as an insertion does.
+    /// Validates saved objects by the model's validation rules for insertions.
     ///
-    /// - Throws: the failure, or several as the children of one error with code 1560.
+    /// - Throws: The validation error, or several as the children of one error with code 1560.
     package func validateStored(_ objects: [ManagedObject]) throws {
         var failures = ValidationFailures()
         for object in objects {
@@ -29,9 +30,11 @@ extension Context {
 }
 
 extension ManagedObject {
-    /// The value of a slot as the store has it: a transformable attribute's bytes, the members of a relationship.
+    /// Returns the value of a slot in its stored form.
+    ///
+    /// The form is the bytes of a transformable attribute, and the members of a relationship.
     package func storedValue(slot: Int) throws -> PropertyValue { try value(slot: slot) }
 
-    /// Sets a slot of an attribute or a to-one relationship; the value is checked and converted as by any setter.
+    /// Sets a slot of an attribute or a to-one relationship. The value is checked and converted as by every setter.
     package func setStoredValue(_ value: PropertyValue, slot: Int) throws { try set(value, slot: slot) }
 }

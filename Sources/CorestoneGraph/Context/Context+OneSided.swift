@@ -1,19 +1,21 @@
 import CorestoneModel
 import CorestoneValues
 
-// References that no delete rule takes back: those without inverse, whose target does not know them, and those whose inverse has the
-// rule No Action. An object that ends unsaved is looked for in the changes of the others. No row can name it, so those are the only
-// place where it can be.
+// One-sided references, which delete rules do not remove: those of relationships without an inverse, and of
+// relationships whose inverse has the rule No Action. References to an object that is discarded before its first save
+// are searched only in unsaved changes, because no row can refer to it.
 extension Context {
-    /// Has changed objects let go of objects that end before they were ever saved: to-one references become nil, lists lose a member.
-    /// Both are changes of the event that runs, and undone with the deletion.
-    func letGoOneSided(of ending: [ManagedObject]) throws {
+    /// Removes references of changed objects to objects that are discarded before their first save.
+    ///
+    /// To-one references become nil, and lists lose a member. The removals belong to the current event and are undone
+    /// with the deletion.
+    func clearOneSidedReferences(of ending: [ManagedObject]) throws {
         try forEachOneSidedReference(
             to: ending, target: { holder, relationship in try holder.writeTarget(nil, relationship) },
             member: { _, keeper, member in keeper.drop(member) })
     }
 
-    /// Has what leads to an unsaved object lead to another one, which stands for it from now on.
+    /// Redirects the references to an unsaved object to another object, which replaces it.
     func redirectOneSided(from former: ManagedObject, to other: ManagedObject) throws {
         try forEachOneSidedReference(
             to: [former], target: { holder, relationship in try holder.writeTarget(other, relationship) },
@@ -23,9 +25,11 @@ extension Context {
             })
     }
 
+    /// Calls the closures for each reference of a one-sided relationship to new objects.
+    ///
     /// - Parameters:
-    ///   - target: called for each holder and to-one relationship that leads to one of the objects.
-    ///   - member: called for each holder and list that one of them was added to.
+    ///   - target: Called with each holder and to-one relationship that refers to one of the objects.
+    ///   - member: Called with each holder, the list to which an object was added, and that object.
     private func forEachOneSidedReference(
         to objects: [ManagedObject], target: (ManagedObject, Relationship) throws -> Void,
         member: (ManagedObject, ToManyRelationship, ManagedObject) throws -> Void
@@ -35,7 +39,7 @@ extension Context {
         let sought = Set(objects.map(ObjectIdentifier.init))
         for holder in changeTracker.inserted + changeTracker.updated
         where holder.state.isDisjoint(with: [.gone, .propagated]) {
-            // A holder whose row is gone is not saved, and nothing is asked of it.
+            // A holder whose row was deleted is not saved, so it is skipped.
             for relationship in relationships[ObjectIdentifier(holder.entity)] ?? [] {
                 try holder.unlessGhost {
                     if holder.wasLed(by: relationship, to: sought) { try target(holder, relationship) }
@@ -48,13 +52,13 @@ extension Context {
         }
     }
 
-    /// By entity: those relationships that can lead to one of the objects.
+    /// Returns the one-sided relationships that can refer to one of the objects, by entity.
     private func oneSidedRelationships(to objects: [ManagedObject]) -> [ObjectIdentifier: [Relationship]] {
         if objects.isEmpty { return [:] }
         var found: [ObjectIdentifier: [Relationship]] = [:]
         for entity in coordinator.model.entities {
             let leading = entity.relationships.filter { relationship in
-                relationship.isTakenBackByNoRule && objects.contains { $0.entity.isKind(of: relationship.destination) }
+                relationship.isOneSided && objects.contains { $0.entity.isKind(of: relationship.destination) }
             }
             if !leading.isEmpty { found[ObjectIdentifier(entity)] = leading }
         }
@@ -63,12 +67,12 @@ extension Context {
 }
 
 extension Relationship {
-    /// Whether the deletion of its target leaves the reference as it is.
-    var isTakenBackByNoRule: Bool { settledInverse.map { $0.deleteRule == .noAction } ?? true }
+    /// Whether no delete rule removes the reference when its target is deleted.
+    var isOneSided: Bool { settledInverse.map { $0.deleteRule == .noAction } ?? true }
 }
 
 extension ManagedObject {
-    /// Whether an unsaved change of a to-one relationship leads to one of the objects.
+    /// Whether an unsaved change of a to-one relationship refers to one of the objects.
     fileprivate func wasLed(by relationship: Relationship, to sought: Set<ObjectIdentifier>) -> Bool {
         let slot = Int(relationship.slot)
         guard !relationship.isToMany, let overlay, overlay.isChanged(slot),
@@ -77,7 +81,7 @@ extension ManagedObject {
         return sought.contains(ObjectIdentifier(target))
     }
 
-    /// The members of a to-many relationship, if they were ever asked for.
+    /// Returns the members of a to-many relationship, if it was accessed before.
     fileprivate func keptMembers(_ relationship: Relationship) -> ToManyRelationship? {
         guard relationship.isToMany else { return nil }
         return toMany(ordinal: Int(entity.layout.slots[Int(relationship.slot)].ordinal))

@@ -2,12 +2,15 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// Reads the store's newest state. With `mergeChanges` the object keeps its own changes on top, else it drops them, on both
-    /// sides of its relationships, lets go of the objects that it led to, and becomes a fault. One without changes becomes a
-    /// fault either way, unless it is observed. Observers hear of the values that differ.
+    /// Replaces an object's values by the newest ones of the store.
     ///
-    /// An object that was never saved stays as it is: the store has nothing to take the place of its values.
-    /// - Throws: code 133000 when the object has changes to keep but its row is gone.
+    /// If `mergeChanges` is true, the object keeps its unsaved changes. Otherwise it discards them, on both sides of
+    /// its relationships, releases its to-one targets and becomes a fault. An object without changes becomes a fault in
+    /// both cases, unless it is observed. Observers are notified of values that differ.
+    ///
+    /// An object that was never saved does not change, because the store does not have values for it.
+    ///
+    /// - Throws: Code 133000 if the object has changes to keep but its row was deleted.
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
         try checkQueue()
         try refuseInHook("refresh \(object.entity.name) \(object.objectID.uri)")
@@ -31,7 +34,7 @@ extension Context {
                 return try throwHookFailure()
             }
             if object.state.contains(.observed) {
-                // Observers ask for the values, and a row that is gone is no change of them.
+                // Observers read the values, and the deletion of a row is not a change of values.
                 try object.refreshingValues {
                     try object.becomeFault()
                     try withNewestRow(of: object, in: store) { if let row = $0 { object.setRecord(row) } }
@@ -46,7 +49,7 @@ extension Context {
         try object.refreshingValues { try standOnNewestRow(object, in: store) }
     }
 
-    /// The newest row comes under the object's changes; their base is that row from now on.
+    /// Sets the newest row as the base of the object's unsaved changes.
     private func standOnNewestRow(_ object: ManagedObject, in store: Store) throws {
         let isThere = try withNewestRow(of: object, in: store) { record in
             guard let record else { return false }
@@ -63,9 +66,11 @@ extension Context {
         try object.sendAwake(fromSnapshotEvents: .refresh)
     }
 
-    /// Refreshes every object, keeping changes: those without become faults, unless they are observed; the others stand on the
-    /// newest rows, which one query for each inheritance tree reads. Where the row of a changed object is gone, the save will
-    /// say so.
+    /// Refreshes all objects and keeps unsaved changes.
+    ///
+    /// Objects without changes become faults, unless they are observed. All other objects get the newest rows, which
+    /// are read with one query per entity tree. If the row of a changed object was deleted, its save reports a
+    /// conflict.
     public func refreshAll() throws {
         try checkQueue()
         try refuseInHook("refresh all objects")
@@ -88,7 +93,9 @@ extension Context {
         try throwHookFailure()
     }
 
-    /// Refreshes observed objects without changes, which cannot wait until somebody fires a fault.
+    /// Refreshes observed objects without changes.
+    ///
+    /// They are not turned into faults, because observers need the new values.
     func refreshObserved(_ objects: [ManagedObject]) throws {
         for (store, objects) in byStore(objects) {
             forgetRows(of: objects, in: store)
@@ -96,8 +103,9 @@ extension Context {
         }
     }
 
-    /// Objects that are changed or observed get the newest rows, by one query for each inheritance tree. Observers are told when
-    /// all have them.
+    /// Sets the newest rows of changed or observed objects, with one query per entity tree.
+    ///
+    /// Observers are notified when all objects have their rows.
     private func standOnNewestRows(_ objects: [ManagedObject], in store: Store) throws {
         if objects.isEmpty { return }
         var groups = Groups<Entity, ManagedObject>()
@@ -105,7 +113,7 @@ extension Context {
         try together {
             var gone: [ManagedObject] = []
             for (root, group) in groups.list { gone += try standOnNewestRows(group, root, in: store) }
-            // Last, since paths from the others may have led to them.
+            // Last, because observed key paths of other objects may contain them.
             for object in gone {
                 object.turnIntoFault()
                 tellRefreshed(object)
@@ -113,13 +121,15 @@ extension Context {
         }
     }
 
-    /// - Returns: those without changes whose rows are gone.
+    /// Replaces the rows of objects by the newest ones.
+    ///
+    /// - Returns: The objects without changes whose rows were deleted.
     private func standOnNewestRows(
         _ group: [ManagedObject], _ root: Entity, in store: Store
     ) throws -> [ManagedObject] {
         let fresh = try rows(of: root, group.map(\.primaryKey), in: store)
         try withExtendedLifetime(fresh.chunks) {
-            // Nobody has seen values of a fault without a row: what differs next time is told.
+            // The values of a fault without a row were never read, so there is no change to report.
             var unseen = Set<Int64>()
             for record in fresh.records {
                 guard let object = registered(store: store, root: root, primaryKey: record.primaryKey),
@@ -147,7 +157,7 @@ extension Context {
         return group.filter { !$0.hasChanges && !found.contains($0.primaryKey) }
     }
 
-    /// A changed object has got a newer row: what was read beside the old one is read again.
+    /// Discards the values that depended on the former row of an object, after it was replaced.
     func stand(_ object: ManagedObject) throws {
         object.forgetFiles()
         object.forgetFetched()
@@ -156,22 +166,22 @@ extension Context {
         object.state.remove(.fault)
         for relationship in object.toManyRelationships { relationship?.reload() }
         try settleInverses(of: object)
-        // Its newest lists may have members that no delete rule has reached.
+        // Its reloaded lists may contain members to which the delete rules were not applied.
         if object.isDeleted { changeTracker.reconnectedDeletions.append(object) }
         tellRefreshed(object)
     }
 
-    /// Only a listener makes the context keep an object that nobody else wants.
-    func tellRefreshed(_ object: ManagedObject) { if hearsOfEvents { noteRefreshed(object) } }
+    /// Records a refreshed object, but only for observers, because the record retains the object.
+    func tellRefreshed(_ object: ManagedObject) { if hasEventObservers { noteRefreshed(object) } }
 
-    /// Has the store's newest state read when rows of some objects are asked for.
+    /// Discards cached rows of objects, so that the next access reads the store's newest state.
     private func forgetRows(of objects: [ManagedObject], in store: Store) {
-        // In this order: what is read in between is of the newest state.
+        // This order guarantees that a read in between returns the newest state.
         reader(of: store).endRead()
         for object in objects { rowCache(of: store).remove(object.entity.root, object.primaryKey) }
     }
 
-    /// Rows as the reader of the store finds them, which the row cache takes.
+    /// Reads rows from the store and adds them to the row cache.
     func rows(of root: Entity, _ keys: [Int64], in store: Store) throws -> RowBatch {
         try using(store) {
             let state = rowCache(of: store).state
@@ -181,7 +191,7 @@ extension Context {
         }
     }
 
-    /// Hands `body` the row of a saved object as the store has it now; nil when it is deleted.
+    /// Calls `body` with the newest row of a saved object; nil if the row was deleted.
     func withNewestRow<Result>(
         of object: ManagedObject, in store: Store, _ body: (Record?) throws -> Result
     ) throws -> Result {
@@ -198,13 +208,13 @@ extension Context {
 }
 
 extension ManagedObject {
-    /// Drops changes too, on both sides of relationships.
+    /// Turns the object into a fault, and discards its changes on both sides of relationships.
     func becomeFault() throws {
         if hasChanges, !state.contains(.inaccessible) { try takeBackRelationships() }
         turnIntoFault()
     }
 
-    /// Whether a refresh that keeps changes leaves the object what it is, with another row; else it becomes a fault.
+    /// Whether a refresh that keeps changes replaces only the row; otherwise the object becomes a fault.
     fileprivate var staysInRefresh: Bool {
         !state.isDisjoint(with: [.inserted, .updated, .deleted, .observed]) && !state.contains(.inaccessible)
     }

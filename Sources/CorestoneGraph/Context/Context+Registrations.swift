@@ -1,12 +1,14 @@
 import CPlatform
 import CorestoneModel
 
-/// Notices to the stores of hosts of a context's objects, kept until what happens together has happened.
+/// Notices to custom stores of registered and deregistered objects.
+///
+/// They are collected until the current operation ends.
 struct RegistrationNotices {
     enum Kind { case registered, unregistered }
     typealias Notice = (kind: Kind, store: Store, ids: [ObjectID])
 
-    /// How many wait for it, each within the other; 0: notices go at once.
+    /// The number of nested operations that delay the notices. If 0, notices are sent immediately.
     var holders = 0
     private var waiting: [Notice] = []
 
@@ -18,9 +20,13 @@ struct RegistrationNotices {
         }
     }
 
-    /// Sends them at the end of the outermost call: an object may end in the middle of anything, and a store that hears of it may
-    /// use the context. Without a call, of a Swift host, at once.
-    /// - Parameter coordinator: keeps the stores open until then, also when the context ends.
+    /// Sends the notices at the end of the outermost library call.
+    ///
+    /// Objects can be deallocated at any time, and the notified store may use the context. In Swift applications,
+    /// outside of such a call, they are sent immediately.
+    ///
+    /// - Parameter coordinator: The coordinator, retained until then so that the stores stay open if the context is
+    ///   deallocated.
     mutating func send(keeping coordinator: Coordinator) {
         if waiting.isEmpty { return }
         let batch = Batch(waiting, coordinator)
@@ -32,6 +38,7 @@ struct RegistrationNotices {
             }, UInt64(UInt(bitPattern: Unmanaged.passRetained(batch).toOpaque())), 0, 0)
     }
 
+    /// Notices that are sent when the outermost call ends.
     private final class Batch {
         private let notices: [Notice]
         private let coordinator: Coordinator
@@ -53,7 +60,7 @@ struct RegistrationNotices {
 }
 
 extension Context {
-    /// Tells the store of an object's ID, or later, of others with it.
+    /// Notifies the store of an object's ID, immediately or together with other IDs.
     @inline(never)
     func note(_ kind: RegistrationNotices.Kind, _ object: ManagedObject, in store: Store) {
         note(kind, [object.objectID], in: store)
@@ -65,18 +72,18 @@ extension Context {
         if identityMap.notices.holders == 0 { identityMap.notices.send(keeping: coordinator) }
     }
 
-    /// Of objects that the context is about to give up, those which stores have heard of.
+    /// Notifies stores of the saved objects that the context is about to deregister.
     func noteUnregistered(_ objects: [ManagedObject]) {
         for object in objects where !object.state.contains(.inserted) {
-            guard let store = object.store, store.hearsRegistrations else { continue }
+            guard let store = object.store, store.observesRegistrations else { continue }
             identityMap.notices.add(.unregistered, [object.objectID], in: store)
         }
         if identityMap.notices.holders == 0 { identityMap.notices.send(keeping: coordinator) }
     }
 
-    /// Runs `body`; stores hear of its objects when it is done, in one call for those that follow each other.
+    /// Runs `body` and then notifies stores of its objects, with one call for consecutive notices of the same kind.
     @inline(__always)
-    package func tellingTogether<Result>(_ someStoreHears: Bool, _ body: () throws -> Result) rethrows -> Result {
+    package func batchingNotices<Result>(_ someStoreHears: Bool, _ body: () throws -> Result) rethrows -> Result {
         if !someStoreHears { return try body() }
         holdNotices()
         defer { sendNotices() }

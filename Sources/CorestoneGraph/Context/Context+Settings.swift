@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// What the host set up in a context.
+/// The application's settings of a context.
 struct ContextSettings {
     var transactionAuthor: String?
     var mergePolicy = MergePolicy.error
@@ -15,9 +15,10 @@ struct ContextSettings {
     var savesUnvalidated = false
 }
 
-// A context with a private queue may be set up from any thread: what is set waits for its queue. Others on their own thread.
+// Settings of a context with a private queue can be changed on any thread and wait for the queue. Settings of other
+// contexts are changed on the context's thread.
 extension Context {
-    /// For people, for the history of stores that keep one, and for the thread of a private queue. Any thread.
+    /// The name in messages, in the persistent history and of the private queue's thread. Can be used on any thread.
     public var name: String? {
         get { label.name }
         set {
@@ -26,51 +27,57 @@ extension Context {
         }
     }
 
-    /// Where the host made the context, for messages. Any thread.
+    /// The call site where the application created the context, for messages. Can be used on any thread.
     public var origin: CallSite? { label.origin }
 
-    /// For hosts whose calls do not tell by themselves.
+    /// Sets the call site for bindings whose calls do not contain it.
     package func setOrigin(_ origin: CallSite?) { label.origin = origin }
 
-    /// Who changes what this context saves, for the history of stores that keep one.
+    /// The author of the context's saves in the persistent history.
     public var transactionAuthor: String? {
         get { onQueue { settings.transactionAuthor } }
         set { onQueue { settings.transactionAuthor = newValue } }
     }
 
-    /// What settles the conflicts of a save.
+    /// The rule that resolves conflicts in a save.
     public var mergePolicy: MergePolicy {
         get { onQueue { settings.mergePolicy } }
         set { onQueue { settings.mergePolicy = newValue } }
     }
 
-    /// Whatever the host wants to have at hand with the context.
+    /// An arbitrary value of the application.
     public var userInfo: Any? {
         get { onQueue { settings.userInfo } }
         set { onQueue { settings.userInfo = newValue } }
     }
 
-    /// Whether delete rules are applied when pending changes are processed, as at first; else a save applies them.
+    /// Whether delete rules are applied when pending changes are processed.
+    ///
+    /// If false, a save applies them. The default is true.
     public var propagatesDeletesAtEndOfEvent: Bool {
         get { onQueue { settings.propagatesDeletesAtEndOfEvent } }
         set { onQueue { settings.propagatesDeletesAtEndOfEvent = newValue } }
     }
 
-    /// Whether an object whose row is not there counts as deleted, its values nil, when a value is asked for; else that is an
-    /// error with code 133000. True at first.
+    /// Whether an object without a row counts as deleted, with nil values, when a value is read.
+    ///
+    /// If false, reading is an error with code 133000. The default is true.
     public var shouldDeleteInaccessibleFaults: Bool {
         get { onQueue { settings.shouldDeleteInaccessibleFaults } }
         set { onQueue { settings.shouldDeleteInaccessibleFaults = newValue } }
     }
 
-    /// Asked instead of `shouldDeleteInaccessibleFaults`. Not asked by calls that look for the row, such as
-    /// `existingObject(with:)`, which say themselves that there is none.
+    /// The handler of inaccessible faults; replaces `shouldDeleteInaccessibleFaults`.
+    ///
+    /// It is not called by functions that report a missing row themselves, such as `existingObject(with:)`.
     public var inaccessibleFaultHandler: InaccessibleFaultHandler? {
         get { onQueue { settings.inaccessibleFaultHandler } }
         set { onQueue { settings.inaccessibleFaultHandler = newValue } }
     }
 
-    /// How old, in seconds, a row may be that fills a fault: older ones are read again. Below zero, as at first: of any age.
+    /// The maximum age in seconds of a cached row that loads a fault; older rows are read again.
+    ///
+    /// A negative value, the default, allows any age.
     public var stalenessInterval: Double {
         get { onQueue { settings.stalenessInterval } }
         set {
@@ -81,19 +88,20 @@ extension Context {
         }
     }
 
+    /// The number of faults of a group that a firing fault loads; see `setFaultBatchSize(_:)`.
     public internal(set) var faultBatchSize: Int {
         get { onQueue { settings.faultBatchSize } }
         set { onQueue { settings.faultBatchSize = newValue } }
     }
 
-    /// Where the host's code is, for the report of single faults and for their policy; see `callSiteFinder`.
+    /// The application's current call site, for the report of single faults and the fault policy; see `callSiteFinder`.
     public var callSite: CallSite? {
         get { onQueue { settings.callSite } }
         set { onQueue { settings.callSite = newValue } }
     }
 
-    /// Lets go of what belongs to the host, which nobody else can ask for any more. Any thread.
-    package func letGoOfHost() {
+    /// Releases the application's callbacks and user info after the context was closed. Can be called on any thread.
+    package func detachHost() {
         interruptCheck = nil
         callSiteFinder = nil
         settings.inaccessibleFaultHandler = nil

@@ -1,17 +1,20 @@
 import CorestoneModel
 import CorestoneValues
 
-/// Which store each object belongs in: new ones in the store that they were assigned to, else in the first that is for
-/// objects of their entity and can be written.
+/// The stores of the objects of a save.
+///
+/// A new object belongs to the store to which it was assigned, otherwise to the first writable store for its entity.
 struct SaveTargets {
     private var assigned: [ObjectIdentifier: Store] = [:]
-    /// By the entity's index.
+    /// The default store of new objects, by entity index.
     private var ofNew: [UInt32: Store] = [:]
 
-    /// Where there is one store, and it holds the whole model.
+    /// Creates the targets of a single store that holds the whole model.
     init() {}
 
-    /// - Throws: as `Coordinator.writableStore(for:)`.
+    /// Determines the store of each inserted object.
+    ///
+    /// - Throws: The errors of `Coordinator.writableStore(for:)`.
     init(of inserted: [ManagedObject], in context: Context) throws {
         assigned = context.changeTracker.assignedStores
         for object in inserted where object.store == nil && assigned[ObjectIdentifier(object)] == nil {
@@ -26,10 +29,10 @@ struct SaveTargets {
 }
 
 extension Context {
-    /// Says which store an inserted object is to be saved into, instead of the first that takes it.
+    /// Assigns an inserted object to the store into which it is saved. The default is the first store that can hold it.
     ///
-    /// - Throws: `.invalidArgument` for an object that has its place already, and for a store that is not open in this
-    ///   context's coordinator or whose configuration lacks the object's entity.
+    /// - Throws: `.invalidArgument` if the object is deleted or has a permanent ID, if the store is not open in this
+    ///   context's coordinator, or if its configuration does not contain the object's entity.
     public func assign(_ object: ManagedObject, to store: Store) throws {
         try checkQueue()
         if object.state.contains(.gone) { throw object.gone() }
@@ -46,7 +49,7 @@ extension Context {
         guard object.isInserted, object.hasTemporaryID else {
             throw refused(
                 object.isDeleted
-                    ? "it is deleted; roll back first"
+                    ? "it is deleted; insert a new object"
                     : "it has a permanent ID and cannot change its store; insert a new object")
         }
         guard coordinator.stores.contains(where: { $0 === store }) else {
@@ -62,13 +65,17 @@ extension Context {
 }
 
 extension Context {
-    /// The store that has the row of an object, or that a save would write it into; nil when no store would take it.
+    /// Returns the store that contains the row of an object, or into which it will be saved.
+    ///
+    /// Returns nil if no store can hold it.
     func futureStore(of object: ManagedObject) -> Store? {
         object.store ?? changeTracker.assignedStores[ObjectIdentifier(object)]
             ?? (try? coordinator.writableStore(for: object.entity))
     }
 
-    /// - Throws: `.invalidArgument` for a store that is not open in this context's coordinator.
+    /// Checks that the stores are open in this context's coordinator.
+    ///
+    /// - Throws: `.invalidArgument` if a store is not open in this context's coordinator.
     func requireOpen(_ stores: [Store]?) throws {
         guard let stores else { return }
         let open = coordinator.stores

@@ -2,41 +2,46 @@ import CPlatform
 import CorestoneModel
 import CorestoneValues
 
-/// A scratch pad of objects on top of a coordinator: fetch, change, save or throw away.
+/// The unit of work, which fetches, registers and changes managed objects, and saves their changes.
 ///
-/// Belongs to its queue (`QueueType`): every call checks the thread and throws `wrongThread` elsewhere, but for `perform`,
-/// which any thread may call.
+/// A context is confined to its queue (`QueueType`). Every call on another thread throws `wrongThread`, except
+/// `perform`, which any thread may call.
 ///
-/// It is `Sendable` although the compiler cannot see why: all that changes is read and written by the thread alone that has the
-/// queue, which each call checks by one atomic compare (`checkQueue`), and the queue hands over from thread to thread with a
-/// mutex. What cannot throw, such as `hasChanges`, waits for the queue (`onQueue`). The rest is constant, atomic or locked.
+/// The compiler cannot verify that it is `Sendable`: only the thread that owns the queue accesses mutable state. Each
+/// call checks this with one atomic compare (`checkQueue`), and the queue passes from thread to thread with a mutex.
+/// Properties that cannot throw, such as `hasChanges`, wait for the queue (`onQueue`). All other state is constant,
+/// atomic or locked.
 public final class Context: @unchecked Sendable {
+    /// The queue or thread on which the work of a context runs.
     public enum QueueType: Int32, Sendable {
-        /// Confined to the thread that made it.
+        /// Confined to the thread that created the context.
         case caller = 0
-        /// A queue of its own: use `perform`.
+        /// A private queue; call `perform`.
         case privateQueue
-        /// The main queue, see `MainQueue`.
+        /// The main queue; see `MainQueue`.
         case main
     }
 
     public let coordinator: Coordinator
-    /// The context that this one reads from and saves into; nil for one that works with the stores. It lives as long.
+    /// The parent context, from which this context reads and into which it saves.
+    ///
+    /// Nil for a context that uses the stores directly. It is retained.
     public let parent: Context?
     public let queueType: QueueType
-    /// The thread that may use the context now; 0 for none. Read by any thread, so read and written atomically.
+    /// The thread that may use the context now, or 0. Any thread reads it, so access is atomic.
     ///
-    /// Behind it, for objects, which have this pointer at hand: 0 unless rows grow stale (`stalenessInterval`). And then, for
-    /// any thread: 0 unless something is in the lists of changed objects, 2 when that may be lost (`giveUp`).
+    /// Two more words follow. Objects have this pointer and read the second word, which is 1 if rows expire
+    /// (`stalenessInterval`), otherwise 0. Any thread may read the third word. It is 0 without changed objects, 1 with
+    /// changed objects, and 2 if these may be lost without a warning (`giveUp`).
     @usableFromInline let owner: UnsafeMutablePointer<UInt64>
-    /// The hot check is one compare with `platform_thread_id()`.
+    /// The thread check of each call is one compare with `platform_thread_id()`.
     @inlinable package var ownerThread: UInt64 {
         get { platform_load64(owner) }
         set { platform_store64(owner, newValue) }
     }
     /// The queue of a private context; nil for other types.
     let queue: SerialQueue?
-    /// Why the context accepts or refuses calls; see `ContextAccess`.
+    /// The reasons for which the context accepts or rejects calls; see `ContextAccess`.
     var access = ContextAccess()
     /// The name of the context in messages.
     let label: ContextLabel
@@ -44,7 +49,7 @@ public final class Context: @unchecked Sendable {
     /// The entities of the model by index.
     @usableFromInline let entities: [Entity]
 
-    // The parts of a context. Each is in a file of its own name.
+    // The parts of a context. Each is in a file with its name.
 
     var identityMap = IdentityMap()
     var changeTracker = ChangeTracker()
@@ -53,7 +58,7 @@ public final class Context: @unchecked Sendable {
     var hookState = HookState()
     var observation = ContextObservation()
     var links: ContextLinks
-    /// Records steps of undo; nil without an undo manager.
+    /// The recorder of undo steps; nil without an undo manager.
     var undoRecorder: UndoRecorder?
     /// The state of the stores that the context reads.
     let generationState = GenerationState()
@@ -62,30 +67,36 @@ public final class Context: @unchecked Sendable {
 
     /// The memory of its objects' changes and targets.
     let blocks = BlockPool()
-    /// Keeps the model and the stores of objects that have left the context.
-    private(set) lazy var departure = Departure(coordinator.model, coordinator.storeKeeper)
-    /// The context that executes a batch request, if this one was created to carry the request out.
+    /// The owner of the model and the stores for objects that have left the context.
+    private(set) lazy var detachedOwner = DetachedOwner(coordinator.model, coordinator.storeKeeper)
+    /// The context that executes a batch request, if this context was created for the request.
     package internal(set) var batchOwner: Context?
-    /// Called every few milliseconds while a request runs; true stops the request.
+    /// A callback that is called every few milliseconds while a request runs; true stops the request.
     package var interruptCheck: (() -> Bool)?
 
-    /// A context that works with the stores. Any thread may make it; with `.caller` it belongs to that thread.
-    /// - Parameter file: where it is made, with `line`, for messages.
+    /// Creates a context that uses the stores directly.
+    ///
+    /// Any thread may create it; with `.caller` it is confined to that thread.
+    ///
+    /// - Parameter file: The call site for messages, with `line`.
     public convenience init(
         coordinator: Coordinator, queue type: QueueType = .caller, file: StaticString = #fileID, line: Int = #line
     ) { self.init(coordinator, parent: nil, queue: type, CallSite(file: file.description, line: line)) }
 
-    /// The same for hosts that say later where it was made, if at all.
+    /// Creates a context whose call site is set later, or not at all.
     package convenience init(on coordinator: Coordinator, parent: Context?, queue type: QueueType) {
         self.init(coordinator, parent: parent, queue: type, nil)
     }
 
-    /// A context on top of another one: it fetches what that one holds, saved or not, and its save leaves the changes there,
-    /// pending. Any thread may make it.
+    /// Creates a child context. Any thread may create it.
     ///
-    /// Whatever it asks of its parent runs on the parent's queue. So a block on the parent's queue must not wait for the
-    /// child's.
-    /// - Parameter file: where it is made, with `line`, for messages.
+    /// It fetches the parent's objects, including unsaved changes, and saves into the parent, where the changes are
+    /// pending.
+    ///
+    /// Its requests to the parent run on the parent's queue. A block on the parent's queue must therefore not wait for
+    /// the child's queue.
+    ///
+    /// - Parameter file: The call site for messages, with `line`.
     public convenience init(
         parent: Context, queue type: QueueType = .caller, file: StaticString = #fileID, line: Int = #line
     ) { self.init(parent.coordinator, parent: parent, queue: type, CallSite(file: file.description, line: line)) }
@@ -109,13 +120,14 @@ public final class Context: @unchecked Sendable {
         }
         links.inbox.open(for: self)
         (parent?.links.children ?? coordinator.contexts).add(links.inbox, isNew: true)
-        // Asked for when it can be found, lest it be overlooked.
+        // Checked after the context was added to the list, so that a concurrent closing of the coordinator does not
+        // miss it.
         let closer = coordinator.closing.closer
         if closer != 0 { ownQueue?.close(but: closer) }
     }
 
     deinit {
-        tellWhatIsLost()
+        logUnsavedChanges()
         links.inbox.close()
         undoRecorder?.end()
         forgetAll()
@@ -134,20 +146,28 @@ public final class Context: @unchecked Sendable {
 // MARK: - Changed and registered objects
 
 extension Context {
+    /// The inserted objects without their first save, in the order of their insertion. Deleted ones are not included.
     public var insertedObjects: [ManagedObject] { onQueue { changeTracker.inserted.filter(\.isInserted) } }
+    /// The saved objects with unsaved changes, in the order of their first change. Deleted ones are not included.
     public var updatedObjects: [ManagedObject] { onQueue { changeTracker.updated.filter(\.isUpdated) } }
+    /// The saved objects that the next save deletes, in the order of their deletion.
     public var deletedObjects: [ManagedObject] {
         onQueue { changeTracker.deleted.filter { $0.isDeleted && !$0.state.contains(.inserted) } }
     }
 
-    /// Every object that the context knows, in no particular order; those too that others deleted, which stay until the next save.
+    /// All registered objects, in no particular order.
+    ///
+    /// Objects that another context or process deleted are included until the next save.
     public var registeredObjects: [ManagedObject] { onQueue { everyObject + leftBehind } }
 
     private var leftBehind: [ManagedObject] { mergeState.deletedElsewhere.filter { $0.context === self } }
 
-    /// The same without those that others deleted, also for a context that ends, on whatever thread.
+    /// All registered objects without those that were deleted elsewhere.
+    ///
+    /// Callable on any thread while the context is deallocated.
     var everyObject: [ManagedObject] { identityMap.objects }
 
+    /// Whether the context has inserted, updated or deleted objects.
     public var hasChanges: Bool {
         onQueue {
             changeTracker.inserted.contains(where: \.isInserted) || changeTracker.updated.contains(where: \.isUpdated)
@@ -155,7 +175,9 @@ extension Context {
         }
     }
 
-    /// Whether a save would write anything: changes of transient properties, and values that were set back, do not count.
+    /// Whether a save would write anything.
+    ///
+    /// Changes of transient properties do not count, nor values that were set to their committed value again.
     public var hasPersistentChanges: Bool {
         onQueue {
             changeTracker.inserted.contains(where: \.isInserted)

@@ -1,17 +1,18 @@
-/// The permanent keys that replaced temporary references, so that an old ID still finds its object.
+/// The permanent keys that replaced temporary references, for the lookup of temporary IDs.
 ///
-/// Temporary references count down and a save gives out keys that count up, so objects that were made one after the other
-/// make one run, however many they are.
+/// Temporary references descend, and the keys that a save assigns ascend. Objects that are created consecutively
+/// therefore share one run.
 struct FormerReferences {
+    /// Consecutive references, descending from `reference`, with consecutive keys, ascending from `key`.
     private struct Run {
         let reference: Int64
         let key: Int64
         var count: Int64 = 1
     }
 
-    /// In the order of references, which descend.
+    /// The runs, in descending order of references.
     private var runs: [Run] = []
-    /// What came after later references had their keys. A key is kept as the bits of a pointer.
+    /// References that got their keys after later ones. A key is stored as the bits of a pointer.
     private var others: KeyTable?
 
     mutating func note(_ reference: Int64, became key: Int64) {
@@ -28,7 +29,7 @@ struct FormerReferences {
     }
 
     func key(of reference: Int64) -> Int64? {
-        // The last run that begins no later than the reference.
+        // Finds the last run that does not start after the reference.
         var (low, high) = (0, runs.count)
         while low < high {
             let middle = (low + high) / 2

@@ -1,6 +1,8 @@
 import CPlatform
 
-/// Keeps the handles of another language in step with the graph. The C interface installs the only implementation.
+/// The link between the graph and the handles of another language.
+///
+/// The C interface installs the only implementation.
 package protocol HostBridge: Sendable {
     /// Retains the handle of a context while the library uses the context on behalf of the application.
     func hold(_ slot: UInt) -> HostHold
@@ -12,7 +14,7 @@ package protocol HostBridge: Sendable {
 
 /// The result of retaining the handle of a context.
 package enum HostHold {
-    /// The context has no handle.
+    /// The context does not have a handle.
     case none
     case held(AnyObject)
     /// Another thread is releasing the last handle.
@@ -23,8 +25,10 @@ package enum HostHold {
 package struct HostSlot {
     /// An opaque value of the bridge; 0 without a handle.
     package var value: UInt = 0
-    /// The object behind `value`. It is unowned, but its memory is valid as long as the context: handles of the context's objects
-    /// that the library retains point to it and check whether it is alive.
+    /// The object behind `value`.
+    ///
+    /// It is unowned, but its memory is valid as long as the context. Handles of the context's objects that the library
+    /// retains point to it, and check whether it is alive.
     package unowned var box: AnyObject?
     /// The head of a list of handles that other threads released. The context releases them at its next call.
     package let pendingReleases = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
@@ -40,6 +44,6 @@ struct NoHostBridge: HostBridge {
 }
 
 extension Context {
-    /// Installed once, before the first handle is made.
+    /// The bridge, installed once, before the first handle is created.
     package nonisolated(unsafe) static var hostBridge: any HostBridge = NoHostBridge()
 }

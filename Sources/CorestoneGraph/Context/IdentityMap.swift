@@ -2,12 +2,10 @@ import CorestoneModel
 
 /// The registered objects of a context: at most one for each row of a store.
 ///
-/// Each inheritance tree of each store has a table from primary keys to objects. The tables do not retain the objects:
-/// an object removes itself when it is released. Store number 0 holds the objects with temporary IDs.
+/// Each entity tree of each store has a table from primary keys to objects. The tables do not retain the objects: an
+/// object removes itself when it is released. Store number 0 holds the objects with temporary IDs.
 ///
-/// Invariants, which `checkInvariants` verifies in debug builds:
-/// - No two tables have the same store number and root entity.
-/// - Each object of a table has that table's store and root entity, and the key under which it is found.
+/// `IdentityMap+Invariants.swift` lists the invariants.
 struct IdentityMap {
     fileprivate(set) var tables: [IdentityTable] = []
     /// Strong references to all registered objects; nil unless the context retains them (`retainsRegisteredObjects`).
@@ -15,8 +13,9 @@ struct IdentityMap {
     /// Registrations of which custom stores have not been notified yet.
     var notices = RegistrationNotices()
 
-    /// Returns the index of the table for a store and an inheritance tree, which is created on first use. A context has few
-    /// tables, so the search is linear.
+    /// Returns the index of the table for a store and an entity tree, which is created on first use.
+    ///
+    /// A context has few tables, so the search is linear.
     mutating func index(store: Store?, root: Entity) -> Int {
         let (number, rootIndex) = (store?.number ?? 0, root.rootIndex)
         for index in tables.indices where tables[index].root == rootIndex && tables[index].store == number {
@@ -26,10 +25,10 @@ struct IdentityMap {
         return tables.count - 1
     }
 
-    /// The table for a store and an inheritance tree.
+    /// Returns the table for a store and an entity tree.
     mutating func table(store: Store?, root: Entity) -> KeyTable { tables[index(store: store, root: root)].table }
 
-    /// The registered object with a primary key.
+    /// Returns the registered object with a primary key.
     mutating func object(store: Store?, root: Entity, primaryKey: Int64) -> ManagedObject? {
         table(store: store, root: root).find(primaryKey).map {
             Unmanaged<ManagedObject>.fromOpaque($0).takeUnretainedValue()
@@ -41,13 +40,18 @@ struct IdentityMap {
         tables[index(store: store, root: root)].former.note(temporary, became: key)
     }
 
-    /// The permanent key that replaced a temporary reference, with the index of its table; nil while the ID is temporary.
+    /// Returns the permanent key that replaced a temporary reference, with the index of its table.
+    ///
+    /// Returns nil while the ID is temporary.
     func permanentPlace(of reference: Int64, root: Entity) -> (index: Int, key: Int64)? {
         for index in tables.indices where tables[index].root == root.index {
             if let key = tables[index].former.key(of: reference) { return (index, key) }
         }
         return nil
     }
+
+    /// The number of registered objects.
+    var count: Int { tables.reduce(0) { $0 + $1.table.count } }
 
     /// All registered objects, in no particular order.
     var objects: [ManagedObject] {
@@ -62,27 +66,9 @@ struct IdentityMap {
 
     /// Removes all tables. The objects must have left the context.
     mutating func removeAll() { tables = [] }
-
-    func checkInvariants() {
-        #if DEBUG
-            for (index, table) in tables.enumerated() {
-                precondition(
-                    !tables[..<index].contains { $0.store == table.store && $0.root == table.root },
-                    "duplicate identity table")
-                table.table.forEach { key, pointer in
-                    let object = Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue()
-                    precondition(object.primaryKey == key, "an object is registered under another key")
-                    precondition(
-                        (object.store?.number ?? 0) == table.store, "an object is registered for another store")
-                    precondition(
-                        object.entity.rootIndex == table.root, "an object is registered for another entity tree")
-                }
-            }
-        #endif
-    }
 }
 
-/// The registered objects of one inheritance tree in one store.
+/// The registered objects of one entity tree in one store.
 struct IdentityTable {
     /// The number of the store; 0 for objects with temporary IDs.
     let store: UInt32

@@ -1,20 +1,24 @@
 import CorestoneModel
 import CorestoneValues
 
-/// Decides about an object whose row the store does not have, or which the parent does not have if it was never saved, by the fault,
-/// its ID and the property that was asked for: true makes it count as deleted and its values nil, false is error 133000.
+/// The application's decision about an inaccessible fault.
+///
+/// Such a fault is an object whose row does not exist, or an unsaved object that the parent context does not have. The
+/// parameters are the fault, its ID and the property that is read. Return true to treat the object as deleted with nil
+/// values, or false to make the access fail with code 133000.
 public typealias InaccessibleFaultHandler = (ManagedObject, ObjectID, String?) throws -> Bool
 
-// An inaccessible fault is an object whose row went away before it was read. To the library it is a ghost like any other; to the
-// host, which may meet one at any getter, it is what the context says.
+// An inaccessible fault is an object whose row was deleted before it was read. The library treats it like any other
+// ghost. When the application reads a value, the settings of the context decide.
 extension Context {
-    /// The host asks for a value of an object whose row is not there.
-    /// - Throws: code 133000 when neither the handler nor `shouldDeleteInaccessibleFaults` takes the object; what the handler
-    ///   throws.
+    /// Handles a read from an object without a row.
+    ///
+    /// - Throws: Code 133000 if the handler returns false, or `shouldDeleteInaccessibleFaults` is false without a
+    ///   handler; the errors of the handler.
     func meetInaccessible(_ object: ManagedObject, askedFor slot: Int) throws {
         let failure = object.store.map(object.deleted) ?? object.unknownBeneath()
         let place = ObjectIdentifier(object)
-        // A handler that asks for the values of the very object learns that they are not there.
+        // A handler that reads values of the same object gets the error.
         guard faultLoader.objectsInQuestion.insert(place).inserted else { throw failure }
         defer { faultLoader.objectsInQuestion.remove(place) }
         let isTaken: Bool
@@ -32,9 +36,11 @@ extension Context {
         noteDeleted(object)
     }
 
-    /// Whether an object of a list was deleted since the list was made, which then has no values in its row: as with faults
-    /// whose rows are gone.
-    /// - Throws: code 133000, which names the row, where `shouldDeleteInaccessibleFaults` is false.
+    /// Whether an object of a list was deleted after the list was created.
+    ///
+    /// Its values are then nil, as for inaccessible faults.
+    ///
+    /// - Throws: Code 133000 with the index of the row if `shouldDeleteInaccessibleFaults` is false.
     package func isMissing(_ object: ManagedObject, row: Int) throws -> Bool {
         if !object.state.contains(.left) { return false }
         if shouldDeleteInaccessibleFaults { return true }
@@ -45,8 +51,8 @@ extension Context {
             entity: object.entity.name, value: .int(Int64(row)), objectURI: uri)
     }
 
-    /// Objects that count as deleted because they never had a row are no part of a save: they are faults again.
-    func settleInaccessible() { for object in changeTracker.deleted { object.endInaccessibility() } }
+    /// Turns inaccessible objects into faults again before a save, which does not include them.
+    func restoreInaccessibleFaults() { for object in changeTracker.deleted { object.endInaccessibility() } }
 }
 
 extension ManagedObject {

@@ -1,6 +1,8 @@
 extension Context {
-    /// Whether the context keeps every object that it knows. If not, as at first, it keeps those with unsaved changes, and the
-    /// host, or an object that leads to them, the others.
+    /// Whether the context retains all registered objects.
+    ///
+    /// The default is false: it retains only objects with unsaved changes. Others live as long as the application, or
+    /// an object that refers to them, retains them.
     public var retainsRegisteredObjects: Bool {
         get { onQueue { identityMap.retained != nil } }
         set { onQueue { keepAll(newValue) } }
@@ -9,7 +11,7 @@ extension Context {
     private func keepAll(_ keeps: Bool) {
         if keeps == (identityMap.retained != nil) { return }
         guard keeps else {
-            // Their ends come after the table is gone, which they would look at.
+            // Deallocated objects remove themselves from the table, so it is set to nil first.
             let former = identityMap.retained
             identityMap.retained = nil
             return withExtendedLifetime(former) {}
@@ -20,7 +22,7 @@ extension Context {
 
     func retain(_ object: ManagedObject) { identityMap.retained?[ObjectIdentifier(object)] = object }
 
-    /// Keeps objects that were just made, if the context does that.
+    /// Retains new objects, if the context retains all objects.
     func retainAll(_ objects: [ManagedObject]) {
         if identityMap.retained == nil { return }
         for object in objects { retain(object) }

@@ -1,22 +1,24 @@
 import CorestoneModel
 import CorestoneValues
 
-/// The state of loading objects on demand: groups of faults that are filled together, the connections that read rows, and
-/// values that were loaded outside the rows.
+/// The state of loading objects on demand.
+///
+/// It consists of groups of faults that are filled together, the connections that read rows, and values that were
+/// loaded outside the rows.
 struct FaultLoader {
-    /// The largest number of faults that wait in groups, 8 bytes each.
+    /// The maximum number of faults in groups, 8 bytes each.
     private static let groupedFaultLimit = 1 << 20
 
     private var groups: [UInt32: FaultGroup] = [:]
     private var lastGroup: UInt32 = 0
-    /// No earlier group exists.
+    /// The number of the oldest existing group.
     private var oldestGroup: UInt32 = 1
     /// The number of keys in all groups.
     private var groupedCount = 0
 
-    /// Counts or rejects single faults; nil unless the application asked for it.
+    /// The watch that counts or rejects single faults; nil unless the application enabled it.
     var watch: FaultWatch?
-    /// Returns the place in the application's code at which a single fault fires. Has precedence over `callSite`.
+    /// A function that returns the application's call site of a single fault. Has precedence over `callSite`.
     var callSiteFinder: (() -> CallSite?)?
     /// Objects for which the handler of inaccessible faults is running.
     var objectsInQuestion: Set<ObjectIdentifier> = []
@@ -30,7 +32,7 @@ struct FaultLoader {
     /// The queue on which rows of asynchronous fetches are read.
     var aheadQueue: SerialQueue?
 
-    /// Values of partial fetches that wait for their faults.
+    /// Values of partial fetches whose faults have not fired.
     var parts: [ObjectIdentifier: RowPart] = [:]
     /// Values read from backing files, while views of them may be in use.
     var fileValues: [ObjectIdentifier: [FileValue]] = [:]
@@ -43,7 +45,7 @@ struct FaultLoader {
 
     func group(_ number: UInt32) -> FaultGroup? { number == 0 ? nil : groups[number] }
 
-    /// Records faults that were fetched together, so that the first to fire fills the others.
+    /// Records faults that were fetched together, so that the first one that fires loads the others.
     mutating func group(_ faults: [ManagedObject], root: Entity, store: Store) {
         guard faults.count > 1 else { return }
         lastGroup &+= 1
@@ -54,7 +56,7 @@ struct FaultLoader {
         removeOldGroups()
     }
 
-    /// Stores how far a group was read, or removes a group that was read to its end.
+    /// Stores the position up to which a group was read, or removes a group that was read completely.
     mutating func update(_ group: FaultGroup, _ number: UInt32) {
         if group.position < group.primaryKeys.count {
             groups[number] = group
@@ -64,7 +66,7 @@ struct FaultLoader {
         }
     }
 
-    /// Groups whose faults never fire would otherwise be kept for ever. A fault without its group fires alone.
+    /// Removes the oldest groups, because their faults may never fire. A fault without its group fires alone.
     private mutating func removeOldGroups() {
         while groupedCount > FaultLoader.groupedFaultLimit, oldestGroup != lastGroup {
             if let old = groups.removeValue(forKey: oldestGroup) { groupedCount -= old.primaryKeys.count }
@@ -84,12 +86,12 @@ struct FaultGroup {
     let root: Entity
     let store: Store
     var primaryKeys: [Int64]
-    /// The keys before it were read, or need not be.
+    /// The index of the next key to read.
     var position = 0
 }
 
 extension Context {
-    /// See `FaultLoader.callSiteFinder`.
+    /// The function of `FaultLoader.callSiteFinder`.
     package var callSiteFinder: (() -> CallSite?)? {
         get { faultLoader.callSiteFinder }
         set { faultLoader.callSiteFinder = newValue }

@@ -1,19 +1,22 @@
 import CorestoneModel
 import CorestoneValues
 
-/// What a context does about single faults: objects and lists whose values cost a query of their own, which is one query for
-/// each row of a loop where a prefetch would cost one in all.
+/// The reaction of a context to single faults.
+///
+/// Single faults are objects and lists that are loaded with a separate query each. In a loop, this is one query per
+/// row, where a prefetch needs one query in total.
 public enum FaultPolicy: UInt32, Sendable {
-    /// Nothing: siblings that came together are filled together, all else as it comes.
+    /// No reaction. Faults that were fetched together are loaded together, other faults one by one.
     case batch = 0
-    /// Tells the log, once for each relationship and place in the host's code.
+    /// A single fault is logged, once for each relationship and call site.
     case warn = 1
-    /// Throws where a relationship leads to what was not read, so that a prefetch would have read it. What the library does
-    /// by itself, delete rules and saves, goes on.
+    /// A single fault through a relationship is an error, because a prefetch would have avoided it.
+    ///
+    /// The library's own work, such as delete rules and saves, is exempt.
     case error = 2
 }
 
-/// A place in the host's code.
+/// A position in the application's source code.
 public struct CallSite: Sendable, Hashable {
     public let file: String
     public let line: Int
@@ -24,13 +27,15 @@ public struct CallSite: Sendable, Hashable {
     }
 }
 
-/// How many single faults one place in the host's code has caused along one relationship.
+/// The number of single faults that one call site caused through one relationship.
 public struct SingleFaults: Sendable, Equatable {
-    /// The entity that has the relationship; without one, that of the objects.
+    /// The entity of the relationship; if `relationship` is nil, the entity of the objects.
     public let entity: String
-    /// What led to the objects, or whose members were read; nil for objects that the host got by ID or as members one by one.
+    /// The relationship through which the objects were reached, or whose members were read.
+    ///
+    /// It is nil for objects that were accessed by ID or one by one as members.
     public let relationship: String?
-    /// nil when the host does not tell.
+    /// The call site; nil if it is unknown.
     public let site: CallSite?
     public let count: Int
 }
@@ -42,7 +47,7 @@ extension SingleFaults: CustomStringConvertible {
         return "\(place): \(count) single fault\(count == 1 ? "" : "s")\(site)"
     }
 
-    /// For JSON.
+    /// The values for JSON.
     package var report: PropertyValue {
         .dictionary([
             "entity": .string(entity), "relationship": relationship.map { .string($0) } ?? .null,

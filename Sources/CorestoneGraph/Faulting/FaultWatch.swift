@@ -1,25 +1,29 @@
 import CorestoneModel
 import CorestoneValues
 
-/// What a context notes of single faults. There is none where nobody asked for it, so that a fault costs one look at a nil.
+/// The record of a context's single faults.
+///
+/// It exists only if it is needed, so that other contexts only test for nil.
 final class FaultWatch {
     var policy = FaultPolicy.batch
     var isCounting = false
-    /// Above 0 while the library works by itself.
+    /// The nesting depth of exempt work of the library.
     var exemptions = 0
     private var counts: [Place: Int] = [:]
     private var told: Set<Place> = []
-    /// What led to objects that came as faults without rows, until they are filled.
+    /// The relationships through which faults without rows were reached, until they are loaded.
     private var origins: [Origin: Relationship] = [:]
 
-    /// How many places are told apart, and how many faults wait: whoever makes more of them than any program has loses the
-    /// places of the rest, not memory.
+    /// The maximum number of recorded call sites and of pending faults.
+    ///
+    /// Further ones are not recorded, to bound the memory.
     private static let limit = 1 << 16
 
+    /// A call site with the relationship, or else the entity, of the single faults.
     private struct Place: Hashable {
         let property: ObjectIdentifier
         let site: CallSite?
-        /// For the report.
+        /// The name of the entity, used only in the report, like `relationship`.
         let entity: String
         let relationship: String?
 
@@ -30,6 +34,7 @@ final class FaultWatch {
         }
     }
 
+    /// The identity of a fault, without retaining the fault.
     private struct Origin: Hashable {
         let store: UInt32
         let root: UInt32
@@ -44,18 +49,19 @@ final class FaultWatch {
 
     var isNeeded: Bool { isCounting || policy != .batch }
 
-    /// Notes which relationship led to an object without a row.
+    /// Records the relationship through which a fault without a row was reached.
     func note(_ object: ManagedObject, reachedBy relationship: Relationship) {
         if object.record != nil { return }
         if origins.count >= FaultWatch.limit { origins = [:] }
         origins[Origin(object)] = relationship
     }
 
-    /// Which relationship led to an object that is about to be read alone.
+    /// Removes and returns the relationship through which a single fault was reached.
     func takeOrigin(of object: ManagedObject) -> Relationship? { origins.removeValue(forKey: Origin(object)) }
 
-    /// An object, or the members of one, are about to be read alone.
-    /// - Throws: `.unsupported` where the policy forbids that.
+    /// Counts, logs or rejects the separate read of an object or of its members.
+    ///
+    /// - Throws: `.unsupported` if the policy forbids the read.
     func judge(_ object: ManagedObject, along relationship: Relationship?, at site: CallSite?) throws {
         let entity = relationship?.entity ?? object.entity
         let place = Place(
@@ -85,9 +91,9 @@ final class FaultWatch {
                 + "\(source)", entity: source, key: relationship.name, objectURI: object.objectID.uri)
     }
 
-    // MARK: The report
+    // MARK: Report
 
-    /// Most faults first.
+    /// The counted faults in descending order of their counts.
     var report: [SingleFaults] {
         counts.map {
             SingleFaults(entity: $0.key.entity, relationship: $0.key.relationship, site: $0.key.site, count: $0.value)

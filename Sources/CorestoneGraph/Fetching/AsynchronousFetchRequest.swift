@@ -2,19 +2,23 @@ import CorestoneModel
 import CorestoneValues
 import Synchronization
 
-/// A fetch that keeps the queue of its context free: another thread reads the rows, and only what is made of them is
-/// made on the queue.
+/// A fetch that does not block the queue of its context.
 ///
-/// For contexts with a queue, private or main. `Context.execute` gives an `AsynchronousFetchResult` at once.
+/// Another thread reads the rows, and only the objects are created on the queue.
+///
+/// It requires a context with a private queue or of the main queue. `Context.execute` returns an
+/// `AsynchronousFetchResult` immediately.
 public final class AsynchronousFetchRequest: PersistentStoreRequest, @unchecked Sendable {
-    /// Copied when the request is carried out.
+    /// The fetch request, which is copied when this request is executed.
     public let fetchRequest: FetchRequest
-    /// How many objects the host expects, for the progress; 0 when it does not know.
+    /// The expected number of objects, for the progress; 0 if it is unknown.
     public var estimatedResultCount = 0
     private let completion: ((AsynchronousFetchResult) -> Void)?
 
-    /// - Parameter completion: called once, on the context's queue, when the fetch is done, has failed or was cancelled; on another thread
-    ///   when the context was closed before.
+    /// Creates an asynchronous fetch.
+    ///
+    /// - Parameter completion: Called once on the context's queue when the fetch succeeded, failed or was cancelled.
+    ///   Called on another thread if the context was closed before.
     public init(_ fetchRequest: FetchRequest, completion: ((AsynchronousFetchResult) -> Void)? = nil) {
         self.fetchRequest = fetchRequest
         self.completion = completion
@@ -23,7 +27,9 @@ public final class AsynchronousFetchRequest: PersistentStoreRequest, @unchecked 
 
     public override var requestType: UInt32 { RequestType.fetch.rawValue }
 
-    /// - Throws: `.invalidArgument` for a context that is confined to its thread.
+    /// Starts the fetch and returns its result object.
+    ///
+    /// - Throws: `.invalidArgument` if the context is confined to its thread.
     override func perform(in context: Context) throws -> RequestResult {
         guard context.queueType != .caller else {
             throw CoreError(
@@ -39,16 +45,17 @@ public final class AsynchronousFetchRequest: PersistentStoreRequest, @unchecked 
     }
 }
 
-/// A fetch that is under way, and what came of it. Progress and `cancel` are for any thread, what was found for the queue of
-/// the context.
+/// A running asynchronous fetch and its result.
+///
+/// The progress and `cancel` can be used on any thread, the result only on the queue of the context.
 public final class AsynchronousFetchResult: @unchecked Sendable {
-    /// How far a fetch has come.
+    /// The progress of a fetch.
     public struct Progress: Sendable, Hashable {
-        /// Rows read so far.
+        /// The number of rows read so far.
         public internal(set) var completedUnitCount = 0
-        /// As many as the host expects, in the end as many as there are; 0 while nobody knows.
+        /// The expected number of rows, and the actual one after the fetch; 0 while it is unknown.
         public internal(set) var totalUnitCount = 0
-        /// Done, failed or cancelled.
+        /// Whether the fetch succeeded, failed or was cancelled.
         public internal(set) var isFinished = false
     }
 
@@ -65,7 +72,8 @@ public final class AsynchronousFetchResult: @unchecked Sendable {
     }
 
     deinit {
-        // Objects end before their context may: this is the queue's thread, and the host's may be about to let go of it.
+        // Releases the objects before the context, because this runs on the queue's thread, and the application may be
+        // about to release the context.
         let last = outcome.withLock { outcome in
             defer { outcome = nil }
             return outcome
@@ -76,22 +84,22 @@ public final class AsynchronousFetchResult: @unchecked Sendable {
     public var progress: Progress { known.withLock { $0 } }
     public var isCancelled: Bool { isStopped.load(ordering: .relaxed) }
 
-    /// What was found; nil before the end, and after a failure.
+    /// The result of the fetch; nil while it runs and after a failure.
     public var finalResult: RequestResult? { try? outcome.withLock { $0 }?.get() }
 
-    /// Why nothing was found; nil before the end, and after success. `.cancelled` after a cancellation.
+    /// The error of the fetch; nil while it runs and after success. Its status is `.cancelled` after a cancellation.
     public var operationError: (any Error)? {
         if case .failure(let error) = outcome.withLock({ $0 }) { error } else { nil }
     }
 
-    /// Stops the fetch, in the middle of a row if need be. Any thread; nothing happens when it is done.
+    /// Cancels the fetch, even while a row is read. Can be called on any thread. Has no effect on a finished fetch.
     public func cancel() { isStopped.store(true, ordering: .relaxed) }
 }
 
-// MARK: - Under way
+// MARK: - Execution
 
-/// Has the result from the beginning to its end. Of one thread at a time.
-private final class Underway: @unchecked Sendable {
+/// A fetch in progress, which retains its result. Used by one thread at a time.
+private final class RunningFetch: @unchecked Sendable {
     private var result: AsynchronousFetchResult?
 
     init(_ result: AsynchronousFetchResult) { self.result = result }
@@ -112,25 +120,25 @@ private final class Underway: @unchecked Sendable {
 }
 
 extension AsynchronousFetchResult {
-    /// On the queue of the context.
+    /// Starts the fetch. Runs on the queue of the context.
     fileprivate func begin(_ completion: ((AsynchronousFetchResult) -> Void)?) throws {
         guard let ahead = try context.fetchAhead(of: fetchRequest) else {
             return try context.enqueue({ _ in self.finish(nil, completion) }, refused: { self.fail($0, completion) })
         }
-        // The thread that reads lets go of the result before the queue does, where its objects may end.
-        let (context, underway) = (context, Underway(self))
+        // The reading thread releases the result first, so that its objects are deallocated on the queue.
+        let (context, underway) = (context, RunningFetch(self))
         try context.readsAhead().enqueue {
             let read = Result { try underway.read(ahead) }
             let end: (Context) -> Void = { _ in underway.take()?.finish(read, completion) }
             let refused: (any Error) -> Void = { underway.take()?.fail($0, completion) }
-            // An end must not be lost.
+            // The completion must run in any case, so it is queued even if the queue rejects new blocks.
             do { try context.enqueue(end, refused: refused) } catch {
                 context.enqueueAnyway(end, refused: refused)
             }
         }
     }
 
-    /// On the thread that reads.
+    /// Reads the rows. Runs on the reading thread.
     fileprivate func read(_ ahead: FetchAhead) throws -> FetchAhead {
         var ahead = ahead
         try requireGoing()
@@ -140,7 +148,7 @@ extension AsynchronousFetchResult {
         return ahead
     }
 
-    /// On the queue of the context.
+    /// Creates the result and calls the completion. Runs on the queue of the context.
     fileprivate func finish(_ read: Result<FetchAhead, any Error>?, _ completion: ((AsynchronousFetchResult) -> Void)?)
     {
         let result = Result {
@@ -158,7 +166,7 @@ extension AsynchronousFetchResult {
         completion?(self)
     }
 
-    /// The context was closed before the end: tells of it all the same.
+    /// Reports the failure of a fetch whose context was closed before the fetch finished.
     fileprivate func fail(_ error: any Error, _ completion: ((AsynchronousFetchResult) -> Void)?) {
         outcome.withLock { $0 = .failure(error) }
         known.withLock { $0.isFinished = true }

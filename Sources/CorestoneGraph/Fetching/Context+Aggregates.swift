@@ -2,17 +2,19 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// One value that is computed of many; the values of `CST_AGGREGATE_…`.
+/// A function that computes one value from many. The raw values are those of `CST_AGGREGATE_…`.
 public enum Aggregate: UInt32, Sendable, CaseIterable {
-    /// How many values there are that are not null.
+    /// The number of values that are not null.
     case count = 1
-    /// An integer for integers, a decimal for decimals, else a double; the integer 0 without values, as for all others null.
+    /// The sum: an integer for integers, a decimal for decimals, otherwise a double.
+    ///
+    /// Without values, it is the integer 0. All other functions except `count` then return null.
     case sum
-    /// A decimal for decimals, else a double.
+    /// The mean: a decimal for decimals, otherwise a double.
     case average
-    /// A value as it is: of numbers, texts (by code units), dates, UUIDs and URIs.
+    /// The smallest or largest value, unconverted, of numbers, strings (compared by code units), dates, UUIDs or URIs.
     case minimum, maximum
-    /// Doubles; the deviation is that of the whole population.
+    /// The median and the population standard deviation, as doubles.
     case median, deviation
 
     var function: Function {
@@ -27,7 +29,7 @@ public enum Aggregate: UInt32, Sendable, CaseIterable {
         }
     }
 
-    /// Whether it is of numbers only.
+    /// Whether the function accepts only numbers.
     var needsNumbers: Bool {
         switch self {
         case .count, .minimum, .maximum: false
@@ -37,15 +39,18 @@ public enum Aggregate: UInt32, Sendable, CaseIterable {
 }
 
 extension Context {
-    /// Computes one value over what a request finds, or one for each group of what it groups by: a fetch of dictionaries with a
-    /// column for each of these, and behind them one that is called as its expression is written, `sum:(salary)`.
+    /// Computes one value over the objects of a request, or one for each group.
+    ///
+    /// This is a fetch of dictionaries with the columns of the groups, followed by a column that is named like its
+    /// expression, as in `sum:(salary)`.
     ///
     /// - Parameters:
-    ///   - key: a key path, also with an operator on a collection (`projects.@count`), or an expression (`salary * 12`);
-    ///     nil counts objects.
-    ///   - request: predicate, groups, having predicate, order and window; groups come in the order of what they are grouped
-    ///     by where sort descriptors leave it open.
-    /// - Throws: `Status.invalidArgument` for a key that has no such value; what a fetch of dictionaries throws.
+    ///   - key: A key path, optionally with a collection operator (`projects.@count`), or an expression such as `salary
+    ///     * 12`; nil counts objects.
+    ///   - request: The request with predicate, groups, having predicate, sort descriptors, limit and offset. Groups
+    ///     that the sort descriptors do not order are in the order of their grouping values.
+    /// - Throws: `Status.invalidArgument` for a key whose values have a type that the function does not accept; the
+    ///   errors of a fetch of dictionaries.
     public func aggregate(_ aggregate: Aggregate, of key: String?, _ request: FetchRequest) throws -> FetchedRows {
         try request.resolve(in: coordinator.model)
         let argument = try aggregate.argument(key, request.entity)
@@ -92,7 +97,9 @@ extension Aggregate {
                 "\(relationship.entity.name).\(relationship.name) is a relationship; use an attribute of "
                     + destination.name + (suitable.map { ", as in \(key).\($0.name)" } ?? ""))
         case let attribute as Attribute where needsNumbers && !attribute.type.isNumber:
-            throw fault("its type is \(attribute.type.displayName), not a number; use count, minimum or maximum")
+            let isOrdered = [.string, .date, .uuid, .uri].contains(attribute.type)
+            let remedy = isOrdered ? "use count, minimum or maximum" : "use count"
+            throw fault("its type is \(attribute.type.displayName), not a number; \(remedy)")
         default: return .keyPath(path)
         }
     }

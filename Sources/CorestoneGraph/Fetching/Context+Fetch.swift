@@ -3,6 +3,11 @@ import CorestonePredicate
 import CorestoneValues
 
 extension Context {
+    /// Returns the objects of a request, in its order.
+    ///
+    /// - Returns: Faults with rows, unless the request specifies otherwise.
+    /// - Throws: `.unsupported` if the result type is not objects; `.invalidArgument` for an invalid request;
+    ///   `.predicate` for an unknown key in the predicate; the errors of the store.
     public func fetch(_ request: FetchRequest) throws -> [ManagedObject] {
         try request.requireObjects()
         return try preparedFetch(request) { request in
@@ -10,13 +15,13 @@ extension Context {
             let keys = try partKeys(request)
             let objects =
                 try pending.isEmpty ? fetchStored(request, keys: keys) : fetchMerged(request, with: pending)
-            try fulfil(FetchWishes(request), for: objects)
+            try fulfil(PostFetchOptions(request), for: objects)
             return objects
         }
     }
 
-    /// Does for fetched objects what a request wants beside them.
-    func fulfil(_ wishes: FetchWishes, for objects: [ManagedObject]) throws {
+    /// Loads rows and prefetches relationships of fetched objects, as the request specifies.
+    func fulfil(_ wishes: PostFetchOptions, for objects: [ManagedObject]) throws {
         if !wishes.returnsObjectsAsFaults {
             try loadRows(of: objects)
             for object in objects where object.record != nil && object.state.remove(.fault) != nil {
@@ -26,7 +31,7 @@ extension Context {
         if !wishes.prefetched.isEmpty { try prefetch(wishes.prefetched, of: objects, entity: wishes.entity) }
     }
 
-    /// The IDs that a fetch would give; no object is made for rows that have none.
+    /// Returns the IDs of the objects that a fetch returns, without creating objects for unregistered rows.
     public func fetchIDs(_ request: FetchRequest) throws -> [ObjectID] {
         try preparedFetch(request) { try foundIDs($0) }
     }
@@ -49,7 +54,7 @@ extension Context {
         return ids
     }
 
-    /// How many objects a fetch would give, limit and offset included.
+    /// Returns the number of objects that a fetch returns, including limit and offset.
     public func count(_ request: FetchRequest) throws -> Int {
         try preparedFetch(request) { request in
             let pending = pendingChanges(for: request)
@@ -67,8 +72,10 @@ extension Context {
         }
     }
 
-    /// Checks a request, processes pending changes, here and beneath, and runs `body`, which looks for what it asks for. `body`
-    /// gets the request with what other fetches found in their place.
+    /// Prepares a fetch and runs `body`, which executes it.
+    ///
+    /// The preparation checks the request and processes pending changes of this context and its parents. `body`
+    /// receives the request with its FETCH expressions replaced by their results.
     func preparedFetch<Result>(
         _ request: FetchRequest, _ body: (FetchRequest) throws -> Result
     ) throws -> Result {
@@ -96,7 +103,7 @@ extension Context {
 // MARK: - From the store
 
 extension Context {
-    /// The stores that may have what a request asks for.
+    /// Returns the stores that may contain objects of a request.
     func stores(for request: FetchRequest) throws -> [Store] {
         let stores = try coordinator.stores(having: request.entity, orHeirs: request.includesSubentities)
             .filter(request.affects)
@@ -135,10 +142,12 @@ extension Context {
         return outcome
     }
 
-    /// - Parameter keys: of the properties whose values will do; nil for all.
+    /// Fetches saved objects, without unsaved changes.
+    ///
+    /// - Parameter keys: The keys of the required properties; nil for all.
     func fetchStored(_ request: FetchRequest, keys: Set<UInt32>? = nil) throws -> [ManagedObject] {
         let stores = try stores(for: request)
-        // A generation leaves out stores that came after it, and a request those that it does not affect.
+        // A generation excludes stores that were added after it, and a request excludes unaffected stores.
         if stores.isEmpty && !coordinator.stores.isEmpty { return [] }
         guard !stores.isEmpty else { throw noStore(request) }
         if request.wantsNoRows, let faults = try fetchFaults(request, stores) { return faults }
@@ -151,14 +160,14 @@ extension Context {
             if let keys, outcome.isPartial { return objects(forParts: outcome.batch, keys: keys, store: store) }
             let found = try objects(for: outcome.batch, request, store: store)
             guard let remainder = outcome.remainder else { return found }
-            let rows = FoundRows(request, remainder, isSorted: !remainder.isUnordered)
+            let rows = FetchedRowMatcher(request, remainder, isSorted: !remainder.isUnordered)
             rows.add(found, outcome.batch, of: store, in: self)
             return try select(
                 filtered(found, remainder, request, rows), request, isSorted: !remainder.isUnordered, rows)
         }
-        // Several stores: each gives its candidates, order and window are those of the whole.
+        // Several stores: each returns its candidates, and the sort descriptors, limit and offset apply to all of them.
         var found: [ManagedObject] = []
-        let rows = FoundRows(request)
+        let rows = FetchedRowMatcher(request)
         for store in stores {
             let outcome = try run(request.storeFetch(.rows, windowed: false), store: store)
             let objects = try objects(for: outcome.batch, request, store: store)
@@ -168,7 +177,7 @@ extension Context {
         return try select(found, request, isSorted: false, rows)
     }
 
-    /// Objects for the keys alone; nil when memory has to look at rows.
+    /// Fetches faults from primary keys only; returns nil if rows must be evaluated in memory.
     private func fetchFaults(_ request: FetchRequest, _ stores: [Store]) throws -> [ManagedObject]? {
         guard stores.count == 1, let store = stores.first else { return nil }
         let outcome = try run(request.storeFetch(.identifiers), store: store)
@@ -179,12 +188,12 @@ extension Context {
     }
 
     private func objects(for keys: [(primaryKey: Int64, entity: UInt32)], _ store: Store) -> [ManagedObject] {
-        tellingTogether(store.hearsRegistrations) {
+        batchingNotices(store.observesRegistrations) {
             keys.map { key, entity in object(store: store, entity: self.entity(at: entity), primaryKey: key) }
         }
     }
 
-    /// The objects of rows of which not all came, in the order of their keys.
+    /// Returns the objects of a fetch that returned only some of the rows, in the order of its keys.
     private func faults(for outcome: StoreFetchOutcome, _ request: FetchRequest, store: Store) -> [ManagedObject] {
         let known = objects(for: outcome.batch, entity: request.entity, store: store)
         return withExtendedLifetime(known) {
@@ -194,14 +203,14 @@ extension Context {
         }
     }
 
-    /// The one object of each row, as a request wants them.
+    /// Returns the only object of each row, refreshed if the request specifies it.
     private func objects(for batch: RowBatch, _ request: FetchRequest, store: Store) throws -> [ManagedObject] {
         let found = objects(for: batch, entity: request.entity, store: store)
         if request.shouldRefreshRefetchedObjects { try refresh(found, from: batch) }
         return found
     }
 
-    /// Gives the objects of a batch, but those with changes, the rows that the store has now.
+    /// Refreshes loaded objects without changes from the store.
     func refreshRefetched(_ objects: [ManagedObject], of entity: Entity) throws {
         for (store, known) in byStore(objects.filter { !$0.hasChanges && $0.record != nil }) {
             let batch = try rows(of: entity.root, known.map(\.primaryKey), in: store)
@@ -209,7 +218,7 @@ extension Context {
         }
     }
 
-    /// Gives objects without changes the rows that a fetch found.
+    /// Sets the rows of a fetch on loaded objects without changes.
     private func refresh(_ objects: [ManagedObject], from batch: RowBatch) throws {
         try withExtendedLifetime(batch.chunks) {
             for (object, record) in zip(objects, batch.records) where !object.isFault && !object.hasChanges {
@@ -227,7 +236,7 @@ extension Context {
         try throwHookFailure()
     }
 
-    /// The one object of each row, new ones as faults over their rows.
+    /// Returns the only object of each row. New objects are faults with rows.
     func objects(for batch: RowBatch, entity requested: Entity, store: Store) -> [ManagedObject] {
         let objects = storedObjects(for: batch, entity: requested, store: store)
         if parent != nil { followAncestors(objects) }
@@ -235,15 +244,15 @@ extension Context {
     }
 
     private func storedObjects(for batch: RowBatch, entity requested: Entity, store: Store) -> [ManagedObject] {
-        // An empty array would have its count written to where those of all threads lie.
+        // `[]` avoids a write to the empty array storage, which all threads share.
         if batch.records.isEmpty { return [] }
         let place = identityMap.index(store: store, root: requested.root)
         let table = identityMap.tables[place].table
         table.reserve(batch.records.count)
-        // The row cache may let go of the chunks meanwhile, for another thread.
+        // Another thread may remove the chunks from the row cache meanwhile.
         defer { withExtendedLifetime(batch.chunks) {} }
-        if store.hearsRegistrations { holdNotices() }
-        defer { if store.hearsRegistrations { sendNotices() } }
+        if store.observesRegistrations { holdNotices() }
+        defer { if store.observesRegistrations { sendNotices() } }
         let objects = [ManagedObject](unsafeUninitializedCapacity: batch.records.count) { buffer, count in
             var entity = requested
             for record in batch.records {
@@ -251,7 +260,7 @@ extension Context {
                 let index = record.header.pointee.entity
                 if let known = registered(in: table, record.primaryKey, entityIndex: index) {
                     object = known
-                    // A realised object keeps the state it was read at; a fault takes the newest row.
+                    // A realised object keeps its row; a fault gets the newest one.
                     if object.state.contains(.fault) { object.renew(record) }
                 } else {
                     if index != entity.index { entity = self.entity(at: index) }
@@ -259,7 +268,7 @@ extension Context {
                         entity: entity, context: self, store: store, primaryKey: record.primaryKey, state: [.fault])
                     object.setRecord(record)
                     table.set(record.primaryKey, Unmanaged.passUnretained(object).toOpaque())
-                    if store.hearsRegistrations { note(.registered, object, in: store) }
+                    if store.observesRegistrations { note(.registered, object, in: store) }
                 }
                 (buffer.baseAddress! + count).initialize(to: object)
                 count += 1
@@ -272,26 +281,28 @@ extension Context {
     func noStore(_ request: FetchRequest) -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "cannot fetch \(request.entity.name): the coordinator has no store; add one first",
+            "cannot fetch \(request.entity.name): the coordinator "
+                + (coordinator.closing.hasClosed
+                    ? "is closed; create a new coordinator" : "has no store; add one first"),
             entity: request.entity.name)
     }
 }
 
-// MARK: - Over pending changes
+// MARK: - With pending changes
 
-/// The changed objects that a fetch has to look at itself.
+/// The changed objects that a fetch evaluates in memory.
 struct PendingChanges {
     var inserted: [ManagedObject] = []
     var updated: [ManagedObject] = []
     var deletedCount = 0
-    /// Those of them that contexts beneath inserted, changed or deleted, by identity: the store's row does not count.
+    /// The objects that parent contexts inserted, changed or deleted, by identity. Their rows in the store are ignored.
     var decidedBeneath: [ObjectIdentifier: ManagedObject] = [:]
 
     var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deletedCount == 0 }
 }
 
 extension Context {
-    /// Whether the request's answer depends on changes that were not saved.
+    /// Whether the result of the request depends on unsaved changes.
     func hasPendingChanges(for request: FetchRequest) -> Bool { !pendingChanges(for: request).isEmpty }
 
     func pendingChanges(for request: FetchRequest) -> PendingChanges {
@@ -305,13 +316,15 @@ extension Context {
         return pending
     }
 
-    /// What the store has, less what was changed or deleted here, plus what matches here; then order and window, as if all
-    /// were saved.
+    /// Fetches rows from the stores and merges them with unsaved changes.
+    ///
+    /// The merge removes changed and deleted objects, adds matching changed and inserted ones, and applies sort
+    /// descriptors, limit and offset.
     private func fetchMerged(_ request: FetchRequest, with pending: PendingChanges) throws -> [ManagedObject] {
         var found: [ManagedObject] = []
-        let rows = FoundRows(request)
+        let rows = FetchedRowMatcher(request)
         for store in try stores(for: request) {
-            // Each changed or deleted object takes at most one place away from the store's window.
+            // Each changed or deleted object removes at most one row from the store's window.
             let spare = [request.offset, request.limit, pending.updated.count, pending.deletedCount].reduce(0) {
                 $0.addingReportingOverflow($1).overflow ? .max : $0 + $1
             }
@@ -326,7 +339,7 @@ extension Context {
             rows.add(objects, outcome.batch, of: store, in: self, except: pending.decidedBeneath)
             found += try filtered(unchanged, outcome.remainder, request, rows)
         }
-        // A ghost is among the updated objects once it was let go of, but not among those that can be found.
+        // A ghost to which references were removed is among the updated objects, but a fetch must not return it.
         try loadRows(of: pending.updated)
         let updated = pending.updated.filter { $0.record != nil }
         let predicate = request.effectivePredicate
@@ -334,9 +347,9 @@ extension Context {
         return try select(found, request, isSorted: false, rows)
     }
 
-    /// The objects that satisfy what the store left of the predicate.
+    /// Returns the objects that satisfy the part of the predicate that the store did not evaluate.
     private func filtered(
-        _ objects: [ManagedObject], _ remainder: FetchRemainder?, _ request: FetchRequest, _ rows: FoundRows
+        _ objects: [ManagedObject], _ remainder: FetchRemainder?, _ request: FetchRequest, _ rows: FetchedRowMatcher
     ) throws -> [ManagedObject] {
         guard let predicate = remainder?.predicate else { return objects }
         return try objects.filter { object in
@@ -345,8 +358,10 @@ extension Context {
         }
     }
 
-    /// - Parameter leadsOn: whether the predicate looks at other objects: of one without changes the store decides by what is saved,
-    ///   also at the end of a key path.
+    /// Returns whether an object satisfies a predicate.
+    ///
+    /// - Parameter leadsOn: Whether the predicate has key paths to other objects. For an object without changes, these
+    ///   use saved values, as the store does.
     func matches(
         _ object: ManagedObject, _ predicate: Predicate?, _ request: FetchRequest, leadsOn: Bool = false
     ) throws -> Bool {
@@ -354,13 +369,13 @@ extension Context {
         let judged: PropertyValue =
             leadsOn && !object.hasChanges
             ? .object(SavedState(object)) : request.includesPendingChanges ? .object(object) : SavedState.of(object)
-        // Arithmetic on nil is nil, as in the stores whose rows these objects stand beside.
+        // Arithmetic on nil is nil, as in the stores that returned the other objects.
         return try predicate.evaluate(with: judged, arithmetic: .nilPropagating)
     }
 
-    /// Sorts objects in memory, where they are not in order yet, and cuts the window.
+    /// Sorts objects in memory if necessary, and applies offset and limit.
     private func select(
-        _ objects: [ManagedObject], _ request: FetchRequest, isSorted: Bool, _ rows: FoundRows
+        _ objects: [ManagedObject], _ request: FetchRequest, isSorted: Bool, _ rows: FetchedRowMatcher
     ) throws -> [ManagedObject] {
         var chosen = objects
         if !isSorted, !request.sortDescriptors.isEmpty {
@@ -373,11 +388,11 @@ extension Context {
     }
 
     private func sorted(
-        _ objects: [ManagedObject], by descriptors: [SortDescriptor], usesSaved: Bool, _ rows: FoundRows
+        _ objects: [ManagedObject], by descriptors: [SortDescriptor], usesSaved: Bool, _ rows: FetchedRowMatcher
     ) throws -> [ManagedObject] {
         let keyed = try objects.enumerated().map { place, object in
             (
-                place: place, object: object, tie: FetchTie(object),
+                place: place, object: object, tie: SortTiebreaker(object),
                 keys: try rows[object]?.sortKeys(descriptors)
                     ?? sortKeys(of: object, descriptors, usesSaved: usesSaved)
             )
@@ -389,13 +404,13 @@ extension Context {
         }.map(\.object)
     }
 
-    /// The values by which a fetch sorts an object.
+    /// Returns the values by which an object is sorted.
     func sortKeys(
         of object: ManagedObject, _ descriptors: [SortDescriptor], usesSaved: Bool
     ) throws -> [PropertyValue] {
         try descriptors.map { descriptor in
-            // The store has sorted objects without changes by what is saved, also at the end of a key path: a window of them
-            // would not fit into an order by anything else.
+            // The store sorts objects without changes by saved values, including those of related objects. The order in
+            // memory must be the same, because limit and offset depend on it.
             let leadsOn = descriptor.path.single == nil && !object.hasChanges
             if !usesSaved, !leadsOn { return try object.value(forKeyPath: descriptor.keyPath) }
             let saved = leadsOn ? .object(SavedState(object)) : SavedState.of(object)
@@ -404,13 +419,13 @@ extension Context {
     }
 }
 
-/// What a request wants done for the objects that it finds.
-struct FetchWishes {
+/// The options of a request for the objects that it returns.
+struct PostFetchOptions {
     let entity: Entity
     let returnsObjectsAsFaults: Bool
-    /// Whether objects that are known get the rows that the store has now.
+    /// Whether registered objects are refreshed.
     let refreshes: Bool
-    /// Key paths of relationships.
+    /// The key paths of the relationships to prefetch.
     let prefetched: [String]
 
     init(_ request: FetchRequest) {
@@ -422,12 +437,12 @@ struct FetchWishes {
 }
 
 extension Predicate {
-    /// Whether it looks at more than one object.
+    /// Whether the predicate has key paths to other objects.
     var leadsOn: Bool { keyPaths.contains { $0.single == nil } }
 }
 
 extension FetchRequest {
-    /// Whether objects of its entity, in its stores, are asked for.
+    /// Whether the object has an entity and a store that the request selects.
     func concerns(_ object: ManagedObject) -> Bool {
         guard includesSubentities ? object.entity.isKind(of: entity) : object.entity === entity else { return false }
         guard let affectedStores else { return true }
@@ -435,12 +450,12 @@ extension FetchRequest {
         return affectedStores.contains { $0 === store }
     }
 
-    /// Whether IDs will do, as far as what else it asks for goes.
+    /// Whether IDs are sufficient, because the request does not need rows.
     fileprivate var wantsNoRows: Bool {
         !includesPropertyValues && returnsObjectsAsFaults && !shouldRefreshRefetchedObjects
     }
 
-    /// The request as a store sees it.
+    /// Returns the request in the form for a store.
     func storeFetch(_ result: StoreFetch.Result, windowed: Bool = true, limit spare: Int = 0) -> StoreFetch {
         StoreFetch(
             entity: entity, includesSubentities: includesSubentities, predicate: effectivePredicate,

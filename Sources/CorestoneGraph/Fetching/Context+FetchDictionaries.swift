@@ -3,13 +3,15 @@ import CorestonePredicate
 import CorestoneValues
 
 extension Context {
-    /// The values of columns instead of objects: attributes, what expressions compute, and sums, counts and the like over all
-    /// rows or over groups of them.
+    /// Fetches the values of columns instead of objects.
     ///
-    /// It reads what is saved: unsaved changes do not count, whatever the request says. Groups come in the order of what they
-    /// are grouped by, where sort descriptors leave it open.
-    /// - Throws: `Status.invalidArgument` for columns that cannot be: a to-many relationship, a transient attribute, one that
-    ///   is neither grouped nor computed over the group; and what a fetch throws.
+    /// Columns are attributes, computed expressions, and aggregates over all rows or over groups.
+    ///
+    /// Only saved rows are read; unsaved changes are ignored even if the request includes them. Groups that the sort
+    /// descriptors do not order are in the order of their grouping values.
+    ///
+    /// - Throws: `Status.invalidArgument` for an invalid column: a to-many relationship, a transient attribute, or a
+    ///   column of groups that is neither grouped nor aggregated; the errors of a fetch.
     public func fetchDictionaries(_ request: FetchRequest) throws -> FetchedRows {
         try request.resolve(in: coordinator.model)
         let fetch = try DictionaryFetch(request)
@@ -28,9 +30,9 @@ extension Context {
         return try fetch.rows(of: objects.map { SavedState.of($0) })
     }
 
-    /// How `fetchDictionaries` would answer now.
+    /// Explains how `fetchDictionaries` would execute a request now.
     ///
-    /// - Throws: what it would throw before it reads a row.
+    /// - Throws: The errors that `fetchDictionaries` throws before it reads a row.
     public func explainDictionaries(_ request: FetchRequest) throws -> FetchExplanation {
         try request.resolve(in: coordinator.model)
         let fetch = try DictionaryFetch(request)
@@ -45,7 +47,7 @@ extension Context {
             entity: request.entity.name, predicate: request.predicate, shares: shares, pendingObjects: 0)
     }
 
-    /// Whose rows there are; the rows themselves come when they are asked for.
+    /// Returns the object IDs of the rows, which are read on demand.
     private func batchedRows(
         _ fetch: DictionaryFetch, _ candidates: FetchRequest, identifier: Int
     ) throws -> FetchedRows {
@@ -54,7 +56,7 @@ extension Context {
             columns: fetch.columns.map(\.name), RowBatches(found, fetch, identifier: identifier, self))
     }
 
-    /// What stores compute; nil where it takes the objects.
+    /// Returns the rows that the stores compute; nil if objects are required.
     private func storedRows(_ fetch: DictionaryFetch, _ candidates: FetchRequest) throws -> FetchedRows? {
         var shape: RowShape?
         var rows: [[PropertyValue]] = []
@@ -71,7 +73,7 @@ extension Context {
         return try shape.map { try fetch.completed(rows, $0) }
     }
 
-    /// Finds the mistakes that a store finds in columns before it reads a row, where rows are computed in memory.
+    /// Checks the columns of rows that are computed in memory, as a store does before it reads a row.
     private func check(_ fetch: DictionaryFetch, _ candidates: FetchRequest) throws {
         let columns = StoreRowsRequest(
             fetch: StoreFetch(entity: candidates.entity, includesSubentities: candidates.includesSubentities),
@@ -80,7 +82,7 @@ extension Context {
         for store in try stores(for: candidates) { try reading(store) { try $0.check(columns) } }
     }
 
-    /// What is computed of the rows that stores find; nil where it takes the objects.
+    /// Computes the columns in memory, from the rows of the stores; nil if objects are required.
     private func readRows(_ fetch: DictionaryFetch, _ candidates: FetchRequest) throws -> FetchedRows? {
         try check(fetch, candidates)
         if hasUnsavedBeneath { return nil }
@@ -107,7 +109,7 @@ extension Context {
         return try fetch.rows(of: rows.map { .object($0) })
     }
 
-    /// The same where the store has all rows at hand, and lets them be looked at in place.
+    /// Computes the rows of an atomic store, which are accessed in memory without copies.
     private func computedRows(
         _ fetch: DictionaryFetch, _ candidates: FetchRequest, _ store: Store
     ) throws -> FetchedRows? {
@@ -134,8 +136,10 @@ extension Context {
         return false
     }
 
-    /// The stores that are asked for columns, each with whether it is one of several; none where it takes objects: what contexts
-    /// beneath have not saved is saved to this one.
+    /// Returns the stores that compute columns; empty if objects are required.
+    ///
+    /// `isShare` means that there are several stores. Objects are required if parent contexts have unsaved changes,
+    /// which count as saved for this context.
     private func storesForRows(_ candidates: FetchRequest) throws -> [(store: Store, isShare: Bool)] {
         if candidates.computesRowsInMemory || hasUnsavedBeneath { return [] }
         let stores = try stores(for: candidates)
@@ -162,7 +166,7 @@ extension Context {
 }
 
 extension FetchRequest {
-    /// The fetch of the saved objects of which columns are computed.
+    /// Returns the fetch of the saved objects from which columns are computed.
     fileprivate func candidates(_ fetch: DictionaryFetch) -> FetchRequest {
         let objects = copy()
         objects.includesPendingChanges = false
@@ -183,7 +187,7 @@ extension FetchRequest {
         try places.sort { a, b in
             let order = try sortDescriptors.order(keys[a], keys[b])
             if order != 0 { return order < 0 }
-            // As objects do (`FetchTie`); those of one store come before those of the next.
+            // The same tie-breaker as for objects (`SortTiebreaker`). Rows of one store precede those of the next.
             return (rows[a].primaryKey, a) < (rows[b].primaryKey, b)
         }
         return places.map { rows[$0] }

@@ -1,11 +1,12 @@
 import CorestoneModel
 import CorestoneValues
 
-// Objects of which a request names some properties: these come with the row, and the others with the whole of it, when one is
-// asked for.
+// Partial fetches: a request that lists properties loads only their values. The whole row is loaded when another
+// property is read.
 extension FetchRequest {
-    /// The keys of the properties that objects bring along; nil for all.
-    /// - Throws: `.invalidArgument` for an expression, a key path, and what no row has.
+    /// Returns the keys of the properties to load with the objects; nil for all.
+    ///
+    /// - Throws: `.invalidArgument` for an expression, a key path, or a property that is not stored in the row.
     func partKeys() throws -> Set<UInt32>? {
         if propertiesToFetch.isEmpty { return nil }
         var keys: Set<UInt32> = []
@@ -33,20 +34,20 @@ extension FetchRequest {
             entity: entity.name, key: name)
     }
 
-    /// Whether parts of rows will do, as far as what else it asks for goes.
+    /// Whether partial rows are sufficient for the other settings of the request.
     fileprivate var wantsParts: Bool {
         returnsObjectsAsFaults && !shouldRefreshRefetchedObjects && relationshipKeyPathsForPrefetching.isEmpty
     }
 }
 
 extension Context {
-    /// The keys that a store may confine itself to; nil where whole rows are needed.
+    /// Returns the keys to which a store may limit the rows; nil if whole rows are required.
     func partKeys(_ request: FetchRequest) throws -> Set<UInt32>? {
         let keys = try request.partKeys()
         return parent == nil && request.wantsParts && stalenessInterval < 0 ? keys : nil
     }
 
-    /// Reads of objects without a row some properties. One whose row is gone stays as it is.
+    /// Loads some properties of objects without a row. Objects whose rows were deleted do not change.
     func loadParts(of objects: [ManagedObject], _ entity: Entity, _ keys: Set<UInt32>) throws {
         let waiting = objects.filter { $0.record == nil && !$0.state.contains(.inserted) && !$0.hasTemporaryID }
         for (store, objects) in byStore(waiting) {
@@ -62,7 +63,7 @@ extension Context {
         }
     }
 
-    /// The one object of each row: faults with parts of their rows, unless more is known of them.
+    /// Returns the only object of each row: a fault with a partial row, unless its whole row is loaded.
     func objects(forParts batch: RowBatch, keys: Set<UInt32>, store: Store) -> [ManagedObject] {
         var waiting: [ManagedObject] = []
         let objects = batch.records.map { record in

@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// Reads who the members of a to-many relationship are, one query for all objects; members without rows stay faults.
+    /// Loads the member lists of a to-many relationship for all objects together. Members without rows stay faults.
     public func loadMembers(of name: String, of objects: [ManagedObject], entity: Entity) throws {
         try checkQueue()
         let property = try entity.requireProperty(named: name)
@@ -16,7 +16,7 @@ extension Context {
         try loadMembers(of: relationship, owners: objects.filter { $0.entity.isKind(of: relationship.entity) })
     }
 
-    /// Reads the targets along each key path, one query for each relationship and a thousand objects.
+    /// Loads the targets along each key path, with one query per relationship and thousand objects.
     func prefetch(_ keyPaths: [String], of objects: [ManagedObject], entity: Entity) throws {
         for keyPath in keyPaths {
             var (sources, current) = (objects, entity)
@@ -36,7 +36,7 @@ extension Context {
         }
     }
 
-    /// Returns the targets if the path leads on from them.
+    /// Prefetches one relationship. Returns the targets if the key path continues.
     private func prefetch(
         _ relationship: Relationship, of objects: [ManagedObject], leadsOn: Bool
     ) throws -> [ManagedObject] {
@@ -44,7 +44,7 @@ extension Context {
         let known =
             objects.allUnretained { $0.entity === source } ? objects : objects.filter { $0.entity.isKind(of: source) }
         if relationship.isToMany {
-            // A member of many owners would come with its row once for each of them.
+            // In a joined query, the row of a member with many owners would be repeated for each owner.
             let isShared = relationship.inverse?.isToMany ?? true
             let isComplete = try loadMembers(of: relationship, owners: known, rows: isShared ? .apart : .joined)
             if !leadsOn && (isComplete || !isShared) { return [] }
@@ -58,7 +58,7 @@ extension Context {
         return targets
     }
 
-    /// The distinct members of a to-many relationship that was loaded.
+    /// Returns the distinct members of a loaded to-many relationship.
     private func prefetchedMembers(of relationship: Relationship, _ objects: [ManagedObject]) -> [ManagedObject] {
         let slot = Int(relationship.slot)
         var members = DistinctObjects()
@@ -72,13 +72,13 @@ extension Context {
         return members.list
     }
 
-    /// The distinct targets of a to-one relationship, kept by their sources, without making the sources look accessed.
+    /// Returns the distinct targets of a to-one relationship. The sources retain them, but are not marked as accessed.
     private func prefetchedTargets(of relationship: Relationship, _ objects: [ManagedObject]) throws -> [ManagedObject]
     {
         guard let first = objects.first else { return [] }
         let slot = Int(relationship.slot)
-        // Most fetches have objects of one entity and one store, whose targets stand in one table: no reference is taken on
-        // the way to a target but the one that its source keeps.
+        // Most fetches return objects of one entity and one store, whose targets are in one table. For these, a target
+        // is retained only once, by its source.
         let (entity, store) = (first.entity, first.store)
         let layout = entity.layout.slots[slot]
         let table = identityMap.table(store: store, root: relationship.destination.root)

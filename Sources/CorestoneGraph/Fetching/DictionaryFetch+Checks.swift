@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-// What cannot be.
+// Checks of the columns, groups and sort descriptors.
 extension DictionaryFetch {
     func check() throws {
         var names: Set<String> = []
@@ -30,7 +30,7 @@ extension DictionaryFetch {
         }
     }
 
-    /// What a column of groups has beside what is computed over them must be the same for all rows of one.
+    /// Throws if a column of groups has a part that is neither grouped nor aggregated.
     private func checkGrouped(_ column: FetchedColumn) throws {
         let grouped = request.propertiesToGroupBy
         if grouped.contains(column.name) { return }
@@ -43,10 +43,10 @@ extension DictionaryFetch {
                 + "max:(\(stray.text))", column.name)
     }
 
-    /// What a having predicate asks of a group must be a column of it, or computed over its rows.
+    /// Throws if a having predicate uses a value that is neither a column, grouped nor aggregated.
     private func check(_ having: Predicate, _ names: Set<String>) throws {
         guard !request.propertiesToGroupBy.isEmpty else {
-            throw invalid("a having predicate needs properties to group by; set at least one", nil)
+            throw invalid("a having predicate needs properties to group by; set at least one", "having")
         }
         var arguments: [Expression] = []
         let others = having.mapExpressions { expression in
@@ -71,9 +71,11 @@ extension DictionaryFetch {
                 + (near ?? "aggregate it, as in max:(\(stray.text))"), stray.text)
     }
 
-    /// - Parameter groups: whether it is a property to group by, not a column.
+    /// Checks that a key path contains only stored properties.
+    ///
+    /// - Parameter groups: Whether the key path is a property to group by, not a column.
     private func checkStored(_ keyPath: String, groups: Bool = false) throws {
-        let purpose = groups ? "cannot be grouped by" : "cannot be a column"
+        let purpose = groups ? "cannot be used for grouping" : "cannot be a column"
         for property in try request.entity.properties(along: KeyPath(keyPath)) {
             if let relationship = property as? Relationship, relationship.isToMany {
                 throw invalid(
@@ -88,7 +90,7 @@ extension DictionaryFetch {
         }
     }
 
-    private func invalid(_ what: String, _ key: String?) -> CoreError {
+    private func invalid(_ what: String, _ key: String) -> CoreError {
         CoreError(
             .invalidArgument, "cannot fetch dictionaries of \(request.entity.name): \(what)",
             entity: request.entity.name,
@@ -97,12 +99,12 @@ extension DictionaryFetch {
 }
 
 extension Entity {
-    /// The properties that a key path names; those behind a collection operator are its members'.
+    /// Returns the properties along a key path. Properties after a collection operator are those of the members.
     func properties(along path: KeyPath) throws -> [Property] {
         var (entity, found) = (self as Entity?, [Property]())
         for key in path.keys where !key.isOperator && key.text != "self" && key.text != "SELF" {
             guard let current = entity else { break }
-            // What every object has: `entity.name`.
+            // Keys that every object has, as in `entity.name`.
             if ["entity", "objectID"].contains(key.text), current.property(named: key.text) == nil { break }
             let property = try current.requireProperty(named: key.text)
             found.append(property)

@@ -2,19 +2,23 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// What a fetch of dictionaries computes of rows: of objects, or of the values that a store gave for them.
+/// The evaluation of a fetch of dictionaries in memory.
+///
+/// It computes the columns from objects, or from rows that a store returned.
 struct DictionaryFetch {
     let request: FetchRequest
     private(set) var columns: [FetchedColumn]
-    /// What is grouped by.
+    /// The columns to group by.
     private(set) var keys: [FetchedColumn]
-    /// Columns are key paths in it, also where the request has them as variables.
+    /// The having predicate. Columns that the request uses as variables are key paths in it.
     private(set) var having: Predicate?
     let isGrouped: Bool
-    /// What a store has done already; nil where rows are objects.
+    /// The shape of the rows that the store has already computed; nil if rows are objects.
     private var shape: RowShape?
 
-    /// - Throws: `Status.invalidArgument` for what cannot be.
+    /// Checks a request and creates its columns.
+    ///
+    /// - Throws: `Status.invalidArgument` for invalid columns, groups or sort descriptors.
     init(_ request: FetchRequest) throws {
         self.request = request
         let columns =
@@ -29,7 +33,7 @@ struct DictionaryFetch {
         try check()
     }
 
-    /// The columns of rows, all of which satisfy the predicate and are in order.
+    /// Computes the rows from objects that satisfy the predicate and are in order.
     func rows(of objects: [PropertyValue]) throws -> FetchedRows {
         let isWindowed = !isGrouped && !request.returnsDistinctResults
         return finished(
@@ -37,7 +41,7 @@ struct DictionaryFetch {
             isWindowed: isWindowed)
     }
 
-    /// The same of what stores gave.
+    /// Completes the rows that stores returned.
     func completed(_ rows: [[PropertyValue]], _ shape: RowShape) throws -> FetchedRows {
         var fetch = self
         fetch.shape = shape
@@ -49,7 +53,7 @@ struct DictionaryFetch {
             rows = try rows.filter { try predicate.evaluate(with: .array($0), arithmetic: .nilPropagating) }
         }
         if !isGrouped, !shape.isOrdered { rows = try fetch.sorted(rows, by: shape.order) }
-        // What lies outside of the window need not be computed.
+        // Rows outside of the window are not computed.
         let isCut = !isGrouped && shape.isDistinct && !shape.isWindowed
         if isCut { rows = window(rows) }
         if !isGrouped, fetch.arePlain {
@@ -62,7 +66,7 @@ struct DictionaryFetch {
         return finished(rows, isDistinct: shape.isDistinct, isWindowed: shape.isWindowed || isCut)
     }
 
-    /// Whether rows begin with the columns as they are.
+    /// Whether the rows already start with the values of the columns.
     private var arePlain: Bool {
         columns.enumerated().allSatisfy { $1.computed.rowPlace == $0 && $1.resultType == .undefined }
     }
@@ -81,7 +85,7 @@ struct DictionaryFetch {
         }.map(\.row)
     }
 
-    /// Leaves out equal rows, and cuts the window.
+    /// Removes duplicate rows, and applies offset and limit.
     private func finished(_ rows: [[PropertyValue]], isDistinct: Bool, isWindowed: Bool) -> FetchedRows {
         var rows = rows
         if !isDistinct {
@@ -99,11 +103,11 @@ struct DictionaryFetch {
 
 // MARK: - Groups
 
-/// One row of a group's columns, in the making.
+/// A group whose columns are being computed.
 private struct Group {
     let key: [PropertyValue]
     var rows: [PropertyValue]
-    /// The values of columns, and these and what is grouped by under their names.
+    /// The values of the columns. `names` contains these and the grouping values by name.
     var columns: [PropertyValue] = []
     var names: [String: PropertyValue] = [:]
 }
@@ -123,12 +127,12 @@ extension DictionaryFetch {
         return try sorted(found).map(\.columns)
     }
 
-    /// Rows with equal keys as one group.
+    /// Groups rows with equal keys.
     private func gathered(_ rows: [PropertyValue]) throws -> [Group] {
         if shape?.isGrouped == true {
             return try rows.map { row in Group(key: try keys.map { try $0.value(of: row) }, rows: [row]) }
         }
-        // Over no rows at all there is still one sum.
+        // Without grouping there is always one group, even if it has no rows.
         if keys.isEmpty { return [Group(key: [], rows: rows)] }
         var places: [[PropertyValue]: Int] = [:]
         var groups: [Group] = []
@@ -157,7 +161,7 @@ extension DictionaryFetch {
         return try computed.evaluate(with: group.rows.first ?? .null, arithmetic: .nilPropagating)
     }
 
-    /// Groups that the descriptors do not tell apart come in the order of what they are grouped by.
+    /// Sorts groups by the sort descriptors, then by their grouping values.
     private func sorted(_ groups: [Group]) throws -> [Group] {
         let descriptors = request.sortDescriptors
         let keyed = groups.map { group in
@@ -176,7 +180,7 @@ extension DictionaryFetch {
 }
 
 extension PropertyValue {
-    /// The order of keys: null first, then by value, objects by their keys in the store.
+    /// Compares grouping values: null first, then by value; objects by primary key.
     fileprivate func keyOrder(_ other: PropertyValue) -> Int {
         if isNull || other.isNull { return (isNull ? 0 : 1) - (other.isNull ? 0 : 1) }
         if case .object(let a as ObjectIDReference) = self, case .object(let b as ObjectIDReference) = other {

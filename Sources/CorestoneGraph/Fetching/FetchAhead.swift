@@ -2,12 +2,12 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// What a thread reads of a store for a fetch that its context carries out later.
+/// The rows that another thread reads for a fetch that its context executes later.
 struct FetchAhead {
     private let store: Store
     private let fetch: StoreFetch
     private(set) var outcome = StoreFetchOutcome()
-    /// The state of the row cache before it was read.
+    /// The state of the row cache before the rows were read.
     private(set) var state: UInt64 = 0
     private(set) var duration: UInt64 = 0
 
@@ -15,8 +15,9 @@ struct FetchAhead {
 
     init(_ store: Store, _ fetch: StoreFetch) { (self.store, self.fetch) = (store, fetch) }
 
-    /// On any thread, with a reader of its own.
-    /// - Parameter tell: hears how many rows there are so far.
+    /// Reads the rows with a separate reader. Can be called on any thread.
+    ///
+    /// - Parameter tell: Called with the number of rows read so far.
     mutating func read(isStopped: @escaping () -> Bool, tell: (Int) -> Void) throws {
         let start = monotonicNanoseconds()
         state = store.rowCache.state
@@ -45,7 +46,7 @@ struct FetchAhead {
         duration = monotonicNanoseconds() - start
     }
 
-    /// Whether it is what a context asks for now. Nothing may have been saved since.
+    /// Whether the rows are the result of another fetch, and the store was not changed since.
     func answers(_ other: StoreFetch, in asked: Store) -> Bool {
         asked === store && other.entity === fetch.entity && other.result == fetch.result && other.limit == fetch.limit
             && other.offset == fetch.offset && other.includesSubentities == fetch.includesSubentities
@@ -55,7 +56,9 @@ struct FetchAhead {
 }
 
 extension Context {
-    /// What can be read for a request before its turn comes; nil where the context has to ask the stores itself.
+    /// Prepares reading the rows of a request on another thread.
+    ///
+    /// Returns nil if the context must read them itself.
     func fetchAhead(of request: FetchRequest) throws -> FetchAhead? {
         guard parent == nil, generationState.isNone, request.resultType != .dictionaries,
             request.predicate?.hasFetches != true
@@ -71,7 +74,7 @@ extension Context {
         return FetchAhead(store, request.storeFetch(result))
     }
 
-    /// The queue of the thread that reads ahead for this context, one fetch after the other.
+    /// Returns the serial queue that reads ahead for this context.
     func readsAhead() -> SerialQueue {
         if let aheadQueue = faultLoader.aheadQueue { return aheadQueue }
         let queue = SerialQueue(label)
@@ -79,7 +82,7 @@ extension Context {
         return queue
     }
 
-    /// Runs `body`, whose fetch finds what was read ahead, and which can be stopped.
+    /// Runs `body`, whose fetch uses the rows that were read ahead. `isStopped` can cancel it.
     func using<Result>(_ ahead: FetchAhead?, isStopped: @escaping () -> Bool, _ body: () throws -> Result) throws
         -> Result
     {

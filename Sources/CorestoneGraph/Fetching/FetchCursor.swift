@@ -2,43 +2,43 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// The objects of a fetch, a batch at a time: for more of them than memory should hold.
+/// An iterator over the objects of a fetch that keeps only one batch in memory.
 ///
-/// What one batch made is freed when nobody holds its objects any more. A cursor reads the state that the store had when
-/// the cursor was made, as far as nothing was saved to it since: rows deleted meanwhile are left out, rows changed
-/// meanwhile come as they are now. Where all objects are fetched at once they come as the context has them. On the queue of
+/// The memory of a batch is freed when its objects are released. A cursor returns the rows that matched when it was
+/// created. It skips rows that were deleted since, and returns the present values of rows that were changed since. If
+/// the cursor fetches all objects at its creation, they have the values in the context. Must be used on the queue of
 /// its context.
 public final class FetchCursor {
     private let context: Context
-    private let wishes: FetchWishes
+    private let wishes: PostFetchOptions
     private let batchSize: Int
-    /// Of which its rows are: it lasts as long as the cursor.
+    /// The generation of the rows, which the cursor retains.
     private let generation: QueryGenerationToken?
     private var source: Source
 
     private enum Source {
-        /// Rows that the store finds in the order and the window of the request.
+        /// Rows from the store, in the order and the window of the request.
         case rows(any StoreCursor, Store)
-        /// Rows of which memory has to choose those that match.
+        /// Rows whose predicate is partly evaluated in memory.
         case candidates(any StoreCursor, Store, Choice)
-        /// All objects: where order or unsaved changes leave no other way.
+        /// All objects, if the sort descriptors or unsaved changes require fetching them at the cursor's creation.
         case objects(ArraySlice<ManagedObject>)
         case end
     }
 
-    /// Which of the candidates match, and how many of those are still to be left out or given.
+    /// The predicate for candidates, and the remaining offset and limit.
     fileprivate struct Choice {
         let predicate: Predicate
-        let rules: FoundRows.Rules
+        let rules: FetchedRowMatcher.Rules
         var offset: Int
-        /// nil for no limit.
+        /// The remaining limit; nil for no limit.
         var limit: Int?
     }
 
     init(_ context: Context, _ request: FetchRequest, batchSize: Int) throws {
         self.context = context
         self.batchSize = batchSize
-        wishes = FetchWishes(request)
+        wishes = PostFetchOptions(request)
         generation = try context.generationToRead()
         source = try FetchCursor.source(context, request)
     }
@@ -51,7 +51,7 @@ public final class FetchCursor {
                 if !remainder.isUnordered, let predicate = remainder.predicate {
                     let limit = request.limit > 0 ? request.limit : nil
                     let choice = Choice(
-                        predicate: predicate, rules: FoundRows(request, remainder, isSorted: true).rules,
+                        predicate: predicate, rules: FetchedRowMatcher(request, remainder, isSorted: true).rules,
                         offset: request.offset, limit: limit)
                     return .candidates(rows, store, choice)
                 }
@@ -60,7 +60,7 @@ public final class FetchCursor {
         return .objects(try context.fetch(request)[...])
     }
 
-    /// The next objects, at most as many as a batch has; empty at the end.
+    /// Returns the next batch of objects; empty after the last batch.
     public func next() throws -> [ManagedObject] {
         try context.checkQueue()
         return try context.withAncestors {
@@ -90,7 +90,7 @@ public final class FetchCursor {
                 let batch = try read(rows, store)
                 if batch.records.isEmpty { break }
                 let objects = context.objects(for: batch, entity: wishes.entity, store: store)
-                let rows = FoundRows(choice.rules)
+                let rows = FetchedRowMatcher(choice.rules)
                 rows.add(objects, batch, of: store, in: context)
                 chosen = try choice.take(objects, rows)
             }
@@ -99,13 +99,15 @@ public final class FetchCursor {
         }
     }
 
-    /// These objects, or others in the place of those that a reset of the context took away; without those whose rows are gone.
+    /// Returns the objects, with new ones for those that a reset removed from the context.
+    ///
+    /// Objects whose rows were deleted are skipped.
     private func present(_ objects: ArraySlice<ManagedObject>) throws -> [ManagedObject] {
         if objects.allSatisfy({ !$0.isGone }) { return Array(objects) }
         var replaced: [ManagedObject] = []
         let found = try objects.compactMap { object -> ManagedObject? in
             if !object.isGone { return object }
-            // An object that was never saved is gone for good.
+            // An object that was never saved cannot be fetched again.
             guard !object.hasTemporaryID, !object.state.contains(.left) else { return nil }
             let other = try context.object(with: object.objectID)
             replaced.append(other)
@@ -115,7 +117,7 @@ public final class FetchCursor {
         return missing.isEmpty ? found : found.filter { !missing.contains(ObjectIdentifier($0)) }
     }
 
-    /// Rows of a cursor do not go into the row cache: they are not to stay.
+    /// Reads the next rows. They are not added to the row cache, so that they do not stay in memory.
     private func read(_ rows: any StoreCursor, _ store: Store) throws -> RowBatch {
         try context.reading(store) { _ in
             let start = monotonicNanoseconds()
@@ -128,10 +130,10 @@ public final class FetchCursor {
 }
 
 extension FetchCursor.Choice {
-    /// Those of the candidates that match and lie in the window.
-    mutating func take(_ candidates: [ManagedObject], _ rows: FoundRows) throws -> [ManagedObject] {
+    /// Returns the candidates that match and are within the offset and limit.
+    mutating func take(_ candidates: [ManagedObject], _ rows: FetchedRowMatcher) throws -> [ManagedObject] {
         var chosen = try candidates.filter { object in
-            // Arithmetic on nil is nil, as in the stores whose rows these objects stand for.
+            // Arithmetic on nil is nil, as in the stores that contain these rows.
             try predicate.evaluate(
                 with: rows[object].map { .object($0) } ?? .object(object), arithmetic: .nilPropagating)
         }
@@ -147,17 +149,17 @@ extension FetchCursor.Choice {
 }
 
 extension Context {
-    /// A cursor over what a request asks for, in its order.
+    /// Creates a cursor over the objects of a request, in its order.
     ///
-    /// The store finds the rows as they are asked for, so that memory does not grow with their number: but for sort keys
-    /// that the store cannot express, several stores, stores other than SQLite, and unsaved changes that concern the
-    /// request, where all objects are fetched at once.
+    /// The store reads the rows on demand, so memory use does not depend on their number. All objects are fetched in
+    /// this call if the store does not support a sort key, or if unsaved changes affect the request. The same applies
+    /// to several stores, and to stores other than SQLite.
     ///
     /// - Parameters:
-    ///   - request: read during the call only.
-    ///   - batchSize: how many objects one call of `next` gives at most; nil for the batch size of the request, else
-    ///     1,000.
-    /// - Throws: `.invalidArgument` for a batch size below 1, and what a fetch throws.
+    ///   - request: The request, which is read during the call only.
+    ///   - batchSize: The maximum number of objects that `next` returns; nil for the batch size of the request, or
+    ///     1,000 if it does not have one.
+    /// - Throws: `.invalidArgument` for a batch size below 1; the errors of a fetch.
     public func cursor(_ request: FetchRequest, batchSize: Int? = nil) throws -> FetchCursor {
         let batchSize = batchSize ?? (request.batchSize > 0 ? request.batchSize : 1000)
         guard batchSize > 0 else {
@@ -170,7 +172,7 @@ extension Context {
         return try preparedFetch(request) { try FetchCursor(self, $0, batchSize: batchSize) }
     }
 
-    /// nil when the store has no cursors.
+    /// Opens a cursor of the store; nil if the store does not support cursors.
     fileprivate func storeCursor(
         _ fetch: StoreFetch, _ store: Store
     ) throws -> (rows: any StoreCursor, remainder: FetchRemainder?)? {

@@ -1,13 +1,15 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// How a fetch is answered: which SQL runs, by which indexes, and what is left to memory. Nothing was fetched for it.
+/// The plan of a fetch, which was not executed.
+///
+/// It contains the SQL, the indexes that are used, and the work in memory.
 public struct FetchExplanation: Sendable {
-    /// One line of the store's own plan.
+    /// One line of the store's query plan.
     public struct Step: Sendable, Hashable {
-        /// Such as `SEARCH t0 USING INDEX …`.
+        /// The text, such as `SEARCH t0 USING INDEX …`.
         public let detail: String
-        /// How many steps it is a part of.
+        /// The nesting depth.
         public let depth: Int
 
         package init(detail: String, depth: Int) {
@@ -16,22 +18,26 @@ public struct FetchExplanation: Sendable {
         }
     }
 
-    /// What one store does.
+    /// The plan of one store.
     public struct Share: Sendable {
-        /// The store's file.
+        /// The path of the store.
         public let path: String
-        /// Empty where the store is no database.
+        /// The SQL statement; empty if the store is not a database.
         public let sql: String
-        /// What is bound to the placeholders, in order, as the columns hold it: dates are numbers, objects primary keys.
+        /// The values that are bound to the placeholders, in their stored form.
+        ///
+        /// Dates are numbers, and objects are primary keys.
         public let bindings: [PropertyValue]
         public let steps: [Step]
         /// The indexes that the steps use.
         public let indexes: [String]
-        /// The part of the predicate that memory decides, for each row that the store finds; nil when the store decides all.
+        /// The part of the predicate that is evaluated in memory, on the rows that the store returns.
+        ///
+        /// Nil if the store evaluates the whole predicate.
         public let remainder: Predicate?
         /// Whether rows are sorted in memory.
         public let isSortedInMemory: Bool
-        /// Why memory has something left to do, one sentence for each part.
+        /// The reasons for the work in memory, one sentence each.
         public let reasons: [String]
 
         package init(
@@ -53,14 +59,14 @@ public struct FetchExplanation: Sendable {
     /// The name of the entity.
     public let entity: String
     public let predicate: Predicate?
-    /// One for each store that is asked.
+    /// The plans of the stores.
     public let shares: [Share]
-    /// How many objects with unsaved changes are matched, sorted and windowed in memory beside the rows.
+    /// The number of objects with unsaved changes that are matched and sorted in memory, in addition to the rows.
     public let pendingObjects: Int
 }
 
 extension FetchExplanation: CustomStringConvertible {
-    /// For people: several lines.
+    /// A readable text of several lines.
     public var description: String {
         var lines = ["fetch \(entity)\(predicate.map { " where \($0.format)" } ?? "")"]
         for share in shares {
@@ -84,7 +90,7 @@ extension FetchExplanation: CustomStringConvertible {
         return lines.joined(separator: "\n")
     }
 
-    /// The same as data.
+    /// The explanation as a dictionary, for bindings.
     package var report: PropertyValue {
         .dictionary([
             "entity": .string(entity), "predicate": text(predicate), "shares": .array(shares.map(\.report)),
@@ -107,9 +113,9 @@ extension FetchExplanation.Share {
 private func text(_ predicate: Predicate?) -> PropertyValue { predicate.map { .string($0.format) } ?? .null }
 
 extension Context {
-    /// How a fetch would be answered now.
+    /// Explains how a fetch would be executed now.
     ///
-    /// - Throws: what the fetch would throw before it reads a row, such as `Status.predicate` for a wrong key.
+    /// - Throws: The errors that the fetch throws before it reads a row, such as `Status.predicate` for an unknown key.
     public func explain(_ request: FetchRequest) throws -> FetchExplanation {
         if request.resultType == .dictionaries { return try explainDictionaries(request) }
         return try preparedFetch(request) { try explanation(of: $0) }
@@ -117,7 +123,7 @@ extension Context {
 
     private func explanation(of request: FetchRequest) throws -> FetchExplanation {
         let stores = try stores(for: request)
-        // None that the request affects, or in the generation: such a fetch returns nothing.
+        // If there are stores, but the request or the generation excludes all of them, the fetch returns no objects.
         guard !stores.isEmpty || !coordinator.stores.isEmpty else { throw noStore(request) }
         let pending = pendingChanges(for: request)
         let isWindowed = stores.count == 1 && pending.isEmpty

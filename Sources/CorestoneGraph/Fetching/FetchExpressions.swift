@@ -2,10 +2,13 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-// FETCH(request, context, countOnly): an expression whose value is what a request finds, such as the right side of an IN.
+// FETCH(request, context, countOnly): an expression whose value is the result of a request, such as the right side of
+// an IN.
 extension Expression {
-    /// What a request finds in a context, or only how much; without a context, in the one that carries the fetch out of whose
-    /// predicate it is a part. The request is copied.
+    /// Creates an expression for the result of a request, or for its count. The request is copied.
+    ///
+    /// - Parameter context: The context that executes the request; nil for the context that executes the fetch with the
+    ///   expression in its predicate.
     public static func fetch(_ request: FetchRequest, in context: Context?, isCounted: Bool = false) -> Expression {
         .fetch(
             .constant(.object(request.copy())), context: .constant(context.map { .object($0) } ?? .null),
@@ -41,7 +44,7 @@ extension Context: FetchSource {
 }
 
 extension Context {
-    /// A request in whose predicate stands what other fetches found; most are as they came.
+    /// Returns the request with the FETCH expressions in its predicate replaced by their results.
     func withFetchesDone(_ request: FetchRequest) throws -> FetchRequest {
         guard let predicate = request.predicate, predicate.hasFetches else { return request }
         var failure: (any Error)?

@@ -3,9 +3,11 @@ import CorestonePredicate
 import CorestoneValues
 
 extension FetchRequest {
-    /// The request as bytes: a keyed archive, in the layout that requests have within compiled models. Stores are not part of
-    /// it; the entity is by its name.
-    /// - Throws: `.unsupported` for a predicate with a block, an object or an ID in it.
+    /// Returns the request as a keyed archive, in the layout of requests in compiled models.
+    ///
+    /// It contains the name of the entity, and does not contain the affected stores.
+    ///
+    /// - Throws: `.unsupported` for a predicate with a block, an object or an ID.
     public func archived() throws -> [UInt8] {
         var archive = FetchRequestArchive(template)
         archive.columns = propertiesToFetch.map { column in
@@ -26,9 +28,10 @@ extension FetchRequest {
         }
     }
 
-    /// The request of an archive that `archived` wrote, or Apple's framework, whose own flags are passed over.
-    /// - Throws: `.storeCorrupt` for bytes that are no archive of a request, `.predicateSyntax` for a predicate that cannot be
-    ///   read.
+    /// Creates a request from an archive of `archived` or of Apple's framework, whose additional flags are ignored.
+    ///
+    /// - Throws: `.storeCorrupt` if the bytes are not an archive of a request; `.predicateSyntax` if the predicate
+    ///   cannot be read.
     public convenience init(archived bytes: [UInt8]) throws {
         let archive = try FetchRequestArchive(bytes)
         self.init()

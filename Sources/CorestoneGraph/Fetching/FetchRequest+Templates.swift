@@ -1,12 +1,15 @@
+import CorestoneFormats
 import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
 extension FetchRequest {
-    /// The request of a template. `variables` are the values of the `$variables` of its predicate; nil leaves them as they
-    /// are, for somebody else to bind.
-    /// - Throws: `.model` when the template fetches no entity of the model, `.predicateSyntax` when its predicate cannot be
-    ///   read, `.predicate` that names a variable without a value.
+    /// Creates a request from a template.
+    ///
+    /// `variables` are the values of the `$variables` in its predicate; nil leaves the variables unbound.
+    ///
+    /// - Throws: `.invalidArgument` if the model does not have the template's entity; `.predicateSyntax` if its
+    ///   predicate cannot be read; `.predicate` if a variable has no value.
     public convenience init(
         _ template: FetchRequestTemplate, in model: Model, variables: [String: PropertyValue]? = [:]
     ) throws {
@@ -15,7 +18,7 @@ extension FetchRequest {
         if let variables { predicate = try predicate?.binding(variables) }
     }
 
-    /// Takes over everything but the entity.
+    /// Sets everything except the entity from a template.
     func fill(from template: FetchRequestTemplate) throws {
         do { predicate = try template.predicate?.required() } catch let error as CoreError where error.entity == nil {
             let entity = template.entityName.isEmpty ? nil : template.entityName
@@ -32,7 +35,7 @@ extension FetchRequest {
         relationshipKeyPathsForPrefetching = template.relationshipKeyPathsForPrefetching
     }
 
-    /// The request as a model holds it. A model refuses one with an object in its predicate.
+    /// The request as a template for a model. A model rejects a template with an object in its predicate.
     public var template: FetchRequestTemplate {
         var template = FetchRequestTemplate(
             entityName: entityName ?? "", predicate: predicate.map { PredicateText($0) })
@@ -49,7 +52,10 @@ extension FetchRequest {
 }
 
 extension FetchRequest {
-    /// - Throws: `.unsupported` for a request that asks for something else than objects.
+    /// Checks that the request fetches objects without groups.
+    ///
+    /// - Throws: `.unsupported` if the result type is not objects; `.invalidArgument` if the request has groups or a
+    ///   having predicate.
     func requireObjects() throws {
         let subject = "the fetch request" + (entityName.map { " for \($0)" } ?? "")
         guard resultType != .objects else {
@@ -57,14 +63,15 @@ extension FetchRequest {
             let cause = propertiesToGroupBy.isEmpty ? "has a having predicate" : "groups its results"
             throw CoreError(
                 .invalidArgument,
-                "\(subject) \(cause), so it cannot return objects; call cst_context_fetch_rows (fetch_rows)",
+                "\(subject) \(cause), so it cannot return objects; call cst_context_fetch_rows "
+                    + "(fetch_rows, fetchDictionaries)",
                 entity: entityName)
         }
         let (what, remedy) =
             switch resultType {
-            case .objectIDs: ("object IDs", "cst_context_fetch_ids (fetch_ids)")
+            case .objectIDs: ("object IDs", "cst_context_fetch_ids (fetch_ids, fetchIDs)")
             case .count: ("a count", "cst_context_count (count)")
-            default: ("dictionaries", "cst_context_fetch_rows (fetch_rows)")
+            default: ("dictionaries", "cst_context_fetch_rows (fetch_rows, fetchDictionaries)")
             }
         throw CoreError(
             .unsupported, code: .persistentStoreUnsupportedRequestType,
@@ -74,9 +81,9 @@ extension FetchRequest {
 }
 
 extension Model {
-    /// A request made of the template of that name, its variables bound; a null value is nil. The template does not change.
-    /// - Throws: `.invalidArgument` when the model has no template of that name, `.predicate` that names a variable without a
-    ///   value.
+    /// Returns a new request from the named template, with its variables bound. Null binds a variable to nil.
+    ///
+    /// - Throws: `.invalidArgument` if the model does not have the template; `.predicate` if a variable has no value.
     public func fetchRequest(
         fromTemplate name: String, variables: [String: PropertyValue] = [:]
     ) throws -> FetchRequest {

@@ -2,83 +2,96 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// What to fetch: an entity, a predicate, an order, a window.
+/// A description of the objects to be fetched: an entity, a predicate, sort descriptors, limit and offset.
 ///
-/// Changed by one thread at a time; a context reads it during the call only. One that has a name instead of an entity is
-/// changed by its first use, which looks the entity up.
+/// A request must be changed by one thread at a time. A context reads it only during the call. The first use of a
+/// request with an entity name changes the request, because the entity is looked up.
 public final class FetchRequest: PersistentStoreRequest, @unchecked Sendable {
     public typealias ResultType = FetchRequestTemplate.ResultType
 
-    /// nil before a context has looked the name up.
+    /// The entity; nil before a context has looked up `entityName`.
     public var entity: Entity! {
         get { found }
         set { (found, model, name) = (newValue, newValue?.model, nil) }
     }
-    /// Looked up in the model of the context that carries the request out, when it does. nil without an entity.
+    /// The name of the entity, in the model of the context that executes the request.
+    ///
+    /// Nil without an entity.
     public var entityName: String? {
         get { name ?? found?.name }
         set { (found, model, name) = (nil, nil, newValue) }
     }
     private var found: Entity?
-    /// On which the entity depends.
+    /// The model, which retains the entity.
     private var model: Model?
-    /// Of a request that was made by name.
+    /// The name with which the request was created.
     private var name: String?
-    /// nil: every object.
+    /// The predicate; nil selects every object.
     public var predicate: Predicate?
-    /// Without any, the order is that of the store.
+    /// The sort descriptors. If empty, the order is that of the store.
     public var sortDescriptors: [SortDescriptor] = [] { didSet { isOrderGiven = true } }
-    /// Whether sort descriptors were set, were it to none.
+    /// Whether sort descriptors were set, even to an empty list.
     private(set) var isOrderGiven = false
-    /// At most this many objects; 0 is all.
+    /// The maximum number of objects; 0 for all.
     public var limit = 0
-    /// Leaves out this many at the beginning.
+    /// The number of objects to skip at the beginning.
     public var offset = 0
-    /// Objects of entities that inherit from `entity` too.
+    /// Whether objects of subentities are included.
     public var includesSubentities = true
-    /// Changes that were not saved count.
+    /// Whether unsaved changes are included.
     public var includesPendingChanges = true
-    /// What a comparison with nil says.
+    /// The meaning of comparisons with nil.
     public var nulls = NullMeaning.memory
-    /// What the store cannot express of predicate and order is done in memory; else it is an error that names it.
+    /// Whether the parts of the predicate and order that the store does not support are evaluated in memory.
+    ///
+    /// If false, they are an error.
     public var allowsSplit = true
-    /// Objects come as faults over rows already read.
+    /// Whether objects are returned as faults whose rows are already loaded.
     public var returnsObjectsAsFaults = true
-    /// Rows come along. Without them objects are faults that know their IDs, and no row is kept for later.
+    /// Whether rows are loaded. If false, objects are faults without rows, and no row is cached.
     public var includesPropertyValues = true
-    /// Objects without changes that are no faults take the values that the fetch finds, too.
+    /// Whether loaded objects without changes get the fetched values.
     public var shouldRefreshRefetchedObjects = false
-    /// Relationships whose targets the fetch reads too, one query for each.
+    /// The relationships whose targets are prefetched, with one query each.
     public var relationshipKeyPathsForPrefetching: [String] = []
 
-    /// The columns of dictionaries, in order; without any, every attribute that is stored. Objects come with the values of these
-    /// properties alone, and with all others when another one is asked for; without any, with all at once.
+    /// The columns of dictionaries, in order; if empty, every stored attribute.
+    ///
+    /// For objects, the properties whose values are loaded; all others are loaded when one of them is read. If empty,
+    /// all values are loaded with the object.
     public var propertiesToFetch: [FetchedColumn] = []
-    /// Key paths, or names of columns, whose equal values make one dictionary of many rows.
+    /// The key paths or column names to group by. Rows with equal values become one dictionary.
     public var propertiesToGroupBy: [String] = []
-    /// Which groups to give; it may name columns, and what is grouped by, as variables (`$total`) or key paths, and call functions
-    /// over the rows of a group.
+    /// The predicate for groups.
+    ///
+    /// It can use columns and grouping properties as variables (`$total`) or key paths, and aggregate functions over
+    /// the rows of a group.
     public var havingPredicate: Predicate?
-    /// Of equal dictionaries only the first.
+    /// Whether duplicate dictionaries are removed.
     public var returnsDistinctResults = false
-    /// Columns are computed from objects even where the store could compute them: slower, and the same; to compare.
+    /// Whether columns are computed from objects even if the store can compute them.
+    ///
+    /// This is slower and has the same result. It is used for comparisons.
     public var computesRowsInMemory = false
 
-    /// Two meanings of nil in predicates; the values of `CST_NULLS_…`.
+    /// The meanings of nil in predicates. The raw values are those of `CST_NULLS_…`.
     public enum NullMeaning: UInt32, Sendable {
-        /// `name != 'x'` holds without a name, as in memory.
+        /// The meaning in the in-memory evaluator: `name != 'x'` is true if the name is nil.
         case memory
-        /// As in SQL, and so in Apple's SQLite store: no comparison holds, nor does its negation, but with a constant nil.
+        /// The meaning in SQL and Apple's SQLite store: a comparison with a nil value and its negation are both false.
+        ///
+        /// Comparisons with a constant nil are exempt.
         case database
     }
 
-    /// What `Context.execute` gives. `fetch` gives objects alone, and refuses a request for something else.
+    /// The type of the result of `Context.execute`. `fetch` returns only objects and rejects other types.
     public var resultType = ResultType.objects
-    /// How many objects, or dictionaries that have a column with the object's ID, `Context.execute` reads at a time, when one of them
-    /// is asked for; 0 reads all at once. A cursor reads as many when it is not told.
+    /// The number of objects that `Context.execute` reads at a time, on demand; 0 reads all objects immediately.
+    ///
+    /// It also applies to dictionaries with a column for the object ID, and is the default batch size of a cursor.
     public var batchSize = 0
 
-    /// A request that needs an entity yet, or the name of one.
+    /// Creates a request whose entity or entity name must be set before its use.
     public override init() { super.init() }
 
     public init(entity: Entity) {
@@ -86,7 +99,7 @@ public final class FetchRequest: PersistentStoreRequest, @unchecked Sendable {
         super.init()
     }
 
-    /// A request for objects of an entity that is looked up when the request is used.
+    /// Creates a request whose entity is looked up when the request is used.
     public init(entityName: String) {
         name = entityName
         super.init()
@@ -116,7 +129,7 @@ public final class FetchRequest: PersistentStoreRequest, @unchecked Sendable {
 }
 
 extension FetchRequest {
-    /// A request of its own that asks for the same.
+    /// Returns an independent copy of the request.
     public func copy() -> FetchRequest {
         let copy = FetchRequest()
         (copy.found, copy.model, copy.name) = (found, model, name)
@@ -141,9 +154,10 @@ extension FetchRequest {
         return copy
     }
 
-    /// Sees to it that the entity is one of the model that the request is used with.
-    /// - Throws: `.invalidArgument` for a request without an entity, with one of another model, and with a name that the model
-    ///   does not have.
+    /// Looks up the entity by name if necessary, and checks that it belongs to the model.
+    ///
+    /// - Throws: `.invalidArgument` for a request without an entity or with one of another model, and if the model does
+    ///   not have the named entity.
     package func resolve(in model: Model) throws {
         if let found, found.model === model, !found.isRemoved { return }
         if let name {
@@ -160,12 +174,14 @@ extension FetchRequest {
 }
 
 extension FetchRequest {
-    /// The predicate with the meaning that it has in memory.
+    /// The predicate, rewritten so that its evaluation in memory has the meaning of `nulls`.
     var effectivePredicate: Predicate? {
         nulls == .database ? predicate?.withDatabaseNulls : predicate
     }
 
-    /// The same for groups, whose columns may be named by variables, `$total > 5`, as Core Data has it, or by key paths.
+    /// Returns the having predicate, rewritten like `effectivePredicate`.
+    ///
+    /// Columns can be variables, as in `$total > 5` (Core Data's form), or key paths.
     func effectiveHaving(_ columns: Set<String>) -> Predicate? {
         let named = havingPredicate?.mapExpressions { $0.named(columns) }
         return nulls == .database ? named?.withDatabaseNulls : named
@@ -173,7 +189,7 @@ extension FetchRequest {
 }
 
 extension Expression {
-    /// The key path that a variable with the name of a column stands for. A subquery's own variable is none.
+    /// Returns the key path for a variable that has the name of a column, except for a subquery's own variable.
     fileprivate func named(_ columns: Set<String>) -> Expression? {
         switch self {
         case .variable(let name) where columns.contains(name): .key(name)

@@ -3,7 +3,7 @@ import CorestonePredicate
 import CorestoneValues
 
 extension FetchedColumn {
-    /// Whether one value stands for many rows.
+    /// Whether the column aggregates rows.
     func aggregates(_ entity: Entity) -> Bool {
         guard case .expression(let description) = self else { return false }
         var found = false
@@ -28,7 +28,9 @@ extension FetchedColumn {
         }
     }
 
-    /// The value of a group: what is computed over its rows, and what is the same for all of them.
+    /// Returns the column's value for a group of rows.
+    ///
+    /// It is computed from aggregates over the rows and from values that all of them share.
     func value(ofGroup rows: [PropertyValue], in entity: Entity) throws -> PropertyValue {
         guard case .expression(let description) = self, description.expression.rowPlace == nil else {
             return try rows.first.map { try value(of: $0) } ?? .null
@@ -47,8 +49,9 @@ extension FetchedColumn {
 }
 
 extension Expression {
-    /// What a statistical function is asked over many rows; nil for anything else, and for one over a collection that each
-    /// row has.
+    /// Returns the statistical function and its argument if the expression aggregates rows.
+    ///
+    /// Returns nil otherwise, and for a function over a collection of each row.
     package func aggregatedArgument(of entity: Entity) -> (function: Function, argument: Expression)? {
         guard case .function(let function, let arguments) = self, arguments.count == 1,
             [.average, .sum, .count, .min, .max, .median, .mode, .standardDeviation].contains(function)
@@ -56,7 +59,7 @@ extension Expression {
         switch arguments[0] {
         case .constant, .aggregate, .subquery, .setOperation: return nil
         case .keyPath(let path):
-            // Of a collection an operator makes one value for each row.
+            // A collection operator computes one value per row, which can be aggregated.
             if path.keys.contains(where: { $0.collectionOperator?.givesOneValue == true }) { break }
             var current: Entity? = entity
             for key in path.keys {
@@ -69,7 +72,9 @@ extension Expression {
         return (function, arguments[0])
     }
 
-    /// The constant that a statistical function gives over the values of many rows, nulls left out; nil where it is none.
+    /// Returns the result of a statistical function over rows, without nulls, as a constant.
+    ///
+    /// Returns nil if the expression is not such a function.
     func aggregated(over rows: [PropertyValue], of entity: Entity) throws -> Expression? {
         guard let (function, argument) = aggregatedArgument(of: entity) else { return nil }
         let values = try rows.map { try argument.value(with: $0, arithmetic: .nilPropagating) }.filter { !$0.isNull }
@@ -89,7 +94,7 @@ extension CollectionOperator {
 }
 
 extension PropertyValue {
-    /// Objects as references to them, which any thread may keep.
+    /// The value with objects replaced by their IDs, which any thread may use.
     fileprivate var asReference: PropertyValue {
         switch self {
         case .object(let row as StoredRow): .object(row.reference ?? row)

@@ -9,7 +9,7 @@ public enum FetchedColumn: Sendable, ExpressibleByStringLiteral {
 
     public init(stringLiteral keyPath: String) { self = .property(keyPath) }
 
-    /// The key of its values.
+    /// The key of its values in dictionaries.
     public var name: String {
         switch self {
         case .property(let keyPath): keyPath
@@ -18,10 +18,11 @@ public enum FetchedColumn: Sendable, ExpressibleByStringLiteral {
     }
 }
 
-/// What a fetch of dictionaries gives: rows of values under the names of columns.
+/// The result of a fetch of dictionaries: rows of values with named columns.
 ///
-/// Of a request with a batch size that has a column with the object's ID it is lazy: it knows which rows there are, and reads a batch
-/// of them when one is asked for, as they are then, on the queue of its context. Any thread may use others.
+/// It is lazy if the request has a batch size and a column with the object ID. It then contains the object IDs and
+/// reads rows in batches on demand, with their present values. A lazy result must be used on the queue of its context.
+/// Any other result can be used on any thread.
 public struct FetchedRows: Sendable {
     /// The names of the columns, in the order of the request.
     public let columns: [String]
@@ -35,29 +36,34 @@ public struct FetchedRows: Sendable {
     init(columns: [String], _ batches: RowBatches) { (self.columns, whole, self.batches) = (columns, [], batches) }
 
     public var count: Int { batches?.count ?? whole.count }
-    /// How many rows are read at a time; 0 when all were.
+    /// The number of rows that are read at a time; 0 if all rows were read.
     public var batchSize: Int { batches?.size ?? 0 }
-    /// Whether rows are read when they are asked for.
+    /// Whether rows are read on demand.
     public var isLazy: Bool { batches != nil }
 
-    /// A value for each column, of all rows; null for none. Objects are references: their IDs.
-    /// - Throws: for lazy rows alone, as `rows(in:)`.
+    /// All rows, with one value per column. Objects are represented by their IDs.
+    ///
+    /// - Throws: The errors of `rows(in:)`, for lazy rows only.
     public var rows: [[PropertyValue]] { get throws { try batches?.all() ?? whole } }
 
-    /// The rows at some places.
-    /// - Throws: `.wrongThread` where lazy rows are read off the queue of their context; else what a fetch throws.
+    /// Returns the rows in a range of indexes.
+    ///
+    /// - Throws: `.invalidArgument` for a range out of bounds; for lazy rows also `.wrongThread` outside of the queue
+    ///   of their context, and the errors of a fetch.
     public func rows(in range: Range<Int>) throws -> ArraySlice<[PropertyValue]> {
         guard range.lowerBound >= 0, range.upperBound <= count else {
             let index = range.lowerBound < 0 ? range.lowerBound : range.upperBound
+            let last = range.isEmpty ? range.lowerBound : range.upperBound - 1
             throw CoreError(
-                .invalidArgument, "rows \(range) are out of bounds of \(count) row\(count == 1 ? "" : "s")",
+                .invalidArgument,
+                "rows \(range.lowerBound) to \(last) are out of bounds of \(count) row\(count == 1 ? "" : "s")",
                 value: .int(Int64(index)))
         }
         guard let batches else { return whole[range] }
         return try range.map { try batches.row(at: $0) }[...]
     }
 
-    /// One row; see `rows(in:)`.
+    /// Returns one row; see `rows(in:)`.
     public func row(at index: Int) throws -> [PropertyValue] {
         guard index >= 0, index < count else {
             throw CoreError(
@@ -67,8 +73,9 @@ public struct FetchedRows: Sendable {
         return try batches?.row(at: index) ?? whole[index]
     }
 
-    /// Each row by the names of the columns; nulls have no entry, as dictionaries of Cocoa hold none.
-    /// - Throws: as `rows`.
+    /// The rows as dictionaries by column name. Nulls do not have an entry, as in Cocoa.
+    ///
+    /// - Throws: The errors of `rows`.
     public var dictionaries: [[String: PropertyValue]] {
         get throws {
             try rows.map { row in

@@ -1,20 +1,20 @@
 import CorestoneModel
 
-/// Who the objects of a lazy list are, and those of the batches that were used last.
+/// The keys of the objects in a lazy list, and the objects of the batches that were used last.
 final class ObjectBatches {
-    /// One object, known by its key: 16 bytes.
+    /// The primary key, entity and store of one object, in 16 bytes.
     struct Entry {
         let primaryKey: Int64
         let entity: UInt32
-        /// The place of its store.
+        /// The index of its store in `Found.stores`.
         let store: UInt32
     }
 
-    /// What a fetch found.
+    /// The objects that a fetch found.
     struct Found {
         var entries: [Entry] = []
         var stores: [Store] = []
-        /// Objects that were never saved, by their places: their keys will change.
+        /// Unsaved objects by index, because their keys change.
         var unsaved: [Int: ManagedObject] = [:]
 
         mutating func place(of store: Store) -> UInt32 {
@@ -32,22 +32,24 @@ final class ObjectBatches {
 
     private let context: Context
     private let found: Found
-    private let wishes: FetchWishes
+    private let wishes: PostFetchOptions
     private let readsRows: Bool
-    /// Of the properties whose values will do; nil for all.
+    /// The keys of the required properties; nil for all.
     private let keys: Set<UInt32>?
     let size: Int
-    /// The last used batch is the last.
+    /// The batches in memory, in the order of their last use.
     private var held: [(number: Int, objects: [ManagedObject])] = []
 
-    /// How many batches stay: enough to compare objects of two places with two others.
+    /// The maximum number of batches in memory.
+    ///
+    /// It is sufficient to compare objects at two positions with objects at two other positions.
     private static let mostHeld = 4
 
     init(_ found: Found, _ request: FetchRequest, keys: Set<UInt32>?, _ context: Context) {
         self.context = context
         self.found = found
         self.keys = keys
-        wishes = FetchWishes(request)
+        wishes = PostFetchOptions(request)
         readsRows = request.includesPropertyValues
         size = request.batchSize
     }
@@ -64,7 +66,9 @@ final class ObjectBatches {
         return try batch(number)[index - number * size]
     }
 
-    /// What cannot throw waits for the queue.
+    /// Returns an object on any thread, after waiting for the queue.
+    ///
+    /// If its batch cannot be read, the object is a fault.
     func heldObject(at index: Int) -> ManagedObject {
         context.onQueue { (try? object(at: index)) ?? fault(at: index) }
     }
@@ -88,7 +92,7 @@ final class ObjectBatches {
     }
 
     private func batch(_ number: Int) throws -> [ManagedObject] {
-        // After a reset objects are others.
+        // After a reset of the context, the objects of the batches are invalid.
         if let last = held.last, last.objects.allSatisfy(\.isGone) { held = [] }
         if let last = held.last, last.number == number { return last.objects }
         if let place = held.firstIndex(where: { $0.number == number }) {
@@ -101,7 +105,10 @@ final class ObjectBatches {
         return objects
     }
 
-    /// Objects that are known stay what they are; rows of the others come together. A row that is gone leaves a fault.
+    /// Reads a batch.
+    ///
+    /// Registered objects do not change; the rows of all other objects are loaded together. An object whose row was
+    /// deleted is a fault.
     private func read(_ number: Int) throws -> [ManagedObject] {
         try context.checkQueue()
         let first = number * size
@@ -130,7 +137,9 @@ final class ObjectBatches {
 }
 
 extension Context {
-    /// Who the objects of a request are. Rows are read only where memory has to look at them, and few at a time where it can.
+    /// Returns the keys of the objects of a request.
+    ///
+    /// Rows are read only if they must be evaluated in memory, and in batches if possible.
     func foundEntries(_ request: FetchRequest) throws -> ObjectBatches.Found {
         var found = ObjectBatches.Found()
         let stores = try stores(for: request)

@@ -1,30 +1,32 @@
 import CorestoneValues
 
-/// What a context can be asked for with `Context.execute`: a fetch, or a batch of changes.
+/// A request that `Context.execute` executes: a fetch or a batch request.
 ///
-/// Changed by one thread at a time; a context reads it during the call only.
+/// A request must be changed by one thread at a time. A context reads it only during the call.
 open class PersistentStoreRequest: @unchecked Sendable {
-    /// The kinds that Core Data numbers.
+    /// The types of requests, with the values of Core Data.
     public enum RequestType: UInt32, Sendable {
         case fetch = 1
-        /// What a save hands to its stores; no context carries one out.
+        /// The request that a save passes to stores. A context does not execute it.
         case save = 2
         case batchInsert = 5
         case batchUpdate = 6
         case batchDelete = 7
     }
 
-    /// A `RequestType`; any other is refused.
+    /// The raw value of a `RequestType`. Other values are rejected.
     open var requestType: UInt32 { 0 }
-    /// The stores to ask, or to change; nil for all that may have what is asked for. Nothing is found or done where there are none.
+    /// The stores to fetch from or to change; nil for all suitable stores.
+    ///
+    /// If the list is empty, the request has no effect.
     public var affectedStores: [Store]?
 
     public init() {}
 
-    /// Whether a store is among those to ask.
+    /// Whether the request affects a store.
     func affects(_ store: Store) -> Bool { affectedStores?.contains { $0 === store } ?? true }
 
-    /// What each kind does.
+    /// Executes the request. Each class of requests overrides it.
     func perform(in context: Context) throws -> RequestResult {
         throw CoreError(
             .unsupported, code: .persistentStoreUnsupportedRequestType,
@@ -33,16 +35,16 @@ open class PersistentStoreRequest: @unchecked Sendable {
     }
 }
 
-/// What came of a request, by its kind and by the result type that it asked for.
+/// The result of a request, by its type and result type.
 public enum RequestResult {
     case objects(Results)
     case objectIDs([ObjectID])
     case dictionaries(FetchedRows)
     case count(Int)
-    /// Of an asynchronous fetch, which is under way.
+    /// The running fetch of an asynchronous request.
     case asynchronous(AsynchronousFetchResult)
 
-    /// How many objects, IDs or rows there are, or were counted; nil for a request that is under way.
+    /// The number of objects, IDs or rows, or the count; nil for an asynchronous fetch.
     public var count: Int? {
         switch self {
         case .objects(let results): results.count
@@ -55,9 +57,9 @@ public enum RequestResult {
 }
 
 extension Context {
-    /// Carries out a request of any kind. On the queue.
+    /// Executes a request of any type. Must be called on the queue of the context.
     ///
-    /// - Throws: code 134091 for a kind that no context carries out, and what that kind throws.
+    /// - Throws: Code 134091 for a type that contexts do not execute; the errors of the request.
     public func execute(_ request: PersistentStoreRequest) throws -> RequestResult {
         try checkQueue()
         return try request.perform(in: self)

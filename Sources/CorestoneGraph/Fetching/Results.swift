@@ -1,12 +1,12 @@
 import CorestoneModel
 
-/// The objects that a fetch found, in its order: a list that never changes.
+/// The objects that a fetch found, in its order. The list is immutable.
 ///
-/// Of a request with a batch size it is lazy: it knows who its objects are, and reads their rows a batch at a time, when one of
-/// them is asked for. It lets go of batches that were not used for long, and so of objects that nobody else holds; so does
-/// not an `Array` made of it. It belongs to the queue of its context.
+/// The list is lazy if the request has a batch size: it contains the object IDs and reads rows in batches on demand. It
+/// releases the least recently used batches, and with them objects that are not retained elsewhere. An `Array` of the
+/// list's elements retains all objects. The list must be used on the queue of its context.
 public final class Results: RandomAccessCollection {
-    /// Of a list that is not lazy.
+    /// The objects of a list that is not lazy.
     package let objects: [ManagedObject]
     private let batches: ObjectBatches?
 
@@ -20,31 +20,31 @@ public final class Results: RandomAccessCollection {
         self.batches = batches
     }
 
-    /// Whether rows are read when their objects are asked for.
+    /// Whether rows are read on demand.
     public var isLazy: Bool { batches != nil }
-    /// How many are read at a time; 0 when all were.
+    /// The number of objects that are read at a time; 0 if all were read.
     public var batchSize: Int { batches?.size ?? 0 }
 
     public var startIndex: Int { 0 }
     public var endIndex: Int { batches?.entries.count ?? objects.count }
 
-    /// The object at an index. One whose row could not be read is a fault, which tells the reason when it fires.
+    /// Returns the object at an index. If its row cannot be read, it is a fault, which reports the error when it fires.
     public subscript(index: Int) -> ManagedObject { batches?.heldObject(at: index) ?? objects[index] }
 
-    /// The same, with the error of a batch that cannot be read.
+    /// Returns the object at an index, or throws if its batch cannot be read.
     public func object(at index: Int) throws -> ManagedObject { try batches?.object(at: index) ?? objects[index] }
 
-    /// The ID of an object, without its row.
+    /// Returns the ID of an object without reading its row.
     public func objectID(at index: Int) -> ObjectID { batches?.objectID(at: index) ?? objects[index].objectID }
 
-    /// The objects at some indices, in the order of these: lazy if this list is.
+    /// Returns a list of the objects at `indices`, in that order. It is lazy if this list is lazy.
     package func choosing(_ indices: [Int]) -> Results {
         batches.map { Results($0.choosing(indices)) } ?? Results(indices.map { objects[$0] })
     }
 }
 
 extension Context {
-    /// The objects that a request asks for, lazily if it has a batch size.
+    /// Fetches the objects of a request; the list is lazy if the request has a batch size.
     func results(of request: FetchRequest) throws -> Results {
         guard request.batchSize > 0 else { return Results(try fetch(request)) }
         try request.requireObjects()

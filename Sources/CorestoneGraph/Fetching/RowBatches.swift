@@ -2,19 +2,21 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// The rows of a fetch of dictionaries that are read a batch at a time: whose rows they are, and the batches that were used last.
+/// The rows of a lazy fetch of dictionaries, which are read in batches.
 ///
-/// Changed on the queue of its context alone.
+/// It contains the object IDs of all rows, and the batches that were used last.
+///
+/// It is used only on the queue of its context.
 final class RowBatches: @unchecked Sendable {
     private let context: Context
     private let found: ObjectBatches.Found
-    /// What each batch is asked for.
+    /// The request for one batch, whose predicate is replaced for each read.
     private let request: FetchRequest
-    /// The place of the column that tells which row is whose.
+    /// The index of the column with the object ID.
     private let identifier: Int
     private let width: Int
     let size: Int
-    /// The last used batch is the last.
+    /// The batches in memory, in the order of their last use.
     private var held: [(number: Int, rows: [[PropertyValue]])] = []
 
     private static let mostHeld = 4
@@ -50,7 +52,7 @@ final class RowBatches: @unchecked Sendable {
         return rows
     }
 
-    /// In the order of the whole. Of an object that is gone the ID is left.
+    /// Reads a batch, in the order of the list. The row of a deleted object has only its ID.
     private func read(_ number: Int) throws -> [[PropertyValue]] {
         let first = number * size
         let references = (first..<min(first + size, count)).map { reference(at: $0) }
@@ -75,14 +77,14 @@ final class RowBatches: @unchecked Sendable {
 }
 
 extension Predicate {
-    /// Holds for the objects of some references.
+    /// Returns a predicate that selects the objects of these references.
     static func oneOf(_ references: [PropertyValue]) -> Predicate {
         .comparison(Comparison(.selfObject, .in, .constant(.array(references))))
     }
 }
 
 extension DictionaryFetch {
-    /// The place of the column that has the object's ID, by which rows can be read a batch at a time; nil where there is none.
+    /// The index of the column with the object ID, which is required for reading in batches; nil without such a column.
     var identifierPlace: Int? {
         if isGrouped || request.returnsDistinctResults { return nil }
         return columns.firstIndex { column in
@@ -95,7 +97,7 @@ extension DictionaryFetch {
         }
     }
 
-    /// Tells the log, once for each entity and columns, that a batch size is of no use.
+    /// Logs, once for each entity and list of columns, that the batch size has no effect.
     func warnOfBatchSize() {
         let names = columns.map(\.name)
         var hasher = Hasher()

@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// A changed object as the store has it, for fetches that leave pending changes out but that the store cannot judge itself.
+/// The saved values of an object, for predicates and sort keys that are evaluated in memory without unsaved changes.
 final class SavedState: KeyValueCoding {
     private let object: ManagedObject
 
@@ -10,18 +10,18 @@ final class SavedState: KeyValueCoding {
 
     var original: any ValueObject { object }
 
-    /// The object itself when it has no changes, else its saved state.
+    /// Returns the object itself if it has no changes, otherwise its saved state.
     static func of(_ object: ManagedObject) -> PropertyValue {
         .object(object.hasChanges ? SavedState(object) : object)
     }
 
     func value(forKey name: String) throws -> PropertyValue {
-        // What only heirs of its entity have, or what is no property.
+        // A property of a subentity, or a key that is not a property.
         guard let property = object.entity.property(named: name) else { return try object.value(for: KeyName(name)) }
         guard let relationship = property as? Relationship else {
             return object.asPredicatesSeeIt(try savedValue(Int(property.slot)), Int(property.slot))
         }
-        // Also from one without changes the path leads on to others that have some.
+        // Targets and members may have unsaved changes even if this object does not, so their saved states are used.
         if relationship.isToMany { return .array(try savedMembers(relationship).map { .object(SavedState($0)) }) }
         guard case .object(let reference as ObjectIDReference) = try savedValue(Int(property.slot)),
             let context = object.context
@@ -29,7 +29,7 @@ final class SavedState: KeyValueCoding {
         return .object(SavedState(try context.object(with: reference.id)))
     }
 
-    /// The value of the object's row; of a newer one where a merge left that out.
+    /// Returns the value in the object's row, or in the newest row if its merge was postponed.
     private func savedValue(_ slot: Int) throws -> PropertyValue {
         guard let context = object.context, context.hasDeferredMerge(object), let store = object.store else {
             return try object.committedValue(slot: slot)

@@ -2,28 +2,28 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// What a context asks of a store instead of objects: columns of rows, or of groups of rows.
+/// A request to a store for columns of rows or of groups, instead of objects.
 package struct StoreRowsRequest {
-    /// Which rows; order and window too where rows are not grouped.
+    /// The rows, with sort descriptors, limit and offset if rows are not grouped.
     package let fetch: StoreFetch
     package let columns: [FetchedColumn]
     package let isGrouped: Bool
-    /// What is grouped by.
+    /// The columns to group by.
     package let keys: [FetchedColumn]
     package let having: Predicate?
     package let isDistinct: Bool
-    /// Whether other stores have rows too, so that groups, order and window are for memory to find.
+    /// Whether other stores contribute rows too, so that groups, order and window are computed in memory.
     package let isShare: Bool
-    /// Makes the value of a column that has objects.
+    /// A function that creates the value of a column that contains objects.
     package let reference: (_ entity: UInt32, _ primaryKey: Int64) -> PropertyValue
 
-    /// The columns that predicates and sort descriptors know groups by, under their names.
+    /// The columns that having predicates and sort descriptors of groups can use, by name.
     package var names: [String: FetchedColumn] {
         Dictionary((columns + keys).map { ($0.name, $0) }) { first, _ in first }
     }
 }
 
-/// What a store answers.
+/// The rows of a store, and their shape.
 package struct StoreRows {
     package let rows: [[PropertyValue]]
     package let shape: RowShape
@@ -33,22 +33,27 @@ package struct StoreRows {
     }
 }
 
-/// What is left to compute of the rows that a store gave. Its expressions have `Expression.place` for the values of a row.
+/// The computation that remains for the rows of a store.
+///
+/// Its expressions refer to the values of a row by `Expression.place`.
 package struct RowShape: Equatable, Sendable {
-    /// One for each column of the request, and for each key.
+    /// An expression for each column of the request. `keys` has one for each column to group by.
     package var columns: [Expression] = []
     package var keys: [Expression] = []
-    /// What rows have yet to satisfy.
+    /// The remaining predicate for rows.
     package var predicate: Predicate?
-    /// What groups have yet to satisfy; names stand for columns.
+    /// The remaining predicate for groups, in which names refer to columns.
     package var having: Predicate?
-    /// Whether each row is a group already.
+    /// Whether each row is already a group.
     package var isGrouped = false
-    /// Whether rows, or where they are groups these, come in order. If not, rows have a value for each descriptor in `order`, and
-    /// their primary key behind.
+    /// Whether rows or groups are in order.
+    ///
+    /// If not, `order` has an expression for each sort descriptor, followed by one for the primary key.
     package var isOrdered = true
     package var order: [Expression] = []
-    /// Whether equal rows were left out, if they should be, and the window was cut.
+    /// Whether duplicate rows were removed, if requested.
+    ///
+    /// `isWindowed` is the equivalent for limit and offset.
     package var isDistinct = true
     package var isWindowed = true
 
@@ -56,11 +61,12 @@ package struct RowShape: Equatable, Sendable {
 }
 
 extension Expression {
-    /// The value at a place of the list that is evaluated.
+    /// Returns an expression for the value at an index of the evaluated list.
     package static func place(_ index: Int) -> Expression {
         .indexed(.selfObject, .value(.constant(.int(Int64(index)))))
     }
 
+    /// The index, if this is an expression of `place(_:)`.
     package var rowPlace: Int? {
         guard case .indexed(.selfObject, .value(.constant(.int(let index)))) = self else { return nil }
         return Int(index)
@@ -68,7 +74,7 @@ extension Expression {
 }
 
 extension FetchedColumn {
-    /// What computes its values, before they are made its type.
+    /// The expression for the column's values, before conversion to the result type.
     package var computed: Expression {
         switch self {
         case .property(let keyPath): .keyPath(KeyPath(keyPath))
@@ -80,7 +86,7 @@ extension FetchedColumn {
         if case .expression(let description) = self { description.resultType } else { .undefined }
     }
 
-    /// The same column computed in another way.
+    /// Returns a copy of the column with another expression.
     func computed(by expression: Expression) -> FetchedColumn {
         .expression(ExpressionDescription(name: name, expression: expression, resultType: resultType))
     }

@@ -2,25 +2,29 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// The generation that the context reads. nil for the newest state at any time, as at first, of a child, and as long as no store
-    /// has generations; `current` from when the context was pinned to that until it first reads.
+    /// The query generation that the context reads; nil, the default, if it reads the newest state.
+    ///
+    /// It is also nil for a child context, and if no store supports generations. It is `current` after the context was
+    /// pinned to the current generation and before its first read.
     public var queryGenerationToken: QueryGenerationToken? {
         guard let token = generation?.token else { return nil }
         return token.isCurrent && !coordinator.hasGenerations ? nil : token
     }
 
-    /// Pins the context to a state of its stores: whatever it reads of them from now on, by fetches, faults and relationships, is of
-    /// that state, whatever others save. Objects keep the values that they have until they are refreshed.
+    /// Pins the context to one state of its stores.
     ///
-    /// A save, a merge of changes and a reset move the context on to the state that is the newest then, wherever it was pinned; a
-    /// refresh does not. A save is judged by the newest state: what others changed since the generation is a conflict. Stores that
-    /// are added later are left out until the context is pinned anew.
+    /// All later fetches, faults and relationships read that state, regardless of later saves. Objects keep their
+    /// values until they are refreshed.
     ///
-    /// - Parameter token: `.current` for the state that is the newest when the context first reads; the token of another context for
-    ///   the state that it reads; nil for none.
-    /// - Throws: `.invalidArgument` for a child, which reads what its parent reads, for a token of another coordinator, and within a
-    ///   hook; `.unsupported` for a store that cannot be pinned; `.objectGone` when a store of the token was removed: the context is
-    ///   pinned in the others all the same. `.wrongThread`.
+    /// A save, a merge of changes and a reset move the pinned context to the newest state; a refresh does not. A save
+    /// is compared with the newest state: changes since the generation are conflicts. Stores that are added later are
+    /// ignored until the context is pinned again.
+    ///
+    /// - Parameter token: `.current` for the newest state at the context's first read; the token of another context for
+    ///   its state; nil to unpin the context.
+    /// - Throws: `.invalidArgument` for a child context, for a token of another coordinator, and within a hook;
+    ///   `.unsupported` for a store that cannot be pinned; `.objectGone` if a store of the token was removed, although
+    ///   the context is then pinned in the other stores; `.wrongThread`.
     public func setQueryGeneration(from token: QueryGenerationToken?) throws {
         try checkQueue()
         guard parent == nil else {
@@ -35,11 +39,12 @@ extension Context {
             return
         }
         if token.isCurrent {
-            // What is in the way shows now; the state is that of the first read.
+            // Fails now if a store cannot be pinned. The pinned state is that of the first read.
             _ = try coordinator.currentQueryGenerationToken
         }
         let stores = coordinator.stores
-        // A coordinator that ended may have been where this one is.
+        // The addresses of coordinators are not sufficient, because a deallocated coordinator may have had the same
+        // one.
         let foreign = token.pins.first { pin in
             pin.store.isOpen
                 ? !stores.contains { $0 === pin.store } : pin.store.coordinator != ObjectIdentifier(coordinator)
@@ -69,17 +74,19 @@ extension Context {
         set { generationState.generation = newValue }
     }
 
-    /// The context that reads the stores for this one: itself, or the one that its parents end in.
+    /// The context that reads the stores for this one: itself, or its outermost parent.
     private var bottom: Context {
         var context = self
         while let parent = context.parent { context = parent }
         return context
     }
 
-    /// The pin of a store where the context reads a state that stays, for those who have called `requireReadable`.
+    /// Returns the pin of a store if the context is pinned. `requireReadable` must be called before.
     func pin(of store: Store) -> StorePin? { bottom.generation?.token.pin(of: store) }
 
-    /// The generation to read; a context that was pinned to `current` is pinned to a state now. nil for the newest state.
+    /// Returns the generation to read; nil for the newest state.
+    ///
+    /// A context that was pinned to `current` is pinned to the newest state now.
     func generationToRead() throws -> QueryGenerationToken? {
         let bottom = bottom
         guard let token = bottom.generation?.token else { return nil }
@@ -88,7 +95,9 @@ extension Context {
         return bottom.generationState.pin(to: newest)
     }
 
-    /// Called before anything is read of a store or of what is known of its rows.
+    /// Throws if the store is closed or not in the generation.
+    ///
+    /// Called before each access to the store or its row cache.
     func requireReadable(_ store: Store) throws {
         try store.requireOpen()
         guard let token = try generationToRead(), !token.knows(store) else { return }
@@ -99,18 +108,20 @@ extension Context {
     }
 }
 
-// MARK: - Moving on
+// MARK: - Advancing
 
 extension Context {
-    /// Pins a context that is pinned to the newest state. What it has read stays until it is refreshed.
+    /// Moves a pinned context to the newest state. Loaded values stay until they are refreshed.
     func advanceGeneration() throws {
         guard generation != nil else { return }
-        // Where that fails, the next read tries again, and says why.
+        // If this fails, the next read tries again and reports the error.
         generation = Generation(token: .current)
         _ = try generationToRead()
     }
 
-    /// Runs a save into the stores, which moves a pinned context on. While conflicts are settled it reads the newest state.
+    /// Runs a save into the stores, which moves a pinned context to the newest state.
+    ///
+    /// Conflict resolution reads the newest state too.
     func advancing(_ save: () throws -> SavePlan) throws -> SavePlan {
         guard let former = generation else { return try save() }
         do {

@@ -1,16 +1,17 @@
 import CorestoneValues
 import Synchronization
 
-/// Which state of the stores a context reads, where that is not always the newest.
+/// The state of the stores that a pinned context reads.
 struct Generation: Sendable {
-    /// `current` until the context first reads.
+    /// The token; `current` until the context's first read.
     var token: QueryGenerationToken
-    /// Whether somebody chose this state for the context; else it is what was the newest when the context last caught up: when it was
-    /// first read, saved, merged or reset.
+    /// Whether the application chose this state.
+    ///
+    /// Otherwise it was the newest state at the context's first read, or at its last save, merge or reset.
     var isChosen = false
 }
 
-/// The generation of a context, which the contexts above it read too, on their own threads.
+/// The generation of a context. Its child contexts read it too, on their own threads.
 final class GenerationState: Sendable {
     private let isSet = Atomic(false)
     private let value = Locked<Generation?>(nil)
@@ -18,11 +19,12 @@ final class GenerationState: Sendable {
     @inline(__always)
     var isNone: Bool { !isSet.load(ordering: .acquiring) }
 
-    /// Costs one look where there is none.
+    /// The generation; nil if the context is not pinned, which is known from one atomic flag.
     var generation: Generation? {
         get { isSet.load(ordering: .acquiring) ? value.withLock { $0 } : nil }
         set {
-            // The former one may end with this, and let go of a connection then.
+            // The former generation may be deallocated here and close a connection, so this must not happen within the
+            // lock.
             let former = value.withLock { generation in
                 defer { generation = newValue }
                 return generation
@@ -32,7 +34,9 @@ final class GenerationState: Sendable {
         }
     }
 
-    /// Puts a state in the place of `current`. Returns the one that is there, if somebody else was faster.
+    /// Replaces `current` by a state.
+    ///
+    /// Returns the present state, which differs if another thread replaced `current` before.
     func pin(to token: QueryGenerationToken) -> QueryGenerationToken? {
         value.withLock { generation in
             if generation?.token.isCurrent == true { generation?.token = token }

@@ -1,29 +1,32 @@
 import CorestoneValues
 
-/// Stands for one state of the stores of a coordinator: a generation, which contexts that are pinned to it read whatever is saved
-/// meanwhile.
+/// A token for a query generation.
 ///
-/// A generation lasts as long as somebody holds its token, as a context does that is pinned to it. Meanwhile the write-ahead log
-/// of an SQLite store keeps all that is saved. Any thread may hold a token; contexts may share it.
+/// A query generation is one state of a coordinator's stores, which pinned contexts read regardless of later saves.
+///
+/// A generation exists as long as its token is retained, for instance by a pinned context. Meanwhile the write-ahead
+/// log of an SQLite store grows with each save. Tokens can be used on any thread and shared by contexts.
 public final class QueryGenerationToken: Sendable {
-    /// No state yet, but a wish: the one that is the newest when the context first reads.
+    /// The newest state at the first read of the context.
     public static let current = QueryGenerationToken([], isCurrent: true)
 
+    /// Whether this is `current`, which does not represent a state yet.
     public let isCurrent: Bool
-    /// One for each store that was open and has generations.
+    /// A pin for each open store that supports generations.
     let pins: [StorePin]
-    /// The stores that were open and have none: they are read as they are.
+    /// The open stores that do not support generations. Their newest state is read.
     private let others: [Store]
 
     init(_ pins: [StorePin], others: [Store] = [], isCurrent: Bool = false) {
         self.pins = pins
         self.others = others
         self.isCurrent = isCurrent
+        checkInvariants()
     }
 
     func pin(of store: Store) -> StorePin? { pins.first { $0.store === store } }
 
-    /// Whether the store was open when the state was the newest.
+    /// Whether the store was open when the generation was created.
     func knows(_ store: Store) -> Bool { pin(of: store) != nil || others.contains { $0 === store } }
 }
 
@@ -35,7 +38,7 @@ extension QueryGenerationToken: Hashable, CustomStringConvertible {
     }
 }
 
-/// One state of one store, held for those who read it, and the rows that they read of it.
+/// One retained state of one store, with the row cache of its readers.
 final class StorePin: @unchecked Sendable {
     let store: Store
     let reader: any StoreReading
@@ -50,13 +53,15 @@ final class StorePin: @unchecked Sendable {
 }
 
 extension Coordinator {
-    /// The state that the stores have now, held from now on; nil when no store has generations, as those in memory.
+    /// The current state of the stores, which the token retains.
     ///
-    /// - Throws: `.unsupported` for an SQLite store with a rollback journal, where a reader that stays would keep every writer out;
-    ///   what opening one more connection to a store fails with.
+    /// Nil if no store supports generations, such as stores in memory.
+    ///
+    /// - Throws: `.unsupported` for an SQLite store with a rollback journal, where a permanent reader would block every
+    ///   writer; the errors of opening another connection.
     public var currentQueryGenerationToken: QueryGenerationToken? {
         get throws {
-            // No save of this process comes in between the stores.
+            // With several stores, saves of this process must wait, so that the states are consistent.
             let stores = stores
             if stores.count <= 1 { return try pinned(stores) }
             return try performAndWait(

@@ -1,14 +1,16 @@
 import CorestoneValues
 
 extension Context {
-    /// Reads the transactions after a place, for a program that follows what others save: it keeps the token of the last
-    /// transaction that it has seen (`HistoryCursor.token`), and passes it the next time.
+    /// Returns a cursor over the transactions after a token.
+    ///
+    /// To process the saves of other writers incrementally, store the token of the last transaction
+    /// (`HistoryCursor.token`) and pass it to the next call.
     ///
     /// - Parameters:
-    ///   - token: where to begin; nil for the beginning.
-    ///   - author: whose transactions are left out, usually the context's own `transactionAuthor`. Transactions without
-    ///     author stay.
-    /// - Throws: as `Coordinator.history(_:)`.
+    ///   - token: The position after which to begin; nil for the beginning.
+    ///   - author: The author whose transactions are skipped, usually the context's own `transactionAuthor`.
+    ///     Transactions without an author are included.
+    /// - Throws: The errors of `Coordinator.history(_:)`.
     public func history(
         since token: HistoryToken? = nil, excludingAuthor author: String? = nil
     ) throws -> HistoryCursor {
@@ -17,22 +19,26 @@ extension Context {
         return try coordinator.history(request)
     }
 
-    /// Merges the changes of a transaction, which may be of another process, as `mergeChanges` does.
+    /// Merges the changes of a transaction like `mergeChanges`. Another process may have written the transaction.
     public func merge(_ transaction: HistoryTransaction) throws {
         try checkQueue()
         let ids = transaction.changedIDs
-        // Objects of this coordinator may have rows in the cache that are older than the transaction.
+        // The row cache of this coordinator may contain rows that are older than the transaction.
         coordinator.forgetRows(of: ids.updated + ids.deleted)
         try mergeChanges(ids)
     }
 
-    /// The place after the last transaction that this context's last save wrote: in the observers of `didSave`, that of the
-    /// very save. nil before the first save to a store with a history.
+    /// The token of the last transaction that this context wrote.
+    ///
+    /// In observers of `didSave`, it is the transaction of that save. It is nil before the first save to a store with a
+    /// history.
     public var savedHistoryToken: HistoryToken? { onQueue { settings.savedHistoryToken } }
 
-    /// Remembers the transaction of a save or a batch request, unless it wrote none. While it is this context's turn to write.
+    /// Records the transaction of a save or a batch request, if it wrote one.
     ///
-    /// - Parameter former: the store's last transaction before.
+    /// Must be called during the context's turn to write.
+    ///
+    /// - Parameter former: The store's last transaction before the save.
     func noteHistory(of store: Store, after former: Int64?) {
         guard let number = store.backing.lastOwnTransaction, number != former else { return }
         let token = HistoryToken(storeIdentifier: store.identifier, transactionNumber: number)

@@ -1,31 +1,31 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// The persistent history of the stores. Any thread.
+/// The persistent history of the stores. All functions can be called on any thread.
 extension Coordinator {
-    /// Reads the transactions of a request one after the other, for histories of any size.
+    /// Returns a cursor over the transactions of a request, for histories of any size.
     ///
-    /// - Throws: code 134301 for a token whose following transactions were deleted, or of a file that was replaced; code 134501
-    ///   for a token of other stores; `.invalidArgument` for sort descriptors, which need all transactions at once.
+    /// - Throws: Code 134301 if transactions after the token were deleted or the file was replaced; code 134501 for a
+    ///   token of other stores; `.invalidArgument` for sort descriptors, which a cursor does not support.
     public func history(_ request: HistoryRequest = HistoryRequest()) throws -> HistoryCursor {
         if let first = request.sortDescriptors.first {
             throw CoreError(
                 .invalidArgument,
-                "a history cursor returns transactions in commit order and cannot sort by \"\(first.keyPath)\"; use fetchHistory, "
-                    + "or leave the sort descriptors out", key: first.keyPath)
+                "a history cursor returns transactions in commit order and cannot sort by \"\(first.keyPath)\"; "
+                    + "leave the sort descriptors out, or in Swift call fetchHistory", key: first.keyPath)
         }
         return try HistoryCursor(request, in: self)
     }
 
-    /// Reads the whole answer to a request. Stores without a history have no transactions.
+    /// Reads all results of a request. Stores without a history do not contribute transactions.
     ///
-    /// - Throws: as `history(_:)`.
+    /// - Throws: The errors of `history(_:)`, except for sort descriptors, which are supported.
     public func fetchHistory(_ request: HistoryRequest = HistoryRequest()) throws -> HistoryResult {
         let sort = request.sortDescriptors
         for descriptor in sort { try HistorySubject.check(descriptor.path, request.subject) }
         var unsorted = request
         unsorted.sortDescriptors = []
-        // Which are the first, only the order can tell.
+        // The limit applies to the sorted transactions, so all are read.
         if !sort.isEmpty { unsorted.limit = 0 }
         let cursor = try HistoryCursor(unsorted, in: self)
         var found: [HistoryTransaction] = []
@@ -51,10 +51,11 @@ extension Coordinator {
         }
     }
 
-    /// The place after the last transaction of the stores now: where a reader that knows their objects may begin. nil if
-    /// none of the stores keeps a history.
+    /// Returns the token of the last transaction of the stores, after which a reader of the current objects can begin.
     ///
-    /// - Parameter stores: which; all of the coordinator if empty.
+    /// Returns nil if no store has a history.
+    ///
+    /// - Parameter stores: The stores; if empty, all stores of the coordinator.
     public func currentHistoryToken(of stores: [Store] = []) throws -> HistoryToken? {
         var numbers: [String: Int64] = [:]
         for store in try historyStores(stores) {
@@ -63,16 +64,18 @@ extension Coordinator {
         return numbers.isEmpty ? nil : HistoryToken(transactionNumbers: numbers)
     }
 
-    /// Deletes the transactions before a place, with their changes: those whose numbers are lower than that of the token or
-    /// the transaction, or that came before the first one of the date or later. The transaction itself stays.
+    /// Deletes the transactions before a position, with their changes.
     ///
-    /// It deletes in steps, between which others may save. Objects are not touched. A reader whose token is older has to
-    /// fetch its objects again (code 134301).
+    /// For a token or a transaction, these are the transactions with lower numbers; for a date, those before the first
+    /// transaction at or after the date. The transaction itself is kept.
+    ///
+    /// It deletes in steps, between which other writers can save. Objects do not change. A reader with an older token
+    /// must fetch its objects again (code 134301).
     ///
     /// - Parameters:
-    ///   - stores: which; all of the coordinator if empty.
-    ///   - progress: called after each step with the numbers of deleted transactions and changes; false ends the deletion with
-    ///     `.cancelled`, and what was deleted stays deleted.
+    ///   - stores: The stores; if empty, all stores of the coordinator.
+    ///   - progress: Called after each step with the numbers of deleted transactions and changes. If it returns false,
+    ///     the deletion ends with `.cancelled`, and deleted transactions stay deleted.
     /// - Throws: `.storeReadOnly`; code 134501 for a token of other stores.
     @discardableResult
     public func deleteHistory(
@@ -89,7 +92,7 @@ extension Coordinator {
         return (deletion.transactions, deletion.changes)
     }
 
-    /// The stores of a request: those that are given, or all.
+    /// Returns the stores of a request: the given ones without duplicates, or all if the list is empty.
     func historyStores(_ given: [Store]) throws -> [Store] {
         guard !closing.hasClosed else {
             throw CoreError(
@@ -104,7 +107,7 @@ extension Coordinator {
         return given.isEmpty ? stores : chosen
     }
 
-    /// A deletion by place is the program's decision, as with Apple's framework. The log names the consumers that lose transactions.
+    /// Logs the consumers that lose transactions. They do not prevent a deletion by position, as in Apple's framework.
     private func logPassedConsumers(of store: Store, before number: Int64) throws {
         let time = ReferenceDate.currentSeconds
         for consumer in try historyConsumers(of: store)
@@ -116,7 +119,7 @@ extension Coordinator {
     }
 }
 
-/// Object IDs in the order in which they first come.
+/// Unique object IDs, in the order of their first occurrence.
 struct UniqueIDs {
     private(set) var list: [ObjectID] = []
     private var seen: Set<ObjectID> = []
@@ -131,7 +134,7 @@ struct UniqueIDs {
 }
 
 extension HistoryRequest {
-    /// By store with a history: the number before which transactions are to be deleted.
+    /// Returns the number before which transactions are deleted, for each store with a history.
     fileprivate func ends(in coordinator: Coordinator) throws -> [(store: Store, number: Int64)] {
         let stores = try coordinator.historyStores(affectedStores)
         try requireKnown(stores)
@@ -142,7 +145,9 @@ extension HistoryRequest {
                 case .token(let token):
                     guard let number = token.transactionNumbers[store.identifier] else { return nil }
                     let bounds = try history.bounds()
-                    guard number <= bounds.highest else { throw HistoryToken.expired(number, bounds, store) }
+                    guard number <= bounds.highest else {
+                        throw HistoryToken.expired(number, bounds, store, deletes: true)
+                    }
                     return (store, number)
                 case .date(let date):
                     return (

@@ -1,26 +1,29 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// Reads the transactions of a `HistoryRequest` one after the other, the oldest first, without holding a lock or a read
-/// transaction between two steps. Transactions that are committed meanwhile are read too, if they come before the end is reached.
+/// An iterator over the transactions of a `HistoryRequest`, oldest first.
 ///
-/// One thread at a time uses a cursor. Sort descriptors need all transactions at once and are refused; use
-/// `Coordinator.fetchHistory`.
+/// It does not hold a lock or a read transaction between two steps. Transactions that are committed before the cursor
+/// reaches the end are returned too.
+///
+/// A cursor must be used by one thread at a time. It does not support sort descriptors; use `Coordinator.fetchHistory`
+/// for them.
 public final class HistoryCursor {
     private let request: HistoryRequest
     let coordinator: Coordinator
     let waiting = HistoryWaiting()
-    /// Of stores with transactions that were not returned yet.
+    /// The stores of the request, with their transactions that were not returned yet.
     private var sources: [HistorySource]
     private var subject: HistorySubject?
     private var count = 0
-    /// Whether nothing was returned since the event of a wait was cleared.
+    /// Whether no transaction was returned since the event of a wait was cleared.
     private var isWholePass = false
     var hasLimit: Bool { limit > 0 }
-    /// How many transactions or changes the request asks for; 0 for all.
+    /// The maximum number of transactions or changes; 0 for all.
     var limit: Int { request.limit }
-    /// The place after the last transaction that was read, in all stores of the request: where to go on later. Transactions that
-    /// the predicate leaves out count as read.
+    /// The position after the last transaction that was read, in all stores of the request.
+    ///
+    /// A later cursor can continue from it. Transactions that do not satisfy the predicate count as read.
     public private(set) var token: HistoryToken
 
     init(_ request: HistoryRequest, in coordinator: Coordinator) throws {
@@ -32,9 +35,12 @@ public final class HistoryCursor {
         if case .token(let start) = request.start { token = start.updated(with: token) }
     }
 
-    /// The next transaction with its changes; nil at the end. May be called again then: it returns what was committed meanwhile.
+    /// Returns the next transaction with its changes; nil at the end.
     ///
-    /// - Throws: code 134301 if transactions that were not read yet were deleted; what reading the store or the predicate fails with.
+    /// A later call returns transactions that were committed since.
+    ///
+    /// - Throws: Code 134301 if transactions were deleted before they were read; the errors of reading the store and of
+    ///   the predicate.
     public func next() throws -> HistoryTransaction? {
         if request.limit > 0 && count >= request.limit { return nil }
         while true {
@@ -51,13 +57,15 @@ public final class HistoryCursor {
                 isWholePass = false
                 return nil
             }
-            // What is committed from here on sets it again; what was committed before, another look at all stores finds.
+            // Later commits set the event again. Another pass over all stores finds earlier ones.
             event.clear()
             isWholePass = true
         }
     }
 
-    /// The source with the earliest transaction. Stores are merged by the times of their transactions, each in its own order.
+    /// Returns the source with the earliest transaction.
+    ///
+    /// Transactions of several stores are merged by time, and each store keeps its order.
     private func earliest() throws -> HistorySource? {
         var found: HistorySource?
         for source in sources where !source.isAtEnd {
@@ -72,7 +80,7 @@ public final class HistoryCursor {
         return found
     }
 
-    /// The part of a transaction that the request wants; nil for nothing.
+    /// Returns the part of a transaction that satisfies the request; nil if there is no such part.
     private func choose(_ head: HistoryHead, _ changes: [HistoryChange]) throws -> HistoryTransaction? {
         if let excluded = request.excludedAuthor, head.author == excluded { return nil }
         let all = request.resultType == .transactions ? nil : request.includesChanges ? changes : nil
@@ -93,19 +101,23 @@ public final class HistoryCursor {
         return matching.isEmpty ? nil : chosen(head, matching)
     }
 
-    /// A missing author equals no author: `author != 'x'` keeps transactions without one.
+    /// Evaluates the predicate.
+    ///
+    /// A nil author differs from every name, so `author != 'x'` includes transactions without an author.
     private func holds(_ predicate: Predicate, _ subject: HistorySubject) throws -> Bool {
         try predicate.evaluate(with: subject, arithmetic: .nilPropagating)
     }
 
-    /// A transaction with some of its changes. A limit does not cut it: who goes on after the token would miss the rest.
+    /// Returns a transaction with its matching changes.
+    ///
+    /// The limit does not truncate it, because a reader that continues after the token would miss the rest.
     private func chosen(_ head: HistoryHead, _ changes: [HistoryChange]) -> HistoryTransaction {
         count += changes.count
         return HistoryTransaction(head, request.resultType == .transactions ? nil : changes)
     }
 }
 
-/// The transactions of one store that a cursor has yet to return, a batch at a time.
+/// The remaining transactions of one store, which are read in batches.
 private final class HistorySource {
     let store: Store
     private let reader: any StoreReading
@@ -114,10 +126,12 @@ private final class HistorySource {
     private(set) var position: Int64
     private var batch: [(head: HistoryHead, changes: [HistoryChange])] = []
     private var place = 0
-    /// Whether its end was seen since the cursor last began to read; looked at again when all stores are at their end.
+    /// Whether the end was reached in the current pass over the stores.
     var isAtEnd = false
 
-    /// Large enough that a step costs little beside its rows, small enough that the rows of a step fit into a processor's cache.
+    /// The default number of transactions per read.
+    ///
+    /// It is large enough to make the overhead of a read small, and small enough for the processor's cache.
     private static let usualBatch = 256
 
     init(_ store: Store, _ reader: any StoreReading, _ history: any StoredHistory, after position: Int64) {
@@ -132,7 +146,7 @@ private final class HistorySource {
         return batch[place]
     }
 
-    /// Reads the next batch, if the last one was taken.
+    /// Reads the next batch, if the last one was returned completely.
     func fill(limit: Int, includingChanges: Bool) throws {
         guard place == batch.count else { return }
         (batch, place) = ([], 0)
@@ -142,7 +156,7 @@ private final class HistorySource {
                 after: position, of: store, limit: limit > 0 ? limit : HistorySource.usualBatch,
                 includingChanges: includingChanges)
         }
-        // A purge removed transactions that were not read, or an older file took the place of this one.
+        // A purge may have removed unread transactions, or an older file may have replaced this one.
         try read.bounds.requireKept(after: position, store)
         batch = read.transactions
         if let last = batch.last { position = last.head.number }
@@ -150,7 +164,7 @@ private final class HistorySource {
 }
 
 extension HistoryToken {
-    /// Core Data's code 134501.
+    /// Creates the error for a token without the store's position (code 134501).
     static func unknown(_ store: Store, _ token: HistoryToken) -> CoreError {
         let known = token.storeIdentifiers.joined(separator: ", ")
         return CoreError(
@@ -160,9 +174,13 @@ extension HistoryToken {
             value: .string(token.json), file: store.path)
     }
 
-    /// - Parameter opensPast: whether the token is the place of a past, not where a reader goes on.
+    /// Creates the error for a token whose position the store no longer has (code 134301).
+    ///
+    /// - Parameters:
+    ///   - opensPast: Whether the token selects a past state to open, and not the position of a reader.
+    ///   - deletes: Whether the token is the position up to which transactions are deleted.
     package static func expired(
-        _ number: Int64, _ bounds: HistoryBounds, _ store: Store, opensPast: Bool = false
+        _ number: Int64, _ bounds: HistoryBounds, _ store: Store, opensPast: Bool = false, deletes: Bool = false
     ) -> CoreError {
         let isReplaced = number > bounds.highest
         let reason =
@@ -172,10 +190,13 @@ extension HistoryToken {
         let remedy =
             opensPast
             ? "choose a token from transaction \(bounds.lowest.addingClamped(-1)) to \(bounds.highest)"
-            : isReplaced
-                ? "fetch the objects again, remove a registered consumer with cst_coordinator_unregister_history_consumer "
-                    + "(unregister_history_consumer, unregisterHistoryConsumer), and continue from the current token"
-                : "fetch the objects again, and continue from the current token"
+            : deletes
+                ? "pass a token that was taken after that"
+                : isReplaced
+                    ? "fetch the objects again, remove a registered consumer with "
+                        + "cst_coordinator_unregister_history_consumer (unregister_history_consumer, "
+                        + "unregisterHistoryConsumer), and continue from the current token"
+                    : "fetch the objects again, and continue from the current token"
         return CoreError(
             .invalidArgument, code: .persistentHistoryTokenExpired,
             "the history token of \(store.path) at transaction \(number) has expired: \(reason); \(remedy)",
@@ -184,7 +205,9 @@ extension HistoryToken {
 }
 
 extension HistoryBounds {
-    /// Throws code 134301 unless all transactions after a number are there, and the number is not of a later state.
+    /// Checks that all transactions after `number` still exist.
+    ///
+    /// - Throws: Code 134301 if some were deleted, or if `number` is higher than the last transaction.
     package func requireKept(after number: Int64, _ store: Store, opensPast: Bool = false) throws {
         guard lowest.addingClamped(-1) <= number, number <= highest else {
             throw HistoryToken.expired(number, self, store, opensPast: opensPast)
@@ -193,7 +216,7 @@ extension HistoryBounds {
 }
 
 extension HistoryRequest {
-    /// The stores with a history, each with the place where the request begins.
+    /// Returns the stores with a history, each with the start position of the request.
     fileprivate func sources(in coordinator: Coordinator) throws -> [HistorySource] {
         let stores = try coordinator.historyStores(affectedStores)
         try requireKnown(stores)
@@ -207,7 +230,9 @@ extension HistoryRequest {
         }
     }
 
-    /// A token that knows no store of the request is a mistake: everything would come again.
+    /// Checks that the token contains a store of the request.
+    ///
+    /// - Throws: Code 134501 if it does not, because all transactions would be read again.
     func requireKnown(_ stores: [Store]) throws {
         guard case .token(let token) = start, !token.transactionNumbers.isEmpty, let store = stores.first,
             !stores.contains(where: { token.transactionNumbers[$0.identifier] != nil })

@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// Deletes transactions in steps, between which others may save, and counts them.
+/// A deletion of transactions in steps, between which other writers can save.
 struct HistoryDeletion {
     private let purpose: String
     private let noun: String
@@ -8,17 +8,21 @@ struct HistoryDeletion {
     private(set) var transactions = 0
     private(set) var changes = 0
 
+    /// Creates a deletion.
+    ///
     /// - Parameters:
     ///   - purpose: completes "cannot …".
     ///   - noun: completes "the … of the history was cancelled".
-    ///   - progress: called after each step with the counts so far; false ends the deletion.
+    ///   - progress: Called after each step with the counts so far. If it returns false, the deletion ends.
     init(_ purpose: String, _ noun: String, _ progress: ((_ transactions: Int, _ changes: Int) -> Bool)?) {
         (self.purpose, self.noun, self.progress) = (purpose, noun, progress)
     }
 
-    /// Runs `step`, each time in a save of its own, until it was the last one. A store without history has no step.
+    /// Runs `step` repeatedly, each time in a separate save, until it reports the last step.
     ///
-    /// - Throws: `.cancelled` if `progress` returns false; deleted transactions stay deleted.
+    /// In a store without a history, `step` returns nil.
+    ///
+    /// - Throws: `.cancelled` if `progress` returns false. Deleted transactions stay deleted.
     mutating func run(in store: Store, _ step: (any SaveTransaction) throws -> HistoryDeletionStep?) throws {
         var isLast = false
         while !isLast {

@@ -2,15 +2,16 @@ import CorestoneModel
 import CorestoneValues
 
 extension Coordinator {
-    /// The differences between two places of the history, by object and property, in the order of the first change of each object.
+    /// Returns the differences between two positions of the history, by object and property.
     ///
-    /// Objects that were inserted and deleted in between are not among them, nor properties that have their old value again. Both
-    /// states are opened as by `past(at:)`. To-many relationships are arrays of object IDs. Any thread.
+    /// Objects are in the order of their first change. Objects that were inserted and deleted in between are not
+    /// included, nor are properties that have their former value again. Both states are opened as by `past(at:)`.
+    /// To-many relationships are arrays of object IDs. Can be called on any thread.
     ///
     /// - Parameters:
-    ///   - start: the earlier place.
-    ///   - end: the later one; nil for the present.
-    /// - Throws: as `past(at:)`; `.invalidArgument` if `end` is before `start`.
+    ///   - start: The earlier position.
+    ///   - end: The later position; nil for the present.
+    /// - Throws: The errors of `past(at:)`; `.invalidArgument` if `end` is before `start`.
     public func historyDifference(
         from start: HistoryRequest.Start, to end: HistoryRequest.Start? = nil, of stores: [Store] = []
     ) throws -> [ObjectRevision] {
@@ -40,7 +41,9 @@ extension Coordinator {
         return found
     }
 
-    /// Objects with changes after a token, and then those that have other values without a change of their own; each once.
+    /// Returns the objects whose values changed after a token, each once.
+    ///
+    /// Objects with recorded changes precede objects whose values changed without a recorded change.
     private func changedIDs(after token: HistoryToken) throws -> [ObjectID] {
         var ids = UniqueIDs()
         let cursor = try history(HistoryRequest(after: .token(token)))
@@ -54,14 +57,16 @@ extension Coordinator {
         return ids.list
     }
 
-    /// The same object's ID in a store of this coordinator, which has the same model; nil if it has no such store.
+    /// Returns the ID of the same object in this coordinator, which has the same model.
+    ///
+    /// Returns nil if it does not have the store.
     func own(_ id: ObjectID) -> ObjectID? {
         stores.first { $0.identifier == id.store?.identifier }.map {
             ObjectID(store: $0, entity: id.entity, reference: id.reference)
         }
     }
 
-    /// The values of objects in the stores of this coordinator; the IDs may be another coordinator's.
+    /// Returns the stored values of objects in this coordinator. The IDs may belong to another coordinator.
     private func storedValues(of ids: [ObjectID]) throws -> [[String: PropertyValue]?] {
         var values = [[String: PropertyValue]?](repeating: nil, count: ids.count)
         for store in stores {
@@ -74,7 +79,7 @@ extension Coordinator {
 }
 
 extension ObjectID {
-    /// nil for equal states.
+    /// Returns the difference of two states of an object; nil if they are equal.
     fileprivate func difference(
         _ before: [String: PropertyValue]?, _ after: [String: PropertyValue]?, _ first: Past, _ last: Past
     ) -> ObjectRevision? {
@@ -101,7 +106,7 @@ extension ObjectID {
 extension Property {
     fileprivate var isElement: Bool { (self as? Attribute)?.composite != nil }
 
-    /// Members of an unordered relationship have no order.
+    /// Compares values. The members of an unordered relationship are compared as sets.
     fileprivate func isSame(_ one: PropertyValue, _ other: PropertyValue) -> Bool {
         guard let relationship = self as? Relationship, relationship.isToMany, !relationship.isOrdered,
             case .array(let ones) = one, case .array(let others) = other

@@ -2,7 +2,9 @@ import CPlatform
 import CorestoneValues
 import Glibc
 
-/// Notifies readers of a coordinator's history that there may be more to read. Any thread.
+/// The notification of readers of a coordinator's history.
+///
+/// Readers are notified of possible new transactions. Can be used on any thread.
 final class HistorySignals: Sendable {
     private struct State {
         var next = 0
@@ -21,17 +23,19 @@ final class HistorySignals: Sendable {
 
     func remove(_ number: Int) { _ = state.withLock { $0.handlers.removeValue(forKey: number) } }
 
-    /// A context of the coordinator has saved, or others have written into a store.
+    /// Calls all handlers. Called after a save of this coordinator and after a remote change.
     func send() {
         for handler in state.withLock({ Array($0.handlers.values) }) { handler() }
     }
 }
 
-/// Calls a handler after each write into the coordinator's stores, by whatever process, until it is cancelled or ends.
+/// An observation that calls a handler after each write to the coordinator's stores.
+///
+/// Writes of any process count. The observation ends when it is cancelled or deallocated.
 final class HistoryWatch: Observer, @unchecked Sendable {
     private let signals: HistorySignals
     private let number: Int
-    /// Keeps the stores watched.
+    /// The observation that keeps the watchers of the stores running.
     private let remote: Observation
 
     init(_ coordinator: Coordinator, _ handler: @escaping @Sendable () -> Void) {
@@ -51,11 +55,13 @@ final class HistoryWatch: Observer, @unchecked Sendable {
 // MARK: - Waiting
 
 extension HistoryCursor {
-    /// Waits until there may be more transactions; to be called after `next` returned nil. The first call returns at once, because
-    /// only from then on the stores are watched.
+    /// Waits until there may be new transactions.
     ///
-    /// - Parameter milliseconds: the longest wait; nil for no limit.
-    /// - Returns: false if the time is over.
+    /// Call it after `next` returned nil. The first call returns immediately, because it only starts to watch the
+    /// stores.
+    ///
+    /// - Parameter milliseconds: The longest wait; nil for no limit.
+    /// - Returns: False after a time-out.
     /// - Throws: `.cancelled` after `cancel`.
     public func wait(milliseconds: Int? = nil) throws -> Bool {
         let (event, isNew) = try following()
@@ -63,18 +69,20 @@ extension HistoryCursor {
         return try event.wait(milliseconds: milliseconds)
     }
 
-    /// Ends a wait of another thread, and all later ones. Any thread.
+    /// Ends the current wait of another thread and all later waits. Can be called on any thread.
     public func cancel() { waiting.cancel() }
 
-    /// A descriptor that is readable while there may be more transactions, for an event loop. The cursor owns it; `next` clears
-    /// it before it returns nil.
+    /// Returns a descriptor for an event loop.
+    ///
+    /// It is readable while there may be new transactions, and `next` clears it before it returns nil. The cursor owns
+    /// it.
     package func descriptor() throws -> Int32 {
         let (event, isNew) = try following()
         if isNew { event.send() }
         return event.descriptor
     }
 
-    /// A cursor with a limit ends there, whatever is committed.
+    /// Throws if the cursor has a limit, because it would end at the limit.
     package func requireFollowable() throws {
         guard hasLimit else { return }
         throw CoreError(
@@ -93,7 +101,7 @@ extension HistoryCursor {
     }
 }
 
-/// How a cursor waits. Any thread may cancel it.
+/// The state of a waiting cursor. Any thread may cancel it.
 final class HistoryWaiting: @unchecked Sendable {
     private struct State {
         var event: HistoryEvent?
@@ -125,7 +133,7 @@ final class HistoryWaiting: @unchecked Sendable {
     deinit { state.withLock { $0.watch }?.cancel() }
 }
 
-/// An event of the system that is set when there may be more to read.
+/// A system event that is set when there may be new transactions.
 final class HistoryEvent: @unchecked Sendable {
     let descriptor: Int32
     private let cancelled = Locked(false)
@@ -133,10 +141,13 @@ final class HistoryEvent: @unchecked Sendable {
     init() throws {
         descriptor = platform_event_new()
         guard descriptor >= 0 else {
+            let code = errno
+            let remedy =
+                [EMFILE, ENFILE].contains(code)
+                ? "; close other files, or raise the limit of open files (ulimit -n)" : ""
             throw CoreError(
                 .noMemory,
-                "cannot create an event descriptor to follow a history: \(StorePlace.text(of: errno)); close other files, or raise the limit of open files (ulimit -n)"
-            )
+                "cannot create an event descriptor to follow a history: \(StoreLocation.text(of: code))\(remedy)")
         }
     }
 
@@ -150,10 +161,10 @@ final class HistoryEvent: @unchecked Sendable {
         send()
     }
 
-    /// False if the time is over.
+    /// Waits for the event. Returns false after a time-out.
     func wait(milliseconds: Int?) throws -> Bool {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        // No wait needs more than a year.
+        // Limits the wait to one year, to avoid an overflow.
         let end = milliseconds.map { monotonicNanoseconds() + UInt64(min(max($0, 0), 31_536_000_000)) * 1_000_000 }
         while true {
             var left: Int32 = -1
@@ -175,16 +186,18 @@ final class HistoryEvent: @unchecked Sendable {
 // MARK: - Following
 
 extension Coordinator {
-    /// Calls `handler` with each transaction of a request, in order, and then with those that any process commits, until the
-    /// observation is cancelled or ends.
+    /// Calls `handler` with each transaction of a request, then with new ones of any process.
     ///
-    /// The handler runs on a thread of the library, one call at a time; the next transaction is read when it returns. Each
-    /// transaction comes at least once: after a restart, those after the token with which the program goes on come again.
+    /// The order is that of the transactions. The observation ends when it is cancelled or deallocated.
+    ///
+    /// The handler runs on a thread of the library, one call at a time, and the next transaction is read after it
+    /// returns. Each transaction is delivered at least once: after a restart, the transactions after the application's
+    /// last stored token are delivered again.
     ///
     /// - Parameters:
-    ///   - ended: called once when following ends by an error, such as code 134301; not when the observation is cancelled.
-    ///   - handler: what it throws ends following.
-    /// - Throws: as `history(_:)`; `.invalidArgument` for a request with a limit.
+    ///   - ended: Called once if an error ends the observation, such as code 134301; not called after a cancellation.
+    ///   - handler: Called with each transaction. An error ends the observation.
+    /// - Throws: The errors of `history(_:)`; `.invalidArgument` for a request with a limit.
     public func followHistory(
         _ request: HistoryRequest = HistoryRequest(), ended: @escaping @Sendable (any Error) -> Void = { _ in },
         _ handler: @escaping @Sendable (HistoryTransaction, HistoryCursor) throws -> Void
@@ -197,7 +210,7 @@ extension Coordinator {
     }
 }
 
-/// Reads a cursor to its end whenever there is more, on its own queue.
+/// A reader that reads new transactions from a cursor on its own queue, when it is notified.
 private final class HistoryFollower: Observer, @unchecked Sendable {
     private let state = ObserverState()
     private let queue = SerialQueue(ContextLabel(origin: nil))
@@ -205,7 +218,7 @@ private final class HistoryFollower: Observer, @unchecked Sendable {
     private let handler: Locked<((HistoryTransaction, HistoryCursor) throws -> Void)?>
     private let ended: Locked<((any Error) -> Void)?>
     private let watch = Locked<HistoryWatch?>(nil)
-    /// Whether a reading is queued that has not begun.
+    /// Whether a read is queued that has not started.
     private let isQueued = Locked(false)
 
     init(
@@ -240,7 +253,7 @@ private final class HistoryFollower: Observer, @unchecked Sendable {
             try queue.enqueue { [weak self] in
                 guard let self else { return }
                 isQueued.withLock { $0 = false }
-                asCall { self.readAll() }
+                withCallScope { self.readAll() }
             }
         } catch { end(error) }
     }
@@ -261,7 +274,7 @@ private final class HistoryFollower: Observer, @unchecked Sendable {
 }
 
 extension Coordinator {
-    /// Calls `handler` after each write into the stores, by whatever process, on the thread that writes or watches.
+    /// Calls `handler` after each write of any process to the stores, on the writing thread or the watcher's thread.
     package func watchHistory(_ handler: @escaping @Sendable () -> Void) -> Observation {
         Observation(HistoryWatch(self, handler))
     }

@@ -1,55 +1,57 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// Asks for a part of the history of the coordinator's stores.
+/// A description of a part of the coordinator's history.
 public struct HistoryRequest: Sendable {
-    /// Where the part begins.
+    /// The start position.
     public enum Start: Sendable {
-        /// With the first transaction that is left.
+        /// The first remaining transaction.
         case beginning
-        /// After the place of a token. A store that the token does not know begins with its first transaction.
+        /// The position of a token. In stores that the token does not contain, the first remaining transaction.
         case token(HistoryToken)
-        /// With the first transaction later than a date, in seconds since 2001-01-01 00:00:00 UTC. Later ones count even if the
-        /// clock was set back.
+        /// The first transaction after a date, in seconds since 2001-01-01 00:00:00 UTC.
+        ///
+        /// All following transactions are included, even if the clock was set back.
         case date(Double)
-        /// After a transaction, and in other stores after its date.
+        /// The position after a transaction, and in other stores after its date.
         case transaction(HistoryTransaction)
     }
 
-    /// Which entity the predicate and the sort descriptors are about. Their keys are in `HistoryKeys`.
+    /// The subject of the predicate and the sort descriptors. Their keys are in `HistoryKeys`.
     public enum Subject: UInt32, Sendable {
         case transactions = 0
         case changes
     }
 
-    /// Core Data's `NSPersistentHistoryResultType`, with its numbers.
+    /// The type of the result, with the values of Core Data's `NSPersistentHistoryResultType`.
     public enum ResultType: UInt32, Sendable {
         case status = 0
         /// The IDs of all changed objects, each once.
         case objectIDs
-        /// The number of transactions, or of changes if the predicate is about changes.
+        /// The number of transactions, or of changes if they are the subject.
         case count
-        /// Transactions whose `changes` are nil.
+        /// Transactions without their changes; `changes` is nil.
         case transactions
-        /// Changes of all transactions in one list.
+        /// The changes of all transactions in one list.
         case changes
         case transactionsAndChanges
     }
 
     public var start = Start.beginning
     public var subject = Subject.transactions
-    /// Which transactions, or which changes, are in the result; nil for all.
+    /// The predicate for transactions or changes; nil for all.
     public var predicate: Predicate?
     public var sortDescriptors: [SortDescriptor] = []
-    /// Transactions of this author are left out. Those without author stay.
+    /// The author whose transactions are skipped. Transactions without an author are included.
     public var excludedAuthor: String?
-    /// The stores to read; empty for all of the coordinator.
+    /// The stores to read; if empty, all stores of the coordinator.
     public var affectedStores: [Store] = []
     public var resultType = ResultType.transactionsAndChanges
-    /// The most transactions, or changes if the predicate is about changes; 0 for no limit. A cursor ends with the transaction that
-    /// reaches the limit, and returns that one whole.
+    /// The maximum number of transactions, or of changes if they are the subject; 0 for no limit.
+    ///
+    /// A cursor ends with the transaction that reaches the limit, and returns all of its matching changes.
     public var limit = 0
-    /// How many transactions one step reads; 0 for a size that suits most programs.
+    /// The number of transactions per read; 0 for a suitable default.
     public var batchSize = 0
 
     public init(after start: Start = .beginning) { self.start = start }
@@ -63,7 +65,7 @@ public struct HistoryRequest: Sendable {
     }
 }
 
-/// The answer to a `HistoryRequest`, by its result type.
+/// The result of a `HistoryRequest`, by its result type.
 public enum HistoryResult: Sendable {
     case status(Bool)
     case objectIDs([ObjectID])

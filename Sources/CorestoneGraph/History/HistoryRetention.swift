@@ -2,35 +2,37 @@ import CPlatform
 import CorestoneModel
 import CorestoneValues
 
-/// A program that reads the history of a store, known to the store by name, so that no purge removes what it has yet to read.
+/// A registered reader of a store's history. Purges keep the transactions that it has not read.
 public struct HistoryConsumer: Sendable, Equatable {
     public let name: String
     /// The number of the last transaction that it has read.
     public let transactionNumber: Int64
-    /// When it was last registered or moved, in seconds since 2001-01-01 00:00:00 UTC.
+    /// The time of its last registration or move, in seconds since 2001-01-01 00:00:00 UTC.
     public let lastSeen: Double
-    /// For how many seconds after that it holds up purges.
+    /// The number of seconds after `lastSeen` during which purges keep its unread transactions.
     public let lease: Double
 
     package init(name: String, transactionNumber: Int64, lastSeen: Double, lease: Double) {
         (self.name, self.transactionNumber, self.lastSeen, self.lease) = (name, transactionNumber, lastSeen, lease)
     }
 
-    /// Thirty days.
+    /// The default lease: 30 days.
     public static let usualLease = 30.0 * 86_400
     static let longestLease = 100 * 365.25 * 86_400
 
-    /// Whether it holds up purges at that time.
+    /// Whether the lease is valid at a time.
     public func isLiving(at time: Double) -> Bool { time <= lastSeen + lease }
 }
 
-/// What a purge leaves of a history. Without limits it leaves what a living consumer has yet to read.
+/// The transactions that a purge keeps. Without limits, it keeps those that consumers with a valid lease have not read.
 public struct HistoryRetention: Sendable, Equatable {
-    /// Keep the transactions of the last so many seconds; nil for no limit.
+    /// The maximum age of kept transactions in seconds; nil for no limit.
     public var age: Double?
-    /// Keep so many transactions, the newest.
+    /// The number of newest transactions to keep; nil for no limit.
     public var count: Int?
-    /// Keep so many bytes of the newest transactions, by the average size of a change.
+    /// The size in bytes of the newest transactions to keep, estimated from the average size of a change.
+    ///
+    /// Nil for no limit.
     public var bytes: Int?
 
     public init(age: Double? = nil, count: Int? = nil, bytes: Int? = nil) {
@@ -40,25 +42,25 @@ public struct HistoryRetention: Sendable, Equatable {
     var hasLimits: Bool { age != nil || count != nil || bytes != nil }
 }
 
-/// The result of a purge: how much it removed, and why it did not remove more.
+/// The result of a purge: the number of removed transactions and changes, and the reasons for kept ones.
 public struct HistoryPurge: Sendable, Equatable {
     public internal(set) var transactions = 0
     public internal(set) var changes = 0
-    /// The consumer because of which transactions stayed that the limits would remove; nil for none.
+    /// The slowest consumer, if transactions beyond the limits were kept for it.
     public internal(set) var heldBy: HistoryConsumer?
-    /// Consumers that were not asked, because their lease has run out.
+    /// Consumers that were ignored, because their lease has expired.
     public internal(set) var expired: [HistoryConsumer] = []
-    /// Why transactions stayed that neither the limits nor a consumer keep; nil for no such reason.
+    /// Another reason for keeping transactions, such as a mirror; nil if there is no such reason.
     public internal(set) var reason: String?
 }
 
-/// How large the history of a store is.
+/// The size of a store's history.
 public struct HistorySize: Sendable, Equatable {
     public package(set) var transactions = 0
     public package(set) var changes = 0
-    /// The bytes of the tables and their indexes.
+    /// The size of the tables and their indexes in bytes.
     public package(set) var bytes = 0
-    /// Whether `bytes` is an estimate, because the SQLite library cannot tell (`dbstat`).
+    /// Whether `bytes` is an estimate, because the SQLite library does not have `dbstat`.
     public package(set) var isEstimated = false
     /// The times of the first and the last transaction; nil for an empty history.
     public package(set) var oldest, newest: Double?
@@ -69,12 +71,13 @@ public struct HistorySize: Sendable, Equatable {
 extension Coordinator {
     // MARK: - Consumers
 
-    /// Registers a consumer of a store's history, or renews one: it keeps its place then.
+    /// Registers a consumer of a store's history, or renews the lease of a registered one, which keeps its position.
     ///
     /// - Parameters:
-    ///   - token: where a new consumer begins; the current token by default.
-    ///   - lease: for how many seconds the consumer holds up purges after it was last seen.
-    /// - Throws: `.invalidArgument` for a store without history or a token of another store; `.storeReadOnly`.
+    ///   - token: The start position of a new consumer; nil for the current token.
+    ///   - lease: The number of seconds after the last registration or move during which purges keep unread
+    ///     transactions.
+    /// - Throws: `.invalidArgument` for a store without a history or a token of another store; `.storeReadOnly`.
     @discardableResult
     public func registerHistoryConsumer(
         _ name: String, of store: Store, at token: HistoryToken? = nil, lease: Double = HistoryConsumer.usualLease
@@ -100,9 +103,11 @@ extension Coordinator {
         }
     }
 
-    /// Moves a consumer to the place up to which it has read, and renews its lease. A place before its own leaves it where it is.
+    /// Moves a consumer to the position up to which it has read, and renews its lease.
     ///
-    /// - Throws: `.invalidArgument` for a consumer that is not registered.
+    /// It does not move back to an earlier position.
+    ///
+    /// - Throws: `.invalidArgument` if the consumer is not registered.
     @discardableResult
     public func moveHistoryConsumer(
         _ name: String, of store: Store, to token: HistoryToken
@@ -138,7 +143,7 @@ extension Coordinator {
         }
     }
 
-    /// The consumers of a store's history, by name; also those whose lease has run out.
+    /// Returns the consumers of a store's history in the order of their names, including those with an expired lease.
     public func historyConsumers(of store: Store) throws -> [HistoryConsumer] {
         try requireOwn(store)
         return try store.readHistory { try $0.consumers() } ?? []
@@ -151,7 +156,7 @@ extension Coordinator {
             file: store.path)
     }
 
-    /// Runs `body` in a write transaction of the store, when it is this thread's turn.
+    /// Waits for the turn to write and runs `body` in a write transaction of the store.
     private func writeHistory<Result>(
         of store: Store, _ purpose: String, _ body: (any SaveTransaction) throws -> Result
     ) throws -> Result {
@@ -171,24 +176,26 @@ extension Coordinator {
 
     // MARK: - Purges
 
-    /// Deletes the transactions of a store that are beyond a limit and that every living consumer has read; in steps, between
-    /// which others may save.
+    /// Deletes the transactions of a store that exceed a limit and that every consumer with a valid lease has read.
     ///
-    /// A store that CloudKit mirrors (with `ANSCK` tables) keeps at least seven days, and what its mirror has yet to export.
+    /// It deletes in steps, between which other writers can save.
     ///
-    /// - Parameter progress: called after each step with the numbers of deleted transactions and changes; false ends the purge
-    ///   with `.cancelled`, and what was deleted stays deleted.
+    /// A store that CloudKit mirrors (with `ANSCK` tables) keeps at least seven days and all transactions that the
+    /// mirror has not exported.
+    ///
+    /// - Parameter progress: Called after each step with the numbers of deleted transactions and changes. If it returns
+    ///   false, the purge ends with `.cancelled`, and deleted transactions stay deleted.
     @discardableResult
     public func purgeHistory(
         of store: Store, keeping retention: HistoryRetention = HistoryRetention(),
         progress: ((_ transactions: Int, _ changes: Int) -> Bool)? = nil
     ) throws -> HistoryPurge {
         try requireOwn(store)
-        try retention.requireSound()
+        try retention.requireSound(ofStoreAt: store.path)
         var purge = HistoryPurge()
         guard let end = try store.readHistory({ try $0.end(of: retention) }) else { throw store.hasNoHistory() }
         var deletion = HistoryDeletion("purge the history", "purge", progress)
-        // A consumer may register, or the mirror go on, between two steps: each looks again.
+        // A consumer may register between two steps, or the mirror may export, so each step computes the limit again.
         try deletion.run(in: store) { transaction in
             let limit = try store.requireHistory().limit(of: end, hasLimits: retention.hasLimits, &purge)
             return try transaction.deleteHistory(before: limit)
@@ -197,18 +204,19 @@ extension Coordinator {
         return purge
     }
 
-    /// After so many transactions of a store its history is purged again.
+    /// The number of transactions after which the history of a store is purged again.
     static let purgeInterval: Int64 = 1_000
 
-    /// Purges the history of a store to its option now, and again as transactions are written. A purge that fails changes nothing
-    /// for the store, so the log reports it.
+    /// Purges the history of a store to its option now, and again after further transactions.
+    ///
+    /// A failure does not affect the store, so it is only logged.
     package func purgeAutomatically(_ store: Store, to retention: HistoryRetention) {
         guard store.backing.keepsHistory, !store.isReadOnly else { return }
         store.historyRetention.withLock { $0 = retention }
         purgeAutomatically(store)
     }
 
-    /// Later, on a thread of the coordinator: a save does not wait for it.
+    /// Purges the history later on a thread of the coordinator, so that a save does not wait.
     func purgeAutomatically(_ store: Store) {
         guard let retention = store.historyRetention.withLock({ $0 }) else { return }
         let purge: @Sendable () -> Void = { [weak self] in
@@ -222,7 +230,9 @@ extension Coordinator {
         try? queue.enqueue(purge)
     }
 
-    /// How large the history of a store is; all zero for a store without history. Reads the pages of its tables.
+    /// Returns the size of a store's history; zero for a store without a history.
+    ///
+    /// The pages of the history's tables are read.
     public func historySize(of store: Store) throws -> HistorySize {
         try requireOwn(store)
         return try store.readHistory { try $0.size() } ?? HistorySize()
@@ -230,7 +240,7 @@ extension Coordinator {
 }
 
 extension Store {
-    /// Runs `body` with the newest state of the history; nil for a store without one.
+    /// Runs `body` with the newest state of the history; returns nil for a store without a history.
     func readHistory<Result>(_ body: (any StoredHistory) throws -> Result?) throws -> Result? {
         let reader = backing.makeReader()
         return try use {
@@ -239,7 +249,7 @@ extension Store {
         }
     }
 
-    /// The history as the store's writer sees it.
+    /// Returns the history in the current write transaction of the store.
     func requireHistory() throws -> any StoredHistory {
         if let history = try backing.history { return history }
         throw hasNoHistory()
@@ -254,7 +264,7 @@ extension Store {
             file: path)
     }
 
-    /// Runs `body`, which writes into the history, when it is this thread's turn.
+    /// Waits for the turn to write and runs `body`, which writes to the history.
     func writingHistory<Result>(_ purpose: String, _ body: () throws -> Result) throws -> Result {
         if platform_holds_store(), !writing.isMine { throw Coordinator.storeInUse("\(purpose) of \(path)", file: path) }
         return try writing.with {
@@ -273,10 +283,12 @@ extension HistoryToken {
 }
 
 extension HistoryRetention {
-    package func requireSound() throws {
+    /// Throws `.invalidArgument` if a limit is negative or not finite.
+    package func requireSound(ofStoreAt path: String) throws {
         func refuse(_ key: String, _ value: PropertyValue, _ fault: String) -> CoreError {
             CoreError(
-                .invalidArgument, "\(key) of the history to keep is \(value.excerpt)\(fault)", key: key, value: value)
+                .invalidArgument, "\(key) of the history to keep is \(value.excerpt)\(fault)", key: key, value: value,
+                file: path.isEmpty ? nil : path)
         }
         if let age, !age.isFinite || age < 0 {
             throw refuse("age", .double(age), " seconds, but must be a finite number of at least 0")
@@ -287,10 +299,10 @@ extension HistoryRetention {
 }
 
 extension StoredHistory {
-    /// The number before which the limits, and then the consumers, let transactions go.
+    /// Returns the number before which the limits allow transactions to be deleted.
     fileprivate func end(of retention: HistoryRetention) throws -> Int64 {
         let bounds = try bounds()
-        // Without limits the consumers decide, again with each step.
+        // Without limits, only the positions of the consumers count, in each step.
         guard retention.hasLimits else { return bounds.highest.addingClamped(1) }
         var end = bounds.lowest
         if let age = retention.age {
@@ -302,11 +314,12 @@ extension StoredHistory {
         return end
     }
 
-    /// How far a deletion before `end` may go now.
+    /// Returns the number before which transactions may be deleted now, at most `end`.
     ///
     /// - Parameters:
-    ///   - hasLimits: false where only consumers let transactions go: without a living one all stays.
-    ///   - purge: takes what keeps transactions now.
+    ///   - hasLimits: Whether the retention has limits. If false and no consumer has a valid lease, all transactions
+    ///     are kept.
+    ///   - purge: Receives the present reasons for keeping transactions.
     fileprivate func limit(of end: Int64, hasLimits: Bool, _ purge: inout HistoryPurge) throws -> Int64 {
         let time = ReferenceDate.currentSeconds
         let consumers = try consumers()

@@ -2,18 +2,18 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// The keys of the predicates of a `HistoryRequest`, as Core Data names them.
+/// The keys in predicates of a `HistoryRequest`, which are those of Core Data.
 public enum HistoryKeys {
     public static let transaction = [
         "author", "bundleID", "contextName", "processID", "storeID", "timestamp", "token", "transactionNumber",
     ]
-    /// In addition to those of the change's transaction.
+    /// The additional keys of a change, which also has those of its transaction.
     public static let change = [
         "changeID", "changeType", "changedEntity", "changedObjectID", "transaction", "updatedProperties",
     ]
 }
 
-/// A transaction, or a change, to which a predicate is applied. One subject serves all of a fetch, one after the other.
+/// A transaction or change to which a predicate is applied. A fetch reuses one subject for all of its transactions.
 final class HistorySubject: KeyValueCoding, @unchecked Sendable {
     var head: HistoryHead
     var change: HistoryChange?
@@ -54,7 +54,7 @@ final class HistorySubject: KeyValueCoding, @unchecked Sendable {
 
     private func text(_ text: String?) -> PropertyValue { text.map { .string($0) } ?? .null }
 
-    /// Refuses a predicate with a key that a history does not have, before anything is read.
+    /// Throws if the predicate has a key that a history does not have, before transactions are read.
     static func check(_ predicate: Predicate, _ subject: HistoryRequest.Subject) throws {
         try predicate.requireHistoryTokens()
         for path in predicate.keyPaths { try check(path, subject) }
@@ -72,7 +72,9 @@ final class HistorySubject: KeyValueCoding, @unchecked Sendable {
         }
     }
 
-    /// - Parameter isNested: whether the key comes after `transaction` in a key path of a change.
+    /// Creates the error for an unknown key.
+    ///
+    /// - Parameter isNested: Whether the key follows `transaction` in a key path of a change.
     static func unknown(_ key: String, _ subject: HistoryRequest.Subject, isNested: Bool = false) -> CoreError {
         let (entity, known) =
             subject == .changes
@@ -88,8 +90,9 @@ final class HistorySubject: KeyValueCoding, @unchecked Sendable {
 }
 
 extension Predicate {
-    /// Core Data refuses the token before the first transaction in a predicate (since iOS 18); as the start of a request it is
-    /// the beginning.
+    /// Throws if the predicate compares with the token before the first transaction.
+    ///
+    /// Core Data does so too, since iOS 18. Such a token is valid as the start of a request.
     func requireHistoryTokens() throws {
         switch self {
         case .constant, .block: return

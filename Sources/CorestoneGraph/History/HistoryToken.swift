@@ -1,12 +1,17 @@
+import CorestoneFormats
 import CorestonePredicate
 import CorestoneValues
 
-/// A place in the histories of one or more stores: for each store, the number of the last transaction before that place.
+/// A position in the histories of one or more stores.
 ///
-/// A token is a value. It may be kept in a file and compared with tokens of another process: two coordinators that have the same
-/// file open give equal tokens for equal states. A store is known by its UUID.
+/// It contains the number of the last transaction before the position in each store.
+///
+/// A token is a value. It can be stored in a file and compared with tokens of another process. Two coordinators with
+/// the same file return equal tokens for equal states. Stores are identified by UUID.
 public struct HistoryToken: Sendable, Hashable {
-    /// By the UUID of a store: the number of the last transaction before the place; 0 before the first.
+    /// The number of the last transaction before the position, by store UUID.
+    ///
+    /// The number is 0 before the first transaction.
     public let transactionNumbers: [String: Int64]
 
     public init(transactionNumbers: [String: Int64]) { self.transactionNumbers = transactionNumbers }
@@ -15,23 +20,26 @@ public struct HistoryToken: Sendable, Hashable {
         self.init(transactionNumbers: [storeIdentifier: transactionNumber])
     }
 
-    /// The number for a store; nil for a store that the token does not know.
+    /// Returns the number for a store; nil if the token does not contain the store.
     public func transactionNumber(ofStore identifier: String) -> Int64? {
         transactionNumbers[identifier] ?? UUIDValue(identifier).flatMap { transactionNumbers[$0.description] }
     }
 
-    /// The UUIDs of the stores, in order.
+    /// The UUIDs of the stores, sorted.
     public var storeIdentifiers: [String] { transactionNumbers.keys.sorted() }
 
-    /// This token with the numbers of another one for the stores of that one.
+    /// Returns this token with the numbers of `later` for the stores in `later`.
     public func updated(with later: HistoryToken) -> HistoryToken {
         HistoryToken(transactionNumbers: transactionNumbers.merging(later.transactionNumbers) { $1 })
     }
 
-    /// The order of two tokens: negative if every store is at an earlier or the same place here, positive if at a later one,
-    /// zero for equal places. nil if one store is earlier and another one later, as with tokens of different stores.
+    /// Compares two tokens.
     ///
-    /// A store that only one of the tokens knows counts as at its beginning in the other one.
+    /// The result is negative if this token is earlier in at least one store and not later in any. It is positive in
+    /// the opposite case, and zero for equal positions. Returns nil if it is earlier in one store and later in another,
+    /// as with tokens of different stores.
+    ///
+    /// If only one of the tokens contains a store, the other token counts as the beginning of its history.
     public func order(against other: HistoryToken) -> Int? {
         var (isEarlier, isLater) = (false, false)
         for store in Set(transactionNumbers.keys).union(other.transactionNumbers.keys) {
@@ -43,7 +51,7 @@ public struct HistoryToken: Sendable, Hashable {
         return isEarlier ? -1 : isLater ? 1 : 0
     }
 
-    // Tokens that have no order are neither before nor after each other.
+    // Without an order, all of these comparisons are false.
     public static func < (one: HistoryToken, other: HistoryToken) -> Bool { one.order(against: other) == -1 }
     public static func > (one: HistoryToken, other: HistoryToken) -> Bool { other < one }
     public static func <= (one: HistoryToken, other: HistoryToken) -> Bool {
@@ -52,10 +60,10 @@ public struct HistoryToken: Sendable, Hashable {
     public static func >= (one: HistoryToken, other: HistoryToken) -> Bool { other <= one }
 }
 
-// MARK: - As text
+// MARK: - Text
 
 extension HistoryToken: CustomStringConvertible {
-    /// The text to keep: JSON with the number of each store, in the order of the UUIDs.
+    /// The token as JSON, for storage: the number of each store, in the order of the UUIDs.
     public var json: String {
         var text = "{"
         for (place, store) in storeIdentifiers.enumerated() {
@@ -68,9 +76,9 @@ extension HistoryToken: CustomStringConvertible {
 
     public var description: String { json }
 
-    /// Reads the text that `json` writes.
+    /// Creates a token from the text that `json` returned.
     ///
-    /// - Throws: `.invalidArgument` for another text.
+    /// - Throws: `.invalidArgument` for any other text.
     public init(json: String) throws {
         let value: PropertyValue
         do { value = try decodeJSON(Array(json.utf8), allowsTwins: false) } catch let error as CoreError {
@@ -112,7 +120,7 @@ extension HistoryToken: Codable {
     }
 }
 
-// MARK: - As a value
+// MARK: - Values
 
 /// A history token as a value of predicates: `token >= %@`.
 public final class HistoryTokenValue: KeyValueCoding, Sendable {
@@ -124,7 +132,10 @@ public final class HistoryTokenValue: KeyValueCoding, Sendable {
         guard let other = other as? HistoryTokenValue else { return false }
         return placed(against: other) == 0
     }
-    /// A transaction equals a token of several stores that has its number, so the hash does not depend on the numbers.
+    /// Adds nothing to the hash.
+    ///
+    /// A transaction's token equals a token of several stores with its number, so the hash must not depend on the
+    /// numbers.
     public func hashIdentity(into hasher: inout Hasher) {}
     public var valueDescription: String { token.json }
 
@@ -138,8 +149,9 @@ public final class HistoryTokenValue: KeyValueCoding, Sendable {
         return placed(against: other)
     }
 
-    /// The order of a transaction's token against one that may be of several stores: by the stores that both have. Without one, the
-    /// transaction is of a store that the token does not know, and so comes after it.
+    /// Compares a transaction's token with a token of several stores, by their common stores.
+    ///
+    /// If there is no common store, the transaction is ordered after the token.
     private func placed(against other: HistoryTokenValue) -> Int? {
         let (mine, others) = (token.transactionNumbers, other.token.transactionNumbers)
         let common = Set(mine.keys).intersection(others.keys)

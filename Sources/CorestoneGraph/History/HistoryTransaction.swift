@@ -1,10 +1,10 @@
 import CorestoneModel
 import CorestoneValues
 
-/// One transaction of a store's history: a save, a batch request or a migration step, with the changes that it made.
+/// One transaction of a store's history: a save, a batch request or a migration step, with its changes.
 public struct HistoryTransaction: Sendable {
     let head: HistoryHead
-    /// In the order in which the store recorded them; nil where only transactions were requested.
+    /// The changes in the order in which the store recorded them; nil if only transactions were requested.
     public let changes: [HistoryChange]?
 
     init(_ head: HistoryHead, _ changes: [HistoryChange]?) { (self.head, self.changes) = (head, changes) }
@@ -12,24 +12,24 @@ public struct HistoryTransaction: Sendable {
     public var store: Store { head.store }
     /// The UUID of the store.
     public var storeIdentifier: String { head.store.identifier }
-    /// Ascends from save to save, and is never used again.
+    /// The number of the transaction, which increases with each save and is never reused.
     public var number: Int64 { head.number }
-    /// When it was saved, in seconds since 2001-01-01 00:00:00 UTC.
+    /// The time of the save, in seconds since 2001-01-01 00:00:00 UTC.
     public var timestamp: Double { head.timestamp }
-    /// The author of the context that saved; nil if it had no author.
+    /// The author of the context that saved; nil if it did not have one.
     public var author: String? { head.author }
-    /// The name of the context that saved; nil if it had no name.
+    /// The name of the context that saved; nil if it did not have one.
     public var contextName: String? { head.contextName }
-    /// The bundle identifier of the application that saved; the name of the program for one that is not an app.
+    /// The bundle identifier of the application that saved; for programs without one, their name.
     public var bundleIdentifier: String? { head.bundleIdentifier }
     /// The name of the process that saved.
     public var processIdentifier: String? { head.processIdentifier }
-    /// The place after this transaction.
+    /// The position after this transaction.
     public var token: HistoryToken {
         HistoryToken(storeIdentifier: storeIdentifier, transactionNumber: number)
     }
 
-    /// The changed objects, for `Context.mergeChanges`. Empty without changes.
+    /// The IDs of the changed objects, for `Context.mergeChanges`; empty if the changes were not requested.
     public var changedIDs: ChangedIDs {
         var ids = ChangedIDs()
         for change in changes ?? [] {
@@ -43,7 +43,7 @@ public struct HistoryTransaction: Sendable {
     }
 }
 
-/// What a change did with its object.
+/// The kind of a change.
 public enum HistoryChangeKind: UInt32, Sendable {
     case insert = 0
     case update, delete
@@ -52,15 +52,16 @@ public enum HistoryChangeKind: UInt32, Sendable {
 /// One object that a transaction inserted, updated or deleted.
 public struct HistoryChange: Sendable {
     let head: HistoryHead
-    /// The number of the change in its store; ascends.
+    /// The number of the change in its store, which increases.
     public let id: Int64
     public let kind: HistoryChangeKind
-    /// Also of an object that no longer exists.
+    /// The ID of the object, which may no longer exist.
     public let objectID: ObjectID
-    /// The properties that an update changed. Empty for other changes.
+    /// The properties that an update changed; empty for other changes.
     public let updatedProperties: [Property]
-    /// By attribute, the values of a deleted object that its model preserves (`preservesValueInHistory`), without those that were
-    /// nil. nil for other changes.
+    /// The tombstone of a deleted object; nil for other changes.
+    ///
+    /// It contains the values of attributes that the model preserves (`preservesValueInHistory`), without nil values.
     public let tombstone: [String: PropertyValue]?
 
     /// The transaction without its changes.
@@ -78,7 +79,7 @@ public struct HistoryChange: Sendable {
     }
 }
 
-/// The row of a transaction, which its changes share.
+/// The row of a transaction, shared by its changes.
 package final class HistoryHead: Sendable {
     package let store: Store
     package let number: Int64

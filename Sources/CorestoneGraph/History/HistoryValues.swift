@@ -2,11 +2,14 @@ import CorestoneModel
 import CorestoneValues
 
 extension HistoryTransaction {
-    /// The values that the changed objects have now: of an inserted object all properties, of an updated one those
-    /// that the update changed. In the order of the changes; nil for a deletion, and for an object that was deleted since.
+    /// Returns the present values of the changed objects, in the order of the changes.
     ///
-    /// A history does not keep values. Those of the store may be newer than the transaction; the transaction that made them so
-    /// comes later. To-one relationships are object IDs, to-many relationships arrays of them.
+    /// An entry contains all properties of an inserted object, or the changed properties of an updated object. It is
+    /// nil for a deletion, and for an object that was deleted later.
+    ///
+    /// A history does not contain values. The store's values may be newer than the transaction; then a later
+    /// transaction contains their change. To-one relationships are object IDs, to-many relationships are arrays of
+    /// object IDs.
     public func currentValues() throws -> [[String: PropertyValue]?] {
         let changes = changes ?? []
         return try store.storedValues(
@@ -15,12 +18,14 @@ extension HistoryTransaction {
 }
 
 extension Store {
-    /// The stored values of objects of this store; nil for one that does not exist.
+    /// Reads the stored values of objects of this store; nil for an object that does not exist.
     func storedValues(of ids: [ObjectID]) throws -> [[String: PropertyValue]?] {
         try storedValues(ids) { ids[$0].entity.properties.filter { !$0.isTransient } }
     }
 
-    /// - Parameter properties: those to read of an object, by its place; nil for an object that is not read.
+    /// Reads the stored values of objects.
+    ///
+    /// - Parameter properties: Returns the properties to read for the object at an index; nil to skip the object.
     fileprivate func storedValues(
         _ ids: [ObjectID], _ properties: (Int) -> [Property]?
     ) throws -> [[String: PropertyValue]?] {
@@ -75,7 +80,7 @@ extension Store {
 }
 
 extension HistoryChange {
-    /// The properties whose values the change set.
+    /// The properties that the change set.
     fileprivate var properties: [Property] {
         kind == .update ? updatedProperties : objectID.entity.properties.filter { !$0.isTransient }
     }
@@ -92,7 +97,9 @@ extension ObjectID {
         return values
     }
 
-    /// The value of a composite attribute is a dictionary of its elements that have one, or null.
+    /// Returns the value of a property in a row.
+    ///
+    /// A composite attribute is a dictionary of its non-null elements, or null.
     private func value(of property: Property, _ record: Record, _ store: Store) -> PropertyValue? {
         if let attribute = property as? Attribute, attribute.type == .composite {
             let elements = attribute.elements.map { ($0.name, value(of: $0, record, store) ?? .null) }

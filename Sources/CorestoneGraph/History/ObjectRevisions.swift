@@ -1,9 +1,9 @@
 import CorestoneModel
 import CorestoneValues
 
-/// What happened to one object: in one transaction, or between two places of a history.
+/// A change of one object: in one transaction, or between two positions of a history.
 public struct ObjectRevision: Sendable {
-    /// A value before and after; nil where it is unknown.
+    /// A value before and after the change; nil if it is unknown.
     public struct Value: Sendable {
         public let key: String
         public let old: PropertyValue?
@@ -16,16 +16,20 @@ public struct ObjectRevision: Sendable {
 
     public let kind: HistoryChangeKind
     public let objectID: ObjectID
-    /// Which changed it; nil for a difference between two places.
+    /// The transaction of the change; nil for a difference between two positions.
     public let transaction: HistoryTransaction?
-    /// Of an update the changed properties, of an insertion and a deletion all known values, in the order of the model.
+    /// The changed values, in the order of the model.
+    ///
+    /// For an update, these are those of the changed properties; for an insertion or deletion, all known values.
     public let values: [Value]
 }
 
 extension ManagedObject {
-    /// Who changed the object, when, and in which properties, the oldest change first. Empty for an object that was never saved.
+    /// Returns all changes of the object, with their transactions and properties, oldest first.
     ///
-    /// - Throws: `.invalidArgument` if its store has no history.
+    /// The list is empty for an object that was never saved.
+    ///
+    /// - Throws: `.invalidArgument` if its store does not have a history.
     public func history() throws -> [ObjectRevision] {
         guard let context, !objectID.isTemporary else { return [] }
         try context.checkQueue()
@@ -34,16 +38,19 @@ extension ManagedObject {
 }
 
 extension Coordinator {
-    /// How often the changes of an object are read again because it changes meanwhile.
+    /// The maximum number of attempts to read the changes of an object without an intervening save.
     private static let patience = 20
 
-    /// Who changed an object, when, and in which properties, the oldest change first; also of an object that was deleted.
+    /// Returns all changes of an object, with their transactions and properties, oldest first.
     ///
-    /// A complete history keeps old values: then each change has the values of attributes and to-one relationships before and after
-    /// it. Without them it is known which properties changed, and the last value of each. Changed to-many relationships and derived
-    /// attributes are listed without values. Any thread.
+    /// The object may be deleted.
     ///
-    /// - Throws: `.invalidArgument` if the store has no history, or belongs to another coordinator.
+    /// In a complete history, each change has the values of attributes and to-one relationships before and after it.
+    /// Otherwise only the changed properties and the last value of each are known. Changed to-many relationships and
+    /// derived attributes are listed without values. Can be called on any thread.
+    ///
+    /// - Throws: `.invalidArgument` if the store does not have a history or is not open in this coordinator;
+    ///   `.storeBusy` if other saves interrupted each attempt.
     public func history(of id: ObjectID) throws -> [ObjectRevision] {
         guard let own = own(id), let store = own.store else {
             throw CoreError(
@@ -68,7 +75,9 @@ extension Coordinator {
 }
 
 extension Coordinator {
-    /// The stored values of an object, without those that are unknown in the past; nil for one that does not exist.
+    /// Returns the stored values of an object, without those that are unknown in a past.
+    ///
+    /// Returns nil if the object does not exist.
     private func knownValues(of id: ObjectID, _ store: Store) throws -> [String: PropertyValue]? {
         let values = try store.storedValues(of: [id])[0]
         guard let past else { return values }
@@ -76,7 +85,7 @@ extension Coordinator {
     }
 }
 
-/// Goes back from the present values of an object, change by change.
+/// The former values of an object, reconstructed by undoing its changes from the present values.
 private struct ObjectStates {
     /// The known values after a change.
     private var values: [String: PropertyValue]
@@ -112,7 +121,7 @@ private struct ObjectStates {
                     continue
                 }
                 let (path, new) = (property.path, newValue(property, of: change))
-                // A value that was set again to what it was is not among the old ones.
+                // The old values do not include a property that was set to the same value.
                 let former = stored.lost.contains(path) ? nil : old.flatMap { $0[path] ?? new }
                 found.append(.init(key: path, old: former, new: new))
                 values[path] = former
@@ -132,7 +141,10 @@ private struct ObjectStates {
             kind: change.kind, objectID: change.objectID, transaction: change.transaction, values: found)
     }
 
-    /// A reference may have ended with its target later, without a change of this object in the history.
+    /// Returns the value after a change; nil if it is unknown.
+    ///
+    /// A null reference may be unknown, because a later deletion of its target clears it without a change of this
+    /// object in the history.
     private func newValue(_ property: Property, of change: HistoryChange) -> PropertyValue? {
         guard let value = values[property.path] else { return nil }
         let isKept = change.transaction.number.addingClamped(1) >= stored.completeFrom
@@ -141,8 +153,10 @@ private struct ObjectStates {
 }
 
 extension Property {
-    /// Whether changes of an object have its values: not of to-many relationships, whose members are other objects' values, and not
-    /// of derived attributes, which change without a change of their object.
+    /// Whether changes of an object contain values of the property.
+    ///
+    /// They do not contain values of to-many relationships, whose members are values of other objects. They do not
+    /// contain values of derived attributes, which change without a change of their object.
     fileprivate var isValued: Bool {
         if isTransient { return false }
         if let attribute = self as? Attribute { return attribute.type != .composite && attribute.derivation == nil }

@@ -1,16 +1,18 @@
+import CorestoneFileSystem
 import CorestoneModel
 import CorestoneValues
 
-/// The stores of a coordinator as they were at a place of their histories: what `Coordinator.past(at:)` opened.
+/// A past state of a coordinator's stores, opened by `Coordinator.past(at:)`.
 ///
-/// A history alone tells which objects existed, and which values are the same since. Other values are unknown, and read as nil. A
-/// complete history (`StoreOptions.keepsCompleteHistory`) keeps the values that each transaction replaced: then every value is known.
+/// From a plain history, the existing objects and the values that have not changed since are known. Other values are
+/// unknown and read as nil. A complete history (`StoreOptions.keepsCompleteHistory`) keeps the values that each
+/// transaction replaced, so every value is known.
 public final class Past: @unchecked Sendable {
-    /// The place: the last transaction of each store that the past includes.
+    /// The position: the last transaction of each store that the past includes.
     public let token: HistoryToken
-    /// By the UUID of a store.
+    /// The unknown values by the UUID of the store.
     let unknown: [String: UnknownValues]
-    /// The copies of the stores are removed with them.
+    /// The folders with the copies of the stores, which are removed when the past is deallocated.
     private let folders: [WorkFolder]
 
     init(_ token: HistoryToken, _ unknown: [String: UnknownValues], _ folders: [WorkFolder]) {
@@ -20,7 +22,9 @@ public final class Past: @unchecked Sendable {
     /// Whether every value is known.
     public var isComplete: Bool { unknown.values.allSatisfy(\.isEmpty) }
 
-    /// Whether the value that a property of an object had is known. That of a composite attribute is if all of its elements are.
+    /// Whether the past value of an object's property is known.
+    ///
+    /// A composite attribute is known if all of its elements are known.
     public func isKnown(_ property: Property, of id: ObjectID) -> Bool {
         guard let store = id.store, let unknown = unknown[store.identifier], !unknown.isEmpty else { return true }
         if let attribute = property as? Attribute {
@@ -31,17 +35,19 @@ public final class Past: @unchecked Sendable {
 }
 
 extension Coordinator {
-    /// Opens the stores as they were after a transaction: a coordinator for reading, with the same model and the same object URIs.
+    /// Opens a past state of the stores in a coordinator for reading, with the same model and the same object URIs.
     ///
-    /// Each store is copied into `TMPDIR` and taken back there, so the time it takes grows with the size of the store and with the
-    /// number of later changes. Later saves do not change the past. Any thread.
+    /// Each store is copied into `TMPDIR`, and the later transactions are undone in the copy. The time depends on the
+    /// size of the store and the number of later changes. Later saves do not change the past. Can be called on any
+    /// thread.
     ///
     /// - Parameters:
-    ///   - place: the end of the transactions that the past includes: a token, a transaction, or a date. `.beginning` is the
-    ///     state before the first transaction that is left.
-    ///   - stores: which; all of the coordinator if empty.
-    /// - Throws: code 134301 if later transactions were deleted, for a date before the first transaction that is left, and for a
-    ///   place before a migration; code 134501 for a token of other stores; `.invalidArgument` for a store without a history.
+    ///   - place: The position up to which the past includes transactions: a token, a transaction or a date.
+    ///     `.beginning` is the state before the first remaining transaction.
+    ///   - stores: The stores; if empty, all stores of the coordinator.
+    /// - Throws: Code 134301 if later transactions were deleted, for a date before the first remaining transaction, and
+    ///   for a position before a migration; code 134501 for a token of other stores; `.invalidArgument` for a store
+    ///   without a history.
     public func past(at place: HistoryRequest.Start, of stores: [Store] = []) throws -> Coordinator {
         let past = try Coordinator(model: model)
         var token = HistoryToken(transactionNumbers: [:])
@@ -71,8 +77,10 @@ extension Coordinator {
 }
 
 extension Context {
-    /// A context for reading the stores as they were at a token, after a transaction or at a date, in the way of
-    /// `Coordinator.past(at:)`. Its objects have the same URIs; `ManagedObject.isKnown(_:)` says whether a value is known.
+    /// Creates a context that reads a past state of the stores.
+    ///
+    /// The state is opened by `Coordinator.past(at:)`. The context's objects have the same URIs.
+    /// `ManagedObject.isKnown(_:)` returns whether a value is known.
     ///
     ///     let lastWeek = try context.at(.date(ReferenceDate.currentSeconds - 7 * 86_400))
     public func at(_ place: HistoryRequest.Start, of stores: [Store] = []) throws -> Context {
@@ -85,10 +93,12 @@ extension Context {
 }
 
 extension ManagedObject {
-    /// Whether the value of a property is known. In a context of the past, a value that a later transaction replaced without
-    /// keeping it is not, and reads as nil. Always true in a context of the present.
+    /// Returns whether the value of a property is known.
     ///
-    /// - Throws: `.invalidArgument` for a property that the entity does not have.
+    /// In a context of a past state, values that later transactions replaced without keeping them are unknown and read
+    /// as nil. Always true in a context of the present.
+    ///
+    /// - Throws: `.invalidArgument` if the entity does not have the property.
     public func isKnown(_ key: String) throws -> Bool {
         isKnown(try entity.requireProperty(named: key))
     }
@@ -109,7 +119,7 @@ extension ManagedObject {
 }
 
 extension HistoryRequest.Start {
-    /// The number of the last transaction before the place.
+    /// Returns the number of the last transaction before the position.
     fileprivate func last(in history: any StoredHistory, of store: Store) throws -> Int64 {
         let bounds = try history.bounds()
         switch self {
@@ -130,7 +140,9 @@ extension HistoryRequest.Start {
         }
     }
 
-    /// When a state before the first transaction began, no history tells.
+    /// Returns the last transaction at or before a date.
+    ///
+    /// Throws for a date before the first transaction, because the age of that state is unknown.
     private func last(
         notAfter date: Double, _ bounds: HistoryBounds, _ history: any StoredHistory, _ store: Store
     ) throws -> Int64 {

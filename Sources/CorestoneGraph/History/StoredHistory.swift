@@ -1,51 +1,58 @@
+import CorestoneFileSystem
 import CorestoneValues
 
-/// The history of one store, as its reader sees it: a list of transactions in the order of their numbers.
+/// The interface to the history of one store: a list of transactions in the order of their numbers.
 package protocol StoredHistory: AnyObject {
-    /// The number of the first transaction that is left, and the highest number that was ever given.
+    /// Returns the number of the first remaining transaction, and the highest number that was ever assigned.
     func bounds() throws -> HistoryBounds
 
-    /// The number of the first transaction at or after a date; nil without one.
+    /// Returns the number of the first transaction at or after a date; nil if there is no such transaction.
     func firstNumber(notBefore date: Double) throws -> Int64?
-    /// The number of the first transaction after a date; nil without one.
+    /// Returns the number of the first transaction after a date; nil if there is no such transaction.
     func firstNumber(after date: Double) throws -> Int64?
 
-    /// The next transactions after a number, as many as one step should read; empty at the end.
+    /// Reads the next transactions after a number, up to a limit; empty after the last one.
     ///
     /// - Parameters:
-    ///   - store: of the transactions, and of the IDs of their objects.
-    ///   - limit: the most transactions.
+    ///   - store: The store for the transactions and the object IDs.
+    ///   - limit: The maximum number of transactions.
     func transactions(
         after number: Int64, of store: Store, limit: Int, includingChanges: Bool
     ) throws -> HistoryBatch
 
-    // MARK: The past
+    // MARK: Past states
 
-    /// Opens a copy of the store as it was after a transaction, for reading.
+    /// Opens a copy of the store for reading, in its state after a transaction.
     ///
-    /// - Parameter unknown: the values of this store that are unknown, if it is itself of the past.
-    /// - Throws: code 134301 if the copy no longer has the transactions after that one, or was migrated since.
+    /// - Parameter unknown: The unknown values of this store, if it is itself a past state.
+    /// - Throws: Code 134301 if transactions after that one were deleted, or if the store was migrated since.
     func past(after number: Int64, of store: Store, unknown: UnknownValues) throws -> StoredPast
 
-    /// The changes of one object, oldest first.
+    /// Reads the changes of one object, oldest first.
     func changes(of id: ObjectID) throws -> StoredChanges
 
-    /// The objects whose stored values were changed after a transaction, as far as old values were kept, without those that no longer
-    /// exist. An object may have changed without a change of its own in the history: the owners of members, derived values.
+    /// Returns the existing objects for which old values were kept after a transaction.
+    ///
+    /// They include objects without a recorded change, such as owners of changed members and objects with derived
+    /// values.
     func objectsWithOldValues(after number: Int64, of store: Store) throws -> [ObjectID]
 
     // MARK: Retention
 
     func consumers() throws -> [HistoryConsumer]
-    /// The number of the first transaction to keep, so that so many are kept, or so many bytes; nil if the history has less than that.
+    /// Returns the number of the first transaction to keep, for `count` transactions or `bytes` bytes.
+    ///
+    /// Returns nil if the history is smaller.
     func firstNumber(ofNewest count: Int) throws -> Int64?
     func firstNumber(ofNewestBytes bytes: Int) throws -> Int64?
     func size() throws -> HistorySize
-    /// The number before which a purge may delete, and why, in a store that CloudKit mirrors; nil in others.
+    /// Returns the number before which a purge may delete in a store that CloudKit mirrors, with the reason.
+    ///
+    /// Returns nil in other stores.
     func mirrorLimit() throws -> (number: Int64, reason: String)?
 }
 
-/// Transactions of a history, and its bounds in the same state of the store.
+/// Transactions of a history, with its bounds in the same state of the store.
 package struct HistoryBatch {
     package let transactions: [(head: HistoryHead, changes: [HistoryChange])]
     package let bounds: HistoryBounds
@@ -55,11 +62,11 @@ package struct HistoryBatch {
     }
 }
 
-/// A store as it was.
+/// A past state of a store.
 package struct StoredPast {
     package let backing: any PersistentStore
     package let unknown: UnknownValues
-    /// Ends with the store.
+    /// The folder of the copy, which is removed with the store.
     package let folder: WorkFolder
 
     package init(_ backing: any PersistentStore, _ unknown: UnknownValues, in folder: WorkFolder) {
@@ -70,9 +77,9 @@ package struct StoredPast {
 /// The changes of one object.
 package struct StoredChanges {
     package var list: [StoredChange] = []
-    /// The last migration, before which values may have been of another model; 0 without one.
+    /// The transaction of the last migration, before which values may belong to another model; 0 without a migration.
     package var lastMigration: Int64 = 0
-    /// From this transaction on all old values are kept; one above the last transaction if there are no such values.
+    /// The first transaction from which all old values are kept; one above the last transaction if they are not kept.
     package var completeFrom: Int64 = 0
 
     package init() {}
@@ -81,9 +88,11 @@ package struct StoredChanges {
 /// A change of an object, with the values that it replaced.
 package struct StoredChange {
     package let change: HistoryChange
-    /// By the path of an attribute or to-one relationship; nil if the transaction did not keep them.
+    /// The replaced values by the path of an attribute or to-one relationship.
+    ///
+    /// Nil if the transaction did not keep them.
     package let oldValues: [String: PropertyValue]?
-    /// Paths of values that it replaced, but could not keep.
+    /// The paths of replaced values that could not be kept.
     package let lost: Set<String>
 
     package init(_ change: HistoryChange, _ oldValues: [String: PropertyValue]?, lost: Set<String> = []) {
@@ -91,8 +100,9 @@ package struct StoredChange {
     }
 }
 
+/// The range of transaction numbers in a history.
 package struct HistoryBounds: Sendable {
-    /// One above `highest` if there is no transaction.
+    /// The number of the first remaining transaction; one above `highest` if there are no transactions.
     package var lowest: Int64
     package var highest: Int64
 
@@ -109,11 +119,11 @@ extension SaveTransaction {
     package func removeHistoryConsumer(_ name: String) throws -> Bool { false }
 }
 
-/// What one bounded step of a deletion removed.
+/// The result of one step of a deletion.
 package struct HistoryDeletionStep: Sendable {
     package var transactions = 0
     package var changes = 0
-    /// Whether there is nothing left to remove.
+    /// Whether the deletion is complete.
     package var isLast = true
 
     package init() {}

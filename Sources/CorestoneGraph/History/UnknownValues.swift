@@ -1,10 +1,10 @@
 import CorestoneModel
 
-/// The values of a past store that its history does not tell: those that later transactions replaced without keeping them.
+/// The unknown values of a past store: those that later transactions replaced without keeping them.
 package struct UnknownValues: Sendable {
-    /// By the index of the root entity, and the primary key: keys of properties.
+    /// The keys of unknown properties, by the index of the root entity and the primary key.
     private var ofRows: [UInt32: [Int64: Set<UInt32>]] = [:]
-    /// Keys of properties that are unknown in all rows.
+    /// The keys of properties that are unknown in all rows.
     private var ofAll: Set<UInt32> = []
 
     package init() {}
@@ -17,19 +17,21 @@ package struct UnknownValues: Sendable {
 
     package mutating func addToAll(_ property: Property) { ofAll.insert(property.key) }
 
-    /// The value became known: an earlier transaction kept it.
+    /// Marks a value as known, because an earlier transaction kept it.
     package mutating func remove(_ property: Property, ofRow key: Int64, _ entity: Entity) {
         guard ofRows[entity.rootIndex]?[key]?.remove(property.key) != nil else { return }
         if ofRows[entity.rootIndex]?[key]?.isEmpty == true { removeRow(key, entity) }
     }
 
-    /// The row does not exist, or all of its values are known.
+    /// Removes a row, because it does not exist or all of its values are known.
     package mutating func removeRow(_ key: Int64, _ entity: Entity) {
         ofRows[entity.rootIndex]?[key] = nil
         if ofRows[entity.rootIndex]?.isEmpty == true { ofRows[entity.rootIndex] = nil }
     }
 
-    /// Calls `body` with the root's index, the primary key and the property's key of each.
+    /// Calls `body` for each unknown value in `ofRows`.
+    ///
+    /// Its arguments are the index of the root entity, the primary key and the property's key.
     package func forEachCell(_ body: (UInt32, Int64, UInt32) throws -> Void) rethrows {
         for (root, rows) in ofRows {
             for (key, properties) in rows { for property in properties { try body(root, key, property) } }

@@ -1,17 +1,19 @@
 import CorestoneModel
 import CorestoneValues
 
-/// What a context knows of the hooks that run in it.
+/// The state of the hooks that run in a context.
 struct HookState {
-    /// How many run, one within the other.
+    /// The nesting depth of running hooks.
     var depth = 0
-    /// How many calls to `withoutTracking` run.
+    /// The nesting depth of `withoutTracking`.
     var untracked = 0
-    /// The first thing that a hook threw in the midst of a call that goes on.
+    /// The first error of a hook during a call that continues regardless.
     var failure: (any Error)?
-    /// Whom events touched while a save asks hooks; nil else.
+    /// The objects that events touched while a save runs hooks; otherwise nil.
     var touched: [ManagedObject]?
-    /// Whether this is the last time that they are asked, and who changed then, with the keys.
+    /// Whether this is the last round of hooks before a save.
+    ///
+    /// `culprit` is the object that a hook changed in this round, with the keys.
     var namesCulprit = false
     var culprit: (object: ManagedObject, keys: [String])?
     /// Whether validators of the application run, which must not save.
@@ -19,20 +21,23 @@ struct HookState {
 }
 
 extension Context {
-    /// How deep hooks may nest: one that reads an object whose hook reads another one, and so on.
+    /// The maximum nesting depth of hooks, such as a hook that reads an object whose hook reads another one.
     static let maximumHookNesting = 100
 
-    /// Whether changes are noted: an object that is changed then counts as changed, and undo takes the change back.
+    /// Whether changes are tracked: changed objects are marked as updated, and undo reverts the changes.
     @inline(__always)
     public var isTracking: Bool { hookState.untracked == 0 }
 
-    /// Whether a hook of one of the objects runs, in which the context refuses what would pull the ground from under the call
-    /// that runs the hook.
+    /// Whether a hook of one of the objects runs.
+    ///
+    /// The context then rejects calls that would invalidate the operation that runs the hook.
     package var isInHook: Bool { hookState.depth > 0 }
 
-    /// Runs `body`, whose changes of attributes are not noted: objects do not count as changed by it, and undo knows nothing of
-    /// it. A save writes the values once another change makes the object one to save; a refresh drops them. Changes of
-    /// relationships count all the same, since both ends must agree.
+    /// Runs `body` without tracking its changes of attributes.
+    ///
+    /// Objects are not marked as updated, and undo does not revert the changes. A save writes the values only if the
+    /// object has another, tracked change. A refresh discards them. Changes of relationships are tracked regardless,
+    /// because both sides must be consistent.
     public func withoutTracking<Result>(_ body: () throws -> Result) throws -> Result {
         try checkQueue()
         disableTracking()
@@ -40,10 +45,10 @@ extension Context {
         return try body()
     }
 
-    /// Begins what `withoutTracking` does, for hosts that have no closures; nests.
+    /// Disables tracking, like `withoutTracking`, for languages without closures. Calls can be nested.
     package func disableTracking() { hookState.untracked += 1 }
 
-    /// Ends what the last `disableTracking` began; false when there was none.
+    /// Ends the last `disableTracking`. Returns false if there was no such call.
     package func enableTracking() -> Bool {
         if hookState.untracked == 0 { return false }
         hookState.untracked -= 1
@@ -62,13 +67,13 @@ extension Context {
         hookState.depth += 1
         defer {
             hookState.depth -= 1
-            // Whatever the hook disabled and did not enable again.
+            // Undoes calls of the hook to `disableTracking` without a matching `enableTracking`.
             hookState.untracked = untracked
         }
         return try body()
     }
 
-    /// Throws when a hook, or a merge policy within a save, asks its context for something that only the outermost call may do.
+    /// Throws if a hook or a merge policy calls a function that must not run within them.
     func refuseInHook(_ what: @autoclosure () -> String) throws {
         guard isInHook || mergeState.isResolving else { return }
         let who = isInHook ? "a hook or validator" : "a merge policy"
@@ -80,7 +85,7 @@ extension Context {
 
     func noteHookFailure(_ error: any Error) { if hookState.failure == nil { hookState.failure = error } }
 
-    /// Throws what a hook threw meanwhile, at the end of the call.
+    /// Throws the recorded error of a hook, at the end of the call.
     func throwHookFailure() throws {
         guard let failure = hookState.failure else { return }
         hookState.failure = nil

@@ -1,7 +1,7 @@
 import CorestoneModel
 import CorestoneValues
 
-/// Why an object takes over an earlier state, or another one, as a whole.
+/// The reason why the whole state of an object was replaced.
 public struct SnapshotEvents: OptionSet, Sendable {
     public let rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -14,7 +14,7 @@ public struct SnapshotEvents: OptionSet, Sendable {
     public static let mergePolicy = SnapshotEvents(rawValue: 1 << 6)
 }
 
-/// The hooks that an entity can have, a bit each.
+/// The kinds of hooks that an entity can have, one bit each.
 public struct HookKinds: OptionSet, Sendable {
     public let rawValue: UInt32
     @inlinable public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -32,53 +32,67 @@ public struct HookKinds: OptionSet, Sendable {
     @inlinable public static var all: HookKinds { HookKinds(rawValue: 1 << 10 - 1) }
 }
 
-/// What a host does at turning points in the life of an entity's objects. Every hook runs on the queue of the object's
-/// context, may read, change, insert, delete and fetch, and may throw, which fails what called it. It may not save, reset,
-/// roll back, undo or refresh: its context refuses that.
+/// The lifecycle hooks of an entity's objects.
+///
+/// Every hook runs on the queue of the object's context. It may read, change, insert, delete and fetch objects. It may
+/// throw, which makes the call that runs it fail. It must not save, reset, roll back, undo or refresh; the context
+/// rejects these calls.
 public struct LifecycleHooks: Sendable {
     public typealias Hook = @Sendable (ManagedObject) throws -> Void
     public typealias ValueCheck = @Sendable (ManagedObject, PropertyValue, ValidationPurpose?) throws -> PropertyValue
 
-    /// Once in an object's life: a context has taken it in, and its defaults are in place. Changes are not tracked.
+    /// The hook after an object was inserted into a context and its defaults were set, once per object.
+    ///
+    /// Changes are not tracked.
     public var awakeFromInsert: Hook?
-    /// A fault has fired, so the values of the store are there. Changes are not tracked.
+    /// The hook after a fault fired and its values were loaded. Changes are not tracked.
     public var awakeFromFetch: Hook?
-    /// The object took over another state as a whole: by undo, redo, rollback, refresh or a merge policy. Changes are not
-    /// tracked.
+    /// The hook after undo, redo, rollback, refresh or a merge policy replaced the state of the object.
+    ///
+    /// Changes are not tracked.
     public var awakeFromSnapshotEvents: (@Sendable (ManagedObject, SnapshotEvents) throws -> Void)?
-    /// Before a save validates; also of objects that it will delete. Asked again when the object changed since, 1,000 times.
+    /// The hook before the validation of a save, including for objects that the save will delete.
+    ///
+    /// It runs again if the object changed since, up to 1,000 times.
     public var willSave: Hook?
-    /// The save is done and the object has no changes; one that was deleted has left its context. What it throws fails the call
-    /// to save, not the save.
+    /// The hook after the save.
+    ///
+    /// The object does not have changes; a deleted object has left its context. An error makes the call fail, but the
+    /// save remains committed.
     public var didSave: Hook?
-    /// Before the object counts as deleted: its relationships are as they were.
+    /// The hook before the object is marked as deleted. Its relationships are unchanged.
     public var prepareForDeletion: Hook?
-    /// Before the values go.
+    /// The hook before the values are discarded.
     public var willTurnIntoFault: Hook?
-    /// The values are gone; after a reset the object too.
+    /// The hook after the values were discarded. After a reset, the object is invalid too.
     public var didTurnIntoFault: Hook?
-    /// Of objects that are to be inserted, updated or deleted, when nothing is wrong with their values.
+    /// The validator of an object that is inserted, updated or deleted. It runs if the values are valid.
     public var validate: (@Sendable (ManagedObject, ValidationPurpose) throws -> Void)?
-    /// By property: gives the value back, or another one, or throws; see `Entity.addValidator(forKey:_:)`.
+    /// The value validators by property.
+    ///
+    /// They return the value or a replacement, or throw; see `Entity.addValidator(forKey:_:)`.
     public var validateValue: [String: ValueCheck] = [:]
-    /// Somebody sets an attribute of numbers or truth values, whose name comes with the object, to nil: the hook sets what it
-    /// likes instead. Without it, the attribute is nil.
+    /// The hook for setting a numeric or Boolean attribute, whose name is passed, to nil.
+    ///
+    /// The hook can set another value instead. Without a hook, the attribute becomes nil.
     public var setNilValue: (@Sendable (ManagedObject, String) throws -> Void)?
 
     public init() {}
 }
 
 extension Entity {
-    /// Lets a host take part in the life of the entity's objects and of those of entities that inherit from it, which may have
-    /// hooks of their own instead. Takes the place of hooks that were set before; nil removes them.
-    /// - Throws: `.model` when the model is frozen.
+    /// Sets the lifecycle hooks of the entity's objects.
+    ///
+    /// Subentities inherit them and can override each. Replaces former hooks; nil removes them.
+    ///
+    /// - Throws: `.model` if the model is frozen.
     public func setLifecycle(_ hooks: LifecycleHooks?) throws { try setHooks(hooks.map(Lifecycle.init)) }
 
     @inline(__always)
     func has(_ kind: HookKinds) -> Bool { hookKinds & kind.rawValue != 0 }
 }
 
-/// The hooks as an entity keeps them.
+/// The hooks in the form in which an entity stores them.
 final class Lifecycle: EntityHooks {
     let hooks: LifecycleHooks
     let kinds: UInt32

@@ -1,26 +1,27 @@
 import CorestoneModel
 import CorestoneValues
 
-// Each of these costs the test of one bit where the entity has no such hook.
+// Each function only tests one bit if the entity does not have the hook.
 extension ManagedObject {
-    /// For who took the object into its context.
+    /// Runs the hook after the object was inserted into its context.
     public func sendAwakeFromInsert() throws {
         if entity.has(.awakeFromInsert) { try awake(lifecycle.hooks.awakeFromInsert) }
     }
 
-    /// For who made a fault an object with values.
+    /// Runs the hook after the values of a fault were loaded.
     public func sendAwakeFromFetch() throws {
         if entity.has(.awakeFromFetch) { try awake(lifecycle.hooks.awakeFromFetch) }
     }
 
-    /// For who gave the object another state as a whole.
+    /// Runs the hook after the whole state of the object was replaced.
     public func sendAwake(fromSnapshotEvents events: SnapshotEvents) throws {
         guard entity.has(.awakeFromSnapshotEvents), let hook = lifecycle.hooks.awakeFromSnapshotEvents else { return }
         try awake { try hook($0, events) }
     }
 
-    /// For who marks the object deleted, before that. A deletion of the object that the hook itself asks for is the one that
-    /// is under way.
+    /// Runs the hook before the object is marked as deleted.
+    ///
+    /// If the hook deletes the object itself, the hook does not run again.
     func sendPrepareForDeletion() throws {
         guard entity.has(.prepareForDeletion), state.insert(.preparing).inserted else { return }
         defer { state.remove(.preparing) }
@@ -29,18 +30,22 @@ extension ManagedObject {
 
     func sendWillSave() throws { if entity.has(.willSave) { try run(lifecycle.hooks.willSave) } }
 
-    /// For who drops the object's values, before that. What the hook throws, the context throws at the end of the call.
+    /// Runs the hook before the object's values are discarded.
+    ///
+    /// The context throws an error of the hook at the end of the call.
     func sendWillTurnIntoFault() { if entity.has(.willTurnIntoFault) { attempt(lifecycle.hooks.willTurnIntoFault) } }
 
-    /// For who dropped the object's values.
+    /// Runs the hook after the object's values were discarded.
     func sendDidTurnIntoFault(in context: Context?) {
         if entity.has(.didTurnIntoFault) { attempt(lifecycle.hooks.didTurnIntoFault, in: context) }
     }
 
     func sendDidSave(in context: Context) { if entity.has(.didSave) { attempt(lifecycle.hooks.didSave, in: context) } }
 
-    /// Lets the host set something else where null was to be set; false when it has no hook for that, when the hook itself
-    /// sets null, or when the attribute is no scalar: then null is the value.
+    /// Runs the hook that can replace a null value.
+    ///
+    /// Returns false if there is no hook, if the hook itself sets null, or if the attribute is not a scalar. The value
+    /// is then null.
     func sendSetNil(_ slot: Int) throws -> Bool {
         guard entity.has(.setNilValue), let hook = lifecycle.hooks.setNilValue, entity.attribute(slot).isScalar,
             state.insert(.settingNil).inserted
@@ -51,7 +56,7 @@ extension ManagedObject {
         return true
     }
 
-    /// Asked for only where the entity has a hook.
+    /// The hooks of the object's entity. Must only be used if the entity has a hook.
     private var lifecycle: Lifecycle { unsafeDowncast(entity.allHooks.unsafelyUnwrapped, to: Lifecycle.self) }
 
     private func awake(_ hook: LifecycleHooks.Hook?) throws {
@@ -70,15 +75,16 @@ extension ManagedObject {
         }
     }
 
-    /// Runs a hook in the midst of something that goes on whatever it throws.
+    /// Runs a hook during an operation that continues if the hook throws. The error is recorded.
     private func attempt(_ hook: LifecycleHooks.Hook?, in place: Context? = nil) {
         do { try run(hook, in: place) } catch { (place ?? context)?.noteHookFailure(error) }
     }
 }
 
 extension Attribute {
-    /// Whether the value is a number or a truth value, for which a host's class may have no nil. Models say so by
-    /// `usesScalarValueType`, and mostly leave it out.
+    /// Whether the value is a number or a Boolean.
+    ///
+    /// Its property in the application's class is possibly not optional. Models can opt out with `usesScalarValueType`.
     var isScalar: Bool {
         switch type {
         case .integer16, .integer32, .integer64, .double, .float, .boolean:

@@ -6,7 +6,9 @@ extension Entity {
     /// The slots that a snapshot holds: stored attributes, elements of composite ones, and to-one relationships.
     var snapshotSlots: [Int] { (0..<Int(slotCount)).filter { layout.slots[$0].kind != .none } }
 
-    /// What a row holds. Values that lie in files of their own are read; null for a file that is gone.
+    /// Returns the values of a row.
+    ///
+    /// Values in backing files are read. The value is null for a file that cannot be read.
     func snapshot(of record: Record, _ store: Store) -> ConflictSnapshot {
         var snapshot: ConflictSnapshot = [:]
         guard record.header.pointee.entity == index else { return snapshot }
@@ -14,7 +16,9 @@ extension Entity {
         return snapshot
     }
 
-    /// One value of a row; a to-one target as an ID. A value in a file of its own is read; null if the file is gone.
+    /// Returns one value of a row, with a to-one target as an ID.
+    ///
+    /// A value in a backing file is read. It is null if the file cannot be read.
     func value(of record: Record, _ slot: Int, _ store: Store) -> PropertyValue {
         let layout = layout.slots[slot]
         if layout.role == .toOne {
@@ -30,7 +34,7 @@ extension Entity {
 }
 
 extension ManagedObject {
-    /// What the object holds now, without members of to-many relationships.
+    /// Returns the current values of the object, without members of to-many relationships.
     func snapshot() -> ConflictSnapshot {
         var snapshot: ConflictSnapshot = [:]
         for slot in entity.snapshotSlots {
@@ -41,7 +45,7 @@ extension ManagedObject {
                     value = .object(ObjectIDReference(target.objectID))
                 }
             } else if record != nil {
-                // A file that cannot be read leaves nothing to compare.
+                // The value of an unreadable file counts as null in the comparison.
                 value = (try? committedValue(slot: slot)) ?? .null
             }
             snapshot[entity.properties[slot].path] = value
@@ -51,8 +55,10 @@ extension ManagedObject {
 }
 
 extension ManagedObject {
-    /// The stored properties that were changed here or in a row, in the model's order; told by the records, so that a file need
-    /// not be read to tell that a value is another one. Without a row, those that were changed here.
+    /// Returns the stored properties that were changed here or in a row, in the model's order.
+    ///
+    /// Without a row, it returns the properties that were changed here. The records are compared, so that a backing
+    /// file need not be read to detect a different value.
     func differences(
         to row: Record?, base: ConflictSnapshot, mine: ConflictSnapshot, theirs: ConflictSnapshot?
     ) -> [PropertyDifference] {
@@ -69,7 +75,7 @@ extension ManagedObject {
 }
 
 extension PropertyValue {
-    /// For a message about differences: "null" for a missing value, the URI for an object.
+    /// The value in a message about a conflict: "null" for a missing value, the URI for an object.
     var shownInConflict: String {
         switch self {
         case .null: "null"

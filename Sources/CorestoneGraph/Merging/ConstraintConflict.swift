@@ -2,15 +2,17 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// Objects that have the same values where a unique constraint allows one object only.
+/// A conflict of objects that have the same values for the attributes of a unique constraint.
 public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
     /// The attributes whose values together must be unique.
     public let constraint: [String]
+    /// The values of these attributes, by name.
     public let constraintValues: [String: PropertyValue]
-    /// The stored object that has the values already; nil for a conflict within the context.
+    /// The stored object that already has the values; nil for a conflict within the context.
     public let databaseObjectID: ObjectID?
+    /// The values of the stored object; nil for a conflict within the context.
     public let databaseSnapshot: ConflictSnapshot?
-    /// What each of `objectIDs` holds: one object that conflicts with the stored one, or several of the context.
+    /// The values of each of `objectIDs`: one object that conflicts with the stored one, or several of the context.
     public let conflictingSnapshots: [ConflictSnapshot]
     private let entityName: String
     private let path: String
@@ -32,7 +34,7 @@ public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
         super.init(objects, in: context)
     }
 
-    /// The stored object in the context, as a fault when it is new there; nil for a conflict within the context.
+    /// The stored object in the context, a fault if it was not registered there; nil for a conflict within the context.
     public var databaseObject: ManagedObject? {
         guard let context, let databaseObjectID, (try? context.checkQueue()) != nil else { return nil }
         return try? context.object(with: databaseObjectID)
@@ -80,13 +82,13 @@ public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
 }
 
 extension PropertyValue {
-    /// An object's ID in its place.
+    /// The value, with an object replaced by its ID.
     fileprivate var withoutObject: PropertyValue {
         if case .object(let object as ManagedObject) = self { return .object(ObjectIDReference(object.objectID)) }
         return self
     }
 
-    /// An object's URI in its place.
+    /// The value, with an object replaced by its URI.
     fileprivate var asURI: PropertyValue {
         if case .object(let object) = self { return .uri(Text(object.valueDescription)) }
         return self

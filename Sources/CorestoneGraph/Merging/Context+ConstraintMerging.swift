@@ -1,10 +1,12 @@
 import CorestoneModel
 import CorestoneValues
 
-/// Settles conflicts of unique values: one object has them in the end.
+/// Resolution of conflicts of unique constraints: only one object keeps the values.
 extension Context {
-    /// An object has the unique values of a stored one. A new object becomes the stored one: under the same ID, with its own
-    /// values where they win. A saved one gives its values up, or the stored one is deleted.
+    /// Resolves the conflict of an object that has the unique values of a stored one.
+    ///
+    /// A new object becomes the object of the stored row, with the same ID. Its own values are kept where they have
+    /// precedence. A saved object discards the values, or the stored one is deleted.
     func settle(
         _ object: ManagedObject, against stored: ObjectID, _ constraint: [String], as type: MergePolicyType
     ) throws {
@@ -26,8 +28,9 @@ extension Context {
         }
     }
 
-    /// Whether a stored object is still in the way of another one. Settling an earlier conflict may have made the one of the other,
-    /// or given other values to either.
+    /// Whether a stored object still conflicts with another one.
+    ///
+    /// The resolution of an earlier conflict may have merged the two objects or changed the values of either.
     private func isOpen(_ object: ManagedObject, _ stored: ObjectID, _ constraint: [String]) throws -> Bool {
         if object.isGone || object.isDeleted || object.objectID == stored { return false }
         guard let known = registered(with: stored), known.hasChanges else { return true }
@@ -35,8 +38,10 @@ extension Context {
         return try constraint.allSatisfy { try known.value(forKeyPath: $0) == object.value(forKeyPath: $0) }
     }
 
-    /// Objects of the context have the same unique values: a saved one keeps them, else the first that was inserted. New ones
-    /// become part of it, saved ones give up the values that they got.
+    /// Resolves the conflict of objects of the context that have the same unique values.
+    ///
+    /// A saved object keeps the values, or else the object that was inserted first. New objects are merged into it;
+    /// saved objects discard their new values.
     func settle(twins: [ManagedObject], _ constraint: [String], as type: MergePolicyType) throws {
         let objects = twins.filter { !$0.isGone && !$0.isDeleted }
         let saved = objects.filter { !$0.isInserted }
@@ -63,7 +68,7 @@ extension Context {
         }
     }
 
-    /// Makes a new object stand for a stored row that the context does not know.
+    /// Makes a new object represent a stored row that is not registered in the context.
     func adopt(_ object: ManagedObject, _ stored: ObjectID, as type: MergePolicyType) throws {
         guard let store = stored.store else { return }
         let found = try withNewestRow(of: stored, in: store) { row in row.map { ($0, $0.chunk.takeUnretainedValue()) } }
@@ -94,7 +99,7 @@ extension Context {
         object.forgetIfUnchanged()
     }
 
-    /// Gives the values and members of a new object to another one, which its ID finds from now on.
+    /// Moves the values and members of a new object to another object, to which its ID refers from now on.
     func absorb(_ object: ManagedObject, into other: ManagedObject, as type: MergePolicyType) throws {
         if type == .overwrite { object.writeNulls() }
         if type != .storeTrump, let overlay = object.overlay {
@@ -115,7 +120,7 @@ extension Context {
             let keeper = try object.toMany(relationship)
             for member in try keeper.all() where !member.isGone {
                 try object.detach(member, relationship, keeper)
-                // Where the store wins, what the object was to itself is nothing.
+                // If the store has precedence, a reference of the object to itself is discarded.
                 if member === other || member === object && type == .storeTrump { continue }
                 _ = try other.add(member === object ? other : member, to: relationship)
             }
@@ -135,7 +140,7 @@ extension Context {
 }
 
 extension ManagedObject {
-    /// Drops all that was changed, on both sides of relationships.
+    /// Discards all changes of the object, on both sides of relationships.
     func dropAllChanges() throws {
         let partners = try partners()
         try takeBackRelationships()
@@ -148,7 +153,7 @@ extension ManagedObject {
         forgetIfUnchanged()
     }
 
-    /// Drops the values of a new object but for transient ones.
+    /// Discards the values of a new object except transient ones.
     fileprivate func dropNewValues() throws {
         guard let overlay else { return }
         for slot in entity.snapshotSlots where overlay.isChanged(slot) {
@@ -157,7 +162,7 @@ extension ManagedObject {
         }
     }
 
-    /// What has no value here has none in the row either.
+    /// Sets every stored property without a value here to null, so that the row's value does not remain.
     fileprivate func writeNulls() {
         let overlay = overlayForWriting()
         for slot in entity.snapshotSlots

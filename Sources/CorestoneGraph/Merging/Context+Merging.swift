@@ -2,42 +2,43 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// Finds the conflicts behind an obstacle and has them settled: those of versions, else those of unique values.
+    /// Resolves the conflicts that prevent a save: version conflicts, or else those of unique constraints.
     func settle(_ obstacle: SaveObstacle, _ part: SavePlan, _ store: Store, isLast: Bool) throws {
-        // Conflicts are settled upon the newest state, whatever the context reads otherwise.
+        // Conflicts are resolved against the newest state, even if the context is pinned to a query generation.
         generation = nil
         var conflicts: [SaveConflict] = try versionConflicts(in: part, store, obstacle.reported)
         if conflicts.isEmpty, let error = obstacle.taken {
             conflicts = try constraintConflicts(in: part, store)
             if conflicts.isEmpty {
-                // Nobody else has the values: objects of this save hand them to each other.
+                // No other object has the values: objects of this save pass them to each other.
                 if mergeState.passesUniqueValues { throw error }
                 mergeState.passesUniqueValues = true
                 return
             }
         }
         if !isLast || obstacle.reported == nil && !conflicts.isEmpty {
-            // Nothing is left to settle where both sides deleted the rows.
+            // No conflict remains if both sides deleted the rows.
             return conflicts.isEmpty ? () : try settle(conflicts, store, isLast: isLast)
         }
         let reported = obstacle.reported ?? ReportedRows([], taken: nil)
         defer { for conflict in conflicts { conflict.end() } }
         throw reported.error(
-            "reported conflicts \(SavePipeline.maximumMerges + 1) times, each time after the merge policy had resolved them with the "
+            "reported conflicts \(SavePipeline.maximumMerges + 1) times, although the merge policy resolved them with the "
                 + "rows that the store returned",
-            "return the newest rows from the store, refresh these objects and save again", conflicts, of: store.backing)
+            "make the store return its newest rows, refresh these objects and save again", conflicts, of: store.backing)
     }
 
-    /// Has the merge policy settle conflicts, in memory.
-    /// - Parameter isLast: the save was tried often enough: the policy is not asked any more.
+    /// Resolves conflicts by the merge policy, in memory.
+    ///
+    /// - Parameter isLast: Whether the limit of retries is reached, so that the policy is not called again.
     func settle(_ conflicts: [SaveConflict], _ store: Store, isLast: Bool = false) throws {
         defer { for conflict in conflicts { conflict.end() } }
         mergeState.isResolving = true
         defer { mergeState.isResolving = false }
-        // Observers are told when all is merged, and before it is validated.
+        // Observers are notified after the merge and before validation.
         try together {
             if !isLast { try mergePolicy.resolve(conflicts) }
-            // A policy may have reset the context: what it does not know any more is in nobody's way.
+            // A policy may have reset the context: objects that are not registered any more have no conflict.
             let open = conflicts.filter { isLast || $0.resolution == nil && !$0.objects.isEmpty }
             guard open.isEmpty else {
                 throw CoreError.conflicts(open, merges: isLast ? SavePipeline.maximumMerges : 0, store)
@@ -47,13 +48,13 @@ extension Context {
         try validateMerged(conflicts)
     }
 
-    /// What was merged has to agree with itself.
+    /// Makes the merged objects consistent: both sides of relationships, delete rules and notifications.
     private func finishMerging(_ conflicts: [SaveConflict]) throws {
         let objects = conflicts.flatMap(\.objects)
-        try tieReturningRows()
-        applyTakenBackDeleteRules()
-        for object in objects where !object.isDeleted { try mendPairs(of: object) }
-        // No step of undo: the values that the objects have now are what there was to come back to.
+        try connectReinsertedObjects()
+        reapplyDeleteRules()
+        for object in objects where !object.isDeleted { try restoreOneToOnePairs(of: object) }
+        // Not an undo step: there are no earlier values to return to.
         forgetEvent()
         for object in objects { noteRefreshed(object) }
         for object in objects where !object.isDeleted && !object.isGone {
@@ -71,11 +72,14 @@ extension Context {
                 deleted: merged.filter { $0.isDeleted && !isVanished($0) }))
     }
 
-    // MARK: Versions
+    // MARK: Version conflicts
 
-    /// The objects of a plan, and those that the host had locked, whose rows are no longer what they were read as.
+    /// Returns a conflict for each object whose row changed since it was read.
     ///
-    /// - Parameter reported: rows that the store itself says so of, whatever their versions are, new ones too.
+    /// Checks the objects of a plan and the objects that the application locked.
+    ///
+    /// - Parameter reported: Rows that the store itself reported as conflicts, regardless of their versions, including
+    ///   new rows.
     private func versionConflicts(
         in part: SavePlan, _ store: Store, _ reported: ReportedRows?
     ) throws -> [MergeConflict] {
@@ -98,7 +102,7 @@ extension Context {
                     let row = rows[key]
                     let isReported = reported?.names(root, key) ?? false
                     if let row, row.version == object.version, object.record != nil, !isReported { continue }
-                    // Both sides deleted it: nothing is left to do, and nobody disagrees.
+                    // Both sides deleted it, which is not a conflict.
                     if row == nil, object.isDeleted {
                         changeTracker.vanished.insert(ObjectIdentifier(object))
                         continue
@@ -106,7 +110,7 @@ extension Context {
                     let (cached, chunk) = store.rowCache.retainedRow(root, key) ?? (nil, nil)
                     conflicts.append(MergeConflict(object, row: row, cached: cached, in: self, store: store, key: key))
                     withExtendedLifetime(chunk) {}
-                    // Faults and merges find the newest rows from now on.
+                    // From now on, faults and merges use the newest rows.
                     store.rowCache.take(row, root, key, asOf: state)
                 }
                 withExtendedLifetime(batch) {}
@@ -117,10 +121,15 @@ extension Context {
 
     // MARK: Locked objects
 
-    /// Has the next save check that the object, although it is not changed, is still what the store has: else the save is a
-    /// conflict (133020), which the merge policy settles as that of a changed object.
+    /// Makes the next save check the row of an object even if the object has no changes.
     ///
-    /// The lock ends with the save, a rollback or a reset. Fires a fault. An object that was never saved has nothing to check.
+    /// If the row has changed in the store, the save has a conflict (133020), which the merge policy resolves like that
+    /// of a changed object.
+    ///
+    /// The lock ends with the save, a rollback or a reset. Fires a fault. Has no effect on an object that was never
+    /// saved.
+    ///
+    /// - Throws: `.invalidArgument` if the object is not in this context; `.objectGone` if it has left its context.
     public func detectConflicts(for object: ManagedObject) throws {
         try checkQueue()
         if object.state.contains(.gone) { throw object.gone() }
@@ -138,7 +147,7 @@ extension RowCache {
         row(root, primaryKey) { ($0, $0.chunk.takeUnretainedValue()) }
     }
 
-    /// The newest state of a row; nil for one that is deleted.
+    /// Replaces a cached row by its newest state; removes it if `row` is nil, because it is deleted.
     fileprivate func take(_ row: Record?, _ root: Entity, _ key: Int64, asOf state: UInt64) {
         if let row { replace(row, root: root, asOf: state) } else { remove(root, key) }
     }
@@ -149,7 +158,7 @@ private func conflictCount(_ count: Int) -> String {
 }
 
 extension CoreError {
-    /// One error for conflicts that nobody settled, with all of them in one message.
+    /// Returns one error for unresolved conflicts, with all of them in one message.
     static func conflicts(_ conflicts: [SaveConflict], merges: Int, _ store: Store) -> CoreError {
         if conflicts.count == 1 && merges == 0 { return conflicts[0].error }
         let shown = 20

@@ -1,14 +1,17 @@
 import CorestoneModel
 import CorestoneValues
 
-/// Settles conflicts of versions: what an object holds is merged with what the store holds, in memory, so that the save goes
-/// on upon the store's newest row.
+/// Resolution of version conflicts.
+///
+/// The values of an object are merged in memory with the newest row of the store, which is then the base of the save.
 extension Context {
-    /// - Parameter row: as the store has it now; nil for a deleted one.
+    /// Resolves the conflict of an object with its row.
+    ///
+    /// - Parameter row: The newest row of the store; nil if it is deleted.
     func merge(_ object: ManagedObject, with row: Record?, as type: MergePolicyType) throws {
         if let row {
             if object.isDeleted {
-                // A deletion stands whatever became of the row, unless all changes are given up.
+                // A deletion remains regardless of changes of the row, unless all changes are discarded.
                 try object.replacingValues {
                     object.rebase(on: row, keepingOrder: true)
                     if type == .rollback { try revive(object) } else { try deleteAgain(object) }
@@ -25,12 +28,12 @@ extension Context {
         }
     }
 
-    /// Whether the row of a deleted object went away already.
+    /// Whether the row of a deleted object is already deleted in the store.
     func isVanished(_ object: ManagedObject) -> Bool {
         !changeTracker.vanished.isEmpty && changeTracker.vanished.contains(ObjectIdentifier(object))
     }
 
-    // MARK: A row that changed
+    // MARK: Changed rows
 
     private func mergeValues(of object: ManagedObject, with row: Record, as type: MergePolicyType) throws {
         let slots = object.entity.snapshotSlots
@@ -44,7 +47,7 @@ extension Context {
             switch type {
             case .storeTrump: try object.giveUp(slot)
             case .overwrite: try object.insist(on: slot)
-            // Setting what was there already is no change.
+            // An assignment of the same value does not count as a change.
             case .objectTrump where !object.differsFromBase(slot): try object.giveUp(slot)
             case .objectTrump, .rollback, .error: break
             }
@@ -57,8 +60,10 @@ extension Context {
         object.forgetIfUnchanged()
     }
 
-    /// The store's row leads elsewhere than the object did: the lists of both targets are read again, and an inverse that is
-    /// to-one lets go of the object where another target won here.
+    /// Updates the other sides of a to-one relationship whose target in the newest row differs from the former target.
+    ///
+    /// The lists of both targets are read again. A to-one inverse no longer refers to the object if another target has
+    /// precedence.
     func follow(_ relationship: Relationship, of object: ManagedObject, from former: ManagedObject?) throws {
         guard let inverse = relationship.inverse else { return }
         let (slot, layout) = (Int(relationship.slot), object.entity.layout.slots[Int(relationship.slot)])
@@ -88,9 +93,11 @@ extension Context {
         if let mine, try mine.target(of: inverse) !== object { try mine.writeTarget(object, inverse) }
     }
 
-    /// Relationships that are to-one on both sides lead to each other after a merge: what was set here wins over what the store
-    /// has, and where both sides were set here nobody leads there.
-    func mendPairs(of object: ManagedObject) throws {
+    /// Makes both sides of one-to-one relationships consistent after a merge.
+    ///
+    /// A target that was set here has precedence over that of the store. If both sides were set here, the object's side
+    /// becomes null.
+    func restoreOneToOnePairs(of object: ManagedObject) throws {
         for relationship in object.entity.relationships where !relationship.isToMany {
             guard let inverse = relationship.settledInverse, !inverse.isToMany,
                 let target = try object.target(of: relationship), !target.isDeleted
@@ -111,28 +118,30 @@ extension Context {
         }
     }
 
-    /// Has the delete rules speak of those, too, whom others led to the object since it was deleted here.
+    /// Applies the delete rules to objects that other writers have related to a deleted object.
     private func deleteAgain(_ object: ManagedObject) throws {
         for relationship in object.entity.relationships where relationship.isToMany {
             let keeper = try object.toMany(relationship)
             keeper.reload()
             guard let inverse = relationship.inverse, !inverse.isToMany else { continue }
             for member in try keeper.all() where !member.isGone && !member.isDeleted && !member.hasChanges {
-                // One that leads elsewhere was read before.
+                // A member with another target holds an older row.
                 if try member.target(of: inverse) !== object { try reread(member) }
             }
         }
         applyDeleteRulesAgain(to: object)
     }
 
-    /// Takes back a deletion, with what was changed before it and the references to the object that its delete rules cleared.
+    /// Reverts a deletion and the object's earlier changes.
+    ///
+    /// Restores the references to the object that its delete rules cleared.
     private func revive(_ object: ManagedObject) throws {
         object.state.subtract([.deleted, .propagated, .propagatesAgain])
         changeTracker.pendingDeletions.removeAll { $0 === object }
         let relationships = object.entity.relationships.filter { $0.inverse != nil }
         let former = try relationships.map { try targets(of: $0, object) }
         object.dropChanges()
-        // Where no row tells, the store may lead it elsewhere by now.
+        // The members are not part of the row, and may have changed in the store.
         for keeper in object.toManyRelationships { keeper?.reload() }
         for (relationship, former) in zip(relationships, former) {
             var all = ObjectList(former)
@@ -141,7 +150,7 @@ extension Context {
         }
     }
 
-    /// Has the other side of a relationship lead to an object again that was deleted, if it did.
+    /// Restores the reference of a target to an object whose deletion was reverted, if the target had one.
     private func takeBack(_ object: ManagedObject, at target: ManagedObject, _ relationship: Relationship) throws {
         guard let inverse = relationship.inverse else { return }
         if !inverse.isToMany {
@@ -153,10 +162,12 @@ extension Context {
         target.forgetIfUnchanged()
     }
 
-    // MARK: A reference that a new object got
+    // MARK: References of new objects
 
-    /// A row of the same reference is the same object: the new one becomes it, with its own values where they win. Where there is
-    /// no such row, the object is given another reference.
+    /// Resolves the conflict of a new object whose reference the store reported.
+    ///
+    /// If a row has this reference, the new object becomes that row's object. Its own values are kept where they have
+    /// precedence. Otherwise the object gets another reference.
     func merge(inserted object: ManagedObject, with row: Record?, as type: MergePolicyType) throws {
         if object.isGone || object.isDeleted { return }
         if type == .rollback { return try abandonNew(object) }
@@ -169,8 +180,8 @@ extension Context {
             throw CoreError(
                 .conflict, code: .managedObjectMerge,
                 "the new \(object.entity.name) has the reference of \(stored.uri), which is already in the store; use a reference "
-                    + "that is unique in the entity tree", entity: object.entity.name, objectURI: stored.uri,
-                file: store.path)
+                    + "that is unique in the entity tree", entity: object.entity.name,
+                value: stored.storeReference?.value, objectURI: stored.uri, file: store.path)
         }
         changeTracker.reservedKeys[temporary] = nil
         if let known = registered(with: stored), known !== object {
@@ -180,9 +191,9 @@ extension Context {
         }
     }
 
-    // MARK: A row that went away
+    // MARK: Deleted rows
 
-    /// The object is deleted like its row. No delete rules: whoever deleted the row applied them.
+    /// Deletes the object without delete rules, because the writer that deleted its row applied them.
     private func vanish(_ object: ManagedObject) throws {
         let partners = try object.partners()
         try object.dropAllChanges()
@@ -194,9 +205,9 @@ extension Context {
         noteDeleted(object)
     }
 
-    /// The object gets its row back under the same ID, with all that it holds.
+    /// Inserts the row of an object again, under the same ID and with all of its current values.
     ///
-    /// - Throws: `.conflict` for a value whose file has gone with the row, before anything changes.
+    /// - Throws: `.conflict` if the backing file of a value was deleted with the row; nothing is changed then.
     private func insertAgain(_ object: ManagedObject) throws {
         for slot in 0..<Int(object.entity.slotCount) { try object.insistOnFile(slot) }
         for keeper in object.toManyRelationships { keeper?.becomeNew() }
@@ -206,11 +217,12 @@ extension Context {
         changeTracker.reinserted.append(object)
     }
 
-    /// Has objects that get their rows back lead to no row that is gone. Called when all of them are known, for some lead to others.
+    /// Removes references to deleted rows from the objects whose rows are inserted again.
     ///
-    /// They are new members of the lists that they belong to, so the owners of those are changed: who deletes one meanwhile, with an
-    /// older list, meets a conflict.
-    func tieReturningRows() throws {
+    /// Called when all of these objects are known, because they may refer to each other. They are new members of
+    /// to-many relationships, so the owners are marked as changed. A writer that deletes an owner with an older list
+    /// then has a conflict.
+    func connectReinsertedObjects() throws {
         for object in changeTracker.reinserted where object.context === self && object.isInserted {
             for relationship in object.entity.relationships where !object.isDeleted {
                 let isInList = relationship.settledInverse?.isToMany == true
@@ -231,14 +243,16 @@ extension Context {
         }
     }
 
-    /// A target that the same save deletes. Its rules do not reach the object by themselves: the target's list has lost the row, or was
-    /// read before the row led there.
+    /// Applies the delete rule of a target that the same save deletes.
+    ///
+    /// The target's list does not contain the object. Either the row was removed from it, or the list was read before
+    /// the row referred to the target.
     private func applyDeleteRule(
         of target: ManagedObject, to object: ManagedObject, _ relationship: Relationship
     ) throws {
         guard let inverse = relationship.inverse else { return }
         guard inverse.deleteRule == .cascade else { return object.placeTarget(nil, relationship) }
-        // The row stays away. The object's own rules reach further, as those of any deletion.
+        // The row is not inserted. The object's own delete rules apply, as for any deletion.
         object.state.remove(.inserted)
         changeTracker.vanished.insert(ObjectIdentifier(object))
         try delete(object)
@@ -252,7 +266,7 @@ extension Context {
         }
     }
 
-    /// Whether an object may be led to: it is new, or the store has its row.
+    /// Whether other rows may refer to an object, because it is new or the store has its row.
     fileprivate func hasRow(_ object: ManagedObject) throws -> Bool {
         guard let store = object.store, !object.state.contains(.inserted) else { return true }
         return try writing(store) {
@@ -262,7 +276,7 @@ extension Context {
 }
 
 extension ManagedObject {
-    /// The targets and known members of relationships with an inverse.
+    /// Returns the targets and known members of relationships with an inverse.
     func partners() throws -> [ManagedObject] {
         try entity.relationships.filter { $0.inverse != nil }.flatMap { relationship in
             let slot = Int(relationship.slot)
@@ -274,7 +288,7 @@ extension ManagedObject {
         }
     }
 
-    /// The target of the relationship of a slot; nil for attributes.
+    /// Returns the target of the relationship of a slot; nil for attributes.
     fileprivate func partner(at slot: Int) throws -> ManagedObject? {
         guard entity.layout.slots[slot].role == .toOne, record != nil || overlay != nil else { return nil }
         return try target(of: entity.relationship(slot))
@@ -285,7 +299,7 @@ extension ManagedObject {
         return try context?.object(with: reference.id)
     }
 
-    /// Whether the value of a slot is another one than the object was read with.
+    /// Whether the value of a slot differs from the value in the row that the object was read from.
     func differsFromBase(_ slot: Int) -> Bool {
         guard let overlay, overlay.isChanged(slot), let record else { return overlay?.isChanged(slot) ?? false }
         let layout = entity.layout.slots[slot]
@@ -298,7 +312,7 @@ extension ManagedObject {
         return !ValueView.same(ValueView(overlay[slot]), Record(record).view(slot, layout))
     }
 
-    /// Drops the change of a slot.
+    /// Discards the change of a slot.
     func giveUp(_ slot: Int) throws {
         guard let overlay, overlay.isChanged(slot) else { return }
         if entity.layout.slots[slot].role == .toOne {
@@ -309,14 +323,14 @@ extension ManagedObject {
         overlay.clear(slot)
     }
 
-    /// Makes the value that a slot was read with a change, which is written.
+    /// Marks the unchanged value of a slot as changed, so that the save writes it.
     fileprivate func insist(on slot: Int) throws {
         if overlay?.isChanged(slot) == true || record == nil { return }
         if entity.layout.slots[slot].conditions.contains(.derived) { return }
         if entity.layout.slots[slot].role == .toOne {
             let relationship = entity.relationship(slot)
             let target = try target(of: relationship)
-            // Whoever deleted the target's row has cleared the reference, and nobody wants it back.
+            // The writer that deleted the target's row has cleared the reference, which must not be restored.
             if let target, let context, try !context.hasRow(target) { return }
             willChange()
             placeTarget(target, relationship)
@@ -325,7 +339,9 @@ extension ManagedObject {
         }
     }
 
-    /// Makes a value that lies in a file a change, so that a save writes another file: the row's own files go with the row.
+    /// Marks the value of a backing file as changed, so that a save writes a new file.
+    ///
+    /// The row's own files were deleted with it.
     fileprivate func insistOnFile(_ slot: Int) throws {
         let layout = entity.layout.slots[slot]
         guard layout.role == .external, let record, Record(record).fileName(slot, layout) != nil else { return }
@@ -339,7 +355,7 @@ extension ManagedObject {
         }
     }
 
-    /// Puts a newer row under the changes of the object.
+    /// Replaces the row below the object's changes by a newer one.
     func rebase(on row: Record, keepingOrder: Bool) {
         forgetFiles()
         forgetFetched()
@@ -351,7 +367,7 @@ extension ManagedObject {
         for keeper in toManyRelationships { keeper?.rebase(keepingOrder: keepingOrder) }
     }
 
-    /// Leaves the list of changed objects where nothing is left to save.
+    /// Clears the object's change flags if it has no changes left.
     func forgetIfUnchanged() {
         if state.contains(.inserted) || isDeleted { return }
         let hasMembers = toManyRelationships.contains { $0?.hasChanges == true }
@@ -360,7 +376,7 @@ extension ManagedObject {
         if overlay == nil && !hasMembers { state.subtract([.updated, .touched]) }
     }
 
-    /// Reads the members again when next asked, if they were read.
+    /// Makes the next access read the members again, if they were read.
     fileprivate func reread(_ relationship: Relationship) {
         let keeper = toMany(ordinal: Int(entity.layout.slots[Int(relationship.slot)].ordinal))
         if let keeper { rereadMembers(of: keeper) }

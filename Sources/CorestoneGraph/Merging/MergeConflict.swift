@@ -1,53 +1,63 @@
 import CorestoneModel
 import CorestoneValues
 
-/// An object that was changed or deleted elsewhere since it was read.
+/// A version conflict: an object whose row was changed or deleted elsewhere since it was read.
 public final class MergeConflict: SaveConflict, @unchecked Sendable {
-    /// Where the object was overtaken.
+    /// The writer that changed the row.
     public enum Kind: Int32, Sendable {
-        /// By another context of the same coordinator: the row cache has the newer state, and there is no persisted snapshot.
+        /// Another context of the same coordinator.
+        ///
+        /// The row cache contains the newer state, and the conflict does not have a persisted snapshot.
         case context = 1
-        /// By another program, or another coordinator: the row cache has the old state, the store the newer one.
+        /// Another process or another coordinator.
+        ///
+        /// The row cache contains the old state, and the store the newer one.
         case store
     }
 
     public let kind: Kind
-    /// What the object was last read with, before its changes, as Core Data's: the base of a three-way comparison.
+    /// The values that were last read, as in Core Data: the base of a three-way comparison.
     public let objectSnapshot: ConflictSnapshot
-    /// What the object holds, its changes included.
+    /// The current values of the object, its changes included.
     public let currentSnapshot: ConflictSnapshot
-    /// What the coordinator's row cache holds; nil when the row was deleted through this coordinator.
+    /// The values in the coordinator's row cache; nil if the row was deleted through this coordinator.
     public let cachedSnapshot: ConflictSnapshot?
-    /// What the store holds; nil when that is what the row cache holds, and for a deleted row.
+    /// The values in the store; nil if they are those of the row cache, or if the row is deleted.
     public let persistedSnapshot: ConflictSnapshot?
-    /// The version that the object was read with.
+    /// The version of the row when the object was read.
     public let oldVersion: Int
-    /// The version that is there now; 0 for a deleted row.
+    /// The current version of the row; 0 if it is deleted.
     public let newVersion: Int
     /// Whether the object is deleted here.
     public let isDeleted: Bool
-    /// The stored properties that differ, by name of the model's order.
+    /// The stored properties that differ, in the model's order.
     public let differences: [PropertyDifference]
-    /// Whether the object is new here, and the store reports its reference: it has a row of that already, or takes none.
+    /// Whether the object is new and the store reports its reference.
+    ///
+    /// Either a row already has the reference, or the store rejects it.
     public let isInserted: Bool
-    /// Whether there is no such row any more; of one that is there the version may be 0, too.
+    /// Whether the row does not exist any more. An existing row can have the version 0, too.
     private let isGone: Bool
+    /// Whether the object has changes here; false for an object that is only locked by `detectConflicts(for:)`.
+    private let isChangedHere: Bool
     /// The URI that the object has in the store.
     private let uri: String
-    /// The row as it is now, while the save asks its policy.
+    /// The newest row, while the save runs its merge policy.
     private(set) var row: Record?
     private var chunk: RecordChunk?
     private let path: String
 
+    /// Creates the conflict of an object.
+    ///
     /// - Parameters:
-    ///   - row: as the store has it now; nil for one that is deleted. Its memory is retained.
-    ///   - cached: as the row cache had it.
-    ///   - key: what names the row, also of an object that has no permanent ID yet.
+    ///   - row: The newest row of the store, whose memory is retained; nil if it is deleted.
+    ///   - cached: The row of the row cache.
+    ///   - key: The key of the row, even if the object does not have a permanent ID yet.
     init(_ object: ManagedObject, row: Record?, cached: Record?, in context: Context, store: Store, key: Int64) {
         self.row = row
         chunk = row?.chunk.takeUnretainedValue()
         path = store.path
-        (isInserted, isGone) = (object.isInserted, row == nil)
+        (isInserted, isGone, isChangedHere) = (object.isInserted, row == nil, object.hasChanges)
         uri = ObjectID(store: store, entity: object.entity, reference: key).uri
         let base = object.record.map { Record($0) }
         let now = row.map { object.entity.snapshot(of: $0, store) }
@@ -63,7 +73,7 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
     }
 
     public var objectID: ObjectID { objectIDs[0] }
-    /// The object, as long as its context knows it.
+    /// The object while it is registered in its context; otherwise nil.
     public var sourceObject: ManagedObject? { objects.first }
 
     override func settle(as type: MergePolicyType, in context: Context) throws {
@@ -74,7 +84,7 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
 
     override func end() { (row, chunk) = (nil, nil) }
 
-    /// At most so many properties are told in full.
+    /// The maximum number of properties in a message.
     private static let shownDifferences = 20
 
     public override var message: String {
@@ -87,15 +97,14 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
         }
         guard !isGone else {
             if objectSnapshot.isEmpty { return "\(head) has no row in the store" }
-            return
-                "\(head) was \(isDeleted ? "deleted here and" : "changed here and deleted") in the store since it was read "
-                + "(version \(oldVersion) here)" + told
+            let here = isDeleted ? "deleted here and" : isChangedHere ? "changed here and deleted" : "deleted"
+            return "\(head) was \(here) in the store since it was read (version \(oldVersion) here)" + told
         }
         return "\(head) was \(isDeleted ? "deleted here and " : "")changed in the store since it was read "
             + "(version \(oldVersion) here, \(newVersion) in the store)" + told
     }
 
-    /// The three values of each property that differs, a line each.
+    /// The values of each property that differs, one line per property.
     private var told: String {
         if isDeleted { return "" }
         if differences.isEmpty { return isGone || newVersion == oldVersion ? "" : ": its relationships changed" }
@@ -127,18 +136,20 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
     }
 }
 
-/// A property with more than one value: what the object was read with, what it holds, what the store holds.
+/// A property whose values differ between the row that was read, the object, and the store.
 public struct PropertyDifference: Sendable {
     public let key: String
+    /// The value in the row that the object was read from.
     public let base: PropertyValue
+    /// The current value of the object.
     public let mine: PropertyValue
-    /// nil when the row was deleted.
+    /// The value in the store; nil if the row is deleted.
     public let theirs: PropertyValue?
 
     public let isChangedHere: Bool
     public let isChangedThere: Bool
 
-    /// Whether it was changed here and there, not to the same value.
+    /// Whether the property was changed here and in the store to different values.
     public var isContested: Bool { isChangedHere && isChangedThere && mine != theirs }
 
     var message: String {

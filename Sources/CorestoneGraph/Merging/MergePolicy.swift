@@ -1,22 +1,23 @@
-/// What becomes of an object when a save finds that the store, or the context itself, says something else. The values are
-/// those of Core Data.
+/// The rule that resolves a conflict of an object with the store or with another object.
+///
+/// The raw values are those of Core Data.
 public enum MergePolicyType: Int32, Sendable, CaseIterable {
-    /// The save fails and tells of each conflict.
+    /// The save fails, and its error lists every conflict.
     case error = 0
-    /// Of a property that was changed on both sides the store's value stays; all other changes are merged.
+    /// For a property that was changed on both sides, the store's value is kept; all other changes are merged.
     case storeTrump
-    /// Of a property that was changed on both sides the object's value wins; all other changes are merged.
+    /// For a property that was changed on both sides, the object's value is kept; all other changes are merged.
     case objectTrump
-    /// The object wins as a whole, also with the properties that were changed in the store alone.
+    /// The object's values are kept for all properties, including those that were changed only in the store.
     case overwrite
-    /// The object takes the store's state, and its changes are dropped.
+    /// The object's changes are discarded, and it gets the store's values.
     case rollback
 }
 
-/// How a context settles the conflicts of its saves.
+/// A rule that resolves the conflicts of a context's saves.
 ///
-/// The five types have shared instances. A policy of one's own is an instance with a closure, or a subclass: it is shown the
-/// conflicts, settles those that it knows better about, and leaves the rest to its type.
+/// The five types have shared instances. A custom policy is an instance with a closure, or a subclass. It receives the
+/// conflicts and can resolve some of them itself; its type resolves the rest.
 ///
 ///     context.mergePolicy = MergePolicy(type: .storeTrump) { conflicts in
 ///         for case let conflict as MergeConflict in conflicts where conflict.objectID.entity.name == "Counter" {
@@ -31,19 +32,23 @@ open class MergePolicy: @unchecked Sendable {
     public static let overwrite = MergePolicy(type: .overwrite)
     public static let rollback = MergePolicy(type: .rollback)
 
-    /// What settles the conflicts that nobody else does.
+    /// The type that resolves the conflicts that the closure or subclass leaves unresolved.
     public let type: MergePolicyType
     private let settle: (@Sendable ([SaveConflict]) throws -> Void)?
 
-    /// - Parameter resolve: asked first, on the queue of the context that saves, within its save. It may read everything, set
-    ///   values of objects, and call `SaveConflict.resolve(as:)`; it may not save,
-    ///   reset, roll back, undo or refresh. What it throws ends the save.
+    /// Creates a policy.
+    ///
+    /// - Parameters:
+    ///   - type: The type that resolves the conflicts that `resolve` leaves unresolved.
+    ///   - resolve: A function that is called first, on the queue of the context that saves, within its save. It may
+    ///     read everything, set values of objects, and call `SaveConflict.resolve(as:)`. It must not save, reset, roll
+    ///     back, undo or refresh. An error that it throws ends the save.
     public init(type: MergePolicyType, resolve: (@Sendable (_ conflicts: [SaveConflict]) throws -> Void)? = nil) {
         self.type = type
         settle = resolve
     }
 
-    /// The shared policy of a type.
+    /// Returns the shared policy of a type.
     public static func standard(_ type: MergePolicyType) -> MergePolicy {
         switch type {
         case .error: error
@@ -54,8 +59,11 @@ open class MergePolicy: @unchecked Sendable {
         }
     }
 
-    /// Settles conflicts: those of versions first, in a later call those of unique values, never both at once. A subclass
-    /// settles what it knows and calls this for the rest; what is left unsettled fails the save.
+    /// Resolves conflicts.
+    ///
+    /// Version conflicts are passed first, and conflicts of unique constraints in a later call, never both in one call.
+    /// An override resolves some conflicts and calls this implementation for the rest. The save fails if a conflict
+    /// remains unresolved.
     open func resolve(_ conflicts: [SaveConflict]) throws {
         try settle?(conflicts)
         if type == .error { return }

@@ -1,12 +1,16 @@
-/// Changes of other contexts and processes that a context has merged or has still to merge.
+/// Changes of other contexts and processes that a context has merged or still has to merge.
 struct MergeState {
-    /// Objects that the last merge registered, or all merges of a perform: retained until the application uses them.
+    /// Objects that the last merge, or all merges of a perform, registered.
+    ///
+    /// They are retained so that the application can use them.
     var mergedIn: [ManagedObject] = []
     /// Objects whose rows were deleted elsewhere. They stay registered with the application until the next save.
     var deletedElsewhere: [ManagedObject] = []
-    /// Those of `deletedElsewhere` whose rows were inserted again, until observers are notified.
+    /// The objects of `deletedElsewhere` whose rows were inserted again, until observers are notified.
     var reinsertedElsewhere: [ManagedObject] = []
-    /// Changes that are merged later, by object, because the object has unsaved changes or is deleted here.
+    /// Changes that are merged later, by object.
+    ///
+    /// These objects have unsaved changes or are deleted here.
     var deferred: [ObjectIdentifier: DeferredMerge] = [:]
 
     /// Whether a save runs the merge policy, which must not save.
@@ -14,7 +18,7 @@ struct MergeState {
     /// Whether a save passes unique values from one of its objects to another, which takes an additional statement.
     var passesUniqueValues = false
 
-    /// Drops objects that left the context.
+    /// Removes objects that left the context.
     mutating func removeGone() {
         mergedIn.removeAll(where: \.isGone)
         deletedElsewhere.removeAll(where: \.isGone)

@@ -1,17 +1,20 @@
 import CorestoneModel
 import CorestoneValues
 
-/// What an object, the row cache or the store held when a conflict was found: attributes, and to-one targets as IDs
-/// (`ObjectIDReference`); never the members of to-many relationships.
+/// The values of an object, a cached row or a stored row when a conflict was found.
+///
+/// It contains attributes, and to-one targets as IDs (`ObjectIDReference`), but not the members of to-many
+/// relationships.
 public typealias ConflictSnapshot = [String: PropertyValue]
 
-/// Something that keeps a save from being done: a `MergeConflict` or a `ConstraintConflict`.
+/// A conflict that makes a save fail unless it is resolved: a `MergeConflict` or a `ConstraintConflict`.
 ///
-/// Its data may cross threads; objects are had, and conflicts resolved, on the queue of the context alone.
+/// Its data may be used on any thread. Objects are available, and conflicts can be resolved, only on the context's
+/// queue.
 public class SaveConflict: @unchecked Sendable {
-    /// The objects of the context that are concerned.
+    /// The IDs of the context's objects that have the conflict.
     public let objectIDs: [ObjectID]
-    /// How it was settled; nil while it is not.
+    /// The type that resolved the conflict; nil while it is unresolved.
     public private(set) var resolution: MergePolicyType?
     package private(set) weak var context: Context?
 
@@ -20,16 +23,18 @@ public class SaveConflict: @unchecked Sendable {
         self.context = context
     }
 
-    /// The objects of `objectIDs` that the context still knows.
+    /// The objects of `objectIDs` that are still registered in the context; empty on other threads than the context's.
     public var objects: [ManagedObject] {
         guard let context, (try? context.checkQueue()) != nil else { return [] }
         return objectIDs.compactMap(context.registeredObject)
     }
 
-    /// Settles the conflict as a policy of a type does. The objects in memory are changed at once, so that values may be set
-    /// on top; the save goes on when all conflicts are settled. `.error` settles nothing.
+    /// Resolves the conflict as a policy of the type does.
     ///
-    /// - Throws: `.invalidArgument` unless the conflict's save is asking its merge policy.
+    /// The objects in memory are changed immediately, so values can be set afterwards. The save continues when all
+    /// conflicts are resolved. `.error` has no effect.
+    ///
+    /// - Throws: `.invalidArgument` unless the conflict's save is running its merge policy.
     public func resolve(as type: MergePolicyType) throws {
         try context?.checkQueue()
         if type == .error || resolution != nil { return }
@@ -46,22 +51,22 @@ public class SaveConflict: @unchecked Sendable {
 
     func settle(as type: MergePolicyType, in context: Context) throws {}
 
-    /// One line, and one more for each property.
+    /// The description of the conflict: one line, and one more for each property that differs.
     public var message: String { "" }
     /// The error of this conflict alone.
     var error: CoreError { CoreError(.conflict, message) }
-    /// Lets go of what only its save may use.
+    /// Releases the rows that are valid only during the conflict's save.
     func end() {}
 }
 
-/// The conflicts of a failed save, as its error carries them.
+/// The conflicts of a failed save, the payload of its error.
 final class ConflictList: Sendable {
     let conflicts: [SaveConflict]
     init(_ conflicts: [SaveConflict]) { self.conflicts = conflicts }
 }
 
 extension CoreError {
-    /// What kept a save from being done, for errors of codes 133020 and 133021.
+    /// The conflicts that made a save fail; attached to errors 133020 and 133021.
     public var conflicts: [SaveConflict] {
         (payload as? ConflictList)?.conflicts ?? (payload as? OutcomeList)?.conflicts ?? []
     }

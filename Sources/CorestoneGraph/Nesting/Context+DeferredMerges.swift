@@ -1,12 +1,17 @@
 import CorestoneModel
 import CorestoneValues
 
-/// What a merge left out, since an object had changes of its own or was deleted here. It comes in when those end.
+/// A change of a row that a merge did not apply.
+///
+/// The object has unsaved changes or is deleted here. The change is merged when the object's own changes are saved or
+/// discarded.
 struct DeferredMerge {
     let object: ManagedObject
-    /// Whether the row is gone; else it has other values.
+    /// Whether the row is deleted; otherwise it has other values.
     let isRowGone: Bool
-    /// Whether a batch request wrote it: its values never come under changes of the same properties.
+    /// Whether a batch request wrote the change.
+    ///
+    /// Its values are never merged below unsaved changes of the same properties.
     let isBatch: Bool
 }
 
@@ -18,10 +23,10 @@ extension Context {
             object: object, isRowGone: isRowGone, isBatch: isBatch || mergeState.deferred[key]?.isBatch == true)
     }
 
-    /// Somebody has inserted a row again that was gone.
+    /// Records that the deleted row of an object was inserted again.
     func noteReinsertedRow(of object: ManagedObject) { if isRowGone(object) { deferMerge(object, isBatch: true) } }
 
-    /// Merges what was left out of objects whose changes have ended since, by rollback, undo or save.
+    /// Merges the skipped changes of objects whose own changes were rolled back, undone or saved.
     func mergeDeferred() {
         if mergeState.deferred.isEmpty { return }
         let gone = Set(mergeState.deletedElsewhere.map(ObjectIdentifier.init))
@@ -40,18 +45,22 @@ extension Context {
         mergeLate(ids)
     }
 
-    /// Changed objects that a batch's values fit under, now that they are deleted no more.
+    /// Returns the objects whose postponed changes can now be merged.
+    ///
+    /// They are not deleted any more, and their changes do not overlap with the values of a batch request.
     private func mergeableDeferred() -> Set<ObjectIdentifier> {
         let changed = mergeState.deferred.values.filter { $0.isBatch && !$0.isRowGone && $0.object.context === self }
         return byStore(changed.map(\.object).filter { $0.hasChanges && !$0.isDeleted }).reduce(into: []) {
             found, group in
-            // What cannot be read now is left to the save.
+            // Rows that cannot be read now are merged after the save.
             let objects = (try? mergeable(group.elements, in: group.key)) ?? []
             found.formUnion(objects.map(ObjectIdentifier.init))
         }
     }
 
-    /// Runs `body`, which writes the changes of a save: in which conflicts were settled with what others wrote.
+    /// Runs `body`, then discards the skipped changes of the objects that it wrote.
+    ///
+    /// `body` writes the changes of a save. The save resolved the conflicts of these objects with other writers.
     func resolvingDeferred<Result>(_ body: () throws -> Result) rethrows -> Result {
         if mergeState.deferred.isEmpty { return try body() }
         let others = mergeState.deferred.filter { !$0.value.object.isDeleted && !$0.value.object.concernsStore }
@@ -60,7 +69,9 @@ extension Context {
         return result
     }
 
-    /// Before an object gives up its changes: deletes it like its row.
+    /// Deletes an object whose row was deleted, before its changes are discarded.
+    ///
+    /// Returns false if the row exists.
     func mergesDeletion(of object: ManagedObject) -> Bool {
         guard !object.isDeleted, let entry = mergeState.deferred.removeValue(forKey: ObjectIdentifier(object)),
             entry.isRowGone
@@ -74,7 +85,7 @@ extension Context {
         parent == nil && !mergeState.deferred.isEmpty && mergeState.deferred[ObjectIdentifier(object)] != nil
     }
 
-    /// Whether the store no longer has the row of an object, which changes of its own keep alive.
+    /// Whether the row of an object is deleted in the store while unsaved changes keep the object alive.
     func isRowGone(_ object: ManagedObject) -> Bool {
         mergeState.deferred[ObjectIdentifier(object)]?.isRowGone ?? false
     }

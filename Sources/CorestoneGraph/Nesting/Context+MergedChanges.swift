@@ -2,24 +2,27 @@ import CPlatform
 import CorestoneModel
 import CorestoneValues
 
-// What others saved comes into a context that already has some of the objects.
+// Merging of saves of other contexts and processes into a context that already has some of the objects.
 extension Context {
-    /// Takes over what another context saved: objects that were read already are read anew, keeping their own changes on top;
-    /// new ones are registered, and retained until the perform ends, or outside a perform until the next merge; deleted ones are
-    /// deleted here too, without being a change that this context would save.
+    /// Merges a save of another context.
     ///
-    /// - Parameter ids: of that context's `didSave` notification, or those of a context of another coordinator.
-    /// - Throws: `.wrongThread`; what reading fails with.
+    /// Objects in memory are read again and keep their own changes. New objects are registered and retained until the
+    /// perform ends, or outside a perform until the next merge. Deleted objects are deleted here too, but this context
+    /// does not save that as a change.
+    ///
+    /// - Parameter ids: The IDs of that context's `didSave` notification, or those of a context of another coordinator.
+    /// - Throws: `.wrongThread`; errors of reading.
     public func mergeChanges(_ ids: ChangedIDs) throws { try mergeChanges(ids, late: []) }
 
     private func mergeChanges(_ ids: ChangedIDs, late: [ManagedObject]) throws {
         try merge(ids, late: late)
-        // What is new beneath them is new to those above.
+        // The child contexts merge the same changes.
         for inbox in links.children.merging { inbox.post(ids) }
     }
 
-    /// The same, telling no child.
-    /// - Parameter late: those of the objects of which others have told before, when they did not take it in.
+    /// Merges a save without notifying child contexts.
+    ///
+    /// - Parameter late: The objects whose changes an earlier merge has skipped.
     func merge(_ ids: ChangedIDs, late: [ManagedObject] = []) throws {
         try checkQueue()
         holdNotices()
@@ -40,19 +43,21 @@ extension Context {
         noteMerged(ids)
         try processPendingChanges()
         forgetReturned()
-        // Who tracks results holds those that belong to them.
-        if observation.trackers.hears(.event) { mergeState.mergedIn = [] }
+        // Result trackers retain the objects in their results.
+        if observation.trackers.hasObservers(.event) { mergeState.mergedIn = [] }
         post(.didMergeChangesObjectIDs, ContextChanges(ids: merged))
     }
 
-    /// Holds merged objects no longer: the block of a perform in which they came in is over.
+    /// Releases the merged objects at the end of the perform in which they were merged.
     func forgetMerged() { if !mergeState.mergedIn.isEmpty { mergeState.mergedIn = [] } }
 
-    /// - Returns: the objects that were read anew, which are updated elsewhere and refreshed here.
+    /// Merges changes into the context.
+    ///
+    /// - Returns: The objects that were read again, because they were updated elsewhere or refreshed here.
     private func takeIn(_ ids: ChangedIDs) throws -> [ObjectID] {
         var (observed, changed): ([ManagedObject], [ManagedObject]) = ([], [])
         var refreshed: [ObjectID] = []
-        // One that counts as deleted for want of a row has one now.
+        // An object that was treated as deleted because its row was missing has a row now.
         for id in ids.inserted + ids.updated { registered(with: id)?.endInaccessibility() }
         for id in try ids.updated + ids.refreshed + othersRows(among: ids) {
             guard let object = registered(with: id), object.state.isDisjoint(with: [.inserted, .gone]) else {
@@ -73,7 +78,7 @@ extension Context {
             }
         }
         try refreshObserved(observed)
-        // Last, since they leave the lists of newer owners again.
+        // Last, because they are removed from the lists of newer owners again.
         for object in changed { try readAnew(object) }
         if changed.count > 1 { for object in changed { try object.unlessGhost { try settleInverses(of: object) } } }
         for id in ids.invalidated {
@@ -91,7 +96,7 @@ extension Context {
                 if object.isDeleted { deferMerge(object) }
                 return !object.isDeleted && !back.contains { $0 === object }
             }
-        // One that was deleted since is no longer there.
+        // An object whose row was deleted in the meantime is skipped.
         let missing = try loadRows(of: inserted)
         if !missing.isEmpty { inserted.removeAll { $0.record == nil } }
         if access.holds.isNone { mergeState.mergedIn = [] }
@@ -101,7 +106,7 @@ extension Context {
         return refreshed
     }
 
-    /// A fault just reads the newest values when it fires, and nobody has seen others.
+    /// Reads the newest values of an object. A fault remains a fault, and reads them when it fires.
     private func readAnew(_ object: ManagedObject) throws {
         if parent != nil, object.state.contains(.observed), !object.hasChanges {
             return try refreshNested(object, mergeChanges: true)
@@ -113,13 +118,16 @@ extension Context {
             return
         }
         do { try refresh(object, mergeChanges: true) } catch let error as CoreError where error.status == .objectGone {
-            // Deleted since; the save of its changes will tell.
+            // Deleted in the meantime. The save of its changes reports the conflict.
         }
     }
 
-    /// Deletes objects whose rows are gone. Their values can still be read until the next save, and no list has them. Nor are
-    /// they registered: were a row to come again, its object would be another one.
-    /// - Returns: those that somebody had seen, and those of which nobody has values, which left the context.
+    /// Deletes the objects of deleted rows.
+    ///
+    /// Their values can be read until the next save. They are removed from all relationships and from the identity map,
+    /// so that a row that is inserted again has a new object.
+    ///
+    /// - Returns: The deleted objects that have values, and those without values, which left the context.
     private func mergeDeletions(_ ids: [ObjectID]) throws -> (seen: [ManagedObject], left: [ManagedObject]) {
         var deleted: [ManagedObject] = []
         for id in ids {
@@ -145,7 +153,7 @@ extension Context {
         return (deleted.filter { !$0.isGone && !$0.isFault }, deleted.filter(\.isGone))
     }
 
-    /// The same ID in terms of this context's coordinator.
+    /// Returns the equivalent ID for the stores and the model of this context's coordinator.
     func ownID(_ id: ObjectID) -> ObjectID? {
         guard let store = id.store.flatMap({ store(like: $0) }), let entity = entity(like: id.entity) else {
             return nil
@@ -154,18 +162,21 @@ extension Context {
     }
 }
 
-// MARK: - Merging by itself
+// MARK: - Automatic merging
 
 extension Context {
-    /// Whether the context merges what is saved beneath it, by itself: a child what its parent saves, any other what contexts of
-    /// the same coordinator save. False at first.
+    /// Whether automatic merging is enabled. Default: false.
     ///
-    /// It merges on its own queue: one with a private queue or of the main queue as soon as that is free, one that belongs to
-    /// the saving thread at once, one that is confined to another thread when it next processes pending changes, or fetches and has
-    /// no changes of its own.
+    /// A child context merges the saves of its parent. Other contexts merge the saves of contexts of the same
+    /// coordinator.
     ///
-    /// A context that is pinned moves on to the newest state with each merge; but one that was pinned to the token of a state merges
-    /// nothing by itself until it has moved on (`setQueryGeneration`).
+    /// The merge runs on the context's queue. A context with a private queue or of the main queue merges when the queue
+    /// is free. A context that is confined to the saving thread merges immediately. A context that is confined to
+    /// another thread merges when it next processes pending changes, or when it fetches without having changes of its
+    /// own.
+    ///
+    /// A pinned context advances to the newest state with each merge. A context that is pinned to the token of a state
+    /// does not merge automatically until it has advanced (`setQueryGeneration`).
     public var automaticallyMergesChangesFromParent: Bool {
         get { links.inbox.merges.load(ordering: .relaxed) }
         set {
@@ -175,8 +186,8 @@ extension Context {
         }
     }
 
-    /// Tells the contexts that merge by themselves what this one saved.
-    func tellOthers(_ plan: SavePlan) {
+    /// Notifies the contexts with automatic merging of this context's save.
+    func notifyOtherContexts(_ plan: SavePlan) {
         var others = links.children.merging
         if parent == nil { others += coordinator.followers.merging.filter { $0 !== links.inbox } }
         if others.isEmpty { return }
@@ -184,19 +195,22 @@ extension Context {
         for inbox in others { inbox.post(ids) }
     }
 
-    /// Takes what other contexts have to tell, where no queue has it taken between two pieces of work: within one, what was read
-    /// and what is saved belong together.
-    func takeMailAtEnd() { if queueType == .caller { takeMail() } else { takeRenamed() } }
+    /// Processes the inbox of a context without a queue, at the end of an operation.
+    ///
+    /// A context with a queue processes its inbox between two blocks, so that one block reads and saves a consistent
+    /// state.
+    func processInboxAtEnd() { if queueType == .caller { processInbox() } else { takeRenamed() } }
 
-    /// The same where nothing tells whether a piece of work has ended, but that nothing is left to save: newer rows under changes
-    /// would let their save overwrite what others saved, without a conflict.
+    /// Processes the inbox during an operation, unless the context has changes.
+    ///
+    /// With newer rows, the save of these changes would overwrite other saves without a conflict.
     func takeMailInPassing() {
         if links.inbox.isEmpty { return }
-        if hasChanges { takeRenamed() } else { takeMailAtEnd() }
+        if hasChanges { takeRenamed() } else { processInboxAtEnd() }
     }
 
-    /// Takes what other contexts have to tell.
-    func takeMail() {
+    /// Processes the inbox: renamed IDs, removed stores and saves to be merged.
+    func processInbox() {
         if links.inbox.isEmpty || !mayMergeNow { return }
         takeRenamed()
         takeRemovedStores()
@@ -218,10 +232,12 @@ extension Context {
         }
     }
 
-    /// An observer that looks before a change is done gets what waits later, and so does a hook.
+    /// Whether a merge can run now. It cannot during a prior notification, a lifecycle hook or the merge policy.
     var mayMergeNow: Bool { observation.objects?.isTellingPrior != true && !isInHook && !mergeState.isResolving }
 
-    /// A merge that nobody called has nobody to throw to: the log tells, and results are fetched anew, which fails as loudly.
+    /// Reports the failure of an automatic merge, which does not have a caller.
+    ///
+    /// Logs the error, and makes trackers fetch their results again, which fails with the error too.
     private func tellNotMerged(_ error: any Error) {
         let reason = (error as? CoreError)?.message.withoutRemedy ?? "\(error)"
         DebugLog.write(
@@ -230,14 +246,14 @@ extension Context {
         noteEverythingMerged()
     }
 
-    /// What cannot be read now waits for the next call.
+    /// Merges changes. If the rows cannot be read now, the changes stay in the inbox for the next call.
     private func mergeOrPutBack(_ ids: ChangedIDs, late: [ManagedObject] = []) {
         do { try mergeChanges(ids, late: late) } catch let error as CoreError where error.mayPass {
             links.inbox.putBack(ids)
         } catch { tellNotMerged(error) }
     }
 
-    /// Merges what a merge had left out; with the mail where now is not the time.
+    /// Merges changes that an earlier merge skipped. They are added to the inbox if a merge cannot run now.
     func mergeLate(_ ids: ChangedIDs) {
         if ids.isEmpty || generation?.isChosen == true { return }
         if mayMergeNow {
@@ -249,13 +265,13 @@ extension Context {
 }
 
 extension CoreError {
-    /// Whether it may go well another time.
+    /// Whether the same operation may succeed later.
     fileprivate var mayPass: Bool { status == .storeBusy || status == .cancelled }
 }
 
-// MARK: - From elsewhere
+// MARK: - Changes by batch requests and other processes
 
-/// An object of another context, process or machine: its ID, or the URI of it.
+/// An object of another context, process or machine, as its ID or its URI.
 public enum RemoteObject: Sendable, ExpressibleByStringLiteral {
     case id(ObjectID)
     case uri(String)
@@ -264,12 +280,16 @@ public enum RemoteObject: Sendable, ExpressibleByStringLiteral {
 }
 
 extension Context {
-    /// Tells contexts what changed in their stores behind their backs: by a batch request, or by another process.
+    /// Merges changes that were made in the stores by a batch request or another process into contexts.
     ///
-    /// Each context merges on its own queue; one that is confined to another thread does when it next fetches or processes
-    /// pending changes.
-    /// - Parameter changes: by `inserted`, `updated`, `deleted`, `refreshed` and `invalidated`, or the same with `_objectIDs`.
-    /// - Throws: `.invalidArgument` for another key, for a text that is no object URI; what merging fails with.
+    /// Each context merges on its own queue. A context that is confined to another thread merges when it next fetches
+    /// or processes pending changes.
+    ///
+    /// - Parameters:
+    ///   - changes: The objects by kind of change: `inserted`, `updated`, `deleted`, `refreshed` and `invalidated`,
+    ///     optionally with the suffix `_objectIDs`.
+    ///   - contexts: The contexts that merge the changes.
+    /// - Throws: `.invalidArgument` for another key, or a text that is not an object URI; errors of merging.
     public static func mergeChanges(
         fromRemoteContextSave changes: [String: [RemoteObject]], into contexts: [Context]
     ) throws {
@@ -280,7 +300,7 @@ extension Context {
             if context.queueType == .caller && context.ownerThread != platform_thread_id() {
                 context.links.inbox.post(ids)
             } else {
-                // A thread that has the context keeps what comes in, as `mergeChanges` does.
+                // If the calling thread owns the context, merged objects stay retained, as in `mergeChanges`.
                 if context.isOwn {
                     try context.mergeChanges(ids)
                 } else {
@@ -292,7 +312,7 @@ extension Context {
 }
 
 extension ChangedIDs {
-    /// IDs that the coordinator's stores do not know are left out.
+    /// Creates the IDs of changes. IDs of stores that the coordinator does not have are skipped.
     fileprivate init(_ changes: [String: [RemoteObject]], _ coordinator: Coordinator) throws {
         self.init()
         for (key, objects) in changes {
@@ -327,10 +347,10 @@ extension ChangedIDs {
 }
 
 extension Coordinator {
-    /// Forgets the rows of objects that somebody else changed, so that they are read anew.
+    /// Removes the rows of objects that another writer changed from the row cache, so that they are read again.
     func forgetRows(of ids: [ObjectID]) {
         if ids.isEmpty { return }
-        // First, lest a fault read a forgotten row once more in a transaction that began before it was changed.
+        // First, so that a fault does not read an old row again in a transaction that began before the change.
         for store in stores { store.backing.endRead() }
         for id in ids {
             guard let store = id.store, store.coordinator == ObjectIdentifier(self), store.isOpen else { continue }

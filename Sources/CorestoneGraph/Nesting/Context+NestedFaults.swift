@@ -1,11 +1,12 @@
 import CorestoneModel
 import CorestoneValues
 
-// Where the objects of a context on top of another one get their values: from the nearest context beneath that has the object
-// in memory, else from the store, whose row is then read once and for this context alone.
+// Faulting in nested contexts: values come from the nearest ancestor context that has the object in memory. Otherwise
+// the row is read from the store once, only for this context.
 extension Context {
-    /// Gives a fault its values, siblings with it.
-    /// - Throws: `.objectGone` when neither a context beneath nor the store has them; but see `loadRow`.
+    /// Fires a fault, and its siblings with it.
+    ///
+    /// - Throws: `.objectGone` if neither an ancestor context nor the store has the values. `loadRow` lists exceptions.
     func loadNestedRow(of object: ManagedObject, askedFor slot: Int?) throws {
         coordinator.count { $0.faults += 1 }
         try withAncestors {
@@ -22,7 +23,7 @@ extension Context {
         try meetInaccessible(object, askedFor: slot)
     }
 
-    /// Gives faults their values. Those stay empty that are deleted beneath, or unknown.
+    /// Fires faults. Objects that are deleted in an ancestor, or unknown, remain without values.
     func loadNestedRows(of faults: [ManagedObject]) throws {
         if faults.isEmpty { return }
         try withAncestors {
@@ -32,13 +33,15 @@ extension Context {
         }
     }
 
-    /// Has objects that were just fetched from the store follow those of the contexts beneath, where these have other values.
+    /// Replaces values of newly fetched objects by those of an ancestor context, where they differ.
     func followAncestors(_ objects: [ManagedObject]) {
         var lent = LentRecords()
         for object in objects where object.state.contains(.fault) { _ = isDecidedBeneath(object, &lent) }
     }
 
-    /// Gives a fault what the nearest context beneath holds of its object; true where one holds it, or has it deleted.
+    /// Copies the values of the nearest ancestor context to a fault.
+    ///
+    /// Returns true if an ancestor has the values or has deleted the object.
     private func isDecidedBeneath(_ fault: ManagedObject, _ lent: inout LentRecords) -> Bool {
         var ancestor = parent
         while let context = ancestor {
@@ -47,7 +50,7 @@ extension Context {
                     fault.dropRecord()
                     return true
                 }
-                // What nobody has looked at yet takes the newest row, as it does in a fetch.
+                // A fault that has not fired gets the newest row, as in a fetch.
                 if own.state.contains(.fault), !own.hasChanges, own.record != nil, let newest = fault.record {
                     own.renew(Record(newest))
                 }
@@ -61,7 +64,7 @@ extension Context {
         return false
     }
 
-    /// Reads what the contexts beneath hold now; see `refresh`.
+    /// Reads the current values of the ancestor contexts; see `refresh`.
     func refreshNested(_ object: ManagedObject, mergeChanges: Bool) throws {
         if object.state.contains(.inserted) { return }
         if mergeChanges, !object.state.isDisjoint(with: [.updated, .deleted, .observed]),
@@ -83,12 +86,12 @@ extension Context {
     private func standOnNewestNestedRow(_ object: ManagedObject) throws {
         let wasFault = object.isFault
         object.dropRecord()
-        // Where the values cannot be had now, the object asks for them again.
+        // If the values cannot be read now, the object remains a fault.
         object.state.insert(.fault)
         try loadNestedRows(of: [object])
         if object.record != nil { return try stand(object) }
         if object.hasChanges { throw object.unknownBeneath() }
-        // Observed, and gone beneath: a fault like any other.
+        // Observed, and deleted in the ancestors: becomes a fault.
         if !wasFault { object.state.remove(.fault) }
         object.turnIntoFault()
         tellRefreshed(object)
@@ -96,7 +99,7 @@ extension Context {
 
     // MARK: Members
 
-    /// Reads who the members of a relationship are, of owners that do not know yet.
+    /// Reads the members of a relationship for owners that have not loaded them.
     func loadNestedMembers(of relationship: Relationship, owners: [ManagedObject], rows: MemberRows) throws {
         if owners.isEmpty { return }
         try withAncestors {
@@ -117,7 +120,7 @@ extension Context {
         }
     }
 
-    /// The members as the nearest context beneath has them, where they may differ from the store's.
+    /// Returns the relationship of the nearest ancestor context whose members may differ from those of the store.
     private func keeperBeneath(of relationship: Relationship, _ owner: ManagedObject) throws -> ToManyRelationship? {
         var ancestor = parent
         while let context = ancestor {
@@ -133,9 +136,11 @@ extension Context {
     }
 }
 
-// MARK: - Lending
+// MARK: - Sharing values
 
-/// The records of changed objects. Most objects are not changed, and then there is nothing to write with.
+/// The records of changed objects.
+///
+/// The writer is created for the first changed object, because most objects are unchanged.
 private struct LentRecords {
     private var writer: RecordWriter?
 
@@ -148,8 +153,10 @@ private struct LentRecords {
 }
 
 extension ManagedObject {
-    /// Gives the object of a context above the same values: the same row, or one written of the changed values. Transient values
-    /// are in no row, so an object above has its defaults.
+    /// Shares the values with the object of a descendant context.
+    ///
+    /// The descendant's object receives the same row, or a row written from the changed values. Transient values are
+    /// not in rows, so the descendant's object has its defaults.
     fileprivate func lendValues(to fault: ManagedObject, _ lent: inout LentRecords) {
         if let record, changedStoredSlots.isEmpty {
             fault.borrow(Record(record), isWritten: state.contains(.nested))
@@ -165,7 +172,7 @@ extension ManagedObject {
         if isWritten { state.insert(.nested) } else { state.remove(.nested) }
     }
 
-    /// The values as they are now as a row, for contexts alone: it may lead to objects that were never saved.
+    /// Writes the current values as a row. Only contexts can use it, because it may refer to unsaved objects.
     func writeValues(_ writer: inout RecordWriter) -> Record {
         writer.begin(primaryKey: primaryKey, version: version, entity: entity)
         let base = record.map { Record($0) }
@@ -193,7 +200,7 @@ extension ManagedObject {
 }
 
 extension ManagedObject {
-    /// Neither the contexts beneath nor the store have the object any more.
+    /// Creates the error for an object that neither the ancestor contexts nor the store contain any more.
     func unknownBeneath() -> CoreError {
         CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,

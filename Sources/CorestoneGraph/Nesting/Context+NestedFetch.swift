@@ -1,21 +1,21 @@
 import CorestoneModel
 import CorestoneValues
 
-// A fetch of a context on top of another one asks the store once. What the contexts beneath have not saved is looked at like
-// the context's own unsaved changes, as its own objects show it.
+// A fetch of a nested context runs one query on the store. Unsaved changes of ancestor contexts are evaluated like the
+// context's own unsaved changes, on the context's own objects.
 extension Context {
-    /// Applies delete rules here and beneath, before a context above reads.
+    /// Processes pending changes here and in all ancestors, before a descendant context reads.
     func processPendingChangesBeneath() throws {
         try parent?.processPendingChangesBeneath()
         try processPendingChanges()
     }
 
-    /// Adds the objects that the contexts beneath inserted, changed or deleted and did not save.
+    /// Adds the objects that ancestor contexts have inserted, changed or deleted but not saved.
     func addPendingChangesBeneath(to pending: inout PendingChanges, for request: FetchRequest) {
         var known = Set((pending.inserted + pending.updated).map(ObjectIdentifier.init))
         var ancestor = parent
         while let context = ancestor {
-            // The nearest context knows best.
+            // The nearest context takes precedence.
             for own in context.changeTracker.deleted where own.isDeleted && request.concerns(own) {
                 let object = counterpart(of: own)
                 pending.decidedBeneath[ObjectIdentifier(object)] = object

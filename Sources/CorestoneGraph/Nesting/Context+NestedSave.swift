@@ -2,9 +2,11 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// Hands the changes of a save to the parent, where they are pending from now on. Nothing goes to the stores. After a
-    /// failure the parent is as it was, and all is still pending here.
-    /// - Returns: what was handed over: conflicts with what others saved are settled first, as the merge policy says.
+    /// Moves the changes of a save to the parent, where they become pending changes.
+    ///
+    /// The stores are not written. After a failure, the parent is unchanged, and all changes are still pending here.
+    ///
+    /// - Returns: The changes that were moved. Conflicts with other saves are resolved first, by the merge policy.
     func push(_ first: SavePlan, into parent: Context) throws -> SavePlan {
         try withAncestors {
             try parent.refuseDuringSave()
@@ -16,18 +18,18 @@ extension Context {
                 transfer = Transfer(try SavePipeline(context: self).reload(), from: self, into: parent)
                 try transfer.prepare()
             }
-            // Observers of the parent and of its objects are told meanwhile.
+            // The transfer notifies observers of the parent and of its objects.
             try closed(for: .save) {
                 try transfer.write()
                 transfer.commit()
-                // A failure here shows again at the parent's save, which processes them first.
+                // A failure appears again in the parent's save, which processes pending changes first.
                 try? parent.processPendingChanges()
             }
             return transfer.plan
         }
     }
 
-    /// What a save has to write is settled by the time that the host is asked about it.
+    /// Throws if this context is calling a hook or validator, because its own save is already prepared.
     private func refuseDuringSave() throws {
         try refuseInHook("save a child of its context")
         if hookState.isAskingValidators {
@@ -39,15 +41,16 @@ extension Context {
     }
 }
 
-/// The way of a save's changes one level down.
+/// The transfer of the changes of a save from a child context to its parent.
 ///
-/// Values that changed above win over what the parent has for the same property; all else of the parent's stays. Inverses and
-/// delete rules are the parent's own work, so that its graph stays whole whatever changed there meanwhile.
+/// Values that changed in the child replace those of the parent for the same property; all other values of the parent
+/// remain. The parent updates inverses and applies delete rules itself, so that its graph stays consistent with changes
+/// there in the meantime.
 private struct Transfer {
     let plan: SavePlan
     let child: Context
     let parent: Context
-    /// The parent's objects of those inserted, updated and deleted.
+    /// The parent's objects for the inserted objects of the plan, followed by those for updated and deleted ones.
     var inserted: [ManagedObject] = []
     var updated: [ManagedObject] = []
     var deleted: [ManagedObject] = []
@@ -62,9 +65,11 @@ private struct Transfer {
         Array(zip(plan.inserted + plan.updated, inserted + updated))
     }
 
-    // MARK: Before anything changes
+    // MARK: Preparation
 
-    /// Finds the parent's objects and reads what the changes will need, for after that nothing may fail.
+    /// Looks up the parent's objects and reads all rows that the changes need.
+    ///
+    /// Later steps must not fail.
     mutating func prepare() throws {
         updated = plan.updated.map { parent.counterpart(of: $0) }
         deleted = plan.deleted.map { parent.counterpart(of: $0) }
@@ -87,7 +92,7 @@ private struct Transfer {
                 entity: conflicts[0].entity, objectURI: conflicts[0].objectURI, children: conflicts)
         }
         for object in plan.inserted { try prepareTargets(of: object, nil) }
-        // What was deleted there too is done already.
+        // Objects that are also deleted in the parent are skipped.
         deleted = deleted.filter { !$0.isDeleted && ($0.record != nil || $0.state.contains(.inserted)) }
     }
 
@@ -99,7 +104,7 @@ private struct Transfer {
         }
     }
 
-    /// Fires what a change of a one-to-one relationship will change besides.
+    /// Fires the faults whose values a change of a one-to-one relationship changes.
     private func prepareTargets(of object: ManagedObject, _ own: ManagedObject?) throws {
         for (relationship, target) in object.changedTargets {
             guard let inverse = relationship.settledInverse, !inverse.isToMany else { continue }
@@ -110,11 +115,12 @@ private struct Transfer {
         }
     }
 
-    /// The objects that others saved since they were read here, by store: the parent has their newer rows by now, and would take
-    /// over what was made of older ones without a word.
+    /// Returns conflicts, by store, for objects that were saved elsewhere since they were read here.
+    ///
+    /// The parent already has their newer rows, and would silently accept changes based on older ones.
     func conflicts() -> [(key: Store, elements: [MergeConflict])] {
         var conflicts = Groups<Store, MergeConflict>()
-        // Holds the rows that are written here until the conflicts hold them.
+        // Retains the rows that are written here until the conflicts retain them.
         var writer: RecordWriter?
         let deletions = plan.deleted.map { ($0, parent.counterpart(of: $0)) }
         for (object, own) in Array(zip(plan.updated, updated)) + deletions {
@@ -133,19 +139,20 @@ private struct Transfer {
         return withExtendedLifetime(writer) { conflicts.list }
     }
 
-    // MARK: The changes
+    // MARK: Changes
 
     mutating func write() throws {
         inserted = plan.inserted.map { parent.take($0) }
         for (object, own) in changed { own.takeValues(of: object) }
         for (object, own) in changed {
             for (relationship, target) in object.changedTargets {
-                // One that was deleted in the parent meanwhile is no target; the parent's validation tells if one is needed.
+                // A target that was deleted in the parent becomes nil. The parent's validation fails if a target is
+                // required.
                 try own.setTarget(try target.flatMap(present), of: relationship)
             }
         }
         for (object, own) in changed { try writeMembers(of: object, own) }
-        // The context above has asked the hooks of the deletion.
+        // The child context has already run the deletion hooks.
         for own in deleted where !own.isDeleted { parent.markDeleted(own) }
     }
 
@@ -153,8 +160,8 @@ private struct Transfer {
         for keeper in object.keptToManyRelationships where keeper.hasChanges {
             let relationship = keeper.relationship
             let ownKeeper = try own.toMany(relationship)
-            // Other pairs are told by the other side.
-            if relationship.tellsPairs {
+            // The other side records the remaining pairs.
+            if relationship.ownsJoinRows {
                 let inverse = relationship.settledInverse
                 for member in keeper.removedMembers where !member.isGone {
                     guard let ownMember = try present(member) else { continue }
@@ -171,7 +178,9 @@ private struct Transfer {
         }
     }
 
-    /// The parent's object for a target or a member; nil when it was deleted there, which leaves nothing of one that was never saved.
+    /// Returns the parent's object for a target or a member.
+    ///
+    /// Returns nil if it was deleted there, or was never saved and is not in the parent.
     private func present(_ object: ManagedObject) throws -> ManagedObject? {
         let own =
             object.hasTemporaryID
@@ -180,7 +189,7 @@ private struct Transfer {
         return own?.isDeleted == true ? nil : own
     }
 
-    /// The order above, then what came to the parent meanwhile.
+    /// Applies the child's order, followed by members that the parent added in the meantime.
     private func writeOrder(_ keeper: ToManyRelationship, _ ownKeeper: ToManyRelationship) throws {
         let members = try ownKeeper.all()
         var (rest, order) = (ObjectList(members), ObjectList())
@@ -192,9 +201,9 @@ private struct Transfer {
         if !order.objects.elementsEqual(members, by: ===) { ownKeeper.arrange(order.objects) }
     }
 
-    // MARK: Afterwards
+    // MARK: Commit
 
-    /// The context above holds no changes any more.
+    /// Removes the moved changes from the child context.
     func commit() {
         var writer = RecordWriter(expectedBytes: (plan.inserted.count + plan.updated.count) * 128)
         for object in plan.inserted + plan.updated {
@@ -211,7 +220,7 @@ private struct Transfer {
 }
 
 extension Context {
-    /// This context's object for one that a context above inserted.
+    /// Inserts an object into this context for an object that a child context inserted.
     fileprivate func take(_ object: ManagedObject) -> ManagedObject {
         let own = ManagedObject(
             entity: object.entity, context: self, store: object.store, primaryKey: object.primaryKey, state: [.inserted]
@@ -226,9 +235,10 @@ extension Context {
 }
 
 extension ManagedObject {
-    /// Whether the row of the object is newer than the one that an object above was read from, and not to be reconciled with
-    /// what that one changed: the same property was changed on both sides, or what changed would be deleted. What is pending
-    /// here is this context's own business, and loses.
+    /// Whether the object has a newer row than a child context's object that cannot be merged with the child's changes.
+    ///
+    /// Either the same property was changed on both sides, or the child deletes the object. Pending changes of this
+    /// context do not count; the child's changes replace them.
     fileprivate func overtakes(_ other: ManagedObject) -> Bool {
         guard let record, let former = other.record, !isDeleted, version > other.version else { return false }
         let (base, now) = (Record(former), Record(record))
@@ -240,14 +250,16 @@ extension ManagedObject {
         }
     }
 
-    /// The key of the target that the object was read with: the final one also where the target had a temporary one then.
+    /// Returns the key of the target in the row.
+    ///
+    /// Returns the permanent key if the target had a temporary one when the row was written.
     private func committedTargetKey(_ slot: Int) -> Int64? {
         guard let record, let (key, index) = Record(record).target(slot, entity.layout.slots[slot]) else { return nil }
         guard key < 0, let context else { return key }
         return context.permanentKey(of: key, root: context.entity(at: index).root) ?? key
     }
 
-    /// Takes over the attributes that another context's object changed.
+    /// Copies the attributes that another context's object changed.
     fileprivate func takeValues(of other: ManagedObject) {
         guard let overlay = other.overlay else { return }
         for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
@@ -258,7 +270,7 @@ extension ManagedObject {
         }
     }
 
-    /// To-one relationships that were changed, with what they lead to now.
+    /// The changed to-one relationships with their current targets.
     fileprivate var changedTargets: [(relationship: Relationship, target: ManagedObject?)] {
         guard let overlay else { return [] }
         var targets: [(Relationship, ManagedObject?)] = []

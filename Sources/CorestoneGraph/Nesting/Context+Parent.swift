@@ -2,11 +2,12 @@ import CPlatform
 import CorestoneModel
 import CorestoneValues
 
-// A context on top of another one sees what that one holds, saved or not, and saves into it. Whoever uses a context holds all
-// contexts beneath it, from the top down and never the other way: that is the order of locks, and after them the coordinator's.
+// A nested context reads the saved and unsaved state of its parent, and saves into it. A thread that uses a context
+// locks all ancestor contexts, from the child up to the root, and then the coordinator. This is the lock order.
 extension Context {
-    /// Runs `body` while the calling thread may use the contexts beneath this one too.
-    /// - Throws: `.wrongThread` when one of them is confined to another thread.
+    /// Runs `body` while the calling thread may also use the ancestor contexts.
+    ///
+    /// - Throws: `.wrongThread` if one of them is confined to another thread.
     func withAncestors<Result>(_ body: () throws -> Result) throws -> Result {
         if parent == nil { return try keepingHold(body) }
         var result: Swift.Result<Result, any Error>?
@@ -19,7 +20,9 @@ extension Context {
         return try result.get()
     }
 
-    /// Not generic, and kept apart from its many callers, for the sake of the library's size.
+    /// Runs `body` while the ancestor contexts are held.
+    ///
+    /// Not generic and not inlined, to reduce the size of the library.
     @inline(never)
     private func holdAncestors(_ body: () -> Void) throws {
         guard let parent else { return keepingHold(body) }
@@ -33,7 +36,7 @@ extension Context {
         }
     }
 
-    /// Makes the calling thread the one that may use this context, waiting for its queue, while `body` runs.
+    /// Makes the calling thread the owner of this context while `body` runs, after waiting for its queue.
     func hold(_ body: () throws -> Void) throws {
         if isOwn { return try keepingHold(body) }
         if isClosed { throw isClosedForGood() }
@@ -53,7 +56,7 @@ extension Context {
     private func lend(_ owner: UInt64, _ body: () throws -> Void) rethrows {
         let former = access.holds
         ownerThread = platform_thread_id()
-        access.holds = Holds(performs: 1)
+        access.holds = OwnershipDepth(performs: 1)
         defer {
             access.holds = former
             ownerThread = access.hasEnded ? Context.endedOwner : owner
@@ -61,21 +64,21 @@ extension Context {
         try body()
     }
 
-    /// Has the main thread wait in its queue while `body` runs here.
+    /// Blocks the main thread in its queue while `body` runs on the calling thread.
     private func borrow(_ body: () throws -> Void) throws {
         let main = MainQueue.boundThread, borrower = platform_thread_id()
         guard main != 0 else { throw wrongThread(asParent: true) }
         let offered = Turn(), returned = Turn()
-        try Waits.whileWaiting(for: .mainThread, label) {
+        try WaitGraph.whileWaiting(for: .mainThread, label) {
             MainQueue.enqueue {
-                Waits.lend(to: borrower)
+                WaitGraph.lend(to: borrower)
                 offered.give()
                 returned.wait()
             }
             offered.wait()
         }
         defer {
-            Waits.end(of: main)
+            WaitGraph.end(of: main)
             returned.give()
         }
         try lend(main, body)
@@ -85,20 +88,21 @@ extension Context {
 // MARK: - The same object in two contexts
 
 extension Context {
-    /// This context's object for one of a context above or beneath, if there is one.
+    /// Returns this context's registered object for an object of a related context; nil if it is not registered.
     func registeredCounterpart(of other: ManagedObject) -> ManagedObject? {
         if other.hasTemporaryID { return registered(with: other.objectID) }
         return registered(store: other.store, root: other.entity, primaryKey: other.primaryKey)
     }
 
-    /// This context's object for one of a context above or beneath; a fault when there was none.
+    /// Returns this context's object for an object of a related context; a new fault if it was not registered.
     func counterpart(of other: ManagedObject) -> ManagedObject {
         if let known = registeredCounterpart(of: other), known.entity === other.entity { return known }
         return object(store: other.store, entity: other.entity, primaryKey: other.primaryKey)
     }
 
-    /// The target that the record of an object names, where one of them was never saved and so is in no store yet. nil for one that
-    /// was deleted before it ever was.
+    /// Returns the target in the record of an object, if either of them was never saved.
+    ///
+    /// Such an object is not in a store yet. Returns nil for a target that was deleted before it was saved.
     func unsavedTarget(of object: ManagedObject, _ slot: Int, key: Int64, entity index: UInt32) throws -> ManagedObject?
     {
         let entity = entity(at: index)
@@ -108,7 +112,7 @@ extension Context {
         }
         let stores = try coordinator.stores(having: entity)
         if stores.count == 1 { return self.object(store: stores[0], entity: entity, primaryKey: key) }
-        // The key says nothing without its store, which the context that wrote the record knows.
+        // The key is unique only within a store. The context that wrote the record determines the store.
         let store = try withAncestors {
             try parent?.counterpart(of: object).target(of: object.entity.relationship(slot))?.store
         }
@@ -116,7 +120,7 @@ extension Context {
         return self.object(store: store, entity: entity, primaryKey: key)
     }
 
-    /// The object of a temporary ID that a context beneath has saved since, and that no context has at hand any more.
+    /// Returns the object of a temporary ID that an ancestor context has saved and later released.
     private func savedSince(_ id: ObjectID) throws -> ManagedObject? {
         try withAncestors {
             var context: Context? = self
@@ -130,7 +134,7 @@ extension Context {
         }
     }
 
-    /// An object that was never saved: one that has values here, or that a context beneath has. nil when all of them are without it.
+    /// Returns an unsaved object that has values here or in an ancestor context; nil if it does not exist.
     func unsavedObject(with id: ObjectID) throws -> ManagedObject? {
         if let known = registered(with: id), known.record != nil || known.state.contains(.inserted) { return known }
         guard parent != nil, id.isTemporary, id.entity.model === coordinator.model else { return nil }
@@ -145,10 +149,10 @@ extension Context {
     }
 }
 
-// MARK: - IDs that become permanent
+// MARK: - Permanent IDs
 
 extension Context {
-    /// Gives objects the permanent IDs that they got beneath.
+    /// Applies the permanent IDs that ancestor contexts assigned to objects.
     func takeRenamed() {
         if links.inbox.isEmpty { return }
         for renaming in links.inbox.takeRenamed() {
@@ -161,18 +165,18 @@ extension Context {
             }
             if !renaming.store.isOpen { links.inbox.putBack(removed: renaming.store) }
         }
-        tellRenamed()
+        sendRenamedIDs()
     }
 
-    /// Tells the contexts above which IDs became permanent since the last time.
-    func tellRenamed() {
+    /// Notifies child contexts of the IDs that became permanent since the last call.
+    func sendRenamedIDs() {
         if links.renamed.isEmpty { return }
         let news = links.renamed
         links.renamed = []
         for inbox in links.children.all { inbox.post(news) }
     }
 
-    /// Has the contexts beneath give permanent IDs to objects that are new there.
+    /// Makes the ancestor contexts assign permanent IDs to objects that are new there.
     func obtainPermanentIDsBeneath(for objects: [ManagedObject]) throws {
         guard let parent else { return }
         let theirs = objects.filter { $0.hasTemporaryID && $0.state.isDisjoint(with: [.inserted, .deleted]) }

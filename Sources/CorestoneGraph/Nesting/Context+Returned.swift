@@ -1,19 +1,20 @@
 import CorestoneModel
 import CorestoneValues
 
-// Rows that others deleted, and that somebody has inserted again under the same key: by a save whose merge policy insists, or in
-// another process. The object that was deleted with its row stays deleted; a new one stands for the row.
+// Rows that another writer deleted and that were inserted again with the same key, either by a save whose merge policy
+// overwrites the deletion, or by another process. The object of the deleted row stays deleted; a new object represents
+// the row.
 extension Context {
     func isDeletedElsewhere(_ object: ManagedObject) -> Bool { mergeState.deletedElsewhere.contains { $0 === object } }
 
-    /// Lets go of the objects that others deleted. They are registered no more.
-    func forgetDeletedElsewhere() {
+    /// Detaches the objects that other writers deleted, which are no longer registered.
+    func releaseDeletedElsewhere() {
         if mergeState.deletedElsewhere.isEmpty { return }
         for object in mergeState.deletedElsewhere where object.context === self { object.leaveContext() }
         (mergeState.deletedElsewhere, mergeState.reinsertedElsewhere) = ([], [])
     }
 
-    /// The same for those whose rows came again, when observers were told of it.
+    /// Detaches the deleted objects whose rows were inserted again, after observers were notified.
     func forgetReturned() {
         if mergeState.reinsertedElsewhere.isEmpty { return }
         let former = mergeState.reinsertedElsewhere
@@ -22,16 +23,19 @@ extension Context {
         for object in former where object.context === self { object.leaveContext() }
     }
 
-    /// The new objects of rows that came again. Who posts changes to a context, and who it is that reads the history of a store,
-    /// keep no common order: so the store is asked about whatever a merge names, deletions too.
-    /// - Parameter left: objects that leave with this merge.
+    /// Returns new objects for the rows that were inserted again.
+    ///
+    /// Posted changes and the history of a store do not have a common order. All IDs of a merge, including those of
+    /// deletions, are therefore looked up in the store.
+    ///
+    /// - Parameter left: The objects that leave the context in this merge.
     func takeInReturned(named ids: ChangedIDs, _ left: [ManagedObject]) throws -> [ManagedObject] {
         if mergeState.deletedElsewhere.isEmpty { return try standIns(for: left) }
         let named = Set((ids.deleted + ids.inserted + ids.updated + ids.refreshed + ids.invalidated).compactMap(ownID))
         return try standIns(for: left + mergeState.deletedElsewhere.filter { named.contains($0.objectID) })
     }
 
-    /// The same for all that others deleted, as news of the event that runs.
+    /// Merges all rows that were inserted again, as changes of the current event.
     func takeInAllReturned() throws {
         let back = try standIns(for: mergeState.deletedElsewhere)
         if back.isEmpty { return }
@@ -40,7 +44,7 @@ extension Context {
         noteMerged(inserted: back, deleted: [])
     }
 
-    /// - Returns: of those objects whose rows are there, the ones that stand for the rows from now on.
+    /// Returns the new objects for those deleted objects whose rows exist again.
     private func standIns(for deleted: [ManagedObject]) throws -> [ManagedObject] {
         if deleted.isEmpty { return [] }
         let known = deleted.map { registered(store: $0.store, root: $0.entity, primaryKey: $0.primaryKey) }
@@ -51,7 +55,7 @@ extension Context {
         var back: [ManagedObject] = []
         for (place, (former, object)) in zip(deleted, fresh).enumerated() {
             guard object.record != nil else {
-                // A context that keeps its objects would keep this one, which stands for nothing.
+                // A context that retains its objects would retain this one, which does not have a row.
                 if known[place] == nil {
                     unregister(object)
                     object.leaveContext()
@@ -67,7 +71,7 @@ extension Context {
         return back
     }
 
-    /// Whatever was set to lead to the object that was deleted leads to the one that came for it.
+    /// Makes changed references to a deleted object refer to its replacement.
     private func replace(_ former: ManagedObject, by object: ManagedObject) {
         forgetUndo(of: former)
         for holder in everyObject {
@@ -81,7 +85,7 @@ extension Context {
         }
     }
 
-    /// Those of the objects that others deleted whose rows a store has.
+    /// Returns the IDs of the objects that other writers deleted and whose rows exist again.
     func returned(to store: Store) throws -> [ObjectID] {
         var groups = Groups<Entity, ManagedObject>()
         for object in mergeState.deletedElsewhere where object.store === store {
@@ -93,7 +97,9 @@ extension Context {
         }
     }
 
-    /// Of inserted rows those for which there are objects that were read of other rows: these went without a word.
+    /// Returns the IDs of inserted rows whose objects have values of older rows.
+    ///
+    /// The deletion of these older rows was not reported.
     func othersRows(among ids: ChangedIDs) throws -> [ObjectID] {
         if parent != nil || ids.inserted.isEmpty { return [] }
         let deleted = Set(ids.deleted)
@@ -118,8 +124,10 @@ extension Context {
         return found
     }
 
-    /// Puts objects that a merge brought into the lists of those that their rows lead to. Who inserts an object tells of these
-    /// too; who inserts one again does not, since they know nothing of its deletion.
+    /// Adds merged objects to the loaded to-many relationships of their targets.
+    ///
+    /// A save that inserts an object also reports the targets. A save that inserts an object again does not report
+    /// them, because the targets' contexts have not merged the deletion.
     func enterLists(_ objects: [ManagedObject]) throws {
         var observed: [ManagedObject] = []
         for object in objects {
@@ -145,10 +153,11 @@ extension Context {
 }
 
 extension Context {
-    /// Who follows dependencies hears of those that lose members, although no row of theirs may have changed: a batch request
-    /// deletes past them.
+    /// Reports owners that lose members to trackers of dependencies.
+    ///
+    /// A batch request can delete members without a change of the owners' rows.
     func noteOwners(of deleted: [ManagedObject]) {
-        if deleted.isEmpty || !observation.trackers.hears(.slots) { return }
+        if deleted.isEmpty || !observation.trackers.hasObservers(.slots) { return }
         let gone = Set(deleted.map(ObjectIdentifier.init))
         var owners = ObjectList()
         for object in deleted {

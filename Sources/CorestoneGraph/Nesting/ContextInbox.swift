@@ -2,41 +2,46 @@ import CPlatform
 import CorestoneValues
 import Synchronization
 
-/// A temporary reference that became a permanent key.
+/// A temporary reference that was replaced by a permanent key.
 struct Renaming: Sendable {
-    /// The index of the root of the object's entity.
+    /// The index of the root entity of the object's entity.
     let root: UInt32
     let reference: Int64
     let store: Store
     let key: Int64
 }
 
-/// What others have to tell a context: which temporary IDs became permanent, which changes it is to merge, and which stores went.
+/// Messages for a context: temporary IDs that became permanent, changes to merge, and removed stores.
 ///
-/// Any thread may post. A context that belongs to the posting thread takes its mail at once; one with a queue takes it there;
-/// one that is confined to another thread takes it when it next fetches or processes pending changes.
+/// Any thread may post. A context that is confined to the posting thread processes its inbox immediately, and a context
+/// with a queue does so on the queue. A context that is confined to another thread does so when it next fetches or
+/// processes pending changes.
 final class ContextInbox: @unchecked Sendable {
-    /// See `Context.owner`. Here, since the context may end before its inbox.
+    /// The memory of `Context.owner`. It is stored here because the context may be deallocated before its inbox.
     let owner = UnsafeMutablePointer<UInt64>.allocate(capacity: 3)
     private let queueType: Context.QueueType
     private let queue: SerialQueue?
 
+    /// The waiting messages and the state of their delivery.
     private struct Mail {
-        /// Whose inbox it is, until that ends. Not a weak reference, which would make each retain of a context dearer.
+        /// The context of the inbox until it is deallocated.
+        ///
+        /// It is not a weak reference, which would make each retain of a context slower.
         var context: UnsafeMutableRawPointer?
-        /// Whether the context's queue was given the task of taking the mail, and has not begun. What could not be merged may have
-        /// been put back meanwhile, so that there is mail without anybody on the way.
+        /// Whether a block that processes the inbox is queued and has not begun.
+        ///
+        /// The inbox can contain messages without a queued block, if changes that could not be merged were put back.
         var isUnderway = false
-        /// Whether the context was closed, and takes no mail any more.
+        /// Whether the context was closed and rejects messages.
         var isRefused = false
         var renamed: [Renaming] = []
         var merges = Merges.these([])
-        /// By store: what other processes wrote, and batch requests.
-        var foreign: [(store: Store, changes: ForeignChanges)] = []
-        /// Stores that the coordinator has no more.
+        /// Writes of other processes and batch requests, by store.
+        var foreign: [(store: Store, changes: ExternalChanges)] = []
+        /// Stores that were removed from the coordinator.
         var removed: [Store] = []
 
-        mutating func add(_ changes: ForeignChanges, of store: Store) {
+        mutating func add(_ changes: ExternalChanges, of store: Store) {
             let known = foreign.firstIndex { $0.store === store && $0.changes.isBatch == changes.isBatch }
             if let known { foreign[known].changes.add(changes) } else { foreign.append((store, changes)) }
         }
@@ -47,22 +52,23 @@ final class ContextInbox: @unchecked Sendable {
         }
     }
 
+    /// The changes that wait to be merged.
     enum Merges {
         case these([ChangedIDs])
-        /// More than is worth remembering.
+        /// Too many changes: refresh all objects.
         case everything
     }
 
-    /// How many IDs may wait for a context that does not come for them.
+    /// The maximum number of IDs that wait for a context. If there are more, all objects are refreshed instead.
     private static let limit = 1 << 16
 
     private let mail = Locked(Mail())
     private let hasMail = Atomic(false)
-    /// Whether the context merges what is saved beneath it.
+    /// Whether the context merges the saves of its parent or coordinator.
     let merges = Atomic(false)
-    /// Whether it merges what other processes save.
+    /// Whether the context merges saves of other processes.
     let mergesRemote = Atomic(false)
-    /// Whether it merges what batch requests change.
+    /// Whether the context merges the changes of batch requests.
     let mergesBatches = Atomic(true)
 
     init(queueType: Context.QueueType, queue: SerialQueue?) {
@@ -72,15 +78,15 @@ final class ContextInbox: @unchecked Sendable {
 
     deinit { owner.deallocate() }
 
-    /// Has mail delivered to a context from now on.
+    /// Delivers messages to a context from now on.
     func open(for context: Context) {
         mail.withLock { $0.context = Unmanaged.passUnretained(context).toOpaque() }
     }
 
-    /// By a context that ends.
+    /// Stops delivery. Called by a context that is deallocated.
     func close() { mail.withLock { $0.context = nil } }
 
-    /// By a context that was closed, and may live on.
+    /// Discards all messages and rejects new ones. Called by a context that was closed and may still be retained.
     func refuse() {
         mail.withLock { mail in
             (mail.isRefused, mail.renamed, mail.merges, mail.foreign, mail.removed) = (true, [], .these([]), [], [])
@@ -88,7 +94,7 @@ final class ContextInbox: @unchecked Sendable {
         }
     }
 
-    /// Costs one look where there is none.
+    /// Whether there are no messages. The test is one atomic load.
     var isEmpty: Bool { !hasMail.load(ordering: .acquiring) }
 
     func post(_ renamed: [Renaming]) { post { $0.renamed += renamed } }
@@ -101,17 +107,17 @@ final class ContextInbox: @unchecked Sendable {
         }
     }
 
-    /// More than is worth remembering.
+    /// Makes the context refresh all objects, because there are too many changes to list.
     func postEverything() { post { $0.merges = .everything } }
 
-    /// Changes that could not be merged now: with the next call.
+    /// Puts back changes that could not be merged now, for the next call.
     func putBack(_ changes: ChangedIDs) {
         putBack { if case .these(let others) = $0.merges { $0.merges = .these([changes] + others) } }
     }
 
-    func putBack(_ changes: ForeignChanges, of store: Store) { putBack { $0.add(changes, of: store) } }
+    func putBack(_ changes: ExternalChanges, of store: Store) { putBack { $0.add(changes, of: store) } }
 
-    /// A store that was removed, and of which the context has got to know an object since: with the next call.
+    /// Puts back a removed store for the next call, because the context has since registered one of its objects.
     func putBack(removed store: Store) { putBack { $0.removed.append(store) } }
 
     private func putBack(_ add: (inout Mail) -> Void) {
@@ -121,7 +127,7 @@ final class ContextInbox: @unchecked Sendable {
         }
     }
 
-    func post(_ changes: ForeignChanges, of store: Store) { post { $0.add(changes, of: store) } }
+    func post(_ changes: ExternalChanges, of store: Store) { post { $0.add(changes, of: store) } }
 
     func post(removed store: Store) { post { $0.removed.append(store) } }
 
@@ -136,7 +142,7 @@ final class ContextInbox: @unchecked Sendable {
             return true
         }
         if isOwn {
-            if let context = recipient { try? context.keepingHost { context.takeMail() } }
+            if let context = recipient { try? context.keepingHost { context.processInbox() } }
         } else if mustDeliver {
             deliver()
         }
@@ -145,14 +151,14 @@ final class ContextInbox: @unchecked Sendable {
     private func deliver() {
         let taking = {
             self.mail.withLock { $0.isUnderway = false }
-            if let context = self.recipient { try? context.performHere { $0.takeMail() } }
+            if let context = self.recipient { try? context.performHere { $0.processInbox() } }
         }
         if queueType == .main { return MainQueue.enqueue(taking) }
-        // Without a thread for its queue, the context takes its mail with the next call.
+        // If no thread can be created for its queue, the context processes the inbox in its next call.
         do { try queue?.enqueue(taking) } catch { mail.withLock { $0.isUnderway = false } }
     }
 
-    /// The context, unless it ended.
+    /// The context; nil if it was deallocated.
     var recipient: Context? {
         mail.withLock { mail in
             guard let retained = mail.context.flatMap({ swift_tryRetain($0) }) else { return nil }
@@ -160,16 +166,16 @@ final class ContextInbox: @unchecked Sendable {
         }
     }
 
-    /// The temporary references that became permanent.
+    /// Removes and returns the temporary references that became permanent.
     func takeRenamed() -> [Renaming] { take(\.renamed, leaving: []) }
 
-    /// What other processes wrote, and batch requests.
-    func takeForeign() -> [(store: Store, changes: ForeignChanges)] { take(\.foreign, leaving: []) }
+    /// Removes and returns the writes of other processes and batch requests.
+    func takeForeign() -> [(store: Store, changes: ExternalChanges)] { take(\.foreign, leaving: []) }
 
-    /// The stores that were removed.
+    /// Removes and returns the stores that were removed from the coordinator.
     func takeRemoved() -> [Store] { take(\.removed, leaving: []) }
 
-    /// The changes to merge.
+    /// Removes and returns the changes to merge.
     func takeMerges() -> Merges { take(\.merges, leaving: .these([])) }
 
     private func take<Part>(_ part: WritableKeyPath<Mail, Part>, leaving empty: Part) -> Part {
@@ -183,15 +189,17 @@ final class ContextInbox: @unchecked Sendable {
     }
 }
 
-/// Contexts that want to know what happens beneath them. Any thread.
+/// The contexts that are notified of the saves of a parent or coordinator. Thread-safe.
 final class ContextFollowers: Sendable {
     private let inboxes = Locked<[ContextInbox]>([])
     private let count = Atomic(0)
 
-    /// Costs one look.
+    /// Whether there are no contexts. The test is one atomic load.
     var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
-    /// - Parameter isNew: whether it was never added before.
+    /// Adds an inbox.
+    ///
+    /// - Parameter isNew: Whether the inbox was never added before.
     func add(_ inbox: ContextInbox, isNew: Bool = false) {
         inboxes.withLock { all in
             if !isNew { all.removeAll { $0 === inbox } }
@@ -208,9 +216,9 @@ final class ContextFollowers: Sendable {
     }
 
     var all: [ContextInbox] { isEmpty ? [] : inboxes.withLock { $0 } }
-    /// Those that merge what is saved.
+    /// The inboxes of contexts that merge saves.
     var merging: [ContextInbox] { all.filter { $0.merges.load(ordering: .relaxed) } }
-    /// Those that merge what batch requests change.
+    /// The inboxes of contexts that merge the changes of batch requests.
     var mergingBatches: [ContextInbox] { all.filter { $0.mergesBatches.load(ordering: .relaxed) } }
 }
 

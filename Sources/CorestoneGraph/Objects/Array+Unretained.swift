@@ -1,6 +1,6 @@
-// Loops over many objects of which little is asked, without a reference taken to each.
+// Loops over many objects without retaining each object.
 extension [ManagedObject] {
-    /// Hands over each object, or each of a part.
+    /// Passes each object, or each object of a part, to a function.
     @inline(__always)
     func forEachUnretained(
         in part: Range<Int>? = nil, _ body: (Unmanaged<ManagedObject>) throws -> Void
@@ -12,7 +12,7 @@ extension [ManagedObject] {
         }
     }
 
-    /// Whether all pass a test that keeps none of them.
+    /// Whether all objects satisfy a test. The test must not retain the object.
     @inline(__always)
     func allUnretained(_ test: (ManagedObject) throws -> Bool) rethrows -> Bool {
         try withUnsafeBufferPointer { buffer in

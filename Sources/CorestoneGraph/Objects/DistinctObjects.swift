@@ -1,4 +1,6 @@
-/// Objects, each once, in the order in which they came. Known by a mark on each, which `end` takes away.
+/// Distinct objects in the order of their first appearance.
+///
+/// A flag on each object marks those in the list until `end` clears it.
 struct DistinctObjects {
     private(set) var list: [ManagedObject] = []
 

@@ -1,5 +1,6 @@
-/// The blocks of memory that an object owns come from its context's pool; those of an object outside every context from the
-/// plain allocator, until it comes into one.
+/// Memory blocks of an object.
+///
+/// They are allocated from its context's pool, or from the plain allocator while the object is not in a context.
 extension ManagedObject {
     func allocate(_ bytes: Int) -> UnsafeMutableRawPointer {
         contextReference?._withUnsafeGuaranteedRef { $0.blocks.allocate(bytes) } ?? allocateBlock(bytes)
@@ -10,7 +11,7 @@ extension ManagedObject {
         contextReference._withUnsafeGuaranteedRef { $0.blocks.free(block, bytes) }
     }
 
-    /// Comes into a context, with its blocks.
+    /// Moves the object and its blocks into a context.
     func enter(_ new: Context) {
         func moved(_ block: UnsafeMutableRawPointer, _ bytes: Int) -> UnsafeMutableRawPointer {
             let copy = new.blocks.allocate(bytes)
@@ -39,12 +40,14 @@ extension ManagedObject {
     var toOneTargetsSize: Int { entity.layout.toOneCount * MemoryLayout<ToOneTarget>.stride }
     private var toManyKeepersSize: Int { entity.layout.toManyCount * MemoryLayout<ToManyRelationship?>.stride }
 
-    /// To-many relationships by ordinal: those that were asked for.
+    /// To-many relationships by ordinal; nil for those that were not accessed.
     var toManyRelationships: UnsafeMutableBufferPointer<ToManyRelationship?> {
         UnsafeMutableBufferPointer(start: toManyKeepers, count: toManyKeepers == nil ? 0 : entity.layout.toManyCount)
     }
 
-    /// Those that there are, retained: for loops in which the host may be called, which could have the object turn into a fault.
+    /// The existing to-many relationships, retained.
+    ///
+    /// For loops that may call the application, which could turn the object into a fault.
     var keptToManyRelationships: [ToManyRelationship] { toManyRelationships.compactMap { $0 } }
 
     func allocateToManyKeepers() -> UnsafeMutablePointer<ToManyRelationship?> {

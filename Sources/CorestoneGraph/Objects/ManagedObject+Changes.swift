@@ -1,23 +1,26 @@
 import CorestoneModel
 import CorestoneValues
 
-// How an object differs from what was last fetched or saved: by value, so that what was set and set back is no change. No fault
-// of a relationship fires for it.
+// Differences between an object and its last fetched or saved state. Values are compared, so a value that was set to
+// its former value again is not a change. No fault of a relationship fires.
 extension ManagedObject {
-    /// Whether a save would write something for the object: persistent properties differ from what was last fetched or saved.
-    /// `hasChanges` asks less: whether anything was set at all.
+    /// Whether a persistent property of the object differs from its committed value.
+    ///
+    /// A save writes only such objects. `hasChanges` is true if any property was set at all.
     public var hasPersistentChangedValues: Bool {
         hasChanges && (0..<Int(entity.slotCount)).contains { isDifferent($0) }
     }
 
-    /// The keys of the persistent properties that differ; of a composite attribute its own.
+    /// The keys of the persistent properties that differ. A composite attribute is listed without its elements.
     package var changedKeys: [UInt32] {
         if !hasChanges { return [] }
         return (0..<Int(entity.slotCount)).filter { isDifferent($0) }.map { entity.slotKeys[$0] }
     }
 
-    /// The new values of the persistent properties that differ, by name. The members of a to-many relationship are an array;
-    /// null where nobody loaded them yet, which this does not change.
+    /// Returns the new values of the persistent properties that differ, by name.
+    ///
+    /// The members of a to-many relationship are an array, or null if they are not loaded; this function does not load
+    /// them.
     public func changedValues() throws -> [String: PropertyValue] {
         try checkQueue()
         var values: [String: PropertyValue] = [:]
@@ -25,8 +28,10 @@ extension ManagedObject {
         return values
     }
 
-    /// The values that persistent properties had when the event began that runs, by name, of those that it changed: an event is
-    /// what happens between two calls of `processPendingChanges`. Values are as in `changedValues`.
+    /// Returns the values of changed properties at the beginning of the current event, by name.
+    ///
+    /// Only persistent properties are included. An event is the time between two calls of `processPendingChanges`. The
+    /// form of the values is that of `changedValues`.
     public func changedValuesForCurrentEvent() throws -> [String: PropertyValue] {
         try checkQueue()
         let former = try valuesAtEventStart(loading: false)
@@ -43,9 +48,13 @@ extension ManagedObject {
         return values
     }
 
-    /// The values as last fetched or saved: to-one targets as IDs, members as arrays of IDs, null for what an unsaved object
-    /// has. Transient properties have none and are left out. nil asks for all persistent properties but to-many relationships
-    /// that nobody loaded yet.
+    /// Returns the last fetched or saved values.
+    ///
+    /// To-one targets are IDs, and members are arrays of IDs. All values of an unsaved object are null. Transient
+    /// properties are omitted.
+    ///
+    /// - Parameter names: The properties; nil for all persistent properties except to-many relationships that are not
+    ///   loaded.
     public func committedValues(forKeys names: [String]? = nil) throws -> [String: PropertyValue] {
         try checkQueue()
         try fireIfNeeded()
@@ -70,11 +79,11 @@ extension ManagedObject {
         return toMany(ordinal: Int(entity.layout.slots[Int(relationship.slot)].ordinal))?.isLoaded == true
     }
 
-    /// Whether the value of a persistent property is another than the one last fetched or saved.
+    /// Whether the value of a persistent property differs from its committed value.
     func isDifferent(_ slot: Int) -> Bool {
         let layout = entity.layout.slots[slot]
         let property = entity.properties[slot]
-        // An element counts as its composite attribute.
+        // The change of an element is reported for its composite attribute.
         if layout.conditions.contains(.derived) || property.isTransient || isElement(property) { return false }
         switch layout.role {
         case .transient: return false
@@ -95,20 +104,21 @@ extension ManagedObject {
             return target.primaryKey != former.primaryKey
                 || target.entity.root !== context?.entity(at: former.entity).root
         }
-        // What lies in a file is compared by being asked for at all: another value was set.
+        // A value in a backing file is not read for the comparison, so a set value counts as different.
         if layout.role == .external, Record(record).fileName(slot, layout) != nil { return true }
         return Record(record).view(slot, layout).propertyValue != value
     }
 }
 
-// MARK: - The state of faults
+// MARK: - Faulting state
 
 extension ManagedObject {
-    /// 0 for an object with its values, 1 for a fault.
+    /// The faulting state: 0 for an object with its values, 1 for a fault.
     public var faultingState: Int { isFault ? 1 : 0 }
 
-    /// Whether a relationship would have to be read from the store, or its target would: its members were not asked for, or its
-    /// target is a fault. Reads nothing.
+    /// Whether access to a relationship would read the store. This call does not read it.
+    ///
+    /// True if the members are not loaded, or the target is a fault.
     package func hasFault(key: UInt32) throws -> Bool {
         let relationship = try requireRelationship(key: key)
         if state.contains(.gone) { throw gone() }
@@ -125,8 +135,10 @@ extension ManagedObject {
             ?? true
     }
 
-    /// The IDs that a relationship leads to, unsaved changes included: none or one where it is to-one, in order where it is
-    /// ordered. Reads the store where it must, but makes no object and fires no fault.
+    /// Returns the IDs of a relationship's targets, including unsaved changes.
+    ///
+    /// The targets of an ordered relationship are in order. Reads the store if necessary, but does not create objects
+    /// or fire faults.
     package func objectIDs(key: UInt32) throws -> [ObjectID] {
         let relationship = try requireRelationship(key: key)
         if relationship.isToMany {
@@ -148,7 +160,7 @@ extension ManagedObject {
         return [ObjectID(store: store, entity: context.entity(at: index), reference: target)]
     }
 
-    /// The members as the store has them.
+    /// Returns the IDs of the members in the store.
     func storedMembers(of relationship: Relationship) throws -> [ObjectID] {
         guard let context, let store, !state.contains(.inserted) else { return [] }
         return try context.using(store) {
@@ -173,6 +185,6 @@ extension ManagedObject {
 }
 
 extension Attribute {
-    /// The composite attribute that an element belongs to, at last; else the attribute itself.
+    /// The outermost composite attribute of an element; otherwise the attribute itself.
     fileprivate var outermost: Attribute { composite?.outermost ?? self }
 }

@@ -1,14 +1,19 @@
 import CorestoneModel
 import CorestoneValues
 
-/// What a clone takes along.
+/// Options of a clone: related objects and unique values.
 public struct CloneOptions: Sendable {
-    /// How many relationships away from the object others are cloned too; 0 for none.
+    /// The maximum number of relationship steps to related objects that are cloned too.
+    ///
+    /// 0 clones only the object.
     public var depth: Int
-    /// The relationships along which others are cloned, as key paths from the object ("lines", "lines.notes"); nil for all.
-    /// A path takes those that it leads through along.
+    /// The relationships whose targets are cloned too; nil for all.
+    ///
+    /// They are key paths from the object ("lines", "lines.notes"). A path includes its prefixes.
     public var including: [String]?
-    /// Whether clones keep the values that must be unique. Else these are as in a new object.
+    /// Whether clones keep the values of unique constraints.
+    ///
+    /// If not, clones have the initial values of a new object for them.
     public var keepsUnique: Bool
 
     public init(depth: Int = 0, including: [String]? = nil, keepsUnique: Bool = false) {
@@ -19,11 +24,14 @@ public struct CloneOptions: Sendable {
 }
 
 extension ManagedObject {
-    /// A new object of the same entity with the values of this one, in the same context.
+    /// Returns a new object of the same entity with the values of this one, in the same context.
     ///
-    /// Objects within `options` are cloned too, each once however often it is met, and the clones lead to each other as the
-    /// originals do, in the same order. A relationship to anything else leads to the same object, unless that would take it
-    /// away from the original: then it stays empty. Derived values and objects that are deleted are left out.
+    /// Related objects within `options` are cloned too, each only once. The clones refer to each other as the originals
+    /// do, in the same order. A relationship to any other object refers to the same object, or is left empty if that
+    /// would remove the object from the original. Derived values and deleted objects are omitted.
+    ///
+    /// - Throws: `.invalidArgument` if the object is deleted or a path of `options` contains a property that is not a
+    ///   relationship.
     public func clone(_ options: CloneOptions = CloneOptions()) throws -> ManagedObject {
         try checkQueue()
         let cloning = Cloning(options)
@@ -32,7 +40,7 @@ extension ManagedObject {
     }
 }
 
-/// One run of cloning, level by level from the object that was asked for.
+/// One clone operation, which proceeds level by level from its object.
 private final class Cloning {
     private let options: CloneOptions
     private let included: Set<String>?
@@ -51,13 +59,14 @@ private final class Cloning {
         }
     }
 
-    // MARK: What is cloned
+    // MARK: Finding the originals
 
     func collect(from object: ManagedObject) throws {
         if object.isDeleted {
             throw CoreError(
                 .invalidArgument,
-                "\(object.entity.name) \(object.objectID.uri) is deleted and cannot be cloned; roll back first",
+                "\(object.entity.name) \(object.objectID.uri) is deleted and cannot be cloned; "
+                    + object.deletionRemedy,
                 entity: object.entity.name, objectURI: object.objectID.uri)
         }
         for path in options.including ?? [] { try check(path, of: object) }
@@ -79,14 +88,14 @@ private final class Cloning {
                 throw CoreError(
                     .invalidArgument,
                     "\(entity.name).\(name) in the key path \"\(path)\" is \(property.kindPhrase); leave it out, because "
-                        + "\"including\" takes relationships only", entity: entity.name, key: path,
+                        + "\"including\" takes relationships only", entity: entity.name, key: String(name),
                     objectURI: object.objectID.uri)
             }
             entity = relationship.destination
         }
     }
 
-    /// What the objects of a level lead to and was not met yet.
+    /// Returns the related objects of a level that were not found before, and adds them to the originals.
     private func next(_ level: [(object: ManagedObject, path: String)]) throws -> [(
         object: ManagedObject, path: String
     )] {
@@ -104,7 +113,7 @@ private final class Cloning {
         return found
     }
 
-    /// One query for each relationship of each entity, not one for each object.
+    /// Loads rows and members with one query per relationship of each entity.
     private func load(_ objects: [ManagedObject]) throws {
         guard let context = objects[0].context else { return }
         try context.loadRows(of: objects)
@@ -130,7 +139,9 @@ private final class Cloning {
         return clones[0]
     }
 
-    /// What the clone leads to is let go first, so that no delete rule reaches it.
+    /// Deletes a clone after a failure.
+    ///
+    /// Its relationships are emptied first, so that no delete rule affects their targets.
     private func takeBack(_ clone: ManagedObject) {
         for relationship in clone.entity.relationships {
             if relationship.isToMany {
@@ -157,8 +168,9 @@ private final class Cloning {
         return clone
     }
 
-    /// The attributes that clones leave out: those of constraints which would not hold. One with a relationship that leads
-    /// to another clone holds.
+    /// Returns the attributes that clones omit: those of constraints that the clone would violate.
+    ///
+    /// A constraint is not violated if it contains a relationship to another clone.
     private func uniqueNames(_ original: ManagedObject) -> Set<String> {
         var names = Set<String>()
         for (_, constraint) in original.entity.allUniqueConstraints {
@@ -184,7 +196,7 @@ private final class Cloning {
         }
     }
 
-    /// What the clone leads to where the original leads to `target`.
+    /// Returns the clone's target for a target of the original.
     private func clonedOrShared(_ target: ManagedObject, _ relationship: Relationship) -> ManagedObject? {
         if let place = originals.place(of: target) { return clones[place] }
         guard let inverse = relationship.inverse else { return target }
@@ -193,7 +205,7 @@ private final class Cloning {
 }
 
 extension ManagedObject {
-    /// The objects that a relationship leads to and that are not deleted.
+    /// Returns the targets of a relationship that are not deleted.
     fileprivate func related(_ relationship: Relationship) throws -> [ManagedObject] {
         let targets =
             relationship.isToMany

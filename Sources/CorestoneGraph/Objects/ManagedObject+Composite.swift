@@ -1,9 +1,10 @@
 import CorestoneModel
 import CorestoneValues
 
-// The value of a composite attribute is made of those of its elements, which are read, changed and saved like any others.
+// The value of a composite attribute consists of the values of its elements, which are read, changed and saved like
+// other attributes.
 extension ManagedObject {
-    /// A dictionary of the elements that have a value; null when none has.
+    /// Returns a dictionary of the elements that have a value; null if all elements are null.
     func compositeValue(_ slot: Int) throws -> PropertyValue {
         try entity.attribute(slot).composed { try value(slot: Int($0.slot)) }
     }
@@ -12,11 +13,11 @@ extension ManagedObject {
         try entity.attribute(slot).composed { try committedValue(slot: Int($0.slot)) }
     }
 
-    /// Sets every element to what an accepted value has for it.
+    /// Sets every element to its part of a validated value.
     func writeComposite(_ value: PropertyValue, _ slot: Int) {
         let parts = entity.attribute(slot).decomposed(value)
         let isObserved = state.contains(.observed)
-        // One change for who observes the whole.
+        // Observers of the composite attribute are notified of a single change.
         if isObserved { for (leaf, _) in parts { willChangeObserved(Int(leaf.slot)) } }
         for (leaf, part) in parts { write(part, Int(leaf.slot)) }
         if isObserved { for (leaf, _) in parts { didChangeObserved(Int(leaf.slot)) } }
@@ -27,7 +28,7 @@ extension ManagedObject {
         return entity.attribute(slot).leaves.contains { overlay.isChanged(Int($0.slot)) }
     }
 
-    /// The element to which a path from this object leads; nil when the path goes on behind one.
+    /// Returns the element at a path from this object; nil if the path continues behind an element.
     func element(_ path: Substring) throws -> Property? {
         if let property = entity.property(named: String(path)) { return property }
         var head = path
@@ -40,7 +41,7 @@ extension ManagedObject {
         return try entity.requireProperty(named: String(path))
     }
 
-    /// Whether a value is asked of an attribute at all: of an element, when the composite has any.
+    /// Whether an attribute must have a value. An element must have one only if its composite attribute has a value.
     func isAsked(_ attribute: Attribute) throws -> Bool {
         guard let composite = attribute.composite else { return true }
         return try !compositeValue(Int(composite.slot)).isNull

@@ -6,9 +6,11 @@ extension ManagedObject {
 
     func fireIfNeeded(for slot: Int) throws { if !state.isDisjoint(with: [.fault, .gone]) { try fire(for: slot) } }
 
-    /// Fires the fault for the value of a property. The row that it stood for may name a file that is gone since, because
-    /// another value was saved: nobody has seen that row here, so the newest one takes its place.
-    /// The host asked: when the row is not there, its context decides.
+    /// Fires the fault for the value of a property.
+    ///
+    /// The row of the fault may name a backing file that another save has removed. The row was not accessed before, so
+    /// the newest row replaces it. If the row is missing, the object becomes inaccessible or an error is thrown,
+    /// depending on the settings of the context.
     @usableFromInline
     func fire(for slot: Int) throws {
         try fill(askedFor: slot)
@@ -16,8 +18,11 @@ extension ManagedObject {
         if entity.layout.slots[slot].role == .external { try renewIfReplaced(slot) }
     }
 
-    /// Fills the fault: by pointing at the row that a fetch brought, else from the row cache, else from the store.
-    /// - Throws: code 133000 when the row is not there.
+    /// Fires the fault.
+    ///
+    /// Uses the row of a previous fetch, or else of the row cache, or else reads the store.
+    ///
+    /// - Throws: Code 133000 if the row does not exist.
     @usableFromInline
     func fire() throws { try fill(askedFor: nil) }
 
@@ -33,13 +38,13 @@ extension ManagedObject {
         let wasFault = state.remove(.fault) != nil
         guard wasFault, entity.has(.awakeFromFetch), !state.contains(.inaccessible) else { return }
         do { try sendAwakeFromFetch() } catch {
-            // Asked again at the next access, which otherwise would find what the hook left half done.
+            // The hook runs again at the next access, because it may have left the object in an intermediate state.
             if !state.contains(.gone) { state.insert(.fault) }
             throw error
         }
     }
 
-    /// Turns the object into a fault again; its own changes are dropped.
+    /// Turns the object into a fault again. Its changes are discarded.
     func turnIntoFault() {
         let isTold = !state.contains(.fault)
         if isTold { sendWillTurnIntoFault() }
@@ -55,7 +60,7 @@ extension ManagedObject {
         if isTold { sendDidTurnIntoFault(in: context) }
     }
 
-    /// Reads the row anew when next asked; what is in memory besides stays.
+    /// Releases the row, which is read again at the next access. Other data in memory is kept.
     func forgetRow() {
         dropRecord()
         forgetFiles()
@@ -65,7 +70,7 @@ extension ManagedObject {
         state.insert(.fault)
     }
 
-    /// Drops the changes of the object but keeps what the store holds.
+    /// Discards the changes of the object but keeps its row.
     func dropChanges() {
         endInaccessibility()
         if let overlay {
@@ -76,10 +81,11 @@ extension ManagedObject {
         state.subtract([.updated, .membersChanged, .touched])
     }
 
-    /// Cuts the object off from its context; handles to it tell so from now on.
-    /// - Parameter alone: false where the context gives up all of its objects.
+    /// Detaches the object from its context. Its handles return an error from now on.
+    ///
+    /// - Parameter alone: False if the context releases all of its objects.
     func leaveContext(alone: Bool = true) {
-        let departure = context?.departure
+        let detachedOwner = context?.detachedOwner
         context?.identityMap.retained?.removeValue(forKey: ObjectIdentifier(self))
         dropChanges()
         dropRecord()
@@ -87,9 +93,9 @@ extension ManagedObject {
         dropToManyRelationships()
         dropKept()
         context = nil
-        // Its places on lists, and the event's entry, are told by the state as long as they last.
+        // These flags describe list entries that still exist.
         state = state.intersection([.listedInserted, .listedUpdated, .listedDeleted, .snapshotting]).union(
             alone ? [.gone, .left] : .gone)
-        if let departure { depart(departure) }
+        if let detachedOwner { depart(detachedOwner) }
     }
 }

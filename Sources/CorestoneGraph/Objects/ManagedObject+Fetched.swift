@@ -2,18 +2,22 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// What a fetched property found.
+/// The cached result of a fetched property.
 struct FetchedList {
     let objects: [ManagedObject]
-    /// The property's `userInfoChanges` before that.
+    /// The property's `userInfoChanges` at the time of the fetch.
     let userInfoChanges: Int
 }
 
-// Fetched properties: what a fetch finds when the value is first asked for, kept until the object is refreshed, becomes a
-// fault, or ends, or until the user info of the property changes. The context has the lists, since few objects have any.
+// Fetched properties. The fetch runs at the first access. Its result is cached until the object is refreshed, becomes a
+// fault or is deallocated, or until the user info of the property changes. The context stores the results, because only
+// few objects have results.
 extension ManagedObject {
-    /// The objects of a fetched property. Unsaved changes count, as in every fetch, but a list that was fetched stays as it is.
-    /// - Throws: `.invalidArgument` when the entity has no such fetched property; what the fetch throws.
+    /// Returns the objects of a fetched property.
+    ///
+    /// The fetch includes unsaved changes; later changes do not affect a cached result.
+    ///
+    /// - Throws: `.invalidArgument` if the entity does not have the fetched property; errors of the fetch.
     public func fetched(_ name: String) throws -> [ManagedObject] {
         try context?.checkQueue()
         guard let property = entity.fetchedProperty(named: name) else {
@@ -44,12 +48,12 @@ extension ManagedObject {
                 "FETCH_SOURCE": .object(self), "FETCHED_PROPERTY": property.description,
             ]
             let request = try FetchRequest(property.fetchRequest, in: entity.model, variables: variables)
-            // Whatever the request says, the value of the property is objects.
+            // The value of the property is always objects, regardless of the request's result type.
             request.resultType = .objects
             return try context.fetch(request)
         }
         let list = FetchedList(objects: found, userInfoChanges: changes)
-        // What nothing else holds of the former list ends when the new one has its place.
+        // Objects of the former list are deallocated only after the new list is stored.
         withExtendedLifetime(former) {
             context.faultLoader.fetchedValues[ObjectIdentifier(self), default: [:]][property.name] = list
         }
@@ -57,20 +61,20 @@ extension ManagedObject {
         return found
     }
 
-    /// Lets go of what was fetched; it is fetched anew when next asked for.
+    /// Discards the cached results. The next access fetches again.
     func forgetFetched() {
         guard state.remove(.keepsFetched) != nil,
             let lists = context?.faultLoader.fetchedValues.removeValue(forKey: ObjectIdentifier(self))
         else { return }
-        PutOffEnds.run { list in for object in lists.values.flatMap(\.objects) { list.take(object) } }
+        DeferredReleases.run { list in for object in lists.values.flatMap(\.objects) { list.take(object) } }
     }
 }
 
 extension Context {
-    /// Fetched properties whose predicates ask for fetched properties.
+    /// The maximum nesting of fetched properties whose predicates use fetched properties.
     static let maximumFetchedNesting = 8
 
-    /// Runs the fetch of a fetched property, whose predicate may ask for others, but not without end.
+    /// Runs the fetch of a fetched property, and limits the nesting of fetched properties in predicates.
     fileprivate func fetching<Result>(
         _ property: FetchedProperty, of object: ManagedObject, _ body: () throws -> Result
     ) throws -> Result {
@@ -88,7 +92,7 @@ extension Context {
 }
 
 extension FetchedProperty {
-    /// What `$FETCHED_PROPERTY` stands for: its name and its user info.
+    /// The value of `$FETCHED_PROPERTY`: the property's name and user info.
     fileprivate var description: PropertyValue {
         .dictionary([
             "name": .string(name), "userInfo": .dictionary(userInfo.mapValues { .string($0) }),

@@ -1,18 +1,19 @@
 import CorestoneModel
 import CorestoneValues
 
-/// A value that an object read from its file, kept as long as views of it may be in use.
+/// A value that was read from a backing file, kept while views of it may be in use.
 struct FileValue {
     let slot: Int
     let name: String
     let bytes: Bytes
 }
 
-// Values that lie in files of their own beside the store. A row has but the file's name, and the file is read when the value
-// is first asked for.
+// Values in backing files beside the store. The row contains only the file's name; the file is read when the value is
+// first accessed.
 extension ManagedObject {
-    /// The value of an attribute of role `external` as fetched, without a copy. What was read from a file stays until the
-    /// object is refreshed, saved with another value, or ends.
+    /// Returns the committed value of an attribute of role `external`, without a copy.
+    ///
+    /// Bytes of a backing file stay in memory until the object is refreshed, saved with another value, or deallocated.
     func externalView(_ slot: Int, _ layout: SlotLayout) throws -> ValueView {
         guard let name = try fileName(slot, layout) else {
             return record.map { Record($0).view(slot, layout) } ?? .null
@@ -20,7 +21,7 @@ extension ManagedObject {
         return ValueView(PropertyValue.bytes(try keptBytes(slot, name)))
     }
 
-    /// The same as a value of its own, which the object does not keep: whoever asked has it.
+    /// Returns the committed value of an attribute of role `external`, without caching it in the object.
     func externalValue(_ slot: Int, _ layout: SlotLayout) throws -> PropertyValue {
         guard let name = try fileName(slot, layout) else {
             return record.map { Record($0).view(slot, layout).propertyValue } ?? .null
@@ -28,8 +29,9 @@ extension ManagedObject {
         return .bytes(try bytes(slot, name))
     }
 
-    /// Hands the value of an attribute to `body`, in place. For what looks at many objects: what is read from a file for it is
-    /// not kept.
+    /// Passes the value of an attribute to `body`, without a copy.
+    ///
+    /// Suitable for loops over many objects, because bytes of a backing file are not cached.
     package func withView<Result>(key: UInt32, _ body: (ValueView) throws -> Result) throws -> Result {
         let slot = try self.slot(of: key)
         let layout = entity.layout.slots[slot]
@@ -41,7 +43,7 @@ extension ManagedObject {
         return try withExtendedLifetime(bytes) { try body(ValueView(PropertyValue.bytes(bytes))) }
     }
 
-    /// Whether there is no value, which the row tells without the file.
+    /// Whether the value is null, which is known from the row without the backing file.
     func isExternalNull(_ slot: Int) throws -> Bool {
         try fireIfNeeded()
         if let overlay, overlay.isChanged(slot) { return overlay[slot].isNull }
@@ -49,7 +51,7 @@ extension ManagedObject {
         return try !Record(record).hasValue(slot) && fileName(slot, entity.layout.slots[slot]) == nil
     }
 
-    /// The file that the row names for the value; nil when the row itself has it.
+    /// Returns the name of the backing file in the row; nil if the row itself contains the value.
     private func fileName(_ slot: Int, _ layout: SlotLayout) throws -> String? {
         return record.flatMap { Record($0).fileName(slot, layout) }.map { String(decoding: $0, as: UTF8.self) }
     }
@@ -71,12 +73,12 @@ extension ManagedObject {
         return bytes
     }
 
-    /// Lets go of everything that was read from files.
+    /// Discards all cached bytes of backing files.
     func forgetFiles() {
         if state.remove(.keepsFiles) != nil { context?.faultLoader.fileValues[ObjectIdentifier(self)] = nil }
     }
 
-    /// Lets go of what was read from files that the row no longer names.
+    /// Discards the cached bytes of backing files that the row does not name any more.
     func forgetReplacedFiles() {
         guard let context, let record else { return }
         let slots = entity.layout.slots
@@ -101,7 +103,7 @@ extension ManagedObject {
         return try value.bytes(whenMissing: ExternalValue.folderRemedy) { unreadable(slot, $0, $1) }
     }
 
-    /// Whether the store has another value by now, or none.
+    /// Whether the store now has another value or null.
     private func isReplaced(_ slot: Int, _ name: String, _ context: Context, _ store: Store) throws -> Bool {
         try context.withNewestRow(of: self, in: store) { row in
             guard let row else { throw deleted(from: store) }
@@ -110,7 +112,9 @@ extension ManagedObject {
         }
     }
 
-    /// Whether only the generation that the context reads leads to the file. This process keeps such files.
+    /// Whether only the context's pinned generation refers to the file.
+    ///
+    /// Such files are kept only for snapshots of this process.
     private func hasOutlived(_ slot: Int, _ name: String, _ context: Context, _ store: Store) throws -> Bool {
         if context.pin(of: store) == nil { return false }
         store.backing.endRead()
@@ -122,9 +126,11 @@ extension ManagedObject {
         }
     }
 
-    /// For an object that was a fault until now: takes the newest row when the file that the present one names was replaced.
+    /// Replaces the row by the newest one if another save removed the backing file that it names.
+    ///
+    /// For an object that was a fault until now.
     func renewIfReplaced(_ slot: Int) throws {
-        // Whoever saves all the time is followed for some steps; then the getter says what happened.
+        // Limits the retries while another writer saves continuously; the getter then reports the error.
         for _ in 0..<8 {
             guard let name = try fileName(slot, entity.layout.slots[slot]), let context, let store, store.isOpen,
                 !store.backing.hasExternalValue(named: name)
@@ -170,7 +176,7 @@ extension ManagedObject {
             entity: entity.name, key: name, objectURI: objectID.uri, file: file)
     }
 
-    /// The row is not there any more.
+    /// Creates the error for an object whose row was deleted.
     func deleted(from store: Store) -> CoreError {
         CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,

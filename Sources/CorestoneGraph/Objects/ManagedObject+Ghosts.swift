@@ -1,13 +1,17 @@
-/// A ghost is an object that something leads to although the store has no row for it: the reference dangles, since the row was
-/// deleted without a word to whatever led to it. Its values cannot be read, but it can be let go of.
+/// Handling of ghosts: objects that are referenced although the store does not have their rows.
+///
+/// The reference dangles because the row was deleted without updating its referrers. The values of a ghost cannot be
+/// read, but references to it can be removed.
 extension ManagedObject {
-    /// Looks for the row of an object that has none in memory.
+    /// Whether the row of an object is neither in memory nor in the store.
     func isGhost() throws -> Bool {
         if record != nil || state.contains(.inserted) { return false }
         return try context?.loadRows(of: [self]).isEmpty == false
     }
 
-    /// What `body` does with the object's values; nil when it failed because there are none. Costs nothing where there are.
+    /// Runs `body`, which uses the object's values.
+    ///
+    /// Returns nil if `body` failed because the row does not exist. The row is looked up only after a failure.
     @discardableResult
     func unlessGhost<Result>(_ body: () throws -> Result) throws -> Result? {
         do { return try body() } catch {

@@ -1,10 +1,12 @@
 import CorestoneValues
 
-/// Few objects ever keep anything, so it lies beside them and takes no room in each.
+/// The kept values of all objects. Only few objects have one, so it is not stored in the objects.
 private let keptByObjects = Locked<[ObjectIdentifier: AnyObject]>([:])
 
 extension ManagedObject {
-    /// What the C boundary keeps alive for views into computed values. It ends with the object, or when that leaves its context.
+    /// The values that the C interface retains for views of computed values.
+    ///
+    /// They are released when the object leaves its context or is deallocated.
     package var kept: AnyObject? {
         get { state.contains(.keeps) ? keptByObjects.withLock { $0[ObjectIdentifier(self)] } : nil }
         set {
@@ -15,12 +17,12 @@ extension ManagedObject {
                 return all[place]
             }
             if newValue == nil { state.remove(.keeps) } else { state.insert(.keeps) }
-            // Outside the lock: it may be the last reference to other objects.
+            // Released outside the lock, because it may be the last reference to other objects.
             withExtendedLifetime(old) {}
         }
     }
 
-    /// For the end of the object.
+    /// Releases all auxiliary values before the object is deallocated or leaves its context.
     func dropKept() {
         dropObservers()
         kept = nil

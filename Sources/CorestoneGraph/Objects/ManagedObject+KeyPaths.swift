@@ -3,15 +3,19 @@ import CorestonePredicate
 import CorestoneValues
 
 extension ManagedObject: KeyValueCoding {
-    /// An attribute's value, a to-one target, or the members of a to-many relationship (an array when ordered, else a set's
-    /// elements as an array), the objects of a fetched property.
+    /// Returns the value of a property.
+    ///
+    /// This is an attribute's value, a to-one target, an array of the members of a to-many relationship, or the objects
+    /// of a fetched property. Members of an ordered relationship are in order.
+    ///
+    /// - Throws: `.predicate` if the entity does not have the property.
     public func value(forKey name: String) throws -> PropertyValue {
         try checkQueue()
         if let property = entity.property(named: name) { return try value(slot: Int(property.slot)) }
         if let fetched = entity.fetchedProperty(named: name) {
             return .array(try self.fetched(fetched).map { .object($0) })
         }
-        // What a predicate asks of an entity is its name: `entity.name == 'Manager'`.
+        // Predicates use only the name of an entity: `entity.name == 'Manager'`.
         if name == "entity" { return .dictionary(["name": .string(entity.name)]) }
         if name == "objectID" { return .object(ObjectIDReference(objectID)) }
         do { _ = try entity.requireProperty(named: name) } catch let error as CoreError {
@@ -20,7 +24,7 @@ extension ManagedObject: KeyValueCoding {
         return .null
     }
 
-    /// The class and the name of its entity, then those of the entities above it.
+    /// The class and the name of the object's entity, followed by those of its superentities.
     public var classNames: [String] { entity.classNamesOfObjects }
 
     public var nameOfEntity: String? { entity.name }
@@ -42,7 +46,7 @@ extension ManagedObject: KeyValueCoding {
         return .object(Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue())
     }
 
-    /// Sets an attribute, a to-one target or (with an array or set of objects) the members of a to-many relationship.
+    /// Sets an attribute, a to-one target, or the members of a to-many relationship (an array or set of objects).
     public func setValue(_ value: PropertyValue, forKey name: String) throws {
         try checkQueue()
         let property = try entity.requireProperty(named: name)
@@ -65,14 +69,14 @@ extension ManagedObject: KeyValueCoding {
             }, key: relationship.key)
     }
 
-    /// The value at a name or a key path, collection operators included ("employees.@sum.salary").
+    /// Returns the value at a name or a key path, collection operators included ("employees.@sum.salary").
     public func value(forKeyPath path: String) throws -> PropertyValue {
         try checkQueue()
         if let (source, key) = try resolve(keyPath: path) { return try source.value(slot: source.slot(of: key)) }
         return try KeyPathEvaluation.value(of: .object(self), atKeyPath: path)
     }
 
-    /// Sets the last component of a key path on the object that the others lead to.
+    /// Sets the last component of a key path on the object at the preceding path.
     public func setValue(_ value: PropertyValue, forKeyPath path: String) throws {
         try checkQueue()
         guard path.utf8.contains(UInt8(ascii: ".")) else { return try setValue(value, forKey: path) }
@@ -82,7 +86,7 @@ extension ManagedObject: KeyValueCoding {
         throw try unsettable(path, value)
     }
 
-    /// The target and the key that a key path sets.
+    /// Returns the object and the property key that a key path sets.
     ///
     /// - Throws: `.invalidArgument` if the path does not end at a property of a single object.
     package func requireTarget(ofKeyPath path: String, for value: PropertyValue) throws -> (ManagedObject, UInt32) {
@@ -96,14 +100,14 @@ extension ManagedObject: KeyValueCoding {
             entity: entity.name, key: path, value: value, objectURI: objectID.uri)
     }
 
-    /// The first part of a key path that keeps `resolve` from following it.
+    /// Returns the reason why `resolve` cannot follow a key path, naming its first invalid part.
     private func obstacle(in path: String) throws -> String {
         var (current, rest) = (self, path[...])
         while let dot = rest.firstIndex(of: ".") {
             let way = path[..<dot]
             switch current.entity.property(named: String(rest[..<dot])) {
             case let attribute as Attribute where attribute.type == .composite:
-                // Its elements have names with dots: the path goes on behind the longest of them.
+                // Element names contain dots: the path continues behind the longest existing one.
                 var element = rest
                 while let end = element.lastIndex(of: ".") {
                     element = element[..<end]
@@ -126,7 +130,7 @@ extension ManagedObject: KeyValueCoding {
 }
 
 extension Entity {
-    /// What `isKindOfClass:` knows objects of the entity by, the nearest first.
+    /// The class and entity names that `isKindOfClass:` accepts for objects of the entity, the nearest first.
     var classNamesOfObjects: [String] {
         var names: [String] = []
         var next: Entity? = self

@@ -1,7 +1,7 @@
 import CorestoneModel
 import CorestoneValues
 
-/// Ordered to-many relationships by place; inverses follow.
+/// Access to ordered to-many relationships by index. Inverses are updated.
 extension ManagedObject {
     package func member(at index: Int, key: UInt32) throws -> ManagedObject {
         let relationship = try orderedRelationship(key: key)
@@ -10,7 +10,7 @@ extension ManagedObject {
         return members[index]
     }
 
-    /// Places a member at an index, from wherever it was.
+    /// Inserts a member at an index. An existing member is moved.
     package func insertMember(_ member: ManagedObject, at index: Int, key: UInt32) throws {
         let relationship = try orderedRelationship(key: key)
         try checkMember(member, relationship)
@@ -30,7 +30,7 @@ extension ManagedObject {
         try together { try detach(member, relationship, try toMany(relationship)) }
     }
 
-    /// Puts `member` where another one is, which leaves. A member that stood elsewhere moves there.
+    /// Replaces the member at an index, which leaves the relationship. If `member` is already a member, it is moved.
     package func replaceMember(at index: Int, with member: ManagedObject, key: UInt32) throws {
         let relationship = try orderedRelationship(key: key)
         let former = try self.member(at: index, key: key)
@@ -47,7 +47,7 @@ extension ManagedObject {
         }
     }
 
-    /// Moves the member at one index to another, as the order is afterwards.
+    /// Moves a member to another index, which refers to the resulting order.
     package func moveMember(from index: Int, to place: Int, key: UInt32) throws {
         let member = try member(at: index, key: key)
         try insertMember(member, at: place, key: key)

@@ -1,17 +1,20 @@
 import CorestoneModel
 import CorestoneValues
 
-/// What a fetch of some properties brought of a row, for a fault whose row was not read.
+/// Part of a row: the values of a fetch with `propertiesToFetch`, for a fault whose row was not read.
 struct RowPart {
     let record: Record
     let chunk: RecordChunk
-    /// Of the properties that came.
+    /// The keys of the fetched properties.
     let keys: Set<UInt32>
 }
 
-// Few objects ever have a part, so the context keeps it. It stays after the whole row came, for the sake of views into it.
+// The context stores the parts, because only few objects have one. A part remains after the whole row is read, because
+// views into it may be in use.
 extension ManagedObject {
-    /// The value of a property that came with the fault. nil for others, for which the fault has fired.
+    /// Returns the value of a property that was fetched with the fault.
+    ///
+    /// For another property, it fires the fault and returns nil.
     @usableFromInline
     func lendOrFire(_ slot: Int) throws -> ValueView? {
         if state.contains(.partial), let view = try partView(slot) { return view }
@@ -31,14 +34,14 @@ extension ManagedObject {
         }
     }
 
-    /// Gives a fault a part of its row. Targets that were read beside an older one are read again.
+    /// Assigns a part of its row to a fault. Targets that were read with an older row are read again.
     func take(_ part: RowPart) {
         guard part.record.header.pointee.entity == entity.index, let context else { return }
         let known = context.faultLoader.parts.updateValue(part, forKey: ObjectIdentifier(self))
         if state.insert(.partial).inserted || known?.record.version != part.record.version { forgetPartners() }
     }
 
-    /// The whole row came.
+    /// Discards cached to-one targets if the whole row, which was just read, has another version.
     func completePart() {
         if let part = context?.faultLoader.parts[ObjectIdentifier(self)], part.record.version != version {
             forgetPartners()

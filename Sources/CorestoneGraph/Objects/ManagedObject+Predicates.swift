@@ -2,18 +2,20 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-// What predicates ask of an object, without looking names up twice and without copying text.
+// Access to values for predicates. Repeated evaluation does not look names up again or copy text.
 extension ManagedObject {
     public func value(for key: KeyName) throws -> PropertyValue {
         guard let slot = slot(of: key) else {
-            // What only entities have that inherit from one of this object's is nil here, as it is in their common table.
+            // A property that only other entities of the entity tree have is nil here, as in their common table.
             let isOfTree = entity.root.withDescendants.contains { $0.property(named: key.text) != nil }
             return isOfTree ? .null : try value(forKey: key.text)
         }
         return asPredicatesSeeIt(try value(slot: slot), slot)
     }
 
-    /// A transformable attribute's value with its contents, which predicates may look into; any other value as it is.
+    /// Returns a value as predicates access it.
+    ///
+    /// Returns the decoded contents of a transformable attribute, and any other value unchanged.
     func asPredicatesSeeIt(_ value: PropertyValue, _ slot: Int) -> PropertyValue {
         guard case .bytes(let bytes) = value, isTransformable(slot) else { return value }
         return entity.attribute(slot).dataForPredicates(bytes.rawBytes)
@@ -69,8 +71,9 @@ extension ManagedObject {
         return try readToMany(relationship).count()
     }
 
-    /// The slot of a property; nil for what is none. The key remembers the slot that it had the last time, which objects of
-    /// another entity check and replace.
+    /// Returns the slot of a property; nil if the entity does not have it.
+    ///
+    /// The key caches the last slot, which is checked and replaced for objects of another entity.
     private func slot(of key: KeyName) -> Int? {
         let known = Int(truncatingIfNeeded: key.hint.load(ordering: .relaxed)) - 1
         if known >= 0, known < entity.properties.count, entity.properties[known].path == key.text { return known }

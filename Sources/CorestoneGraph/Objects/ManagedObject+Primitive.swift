@@ -1,10 +1,12 @@
 import CorestoneModel
 import CorestoneValues
 
-// Values as they are kept, without a word to anybody: for accessors that hosts write by hand, who say before and after what
-// they do (`willChange`, `didChange`).
+// Access to primitive values, without change tracking or notifications. It is for custom accessors of the application,
+// which call `willChange` and `didChange` around the access.
 extension ManagedObject {
-    /// What the object keeps for a property. Fires no fault: null of a fault, and of a to-many relationship that nobody loaded.
+    /// Returns the stored value of a property, without firing a fault.
+    ///
+    /// Returns null for a fault, and for a to-many relationship that is not loaded.
     package func primitiveValue(key: UInt32) throws -> PropertyValue {
         let slot = try self.slot(of: key)
         if state.contains(.gone) { throw gone() }
@@ -13,27 +15,28 @@ extension ManagedObject {
         return isFault && overlay?.isChanged(slot) != true ? .null : try value(slot: slot)
     }
 
-    /// The members of a to-many relationship; nil when nobody loaded them.
+    /// Returns the members of a to-many relationship; nil if they are not loaded.
     package func primitiveMembers(key: UInt32) throws -> [ManagedObject]? {
         let relationship = try toManyRelationship(key: key)
         if state.contains(.gone) { throw gone() }
         let keeper = toMany(ordinal: Int(entity.layout.slots[Int(relationship.slot)].ordinal))
-        // An object that was never saved has all that there is.
+        // An object that was never saved does not have stored members.
         if keeper == nil, state.contains(.inserted) { return [] }
         return try keeper.flatMap { $0.isLoaded ? try $0.all() : nil }
     }
 
-    /// The same without a copy, of what is not to-many.
+    /// Returns the stored value of a property without a copy, except for to-many relationships.
     package func primitiveView(key: UInt32) throws -> ValueView {
         let slot = try self.slot(of: key)
         if state.contains(.gone) { throw gone() }
         return isFault && overlay?.isChanged(slot) != true ? .null : try view(key: key)
     }
 
-    /// Sets a property and nothing else: the object does not count as changed by it, and an inverse stays as it is. A save
-    /// writes the value once another change makes the object one to save; a refresh drops it.
+    /// Sets a property without further effects.
     ///
-    /// For values that the host derives from others when an object comes in, and for setters of the host's own.
+    /// The object is not marked as changed, and an inverse is not updated. A save writes the value if another change
+    /// marks the object. A refresh discards it. The function is for values that the application derives when an object
+    /// is fetched, and for custom setters.
     package func setPrimitive(_ value: PropertyValue, key: UInt32) throws {
         let prepared = try prepare(value, key: key)
         switch entity.layout.slots[prepared.slot].role {
@@ -48,7 +51,7 @@ extension ManagedObject {
         }
     }
 
-    /// The same for the members of a to-many relationship.
+    /// Sets the members of a to-many relationship without further effects, like `setPrimitive`.
     package func setPrimitiveMembers(_ objects: [ManagedObject], key: UInt32) throws {
         let relationship = try toManyRelationship(key: key)
         for object in objects { try checkMember(object, relationship) }
@@ -58,32 +61,36 @@ extension ManagedObject {
     }
 }
 
-// MARK: - What hosts say around their accessors
+// MARK: - Manual change notification
 
-/// Which change of members a host is about to make by hand; Core Data's codes.
+/// The kind of a manual change of members, with Core Data's raw values.
 public enum SetMutation: UInt32, Sendable {
-    /// Some come.
+    /// Members are added.
     case union = 1
-    /// Some go.
+    /// Members are removed.
     case minus
-    /// Only some stay.
+    /// All members except the passed ones are removed.
     case intersect
-    /// Others take their place.
+    /// The members are replaced.
     case set
 }
 
-/// A change that a host makes by hand: what there was before.
+/// A manual change by the application, with the former value.
 private struct ManualChange {
     let slot: Int
     let formerTarget: ManagedObject?
     let formerMembers: [ManagedObject]
 }
 
-/// Begun and not ended ones; few objects ever have any.
+/// The manual changes in progress, by object; only few objects have any.
 private let manualChanges = Locked<[ObjectIdentifier: [ManualChange]]>([:])
 
 extension ManagedObject {
-    /// Before a host reads a primitive value: fires the fault, of a to-many relationship too. nil: the whole object's.
+    /// Prepares a read of a primitive value.
+    ///
+    /// Fires the fault, and loads the members of a to-many relationship.
+    ///
+    /// - Parameter key: The property; nil for the whole object.
     package func willAccess(key: UInt32?) throws {
         let slot = try key.map { try self.slot(of: $0) }
         try fireIfNeeded()
@@ -92,11 +99,16 @@ extension ManagedObject {
         }
     }
 
-    /// After it.
+    /// Ends a read of a primitive value.
     package func didAccess(key: UInt32?) throws { if let key { _ = try slot(of: key) } }
 
-    /// Before a host sets a primitive value: the object counts as changed, undo notes what there was, observers are told.
-    /// `objects` are the members that the mutation is about.
+    /// Prepares a write of a primitive value.
+    ///
+    /// Marks the object as changed, records the former value for undo, and notifies observers.
+    ///
+    /// - Parameters:
+    ///   - mutation: The kind of change of a to-many relationship.
+    ///   - objects: The members that the mutation adds, removes, keeps or sets.
     package func willChange(key: UInt32, _ mutation: SetMutation? = nil, _ objects: [ManagedObject] = []) throws {
         let slot = try self.slot(of: key)
         try fireIfNeeded()
@@ -120,8 +132,9 @@ extension ManagedObject {
         state.insert(.observed)
     }
 
-    /// After it: inverses follow, observers are told.
-    /// - Throws: `.invalidArgument` when no `willChange` for the property came before.
+    /// Ends a write of a primitive value: updates inverses and notifies observers.
+    ///
+    /// - Throws: `.invalidArgument` if `willChange` was not called for the property before.
     package func didChange(key: UInt32, _ mutation: SetMutation? = nil, _ objects: [ManagedObject] = []) throws {
         let slot = try self.slot(of: key)
         if mutation != nil { _ = try toManyRelationship(key: key) }
@@ -140,7 +153,7 @@ extension ManagedObject {
         endObservation()
     }
 
-    /// Gives the relationship its former value back, and sets it to what the host set, so that inverses follow.
+    /// Restores the former value of the relationship and then sets the new one, so that inverses are updated.
     private func connect(after change: ManualChange) throws {
         guard let relationship = entity.properties[change.slot] as? Relationship else { return }
         if relationship.isToMany {
@@ -166,17 +179,17 @@ extension ManagedObject {
         }
     }
 
-    /// Takes the mark of being observed away when nobody observes the object any more and no change by hand runs.
+    /// Clears the `observed` flag if the object has neither observers nor manual changes in progress.
     func endObservation() {
         if context?.observation.objects?.isObserved(self) == true { return }
         if manualChanges.withLock({ $0[ObjectIdentifier(self)] == nil }) { state.remove(.observed) }
     }
 
-    /// For the end of the object, or when it leaves its context.
+    /// Removes observers and manual changes. Called when the object is deallocated or leaves its context.
     func dropObservers() {
         guard state.remove(.observed) != nil else { return }
         let former = manualChanges.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) }
-        // Outside the lock: they may be the last references to other objects.
+        // Released outside the lock, because they may be the last references to other objects.
         withExtendedLifetime(former) { context?.observation.objects?.forget(self) }
     }
 }

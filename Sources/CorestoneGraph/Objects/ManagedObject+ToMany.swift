@@ -6,21 +6,21 @@ extension ManagedObject {
         toManyKeepers?[ordinal]
     }
 
-    /// The same, for who must not pay for a reference to it.
+    /// Returns the relationship without retaining it.
     @inline(__always)
     func nearToMany(ordinal: Int) -> Unmanaged<ToManyRelationship>? {
         guard let toManyKeepers else { return nil }
         return UnsafeRawPointer(toManyKeepers + ordinal).load(as: Unmanaged<ToManyRelationship>?.self)
     }
 
-    /// The members' keeper, made when first asked for.
+    /// Returns the object for a to-many relationship, created at the first access.
     func toMany(_ relationship: Relationship) throws -> ToManyRelationship {
         if state.contains(.gone) { throw gone() }
         let ordinal = Int(entity.layout.slots[Int(relationship.slot)].ordinal)
         return toMany(ordinal: ordinal) ?? makeToMany(relationship, ordinal).takeUnretainedValue()
     }
 
-    /// Whether the members have yet to be read; the keeper is there from now on.
+    /// Whether the members are not loaded. Creates the relationship's object if necessary.
     @inline(__always)
     func awaitsMembers(of relationship: Relationship) throws -> Bool {
         if state.contains(.gone) { throw gone() }
@@ -35,8 +35,9 @@ extension ManagedObject {
         return keeper
     }
 
-    /// The members for a reader, which fires the owner as any other value of it does. They come first, with the owner's row: so
-    /// nothing is asked of the store that the members would not need.
+    /// Returns the loaded members for a read access, which fires the owner.
+    ///
+    /// The members are loaded first, together with the owner's row, so that no separate query reads the row.
     func readToMany(_ relationship: Relationship) throws -> ToManyRelationship {
         try toMany(relationship).load()
         try fireIfNeeded(for: Int(relationship.slot))
@@ -44,7 +45,7 @@ extension ManagedObject {
         return try toMany(relationship)
     }
 
-    /// The same by key, handed to `body`. One that is loaded is found without its relationship.
+    /// Passes the relationship of a key to `body`. Loaded members are found without a lookup of the relationship.
     @inline(__always)
     private func withToMany<Result>(key: UInt32, _ body: (ToManyRelationship) throws -> Result) throws -> Result {
         let slot = Int(key & 0xFFF)
@@ -58,7 +59,7 @@ extension ManagedObject {
         return try body(readToMany(toManyRelationship(key: key)))
     }
 
-    /// The members' keeper when there is nothing to read.
+    /// Returns the relationship's object if its members are loaded.
     @inline(__always)
     private func loadedToMany(_ slot: Int) -> Unmanaged<ToManyRelationship>? {
         let layout = entity.layout.slots[slot]
@@ -68,7 +69,9 @@ extension ManagedObject {
         return keeper
     }
 
-    /// The relationship of a key, which must be to-many.
+    /// Returns the relationship of a key.
+    ///
+    /// - Throws: `.typeMismatch` if the property is not a to-many relationship.
     func toManyRelationship(key: UInt32) throws -> Relationship {
         let slot = try self.slot(of: key)
         let property = entity.properties[slot]
@@ -92,9 +95,9 @@ extension ManagedObject {
 
 extension ManagedObject {
     package func memberCount(key: UInt32) throws -> Int { try withToMany(key: key) { try $0.count() } }
-    /// A snapshot; in order when the relationship is ordered.
+    /// Returns a snapshot of the members, in order if the relationship is ordered.
     package func members(key: UInt32) throws -> [ManagedObject] { try withToMany(key: key) { try $0.all() } }
-    /// The same, with the entity that the relationship leads to, which the model keeps.
+    /// Returns a snapshot of the members and the destination entity, which the model retains.
     package func membersAndEntity(key: UInt32) throws -> (members: [ManagedObject], entity: Unmanaged<Entity>) {
         try withToMany(key: key) { (try $0.all(), Unmanaged.passUnretained($0.relationship.settledDestination)) }
     }
@@ -106,14 +109,14 @@ extension ManagedObject {
 // MARK: - Changing
 
 extension ManagedObject {
-    /// Adds a member, at the end when ordered. False when it was one already.
+    /// Adds a member, at the end if the relationship is ordered. Returns false if the object was already a member.
     @discardableResult
     package func addMember(_ member: ManagedObject, key: UInt32) throws -> Bool {
         let relationship = try toManyRelationship(key: key)
         return try together { try add(member, to: relationship) }
     }
 
-    /// Adds several members; those that are members already stay where they are.
+    /// Adds several members. Existing members keep their position.
     package func addMembers(_ members: [ManagedObject], key: UInt32) throws {
         let relationship = try toManyRelationship(key: key)
         for member in members { try checkMember(member, relationship) }
@@ -131,7 +134,7 @@ extension ManagedObject {
         _ member: ManagedObject, to relationship: Relationship, _ keeper: ToManyRelationship
     ) throws -> Bool {
         if keeper.isLoaded, let inverse = relationship.settledInverse, inverse.isToMany {
-            // The keeper is asked once: whether the object is a member, and to take it if it is not.
+            // A single lookup tests whether the object is a member and adds it if not.
             let other = try member.toMany(inverse)
             if !keeper.take(member) { return false }
             if other !== keeper || member !== self { other.admit(self) }
@@ -142,7 +145,7 @@ extension ManagedObject {
         return true
     }
 
-    /// Runs `enter`, which makes `member` a member on this side, and keeps the inverse right.
+    /// Runs `enter`, which adds `member` on this side, and updates the inverse.
     func attach(
         _ member: ManagedObject, _ relationship: Relationship, _ keeper: ToManyRelationship, enter: () throws -> Void
     ) throws {
@@ -152,7 +155,7 @@ extension ManagedObject {
             try enter()
             if other !== keeper || member !== self { other.admit(self) }
         } else {
-            // The member leaves the object that had it.
+            // The member leaves its former owner.
             let previous = try member.target(of: inverse)
             let leaving = previous === self ? nil : try previous?.toMany(relationship)
             try member.writeTarget(self, inverse)
@@ -161,7 +164,7 @@ extension ManagedObject {
         }
     }
 
-    /// False when it was none.
+    /// Removes a member. Returns false if the object was not a member.
     @discardableResult
     package func removeMember(_ member: ManagedObject, key: UInt32) throws -> Bool {
         let relationship = try toManyRelationship(key: key)
@@ -178,7 +181,7 @@ extension ManagedObject {
             keeper.drop(member)
             if other !== keeper || member !== self { other.drop(self) }
         } else {
-            // A member that leads elsewhere by now stays there.
+            // A member that already has another target keeps it.
             try member.unlessGhost {
                 if try member.target(of: inverse) === self { try member.writeTarget(nil, inverse) }
             }
@@ -186,7 +189,7 @@ extension ManagedObject {
         }
     }
 
-    /// Replaces all members; the order of `objects` becomes that of an ordered relationship.
+    /// Replaces all members. An ordered relationship gets the order of `objects`.
     package func setMembers(_ objects: [ManagedObject], key: UInt32) throws {
         let relationship = try toManyRelationship(key: key)
         for object in objects { try checkMember(object, relationship) }
@@ -207,8 +210,9 @@ extension ManagedObject {
         }
     }
 
-    /// Takes back the unsaved changes of the object's relationships on both sides, so that dropping its own changes leaves no
-    /// half of a pair behind.
+    /// Reverts the unsaved changes of the object's relationships on both sides.
+    ///
+    /// The inverses then stay consistent when the object's own changes are discarded.
     func takeBackRelationships() throws { try together { try takeBackBothSides() } }
 
     private func takeBackBothSides() throws {
@@ -234,7 +238,7 @@ extension ManagedObject {
         try member.toMany(inverse).takingBack { try attach(member, relationship, keeper) { keeper.take(member) } }
     }
 
-    /// Sets a to-one relationship to the target that it was last fetched or saved with.
+    /// Sets a to-one relationship to its last fetched or saved target.
     func takeBackTarget(of relationship: Relationship) throws {
         guard let overlay, overlay.isChanged(Int(relationship.slot)), let context else { return }
         var saved: ManagedObject?

@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// The target of a to-one relationship that was asked for, and the C token that the object keeps for it.
+/// The cached target of a to-one relationship, and the token of its borrowed C handle.
 @usableFromInline
 struct ToOneTarget {
     @usableFromInline var object: Unmanaged<ManagedObject>?
@@ -10,7 +10,7 @@ struct ToOneTarget {
 }
 
 extension ManagedObject {
-    /// The target as the record names it, kept from now on. The overlay was looked at before.
+    /// Returns the target in the record and caches it. The caller has checked the overlay before.
     @usableFromInline
     func toOneTarget(_ slot: Int, _ layout: SlotLayout) throws -> Unmanaged<ManagedObject>? {
         if let kept = toOneTargets?[Int(layout.ordinal)].object { return kept }
@@ -27,7 +27,7 @@ extension ManagedObject {
         return keep(target, layout)
     }
 
-    /// The same for a target that is registered already, in a table that the caller has looked up.
+    /// Caches and returns the target in the record if it is registered in the passed table.
     @inline(__always)
     func keepRegisteredTarget(
         _ slot: Int, _ layout: SlotLayout, _ table: KeyTable, _ context: Context
@@ -39,7 +39,7 @@ extension ManagedObject {
         return keep(Unmanaged.passRetained(target), layout)
     }
 
-    /// Keeps a target whose reference the caller took.
+    /// Caches a target that the caller has retained.
     @inline(__always)
     private func keep(_ target: Unmanaged<ManagedObject>, _ layout: SlotLayout) -> Unmanaged<ManagedObject> {
         (toOneTargets ?? allocateTargets())[Int(layout.ordinal)].object = target
@@ -49,7 +49,7 @@ extension ManagedObject {
     func keepTarget(_ target: ManagedObject, ordinal: Int) {
         let targets = toOneTargets ?? allocateTargets()
         let old = targets[ordinal].object
-        // The token stays: it was lent since the last change, for this very target.
+        // The token stays valid: it was created for this target after the last change.
         targets[ordinal].object = Unmanaged.passRetained(target)
         old?.release()
     }
@@ -76,17 +76,20 @@ extension ManagedObject {
         free(targets, toOneTargetsSize)
     }
 
-    /// The target that a to-one relationship was given; nil also where that has left the context since, which no inverse told.
+    /// Returns the changed target of a to-one relationship.
+    ///
+    /// Returns nil if the target has left the context without an update of the relationship.
     func changedTarget(_ overlay: Overlay, _ slot: Int) -> ManagedObject? {
         guard case .object(let value) = overlay[slot] else { return nil }
-        // What a to-one relationship was given is a managed object.
+        // The value of a to-one relationship in the overlay is always a managed object.
         let target = unsafeDowncast(value as AnyObject, to: ManagedObject.self)
         return target.state.contains(.gone) ? nil : target
     }
 
-    /// Leads no more to targets that are deleted: those that are at hand are found by the record again.
-    /// - Parameter withChanges: whether others deleted them. Then a change that has an inverse leads nowhere; one without may come to
-    ///   lead to the row again.
+    /// Removes references to deleted targets. Cached targets are looked up again by the record.
+    ///
+    /// - Parameter withChanges: Whether other writers deleted the targets. A changed relationship with an inverse is
+    ///   then set to null. One without an inverse is kept, because the row may be inserted again.
     func letGoOfTargets(withChanges: Bool, where isGone: (ObjectIdentifier) -> Bool) {
         if withChanges { letGoOfChangedTargets(withInverse: true, where: isGone) }
         guard let targets = toOneTargets else { return }
@@ -97,8 +100,9 @@ extension ManagedObject {
         }
     }
 
-    /// The targets that the object was given.
-    /// - Parameter withInverse: whether by relationships alone that have one.
+    /// Sets changed to-one relationships with deleted targets to null.
+    ///
+    /// - Parameter withInverse: Whether only relationships with an inverse are set to null.
     func letGoOfChangedTargets(withInverse: Bool, where isGone: (ObjectIdentifier) -> Bool) {
         overlay?.forEachChanged { slot in
             if entity.layout.slots[slot].role == .toOne, case .object(let target as ManagedObject)? = overlay?[slot],
@@ -109,8 +113,10 @@ extension ManagedObject {
         }
     }
 
-    /// The token that was lent for the target of a relationship and still stands for it: it is given up with every change. 0
-    /// for none, and for all but to-one relationships of objects that can be read.
+    /// Returns the token of the borrowed handle of a relationship's target.
+    ///
+    /// Every change of the relationship releases the handle. Returns 0 if there is no token, if the property is not a
+    /// to-one relationship, or if the object is a fault or gone.
     @inlinable @inline(__always)
     package func lentToken(key: UInt32) -> UInt {
         let slot = Int(key & 0xFFF)
@@ -121,7 +127,7 @@ extension ManagedObject {
         return layout.role == .toOne ? targets[Int(layout.ordinal)].hostSlot : 0
     }
 
-    /// Gives up the tokens of the targets that changed, before the changes are dropped.
+    /// Releases the tokens of changed targets before the changes are discarded.
     func releaseTokens(changedIn overlay: Overlay) {
         if toOneTargets == nil { return }
         for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
@@ -130,13 +136,15 @@ extension ManagedObject {
         }
     }
 
-    /// The token that the object keeps for the target of a relationship; 0 for none.
+    /// Returns the token that the object keeps for the target of a relationship; 0 without a token.
     package func heldSlot(key: UInt32) -> UInt {
         toOneTargets?[Int(entity.layout.slots[Int(key & 0xFFF)].ordinal)].hostSlot ?? 0
     }
 
-    /// Keeps a token for the target of a relationship until that changes, so that a borrowed handle stays valid.
-    /// False when it keeps one already: then the caller's is one too many.
+    /// Keeps a token for the target of a relationship until the relationship changes.
+    ///
+    /// A borrowed handle thus stays valid. Returns false if the object already keeps this token: the caller must then
+    /// release its own reference.
     package func holdBorrowedSlot(_ slot: UInt, key: UInt32) -> Bool {
         let ordinal = Int(entity.layout.slots[Int(key & 0xFFF)].ordinal)
         let targets = toOneTargets ?? allocateTargets()
@@ -146,7 +154,7 @@ extension ManagedObject {
         return true
     }
 
-    /// The current target of a to-one relationship.
+    /// Returns the current target of a to-one relationship.
     func target(of relationship: Relationship) throws -> ManagedObject? {
         try fireIfNeeded()
         let view = try view(key: relationship.key)
@@ -154,7 +162,7 @@ extension ManagedObject {
         return Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue()
     }
 
-    /// Checks that a value may be the target of a relationship.
+    /// Returns the target of a validated value; nil for null.
     func acceptTarget(_ value: PropertyValue, _ relationship: Relationship) throws -> ManagedObject? {
         switch value {
         case .null: return nil
@@ -181,11 +189,14 @@ extension ManagedObject {
             entity: entity.name, key: relationship.name, value: value, objectURI: objectID.uri)
     }
 
-    /// What nearly every member is: of the same context, alive, of just the destination's entity, in no other store. Asked for
-    /// each of many, hence by places and numbers, which take no references.
+    /// Whether a member does not need a further check, as nearly always.
+    ///
+    /// Such a member is in the same context, not deleted, of exactly the destination entity, and not in another store.
+    /// The function runs once per member, so it compares pointers and indexes without retaining objects.
     @inline(__always)
     private func isPlainMember(_ member: ManagedObject, _ relationship: Relationship) -> Bool {
-        // One owner is one context, unless there is none; and an index says which entity it is within the context's model.
+        // Equal owners mean the same context, except for objects without a context. The index identifies the entity
+        // within the context's model.
         let ownStore = storeReference?.toOpaque(), otherStore = member.storeReference?.toOpaque()
         return owner == member.owner && state.isDisjoint(with: [.gone, .unattached, .propagated])
             && member.state.isDisjoint(with: [.gone, .unattached, .propagated])
@@ -200,17 +211,19 @@ extension ManagedObject {
     func checkMember(_ member: ManagedObject, _ relationship: Relationship) throws {
         if isPlainMember(member, relationship) { return }
         if member.state.contains(.gone) { throw member.gone() }
-        // The delete rules of one of them were applied: nothing would let go of it any more.
+        // The delete rules of one of the objects have already been applied, so the new reference would not be removed.
         guard !state.contains(.propagated) else {
             throw CoreError(
                 .invalidArgument,
-                "\(entity.name).\(relationship.name) of \(objectID.uri) cannot be changed, because the object is deleted; roll back first",
+                "\(entity.name).\(relationship.name) of \(objectID.uri) cannot be changed, because the object is "
+                    + "deleted; \(deletionRemedy)",
                 entity: entity.name, key: relationship.name, value: .object(member), objectURI: objectID.uri)
         }
         guard !member.state.contains(.propagated) else {
             throw CoreError(
                 .invalidArgument,
-                "\(entity.name).\(relationship.name) cannot refer to \(member.entity.name) \(member.objectID.uri), which is deleted; roll back first",
+                "\(entity.name).\(relationship.name) cannot refer to \(member.entity.name) \(member.objectID.uri), "
+                    + "which is deleted; \(member.deletionRemedy)",
                 entity: entity.name, key: relationship.name, value: .object(member), objectURI: objectID.uri)
         }
         guard member.entity.isKind(of: relationship.destination) else {
@@ -221,8 +234,16 @@ extension ManagedObject {
         }
         guard member.context === context else { throw refersOutside(member, relationship) }
         if let store, let other = member.store, store !== other {
-            throw leadsAway(relationship, from: store, to: member, in: other)
+            throw crossStoreError(relationship, from: store, to: member, in: other)
         }
+    }
+
+    /// The remedy in a message about the use of a deleted object.
+    ///
+    /// A rollback does not restore an object that was never saved, or whose row another writer deleted.
+    var deletionRemedy: String {
+        if state.contains(.inserted) { return "insert a new object" }
+        return context?.isDeletedElsewhere(self) == true ? "fetch the objects again" : "roll back first"
     }
 
     private func refersOutside(_ member: ManagedObject, _ relationship: Relationship) -> CoreError {
@@ -241,7 +262,9 @@ extension ManagedObject {
             key: relationship.name, value: .object(member), objectURI: objectID.uri)
     }
 
-    /// Sets a to-one relationship and keeps both inverses right: the old target lets go, the new one's partner too.
+    /// Sets a to-one relationship and updates both inverses.
+    ///
+    /// The inverses are those of the old target and of the new target's former partner.
     func setTarget(_ target: ManagedObject?, of relationship: Relationship) throws {
         try together { try connect(target, relationship) }
     }
@@ -253,7 +276,7 @@ extension ManagedObject {
             return try writeTarget(target, relationship)
         }
         if inverse.isToMany {
-            // Both sides are looked up before anything changes, so that a failure leaves all as it was.
+            // Both sides are loaded before the first change, so that a failure does not change objects.
             let leaving = try old?.toMany(inverse)
             let entering = try target?.toMany(inverse)
             try writeTarget(target, relationship)
@@ -270,14 +293,14 @@ extension ManagedObject {
         }
     }
 
-    /// Writes one side only.
+    /// Sets one side of a relationship without its inverse.
     func writeTarget(_ target: ManagedObject?, _ relationship: Relationship) throws {
         try fireIfNeeded()
         if state.intersection([.touched, .observed]) == .touched { return placeTarget(target, relationship) }
         change(Int(relationship.slot)) { placeTarget(target, relationship) }
     }
 
-    /// The same without a word to the context.
+    /// Sets one side without change tracking.
     func placeTarget(_ target: ManagedObject?, _ relationship: Relationship) {
         let slot = Int(relationship.slot)
         overlayForWriting().set(target.map { .object($0) } ?? .null, slot)

@@ -2,21 +2,23 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// A value that a transformer made, with the bytes that it stands for.
+/// The result of a transformer, with the bytes from which it was decoded.
 private struct TransformedValue {
     let slot: Int
     let bytes: Bytes
     let value: Any
 }
 
-/// Few objects ever hold such values, so they lie beside them and take no room in each.
+/// The transformed values of all objects. Only few objects have one, so they are not stored in the objects.
 private let transformedByObjects = Locked<[ObjectIdentifier: [TransformedValue]]>([:])
 
-// Values of transformable attributes. Rows, overlays and records know their bytes alone.
+// Values of transformable attributes. Rows, overlays and records contain only the bytes.
 extension ManagedObject {
-    /// What the bytes of a transformable attribute stand for; nil when there is no value. The same one until the attribute
-    /// is set or the object refreshed. Fires a fault.
-    /// - Throws: `.unsupported` when the model names a transformer that nobody registered; what the transformer throws, with
+    /// Returns the transformed value of a transformable attribute; nil if the attribute is null.
+    ///
+    /// The result is cached until the attribute is set or the object is refreshed. Fires a fault.
+    ///
+    /// - Throws: `.unsupported` if the model names a transformer that is not registered; the transformer's error, with
     ///   entity and key.
     public func transformedValue(key: UInt32) throws -> Any? {
         let (slot, attribute) = try transformable(key)
@@ -25,8 +27,11 @@ extension ManagedObject {
         }
     }
 
-    /// Sets the bytes that the attribute's transformer has for a value; nil clears it. The object then holds this value.
-    /// - Throws: `.typeMismatch` for a value that the class named in the model cannot be; what the transformer throws.
+    /// Sets an attribute to the bytes that its transformer returns for a value; nil sets null.
+    ///
+    /// The object caches the value.
+    ///
+    /// - Throws: `.typeMismatch` if the value is not of the class named in the model; the transformer's error.
     public func setTransformedValue(_ value: Any?, key: UInt32) throws {
         let (slot, attribute) = try transformable(key)
         guard let value else { return try set(.null, key: key) }
@@ -39,17 +44,17 @@ extension ManagedObject {
         hold(TransformedValue(slot: slot, bytes: bytes, value: value))
     }
 
-    /// The transformer of a transformable attribute, and the class of its values where the model names one.
+    /// Returns the transformer of a transformable attribute, and the class of its values if the model names one.
     package func registeredTransformer(key: UInt32) throws -> (any ValueTransformer, valueClassName: String?) {
         let attribute = try transformable(key).attribute
         return (try transformer(of: attribute), attribute.valueClassName)
     }
 
-    /// Lets go of all that transformers made.
+    /// Discards all cached results of transformers.
     func forgetTransformedValues() {
         guard state.remove(.keepsTransformed) != nil else { return }
         let former = transformedByObjects.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) }
-        // Outside the lock: their end may be the host's.
+        // Released outside the lock, because their deallocation may call the application.
         withExtendedLifetime(former) {}
     }
 }
@@ -115,7 +120,7 @@ extension ManagedObject {
         withExtendedLifetime(former) {}
     }
 
-    /// What a transformer throws, with the attribute to which it belongs.
+    /// Runs a transformer, and adds the attribute to an error that it throws.
     private func located<Result>(
         _ attribute: Attribute, _ step: String, _ value: PropertyValue?, _ body: () throws -> Result
     ) throws -> Result {
@@ -125,20 +130,22 @@ extension ManagedObject {
                 failure?.status ?? .callback,
                 "\(attribute.valueTransformerName.map { "the transformer \"\($0)\"" } ?? "the default transformer") cannot "
                     + "\(step) the value of \(entity.name).\(attribute.path): \(failure?.message ?? "\(error)")",
+                domain: failure?.domain ?? CoreError.cocoaDomain, customCode: failure?.code,
                 entity: entity.name,
-                key: attribute.path, value: value, objectURI: objectID.uri, children: failure.map(\.children) ?? [])
+                key: attribute.path, value: value, objectURI: objectID.uri, children: failure.map(\.children) ?? [],
+                file: failure?.file, payload: failure?.payload)
         }
     }
 }
 
 extension Attribute {
-    /// What a predicate sees of a transformable attribute's value: the plain data that its bytes stand for, else the bytes.
+    /// Returns the value of a transformable attribute for predicates: the plain data of its bytes, or else the bytes.
     func dataForPredicates(_ bytes: UnsafeRawBufferPointer) -> PropertyValue {
         let bytes = Bytes(copying: bytes)
         guard let transformer = ValueTransformers.named(valueTransformerName) as? any PlainDataTransformer else {
             return .bytes(bytes)
         }
-        // Not held: a predicate looks at any number of objects.
+        // Not cached: a predicate may evaluate any number of objects.
         return (try? transformer.plainData(for: bytes)) ?? .bytes(bytes)
     }
 }

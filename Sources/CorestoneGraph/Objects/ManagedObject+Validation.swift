@@ -2,9 +2,11 @@ import CorestoneModel
 import CorestoneValues
 
 extension ManagedObject {
-    /// Checks the object as a save would that inserts, updates or deletes it.
-    /// - Parameter asksHook: false leaves out the entity's own hook (`LifecycleHooks.validate`), for who is just that.
-    /// - Throws: the failure, or several as the children of one error with code 1560.
+    /// Validates the object like a save that inserts, updates or deletes it.
+    ///
+    /// - Parameter asksHook: Whether to run the entity's own hook (`LifecycleHooks.validate`). False for a call from
+    ///   that hook.
+    /// - Throws: The failure. Several failures are the children of one error with code 1560.
     public func validate(for purpose: ValidationPurpose, asksHook: Bool = true) throws {
         try context?.checkQueue()
         try fireIfNeeded()
@@ -14,7 +16,7 @@ extension ManagedObject {
         try failures.check()
     }
 
-    /// By the conditions of the model, without the host's validators.
+    /// Validates the object against the model, without the application's validators.
     func validateByModel(_ purpose: ValidationPurpose, into failures: inout ValidationFailures) throws {
         if purpose == .delete {
             try validateDenials(into: &failures)
@@ -23,14 +25,18 @@ extension ManagedObject {
         }
     }
 
+    /// Validates the object like a save that inserts it.
     public func validateForInsert() throws { try validate(for: .insert) }
+    /// Validates the object like a save that updates it.
     public func validateForUpdate() throws { try validate(for: .update) }
+    /// Validates the object like a save that deletes it.
     public func validateForDelete() throws { try validate(for: .delete) }
 
-    /// Checks a value as a save would check it if the property had it; the object does not change.
-    /// - Returns: the value as the property would hold it: an integer for a double attribute becomes a double, and so on. What
-    ///   the host's validators put in its place counts.
-    /// - Throws: the failure, or several as the children of one error with code 1560.
+    /// Validates a value like a save of the object with this value. The object does not change.
+    ///
+    /// - Returns: The value as the property would store it, for example a double for an integer in a double attribute.
+    ///   The application's validators may replace it.
+    /// - Throws: The failure. Several failures are the children of one error with code 1560.
     public func validateValue(_ value: PropertyValue, forKey name: String) throws -> PropertyValue {
         try context?.checkQueue()
         let property = try entity.requireProperty(named: name)
@@ -69,11 +75,13 @@ extension ManagedObject {
     }
 }
 
-// MARK: - Walking the properties
+// MARK: - Properties
 
 extension ManagedObject {
-    /// Checks every property (as `validateForUpdate` of Core Data does, not the changed ones alone: the model may have become
-    /// stricter than the row). To-many relationships that nobody touched are left alone, since each would cost a query.
+    /// Validates every property, as `validateForUpdate` of Core Data does.
+    ///
+    /// Unchanged properties are included, because the model may be stricter than when the row was written. Unchanged
+    /// to-many relationships are skipped, since each would cost a query.
     func validateProperties(as purpose: ValidationPurpose, into failures: inout ValidationFailures) throws {
         let isNew = purpose == .insert
         let (slots, overlay) = (entity.layout.slots, overlay)
@@ -86,7 +94,7 @@ extension ManagedObject {
                     if layout.conditions.isDisjoint(with: [.required, .ruled]) { continue }
                     try validateUnchanged(slot, layout, isNew: isNew, into: &failures)
                 } else if let overlay, !overlay[slot].isNull {
-                    // Most values have nothing that could be wrong with them, and are not even copied for this.
+                    // A fast path for most values, which need no check and are not copied.
                     if layout.isPlainlyFit(overlay[slot]) { continue }
                     validateNew(overlay[slot], entity.attribute(slot), into: &failures)
                 } else if layout.conditions.contains(.required), try isAsked(entity.attribute(slot)) {
@@ -97,7 +105,7 @@ extension ManagedObject {
                 try validateComposite(slot, layout, into: &failures)
             case .toOne:
                 if layout.conditions.isDisjoint(with: [.required, .ruled]) { continue }
-                // A ghost is not saved, so nothing is asked of it.
+                // A ghost is not saved, so it is not validated.
                 guard
                     try unlessGhost({
                         try validateToOne(slot, layout, isChanged: isNew || isChanged, into: &failures)
@@ -116,22 +124,24 @@ extension ManagedObject {
         }
     }
 
-    /// Those that the save writes: lists without inverse may have members that are deleted.
+    /// Returns the number of members that a save writes.
+    ///
+    /// Relationships without an inverse may have deleted members, which do not count.
     private func memberCount(_ relationship: Relationship) throws -> Int {
         let members = try toMany(relationship)
-        if !relationship.isTakenBackByNoRule { return try members.count() }
+        if !relationship.isOneSided { return try members.count() }
         return try members.all().count { $0.state.isDisjoint(with: [.gone, .deleted]) }
     }
 
     private func validateUnchanged(
         _ slot: Int, _ layout: SlotLayout, isNew: Bool, into failures: inout ValidationFailures
     ) throws {
-        // What a transient attribute held went with the fault, and a row that was not needed is not read for this.
+        // A fault loses its transient values, and a row that was not needed so far is not read for validation.
         if !isNew && (layout.role == .transient || record == nil) { return }
-        // A value in a file is there, and was checked when it was written: it is not read for this either.
+        // A value in a backing file exists and was validated when it was written, so the file is not read.
         if let record, Record(record).fileName(slot, layout) != nil { return }
         guard let record, Record(record).hasValue(slot) else {
-            // A derived attribute that came to nothing is no fault of the object's, and nothing could be done about it.
+            // The null result of a derived attribute is not a failure, because the application cannot set it.
             let mayBeMissing =
                 layout.conditions.isDisjoint(with: .required) || !isNew && layout.conditions.contains(.derived)
             if !mayBeMissing, try isAsked(entity.attribute(slot)) { failures.append(missing(entity.attribute(slot))) }
@@ -142,7 +152,7 @@ extension ManagedObject {
         }
     }
 
-    /// The composite as a whole; its elements are validated for themselves.
+    /// Validates the composite attribute as a whole; its elements are validated separately.
     private func validateComposite(_ slot: Int, _ layout: SlotLayout, into failures: inout ValidationFailures) throws {
         let attribute = entity.attribute(slot)
         let value = try compositeValue(slot)
@@ -160,14 +170,16 @@ extension ManagedObject {
         if !isChanged && !layout.conditions.contains(.ruled) {
             if let record, Record(record).target(slot, layout) == nil { failures.append(missing(relationship)) }
         } else if let target = try target(of: relationship), target.state.isDisjoint(with: [.gone, .deleted]) {
-            // A save writes nil for a target that is deleted.
+            // A save writes nil for a deleted target.
             if layout.conditions.contains(.ruled) { validateRules(.object(target), relationship, into: &failures) }
         } else if layout.conditions.contains(.required) {
             failures.append(missing(relationship))
         }
     }
 
-    /// Deny: an object whose relationship still leads to objects that stay may not be deleted.
+    /// Applies the delete rule deny.
+    ///
+    /// An object must not be deleted while the relationship has targets that are not deleted.
     func validateDenials(into failures: inout ValidationFailures) throws {
         guard let context else { return }
         for relationship in entity.relationships where relationship.deleteRule == .deny {
@@ -182,7 +194,7 @@ extension ManagedObject {
 // MARK: - One value
 
 extension ManagedObject {
-    /// What no value of the type may be, whatever the model's author said, and then what the author said.
+    /// Validates a value against the restrictions of its type, and then against the rules of the model.
     private func validateNew(_ value: PropertyValue, _ attribute: Attribute, into failures: inout ValidationFailures) {
         switch value {
         case .double(let number) where !number.isFinite && !attribute.allowsNaN:
@@ -218,7 +230,7 @@ extension ManagedObject {
     private func validate(
         members count: Int, _ relationship: Relationship, into failures: inout ValidationFailures
     ) throws {
-        // An empty optional relationship is not held to its bounds (NSRelationshipDescription).
+        // The bounds do not apply to an empty optional relationship (NSRelationshipDescription).
         if count == 0 && relationship.isOptional { return }
         if count == 0 && (relationship.minimumCount == 0 || !relationship.isToMany) {
             return failures.append(missing(relationship))
@@ -235,7 +247,7 @@ extension ManagedObject {
 }
 
 extension SlotLayout {
-    /// Whether a value that is not null may be saved, as far as one look tells.
+    /// Whether a value that is not null is valid without a further check.
     @inline(__always)
     fileprivate func isPlainlyFit(_ value: PropertyValue) -> Bool {
         if conditions.contains(.ruled) { return false }

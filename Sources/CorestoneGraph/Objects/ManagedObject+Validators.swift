@@ -2,31 +2,39 @@ import CorestoneModel
 import CorestoneValues
 
 extension Entity {
-    /// Adds a check of a property's values, which a save asks before it looks at the model's own conditions. It gives the value
-    /// back, or another one to be saved instead, or throws what is wrong with it. Of a to-many relationship the value is an
-    /// array, and null is asked about like every value.
+    /// Adds a validator for the values of a property.
     ///
-    /// It is called on the queue of the object's context, and may read and change objects, but not save or validate them.
-    /// - Throws: `.model` when the model is frozen.
+    /// A save runs it before the model's own validation. The validator returns the value or a replacement to be saved,
+    /// or throws if the value is invalid. For a to-many relationship the value is an array. Null values are also
+    /// passed.
+    ///
+    /// It runs on the queue of the object's context. It may read and change objects, but must not save or validate
+    /// them.
+    ///
+    /// - Throws: `.model` if the model is frozen.
     public func addValidator(
         forKey key: String, _ check: @escaping @Sendable (ManagedObject, PropertyValue) throws -> PropertyValue
     ) throws {
         try addValidator(forKey: key) { object, value, _ in try check(managed(object), value) }
     }
 
-    /// Adds a check of whole objects that are to be inserted, updated or deleted, when nothing is wrong with their properties.
-    /// - Throws: `.model` when the model is frozen.
+    /// Adds a validator for whole objects that are inserted, updated or deleted.
+    ///
+    /// It runs only if the object's properties are valid.
+    ///
+    /// - Throws: `.model` if the model is frozen.
     public func addValidator(_ check: @escaping @Sendable (ManagedObject, ValidationPurpose) throws -> Void) throws {
         try addObjectValidator { object, purpose in try check(managed(object), purpose) }
     }
 }
 
-/// The checks of entities are called with managed objects only.
+/// Returns the object as a managed object. The validators of entities are called with managed objects only.
 package func managed(_ object: AnyObject) -> ManagedObject { unsafeDowncast(object, to: ManagedObject.self) }
 
 extension ManagedObject {
-    /// Asks the host's validators. Within one of them, nothing asks those of the same object again.
-    /// - Parameter asksHook: false leaves out the hook among them that checks whole objects.
+    /// Runs the application's validators. A validator that validates the same object again does not run them again.
+    ///
+    /// - Parameter asksHook: Whether to run the lifecycle hook that validates whole objects.
     func runValidators(
         _ purpose: ValidationPurpose, asksHook: Bool = true, into failures: inout ValidationFailures
     ) throws {
@@ -57,7 +65,7 @@ extension ManagedObject {
     ) throws {
         guard !state.contains(.gone), let property = entity.property(named: validator.key) else { return }
         let layout = entity.layout.slots[Int(property.slot)]
-        // As the model's conditions, of to-many relationships only those that somebody touched.
+        // Like the model's rules, validators run only for changed to-many relationships.
         if layout.role == .toMany, purpose != .insert, toMany(ordinal: Int(layout.ordinal))?.hasChanges != true {
             return
         }
@@ -68,13 +76,13 @@ extension ManagedObject {
         } catch { failures.append(refused(error, property, value)) }
     }
 
-    /// A validator may do what a hook may.
+    /// Runs a validator under the rules of a lifecycle hook.
     private func asHook<Result>(_ body: () throws -> Result) throws -> Result {
         guard let context else { return try body() }
         return try context.whileHookRuns(of: self, body)
     }
 
-    /// A proposed value as the host's validators want it.
+    /// Returns a proposed value after the application's validators may have replaced it.
     func validated(_ proposed: PropertyValue, _ property: Property, into failures: inout ValidationFailures)
         -> PropertyValue
     {
@@ -91,12 +99,14 @@ extension ManagedObject {
 }
 
 extension Context {
-    /// Rounds of a save, in each of which validators changed objects that were not validated yet.
+    /// The maximum number of rounds of a save in which validators change further objects.
     static let maximumValidationRounds = 100
 
-    /// Asks the host's validators about all that a save would write. What they change is to be written too, and is asked about
-    /// if it was not yet.
-    /// - Returns: the plan with that.
+    /// Runs the application's validators on all objects that a save would write.
+    ///
+    /// Objects that validators change are written too, and are validated unless they already were.
+    ///
+    /// - Returns: The plan with these objects.
     func runValidators(_ first: SavePlan, into failures: inout ValidationFailures) throws -> SavePlan {
         guard coordinator.model.hasValidators else { return first }
         guard !hookState.isAskingValidators else {
@@ -108,7 +118,7 @@ extension Context {
         hookState.isAskingValidators = true
         defer { hookState.isAskingValidators = false }
         var asked: Set<Asked> = []
-        // Kept, so that no object of an earlier round ends and another one takes its place in memory.
+        // Retained, so that the address of an object of an earlier round is not reused.
         var plans = [first]
         while plans.count <= Context.maximumValidationRounds {
             let plan = plans[plans.count - 1]
@@ -142,7 +152,7 @@ extension Context {
     }
 }
 
-/// An object that was asked about.
+/// An object that was validated for a purpose.
 private struct Asked: Hashable {
     let object: ObjectIdentifier
     let purpose: ValidationPurpose

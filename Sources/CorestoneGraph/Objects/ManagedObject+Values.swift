@@ -3,10 +3,10 @@ import CorestoneModel
 import CorestoneValues
 
 extension ManagedObject {
-    /// The value of an attribute or the target of a to-one relationship, without a copy.
+    /// Returns the value of an attribute or the target of a to-one relationship, without a copy.
     ///
-    /// Views are valid until the object is set, refreshed or released. Fires a fault. A to-one target comes as `.object`
-    /// whose `low` is the unretained target; the object keeps the target.
+    /// The view is valid until the object is changed, refreshed or released. Fires a fault. A to-one target is returned
+    /// as `.object` whose `low` is the unretained target; the object retains the target.
     @inlinable
     package func view(key: UInt32) throws -> ValueView {
         let slot = Int(key & 0xFFF)
@@ -21,8 +21,9 @@ extension ManagedObject {
         return try relationshipView(slot, layout)
     }
 
-    /// The value of an attribute of an object that is no fault. nil for all else, which `view` tells. Without a call where the
-    /// value lies in the row's record, for the hottest of all exports.
+    /// Returns the value of an attribute if the object is not a fault; nil in all other cases, which `view` handles.
+    ///
+    /// Inlined for values in the row's record, because this is the most frequent call.
     @inlinable @inline(__always)
     package func plainView(key: UInt32) -> ValueView? {
         let slot = Int(key & 0xFFF)
@@ -35,7 +36,7 @@ extension ManagedObject {
         return Record(record).view(slot, layout)
     }
 
-    /// nil when the slot was not changed.
+    /// Returns the changed value of a slot; nil if the slot is unchanged.
     @usableFromInline
     func overlayView(_ overlay: Overlay, _ slot: Int) -> ValueView? {
         guard overlay.isChanged(slot) else { return nil }
@@ -50,7 +51,7 @@ extension ManagedObject {
     func relationshipView(_ slot: Int, _ layout: SlotLayout) throws -> ValueView {
         switch layout.role {
         case .attribute: return .null
-        // What it held went with the fault.
+        // A fault loses the value, so the default applies.
         case .transient: return entity.defaults.first { $0.slot == slot }.map { ValueView($0.value) } ?? .null
         case .external: return try externalView(slot, layout)
         case .composite: throw isComposite(slot)
@@ -61,14 +62,17 @@ extension ManagedObject {
         }
     }
 
-    /// Sets an attribute or a to-one relationship; inverses follow.
+    /// Sets an attribute or a to-one relationship and updates the inverse.
     package func set(_ value: PropertyValue, key: UInt32) throws {
         let slot = try self.slot(of: key)
         try set(value, slot: slot)
     }
 
-    /// Sets an attribute of an object that changed before, where nothing has to be converted, noted or told.
-    /// - Returns: false where there is more to do, which `set` does.
+    /// Sets an attribute of a changed object, if that is possible without other work.
+    ///
+    /// The value must not need a conversion, and the change must not need tracking or a notification.
+    ///
+    /// - Returns: False if nothing was set, because `set` is needed.
     package func setPlainly(_ value: PropertyValue, key: UInt32) -> Bool {
         let slot = Int(key & 0xFFF)
         guard state.intersection([.touched, .observed, .fault, .gone, .inaccessible]) == .touched,
@@ -81,12 +85,12 @@ extension ManagedObject {
     @inline(__always)
     func set(_ value: PropertyValue, slot: Int) throws {
         if !state.isDisjoint(with: [.fault, .gone, .inaccessible]) { try fire() }
-        // A slot of a relationship holds no plain value, so most calls need not ask what the slot is.
+        // A relationship's slot does not accept a plain value, so most calls need not check the role.
         if entity.layout.slots[slot].holds(value) { return write(value, slot) }
         try convert(value, slot)
     }
 
-    /// Sets what has to be converted, checked, or connected.
+    /// Sets a value that must be converted, checked or connected.
     @inline(never)
     private func convert(_ value: PropertyValue, _ slot: Int) throws {
         switch entity.layout.slots[slot].role {
@@ -99,22 +103,23 @@ extension ManagedObject {
         }
     }
 
-    /// Writes an accepted value, unless a hook of the host's sets another one where it is null.
+    /// Writes a validated value, unless it is null and the application's hook for null sets another value.
     private func put(_ value: PropertyValue, _ slot: Int) throws {
         if value.isNull, try sendSetNil(slot) { return }
         if entity.layout.slots[slot].role == .transient { return writeTransient(value, slot) }
         write(value, slot)
     }
 
-    /// The value as the attribute of the slot holds it.
+    /// Returns the value converted to the type of the slot's attribute.
     private func accept(_ value: PropertyValue, _ slot: Int) throws -> PropertyValue {
         let attribute = entity.attribute(slot)
         if entity.layout.slots[slot].conditions.contains(.derived) { throw isDerived(attribute, value) }
         return try attribute.accept(value, for: entity)
     }
 
-    /// A value that the object is sure to take: checked and converted, but not set yet. Lets a call set several properties
-    /// all or none.
+    /// A value that is checked and converted but not set yet.
+    ///
+    /// With such values, several properties can be set together or not at all.
     package struct Prepared {
         let slot: Int
         let value: PropertyValue
@@ -145,7 +150,9 @@ extension ManagedObject {
         }
     }
 
-    /// The committed value of an attribute without a copy; nil for a to-one relationship and for a composite attribute.
+    /// Returns the committed value of an attribute without a copy.
+    ///
+    /// Returns nil for a to-one relationship and for a composite attribute.
     package func committedView(key: UInt32) throws -> ValueView? {
         let slot = try self.slot(of: key)
         try fireIfNeeded(for: slot)
@@ -159,9 +166,11 @@ extension ManagedObject {
         }
     }
 
-    /// The object and key that a path of plain property names leads to: the last name's property on the object that the
-    /// names before it lead to. nil when the path has operators, or leads through nothing or through a to-many relationship;
-    /// an unknown name throws.
+    /// Returns the object and property key at a key path of plain names.
+    ///
+    /// Returns nil if the path contains operators, a nil target or a to-many relationship.
+    ///
+    /// - Throws: An error if a name is not a property.
     package func resolve(keyPath path: String) throws -> (object: ManagedObject, key: UInt32)? {
         var (current, rest) = (self, path[...])
         while let dot = rest.firstIndex(of: ".") {
@@ -170,7 +179,7 @@ extension ManagedObject {
                 return try current.element(rest).map { (current, $0.key) }
             }
             guard let relationship = property as? Relationship, !relationship.isToMany else { return nil }
-            // The host asks for it, so its context may take an object without a row.
+            // The application accesses the property, so the settings of its context apply to a missing row.
             try current.fireIfNeeded(for: Int(relationship.slot))
             if current.state.contains(.inaccessible) { return nil }
             guard let target = try current.target(of: relationship) else { return nil }
@@ -180,21 +189,21 @@ extension ManagedObject {
         return try current.plainProperty(rest).map { (current, $0.key) }
     }
 
-    /// The property of a name; nil for operators and for the names that every object knows.
+    /// Returns the property of a name; nil for operators and for the names that every object has.
     private func plainProperty(_ name: Substring) throws -> Property? {
         if let property = entity.property(named: String(name)) { return property }
         if name.first == "@" || name == "objectID" || name == "SELF" || name == "self" { return nil }
         return try entity.requireProperty(named: String(name))
     }
 
-    /// Writes a value of the right type into the overlay.
+    /// Writes a value of the slot's type into the overlay.
     @inline(__always)
     func write(_ value: PropertyValue, _ slot: Int) {
         if state.intersection([.touched, .observed]) == .touched { return overlayForWriting().set(value, slot) }
         change(slot) { overlayForWriting().set(value, slot) }
     }
 
-    /// Runs `body`, which gives a slot another value, as a change that is noted and told of.
+    /// Runs `body`, which changes the value of a slot, with change tracking and notifications.
     @inline(never)
     func change(_ slot: Int, _ body: () -> Void) {
         let isObserved = state.contains(.observed)
@@ -206,7 +215,7 @@ extension ManagedObject {
         if isObserved { didChangeObserved(slot) }
     }
 
-    /// A value that no store has; its changes may be nobody's business but the host's.
+    /// Writes a transient value. Changes of an ignored attribute do not mark the object as changed.
     private func writeTransient(_ value: PropertyValue, _ slot: Int) {
         guard entity.layout.slots[slot].conditions.contains(.ignored) else { return write(value, slot) }
         if state.contains(.observed) { willChangeObserved(slot) }
@@ -214,7 +223,7 @@ extension ManagedObject {
         if state.contains(.observed) { didChangeObserved(slot) }
     }
 
-    /// Notes the object as changed.
+    /// Marks the object as changed.
     @inline(__always)
     func willChange(ofRelationship isRelationship: Bool = false) {
         if !state.contains(.touched) { touch(ofRelationship: isRelationship) }
@@ -232,7 +241,7 @@ extension ManagedObject {
         for (slot, value) in entity.defaults { overlayForWriting().set(value, slot) }
     }
 
-    /// The value of a slot as the object's record holds it, to-one targets as IDs; null for an unsaved object.
+    /// Returns the value of a slot in the object's record, with a to-one target as an ID; null for an unsaved object.
     func committedValue(slot: Int) throws -> PropertyValue {
         try fireIfNeeded(for: slot)
         guard let record else { return .null }
@@ -249,7 +258,7 @@ extension ManagedObject {
             ObjectIDReference(ObjectID(store: store, entity: context.entity(at: index), reference: key)))
     }
 
-    /// The value as last fetched or saved; to-one targets as IDs.
+    /// Returns the last fetched or saved value, with a to-one target as an ID.
     package func committedValue(key: UInt32) throws -> PropertyValue {
         let slot = try self.slot(of: key)
         if entity.layout.slots[slot].role == .toMany { throw isToMany(slot) }
@@ -305,9 +314,9 @@ extension ManagedObject {
             entity: entity.name, key: entity.properties[slot].name, objectURI: objectID.uri)
     }
 
-    /// The object is not in the context that was called.
+    /// Creates the error for an object that is not in the context that was called.
     ///
-    /// - Parameter remedy: for an object of another context.
+    /// - Parameter remedy: The remedy for an object of another context.
     func elsewhere(_ remedy: String) -> CoreError {
         CoreError(
             .invalidArgument,
@@ -323,8 +332,8 @@ extension ManagedObject {
             if let closed {
                 "its store \(closed) was removed from the coordinator or closed; open the store again and fetch the object"
             } else {
-                "the context was reset or closed, the object's store was removed, or its deletion was saved; fetch the "
-                    + "object again if it still exists"
+                "the context was reset or closed, the object's store was removed, or the object was deleted; fetch it "
+                    + "again if it still exists"
             }
         return CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
@@ -334,7 +343,7 @@ extension ManagedObject {
 }
 
 extension SlotLayout {
-    /// Whether the value is just what the slot holds, so that nothing has to be converted or refused.
+    /// Whether the slot can store the value without conversion or checks.
     @inline(__always)
     func holds(_ value: PropertyValue) -> Bool {
         if conditions.contains(.derived) { return false }
@@ -348,7 +357,5 @@ extension SlotLayout {
 }
 
 extension ManagedObject {
-    /// How the values of a property lie in records; `.none` for transient and to-many ones.
-    package func slotKind(key: UInt32) throws -> SlotKind { entity.layout.slots[try slot(of: key)].kind }
     package func propertyName(key: UInt32) -> String? { try? entity.properties[slot(of: key)].path }
 }

@@ -3,13 +3,14 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// One object of a graph: a row of a store as an entity describes it, plus the changes of its context.
+/// A managed object: a row of a store as its entity describes it, plus the changes of its context.
 ///
-/// An unmodified object owns nothing but a pointer to its row record; the first change adds an overlay. Confined to its
-/// context's queue; an unattached one to the thread that made it. At most one object stands for a row in a context.
+/// An unmodified object owns only a pointer to its row record; the first change adds an overlay. It must be used on its
+/// context's queue, or on the thread that created it while it is not in a context. A context has at most one object per
+/// row.
 public final class ManagedObject {
     @usableFromInline package unowned(unsafe) let entity: Entity
-    /// nil for an unattached object, and after the context forgot the object or ended.
+    /// The context; nil for an object that is not in a context or has left its context.
     package var context: Context? {
         get { contextReference?.takeUnretainedValue() }
         set {
@@ -17,96 +18,101 @@ public final class ManagedObject {
             changeOwner()
         }
     }
-    /// The same, for who must not pay for a reference to it.
+    /// The context, without retaining it.
     private(set) var contextReference: Unmanaged<Context>?
-    /// The token by which C hosts know the context; nil without one.
+    /// The token of the context's C handle; nil without a context.
     package var contextSlot: UInt? { contextReference?._withUnsafeGuaranteedRef { $0.hostSlot.value } }
-    /// nil while the ID is temporary.
+    /// The object's store; nil while the ID is temporary.
     var store: Store? {
         get { storeReference?.takeUnretainedValue() }
         set { storeReference = newValue.map(Unmanaged.passUnretained) }
     }
-    /// Kept by the coordinator.
+    /// The store, unretained, because the coordinator retains it.
     private(set) var storeReference: Unmanaged<Store>?
-    /// Below zero while the ID is temporary.
+    /// The primary key; negative while the ID is temporary.
     package internal(set) var primaryKey: Int64
-    /// The row as last fetched or saved; its chunk is retained.
+    /// The row as last fetched or saved. Its chunk is retained.
     @usableFromInline package private(set) var record: UnsafeMutableRawPointer?
     @usableFromInline var overlay: Overlay?
-    /// Targets of to-one relationships that were asked for, by ordinal.
+    /// The targets of accessed to-one relationships, by ordinal.
     @usableFromInline var toOneTargets: UnsafeMutablePointer<ToOneTarget>?
-    /// To-many relationships that were asked for, by ordinal; see `toManyRelationships`.
+    /// Accessed to-many relationships, by ordinal; see `toManyRelationships`.
     var toManyKeepers: UnsafeMutablePointer<ToManyRelationship?>?
     @usableFromInline package internal(set) var state: State
-    /// The siblings with which the object came as a fault without a row; 0 for none.
+    /// The number of the group of faults without rows that were fetched together; 0 without a group.
     var faultGroup: UInt32 = 0
-    /// The token by which C hosts know the object; 0 when none was asked for.
+    /// The token of the object's C handle; 0 without a handle.
     package var hostSlot: UInt = 0
-    /// Where the number of the thread that may use the object stands: in its context, or in a place of its own while it is
-    /// unattached. One look tells, without a reference to the context.
+    /// The pointer to the ID of the thread that may use the object.
+    ///
+    /// The ID is stored in the object's context, or in separate memory while the object does not have a context. It is
+    /// checked without retaining the context.
     @usableFromInline var owner: UnsafeMutablePointer<UInt64>
 
+    /// The flags of an object.
     @usableFromInline
     package struct State: OptionSet {
         @usableFromInline package let rawValue: UInt32
         @inlinable package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-        /// The values were not asked for yet.
+        /// The values are not loaded.
         @inlinable package static var fault: State { State(rawValue: 1) }
         @inlinable package static var inserted: State { State(rawValue: 2) }
         @inlinable package static var updated: State { State(rawValue: 4) }
         /// Deletion is pending.
         @inlinable package static var deleted: State { State(rawValue: 8) }
-        /// The context forgot the object.
+        /// The object has left its context.
         @inlinable package static var gone: State { State(rawValue: 16) }
         /// Delete rules were applied.
         static var propagated: State { State(rawValue: 32) }
-        /// They were applied, and are to be applied once more.
+        /// Delete rules were applied and must be applied once more.
         static var propagatesAgain: State { State(rawValue: 1 << 29) }
         /// A to-many relationship differs from the store.
         static var membersChanged: State { State(rawValue: 64) }
-        /// Counted already by the prefetch that runs.
+        /// The object is marked by a `DistinctObjects` list.
         static var collected: State { State(rawValue: 4096) }
-        /// On the context's list of inserted, updated or deleted objects.
+        /// The object is on the context's list of inserted, updated or deleted objects.
         static var listedInserted: State { State(rawValue: 128) }
         static var listedUpdated: State { State(rawValue: 256) }
         static var listedDeleted: State { State(rawValue: 512) }
-        /// Not in a context yet: `owner` is a place of its own.
+        /// The object is not in a context yet, and `owner` points to separate memory.
         static var unattached: State { State(rawValue: 1024) }
-        /// Has something in `keptByObjects`.
+        /// The object has an entry in `keptByObjects`.
         static var keeps: State { State(rawValue: 2048) }
-        /// Has something in its context's `fileValues`.
+        /// The object has an entry in its context's `fileValues`.
         static var keepsFiles: State { State(rawValue: 8192) }
-        /// Its record was written of unsaved values of a context beneath, whatever version it names.
+        /// The record was written from unsaved values of an ancestor context, regardless of its version.
         static var nested: State { State(rawValue: 1 << 21) }
-        /// The host's validators are asked about it.
+        /// The application's validators are running for the object.
         static var validating: State { State(rawValue: 1 << 19) }
-        /// Changed since pending changes were last processed; implies `updated` or `inserted`.
+        /// The object was changed since pending changes were last processed; implies `updated` or `inserted`.
         static var touched: State { State(rawValue: 1 << 16) }
-        /// Its context's event has an entry for it.
+        /// The context's current event has an entry for the object.
         static var snapshotting: State { State(rawValue: 1 << 24) }
-        /// The store had no row when a value was asked for: the values are nil, and it counts as deleted.
+        /// The row was missing when a value was accessed: the values are nil, and the object counts as deleted.
         static var inaccessible: State { State(rawValue: 1 << 22) }
-        /// On its context's list of objects that the next save checks.
+        /// The object is on the context's list of objects whose rows the next save checks.
         static var locked: State { State(rawValue: 1 << 23) }
-        /// The host's hooks run that prepare its deletion, or that set something instead of null.
+        /// The application's hook for a deletion, or for setting null, is running.
         static var preparing: State { State(rawValue: 1 << 25) }
         static var settingNil: State { State(rawValue: 1 << 26) }
-        /// Has something in its context's `fetchedValues`.
+        /// The object has an entry in its context's `fetchedValues`.
         static var keepsFetched: State { State(rawValue: 16384) }
-        /// Holds values that transformers made.
+        /// The object has an entry in `transformedByObjects`.
         static var keepsTransformed: State { State(rawValue: 32768) }
-        /// Has something in its context's `parts`.
+        /// The object has an entry in its context's `parts`.
         static var partial: State { State(rawValue: 1 << 27) }
-        /// It left its context alone, as deleted: not with all others, by a reset.
+        /// The object left its context individually, as a deleted object, and not in a reset.
         static var left: State { State(rawValue: 1 << 18) }
-        /// Left its context, and keeps a `Departure` by `owner`.
+        /// The object left its context and retains a `DetachedOwner` through `owner`.
         static var departed: State { State(rawValue: 1 << 28) }
-        /// Somebody observes its properties.
+        /// The object's properties have observers.
         @usableFromInline static var observed: State { State(rawValue: 1 << 17) }
     }
 
-    /// An object outside every context, with the defaults of its entity.
+    /// Creates an object outside any context, with the defaults of its entity.
+    ///
+    /// - Throws: `.invalidArgument` if the entity is abstract or its model is not frozen.
     public convenience init(entity: Entity) throws {
         guard entity.model.isFrozen else {
             throw CoreError(
@@ -138,13 +144,13 @@ public final class ManagedObject {
         }
         dropRecord()
         if toOneTargets != nil || overlay != nil || toManyKeepers != nil { letGo() }
-        // The entity may end with it.
-        dropDeparture()
+        // Last, because it may deallocate the entity.
+        dropDetachedOwner()
     }
 
-    /// Lets go of the objects that this one leads to; see `PutOffEnds`.
+    /// Releases the objects to which this one refers; see `DeferredReleases`.
     private func letGo() {
-        PutOffEnds.run { list in
+        DeferredReleases.run { list in
             for keeper in toManyRelationships { if let keeper { list.take(keeper) } }
             dropToManyRelationships()
             if let overlay {
@@ -177,13 +183,13 @@ public final class ManagedObject {
     }
 }
 
-// MARK: - The thread
+// MARK: - Owner thread
 
 extension ManagedObject {
-    /// Whether the calling thread may use the object now; false for one that left its context.
+    /// Whether the calling thread may use the object; false for an object that has left its context.
     @inlinable package var isOnQueue: Bool { platform_is_owner(owner) }
 
-    /// For an unattached object: the thread that made it.
+    /// The thread that created an object outside any context; 0 for other objects.
     package var creator: UInt64 { state.contains(.unattached) ? owner.pointee : 0 }
 
     private static func ownPlace() -> UnsafeMutablePointer<UInt64> {
@@ -197,20 +203,20 @@ extension ManagedObject {
         if state.remove(.unattached) != nil { owner.deallocate() }
     }
 
-    private func dropDeparture() {
-        if state.remove(.departed) != nil { Departure.release(owner) }
+    private func dropDetachedOwner() {
+        if state.remove(.departed) != nil { DetachedOwner.release(owner) }
     }
 
-    /// Keeps what it takes to say later that it left.
-    func depart(_ departure: Departure) {
-        owner = departure.retained()
+    /// Retains a `DetachedOwner` when the object leaves its context.
+    func depart(_ detachedOwner: DetachedOwner) {
+        owner = detachedOwner.retained()
         state.insert(.departed)
     }
 
     private func changeOwner() {
         dropOwnPlace()
-        dropDeparture()
-        owner = context?.owner ?? platform_nobody()
+        dropDetachedOwner()
+        owner = context?.owner ?? platform_no_owner()
     }
 }
 
@@ -219,13 +225,21 @@ extension ManagedObject {
 extension ManagedObject {
     public var objectID: ObjectID { ObjectID(store: store, entity: entity, reference: primaryKey) }
     public var hasTemporaryID: Bool { primaryKey < 0 }
+    /// Whether the object is new and not saved yet.
     public var isInserted: Bool { state.contains(.inserted) && !state.contains(.deleted) }
+    /// Whether a saved object has unsaved changes.
     public var isUpdated: Bool { state.contains(.updated) && !state.contains(.inserted) && !state.contains(.deleted) }
+    /// Whether the object is deleted, even if the deletion is not saved yet.
     public var isDeleted: Bool { state.contains(.deleted) }
-    /// Also of an object that left its context, as Core Data's; its values cannot be had again.
+    /// Whether the object is a fault.
+    ///
+    /// As in Core Data, this is true for an object that has left its context. Its values cannot be read again.
     public var isFault: Bool { !state.isDisjoint(with: [.fault, .gone]) }
-    /// Whether the context forgot the object: after a reset, after the save of its deletion, or when the context ended.
+    /// Whether the object has left its context.
+    ///
+    /// This happens by a reset, by the save of its deletion, or by the deallocation of the context.
     public var isGone: Bool { state.contains(.gone) }
+    /// Whether the object has an unsaved insertion, update or deletion.
     public var hasChanges: Bool { !state.isDisjoint(with: [.inserted, .updated, .deleted]) }
 }
 
@@ -245,9 +259,10 @@ extension ManagedObject: ValueObject {
 // MARK: - The record
 
 extension ManagedObject {
-    /// Points the object at a row, whose memory it then retains.
+    /// Sets the object's row and retains its memory.
     ///
-    /// A row of another entity has another layout: an object made by an ID that names a wrong entity never takes it.
+    /// A row of another entity has another layout. An object that was created from an ID with a wrong entity never
+    /// accepts it.
     func setRecord(_ new: Record) {
         guard new.header.pointee.entity == entity.index else { return }
         _ = new.chunk.retain()
@@ -255,8 +270,10 @@ extension ManagedObject {
         record = new.start
     }
 
-    /// Points a fault at the newest row. Targets and lists that were read beside an older one are read again, for a save tells
-    /// by the row's version alone whether they are stale.
+    /// Replaces the row of a fault by the newest one.
+    ///
+    /// Targets and members that were read with an older row are read again, because a save detects stale ones only by
+    /// the row's version.
     @inline(__always)
     func renew(_ new: Record) {
         if record == nil || version == new.version && !state.contains(.nested) || forgetPartners() {
@@ -265,7 +282,10 @@ extension ManagedObject {
         }
     }
 
-    /// False for an object whose members were put in an order here: it is an order of the members that its row had then.
+    /// Discards the cached targets and members.
+    ///
+    /// Returns false, and keeps them, if members were reordered here, because the new order refers to the members of
+    /// the current row.
     @discardableResult
     func forgetPartners() -> Bool {
         if toManyRelationships.contains(where: { $0?.isLoaded == true && $0?.isOrderChanged == true }) { return false }
@@ -274,7 +294,7 @@ extension ManagedObject {
         return true
     }
 
-    /// Runs `body`, for which another row is the object's: one that has only a part of a fault's values, or a newer one.
+    /// Runs `body` with another row as the object's row: a partial row of a fault, or a newer one.
     func standing<Result>(on row: Record, _ body: () throws -> Result) rethrows -> Result {
         let own = record
         record = row.start
@@ -288,6 +308,6 @@ extension ManagedObject {
         Record(old).chunk.release()
     }
 
-    /// The optimistic-lock version that the object was read at; 0 when its row is not known.
+    /// The optimistic-locking version of the object's row; 0 if it does not have a row.
     var version: Int32 { record.map { Record($0).version } ?? 0 }
 }

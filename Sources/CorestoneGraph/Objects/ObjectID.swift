@@ -2,14 +2,15 @@ import CorestoneModel
 import CorestoneValues
 import Synchronization
 
-/// The identity of an object: store, entity and reference. A value; may cross threads.
+/// The identity of an object: store, entity and reference.
 ///
-/// Temporary until the object is first saved. Equal when they stand for the same row.
+/// It is temporary until the object is first saved. Two IDs are equal if they identify the same row. Can be used on any
+/// thread.
 public struct ObjectID: Sendable {
-    /// nil while temporary.
+    /// The store; nil while the ID is temporary.
     package let store: Store?
     public let entity: Entity
-    /// The primary key; below zero while temporary, unique within the process.
+    /// The primary key; negative while temporary, and then unique within the process.
     package let reference: Int64
 
     package init(store: Store?, entity: Entity, reference: Int64) {
@@ -20,15 +21,19 @@ public struct ObjectID: Sendable {
 
     public var isTemporary: Bool { reference < 0 }
 
-    /// `x-coredata://<store UUID>/<Entity>/p<key>`, with the reference, escaped, in a store of a host's own kind, or
-    /// `x-coredata:///<Entity>/t<UUID>` while temporary.
+    /// The URI: `x-coredata://<store UUID>/<Entity>/p<key>`.
+    ///
+    /// While the ID is temporary, it is `x-coredata:///<Entity>/t<UUID>`. In a custom store, the escaped reference
+    /// replaces the key.
     public var uri: String {
         if isTemporary { return "x-coredata:///\(entity.name)/t\(TemporaryReference.uuid(reference))" }
         guard let store else { return ObjectID.uri(ofKey: reference, entity: entity.name, store: "") }
         return ObjectID.uri(ofKey: reference, entity: entity, in: store.references, store: store.identifier)
     }
 
-    /// - Parameter references: of a store whose rows have references instead of keys.
+    /// Returns the URI of a row.
+    ///
+    /// - Parameter references: The reference table of a store whose rows have references instead of keys.
     package static func uri(
         ofKey key: Int64, entity: Entity, in references: ReferenceTable?, store: String
     ) -> String {
@@ -73,10 +78,10 @@ public final class ObjectIDReference: ValueObject, Sendable {
     public var valueDescription: String { id.uri }
 }
 
-/// References of objects that were never saved: numbers below zero that the process never uses twice.
+/// The references of objects that were never saved: negative numbers that the process does not reuse.
 enum TemporaryReference {
     private static let last = Atomic<Int64>(0)
-    /// The head of every temporary UUID of this process.
+    /// The common part of all temporary UUIDs of this process.
     private static let process = UUIDValue.random()
 
     static func next() -> Int64 {
@@ -88,17 +93,17 @@ enum TemporaryReference {
     }
 }
 
-/// What a permanent URI names.
+/// The parts of a permanent object URI.
 struct ObjectIDParts {
     private static let scheme = "x-coredata://"
     let store: String
     let entity: String
-    /// As it is written, without the `p`.
+    /// The text of the reference, without the `p`.
     let reference: Substring
 
-    /// nil for what is no such URI.
+    /// Parses a URI; nil if it is not a permanent object URI.
     init?(uri: String) {
-        // The reference of a host's store may have slashes of its own.
+        // The reference of a custom store may contain slashes.
         let parts = uri.utf8.dropFirst(ObjectIDParts.scheme.utf8.count).split(
             separator: UInt8(ascii: "/"), maxSplits: 2, omittingEmptySubsequences: false)
         guard uri.utf8.starts(with: ObjectIDParts.scheme.utf8), parts.count == 3, !parts[0].isEmpty,

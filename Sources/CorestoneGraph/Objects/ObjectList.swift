@@ -1,11 +1,11 @@
-/// A list of distinct objects that knows its members quickly.
+/// A list of distinct objects with fast membership tests.
 ///
-/// Up to a few members it is searched; beyond that an index of addresses is kept, built when it is first asked for.
+/// A short list is searched linearly. A longer list has an index of addresses, which is built for the first search.
 struct ObjectList {
     private(set) var objects: [ManagedObject] = []
-    /// Places in `objects`; nil until needed or after one came into the middle.
-    private var index: PlaceIndex?
-    /// For tests: whether the next search needs no index to be made.
+    /// Positions in `objects`; nil until needed, or after an insertion in the middle.
+    private var index: PositionIndex?
+    /// Whether the index exists. For tests.
     var isIndexed: Bool { index != nil }
 
     private static let searched = 12
@@ -22,17 +22,17 @@ struct ObjectList {
         return ownIndex().place(of: object)
     }
 
-    /// The index of this list alone: a copy of the list shares it until one of them changes.
-    private mutating func ownIndex() -> PlaceIndex {
+    /// Returns an index that is not shared. A copy of the list shares the index until either list changes.
+    private mutating func ownIndex() -> PositionIndex {
         if isKnownUniquelyReferenced(&index), let index { return index }
-        let fresh = PlaceIndex(objects)
+        let fresh = PositionIndex(objects)
         index = fresh
         return fresh
     }
 
     mutating func contains(_ object: ManagedObject) -> Bool { place(of: object) != nil }
 
-    /// Adds at the end; false when it is a member already.
+    /// Appends an object. Returns false if it is already a member.
     mutating func append(_ object: ManagedObject) -> Bool {
         let place = objects.count
         if place > ObjectList.searched || index != nil {
@@ -44,13 +44,13 @@ struct ObjectList {
         return true
     }
 
-    /// Adds an object that the caller knows to be no member. Nothing is searched, and no index is built for it.
+    /// Appends an object that is not a member. Neither searches the list nor builds an index.
     mutating func append(new object: ManagedObject) {
         if index != nil { ownIndex().append(object, count: objects.count) }
         objects.append(object)
     }
 
-    /// The same objects, those that `order` has first and in its order.
+    /// Returns the same objects: first those that are in `order`, in its order, then the rest.
     func ordered(like order: [ManagedObject]) -> ObjectList {
         var (own, known) = (self, ObjectList(order))
         return ObjectList(order.filter { own.contains($0) } + objects.filter { !known.contains($0) })
@@ -58,20 +58,22 @@ struct ObjectList {
 
     mutating func reserve(_ count: Int) { objects.reserveCapacity(count) }
 
-    /// Puts an object that is no member at a place.
+    /// Inserts an object that is not a member at a position.
     mutating func insert(_ object: ManagedObject, at place: Int) {
         if place == objects.count { return append(new: object) }
         objects.insert(object, at: place)
         index = nil
     }
 
-    /// Moves an object to the place that it has afterwards.
+    /// Moves an object to a position, which refers to the resulting list.
     mutating func move(from former: Int, to place: Int) {
         objects.insert(objects.remove(at: former), at: place)
         index = nil
     }
 
-    /// Takes an object out; the others keep their order when `keepingOrder`. False when it is no member.
+    /// Removes an object. Returns false if the object is not a member.
+    ///
+    /// The remaining objects keep their order if `keepingOrder` is true.
     mutating func remove(_ object: ManagedObject, keepingOrder: Bool) -> Bool {
         guard let place = place(of: object) else { return false }
         let count = objects.count
@@ -89,8 +91,8 @@ struct ObjectList {
         return true
     }
 
-    /// Corrects the index of this list alone, or gives it up where it cannot be.
-    private mutating func correctIndex(_ body: (PlaceIndex) -> Bool) {
+    /// Updates the index of this list, or discards it if it is shared or cannot be updated.
+    private mutating func correctIndex(_ body: (PositionIndex) -> Bool) {
         guard isKnownUniquelyReferenced(&index), let own = index, body(own) else {
             index = nil
             return

@@ -1,19 +1,19 @@
 import CorestoneValues
 
-/// The changed slots of one object: how many slots there are, a bitmap of the changed ones, and their values.
+/// The changed slots of one object: the number of slots, a bitmap of the changed ones, and their values.
 ///
-/// One pointer, since every object has room for it. The places of other slots' values are not even cleared: that would touch
-/// some hundred bytes for each object of which a number changes.
+/// It is a single pointer, because every object contains one. The memory for values of unchanged slots is not
+/// initialised.
 @usableFromInline
 struct Overlay {
     @usableFromInline let start: UnsafeMutablePointer<UInt64>
 
-    /// The bytes that an overlay for so many slots takes.
+    /// Returns the size in bytes of an overlay with a number of slots.
     static func size(slotCount: Int) -> Int {
         8 + (slotCount + 63) / 64 * 8 + slotCount * MemoryLayout<PropertyValue>.stride
     }
 
-    /// In fresh memory of `size(slotCount:)` bytes, which the caller keeps and frees.
+    /// Creates an empty overlay in memory of `size(slotCount:)` bytes, which the caller owns and frees.
     init(_ memory: UnsafeMutableRawPointer, slotCount: Int) {
         let words = 1 + (slotCount + 63) / 64
         start = memory.bindMemory(to: UInt64.self, capacity: words)
@@ -22,13 +22,13 @@ struct Overlay {
         _ = (memory + words * 8).bindMemory(to: PropertyValue.self, capacity: slotCount)
     }
 
-    /// An overlay that was moved here.
+    /// Creates an overlay from memory to which an overlay was moved.
     init(_ memory: UnsafeMutableRawPointer) { start = memory.assumingMemoryBound(to: UInt64.self) }
 
     var memory: UnsafeMutableRawPointer { UnsafeMutableRawPointer(start) }
     var size: Int { Overlay.size(slotCount: count) }
 
-    /// Ends the values; the memory is the caller's to free.
+    /// Deinitialises the values. The caller frees the memory.
     func deinitialize() { forEachChanged { (values + $0).deinitialize(count: 1) } }
 
     private var count: Int { Int(truncatingIfNeeded: start.pointee) }
@@ -40,7 +40,7 @@ struct Overlay {
     @inlinable @inline(__always)
     func isChanged(_ slot: Int) -> Bool { changed[slot >> 6] >> UInt64(slot & 63) & 1 != 0 }
 
-    /// The value of a changed slot; the others have none here.
+    /// Returns the value of a changed slot. The slot must be changed.
     subscript(slot: Int) -> PropertyValue {
         unsafeAddress {
             assert(isChanged(slot))
@@ -65,7 +65,7 @@ struct Overlay {
         (values + slot).deinitialize(count: 1)
     }
 
-    /// Of two overlays of the same entity.
+    /// Whether both overlays, which must be of the same entity, have the same changed slots.
     func changesSameSlots(as other: Overlay) -> Bool {
         (0..<wordCount).allSatisfy { changed[$0] == other.changed[$0] }
     }

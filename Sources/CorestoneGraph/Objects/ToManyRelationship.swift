@@ -1,43 +1,44 @@
 import CorestoneModel
 import CorestoneValues
 
-/// The members of one to-many relationship of one object.
+/// The members of a to-many relationship of one object.
 ///
-/// Kept as differences to the store until somebody asks for the members, so that setting a thousand employees' department
-/// never loads the department's employees.
+/// Until the members are accessed, only differences to the store are kept. Setting the department of a thousand
+/// employees therefore never loads the department's employees.
 final class ToManyRelationship {
     unowned(unsafe) let owner: ManagedObject
-    /// Kept by the model of the owner's entity.
+    /// The relationship, which is retained by the model of the owner's entity.
     unowned(unsafe) let relationship: Relationship
-    /// All members, once loaded.
+    /// All members; valid if `isLoaded`.
     private var members = ObjectList()
-    /// How the members differ from the store's. nil for no difference, and for an object that was never saved, whose every
-    /// member is new.
+    /// The differences between the members and those in the store; nil without differences.
+    ///
+    /// Also nil for an object that was never saved, because all of its members are new.
     private var differences: Differences?
     private(set) var isLoaded: Bool
     private(set) var isOrderChanged = false
-    /// The order that was changed here, of members that are to be read again.
+    /// The changed order of members that are to be read again.
     private var keptOrder: [ManagedObject] = []
-    /// The kept order is given up if the store has another one than before it was changed.
+    /// Whether the kept order is discarded if the order in the store has changed too.
     private var yieldsOrder = false
-    /// The members are to be read again, and the differences are those to members that the store had before.
+    /// Whether the members are to be read again while the differences still refer to the former members in the store.
     private var isInDoubt = false
-    /// The members were set as primitive values, so that their owner hears nothing when one of them ends.
+    /// Whether the members were set as primitive values. The owner is then not notified when a member is deleted.
     private var isPrimitive = false
 
-    /// What a save has to add to the store and to remove from it.
+    /// The members that a save adds to the store and removes from it.
     private final class Differences {
         var added = ObjectList()
         var removed = ObjectList()
-        /// The store's order of an ordered relationship, where it is known.
+        /// The store's order of an ordered relationship, if it is known.
         var savedOrder: [ManagedObject]?
-        /// Whether the event that runs made all of the differences; else `log` has those that it made.
+        /// Whether all differences belong to the current event; otherwise `log` contains those that do.
         var areOfEvent = false
         var log: EventLog?
         var isEmpty: Bool { added.isEmpty && removed.isEmpty }
     }
 
-    /// What an event changed in members that had been changed before.
+    /// The changes of an event to members that already had changes before it.
     private final class EventLog {
         var added = ObjectList()
         var removed = ObjectList()
@@ -46,12 +47,12 @@ final class ToManyRelationship {
         init(order: [ManagedObject]?) { self.order = order }
     }
 
-    /// What an event changed in members.
+    /// The changes of an event to members.
     struct Changes {
         let added, removed: [ManagedObject]
-        /// The former order, where it is known.
+        /// The former order, if it is known.
         let order: [ManagedObject]?
-        /// Whether the members were the store's before.
+        /// Whether the members did not differ from the store before.
         let wereStored: Bool
     }
 
@@ -78,14 +79,14 @@ final class ToManyRelationship {
         return fresh
     }
 
-    /// Forgets the differences; a relationship of a saved object reads the store again.
+    /// Discards the differences. A relationship of a saved object reads the store again.
     func dropChanges() {
         if !hasChanges { return }
         forgetDifferences()
         reload()
     }
 
-    /// Reads the store again when next asked, keeping the differences and an order that was changed.
+    /// Makes the next access read the store again. The differences and a changed order remain.
     func reload() {
         if isFresh { return }
         if isOrderChanged && isLoaded { keptOrder = members.objects }
@@ -94,14 +95,15 @@ final class ToManyRelationship {
         isInDoubt = differences?.isEmpty == false
     }
 
-    /// The owner has a newer row: the store's members are read again, with the differences on top. An order that was made here
-    /// stays, or yields to one that was made in the store.
+    /// Applies the differences to the members of the owner's newer row, which are read again.
+    ///
+    /// A changed order remains, or is replaced by a newer order in the store.
     func rebase(keepingOrder: Bool) {
         reload()
         yieldsOrder = !keepingOrder
     }
 
-    /// The owner's row went away, and comes again: what was added is what it has.
+    /// Keeps only the added members, because the owner's deleted row is inserted again.
     func becomeNew() {
         members = ObjectList(addedMembers)
         forgetDifferences()
@@ -109,7 +111,7 @@ final class ToManyRelationship {
         isOrderChanged = relationship.isOrdered
     }
 
-    /// The owner, which was new, stands for a row that is there: its members join those of the row.
+    /// Adds the members to those of an existing row, of which the new owner becomes the object.
     func becomeSaved() {
         let added = members.objects
         members.removeAll()
@@ -118,18 +120,18 @@ final class ToManyRelationship {
         ownDifferences().added = ObjectList(added)
     }
 
-    /// Those that are known without asking the store.
+    /// The members that are known without reading the store.
     var knownMembers: [ManagedObject] { isLoaded ? members.objects : addedMembers }
 
-    /// Whether an object is one of the members, as far as they are known without the store.
+    /// Whether an object is known to be a member without reading the store.
     func lists(_ object: ManagedObject) -> Bool {
         isLoaded ? members.contains(object) : differences?.added.contains(object) == true
     }
 
-    /// Whether an object that the store has for a member was taken out here.
+    /// Whether a member in the store was removed here.
     func lost(_ object: ManagedObject) -> Bool { differences?.removed.contains(object) == true }
 
-    /// The store now holds the differences.
+    /// Discards the differences after a save has written them.
     func didSave() { forgetDifferences() }
 
     private func forgetDifferences() {
@@ -149,7 +151,7 @@ final class ToManyRelationship {
         try context.loadMembers(of: relationship, owners: [owner])
     }
 
-    /// Takes the store's members in, with the differences applied.
+    /// Sets the members that were read from the store, and applies the differences.
     func didLoad(_ stored: __owned [ManagedObject]) {
         guard differences != nil || !keptOrder.isEmpty else {
             (members, yieldsOrder, isLoaded, isInDoubt) = (ObjectList(stored), false, true, false)
@@ -164,7 +166,7 @@ final class ToManyRelationship {
         var list = ObjectList(stored)
         if let differences {
             if !differences.removed.isEmpty { list = ObjectList(stored.filter { !differences.removed.contains($0) }) }
-            // An unordered list drops duplicates only where the differences could bring them.
+            // An unordered list is searched for duplicates only if the differences may cause them.
             for object in differences.added.objects { _ = list.append(object) }
             if relationship.isOrdered { differences.savedOrder = stored }
         }
@@ -173,7 +175,9 @@ final class ToManyRelationship {
         (isLoaded, isInDoubt) = (true, false)
     }
 
-    /// What others added or removed too is no difference any more: else taking it back would be none.
+    /// Removes differences that another writer has saved too.
+    ///
+    /// Otherwise a later reversal would not count as a change.
     private func dropDifferencesShared(with stored: [ManagedObject]) {
         guard let differences, !differences.isEmpty else { return }
         var known = ObjectList(stored)
@@ -195,7 +199,7 @@ final class ToManyRelationship {
         return members.count
     }
 
-    /// The members as they are beneath, in no particular order.
+    /// Returns the members without the unsaved differences, in no particular order.
     func membersWithoutDifferences() throws -> [ManagedObject] {
         if isFresh { return [] }
         guard let differences else { return try all() }
@@ -205,7 +209,7 @@ final class ToManyRelationship {
 
     private func forgetEnded() { if isPrimitive { forget(where: \.isGone) } }
 
-    /// Forgets members that are in the store no more.
+    /// Removes deleted members.
     func forget(where isGone: (ManagedObject) -> Bool) {
         for member in members.objects where isGone(member) { _ = members.remove(member, keepingOrder: true) }
         for member in differences?.added.objects ?? [] where isGone(member) {
@@ -222,14 +226,14 @@ final class ToManyRelationship {
         return members.contains(object)
     }
 
-    // MARK: One side of a change; the caller keeps the inverse right
+    // MARK: Changes of one side; the caller updates the inverse
 
     private var slot: Int { Int(relationship.slot) }
     private var isObserved: Bool { owner.state.contains(.observed) }
-    /// Whether a change has to be announced before it is made: to observers, and where the order is to be remembered.
+    /// Whether `announce` must run before a change, for observers or to record the former order.
     private var isAnnounced: Bool { relationship.isOrdered || isObserved }
 
-    /// Makes an object a member, at the end. False when it was one, as far as is known without the store.
+    /// Adds a member, at the end. Returns false if the object is known to be a member without reading the store.
     @discardableResult
     func take(_ object: ManagedObject) -> Bool {
         if isInDoubt { try? load() }
@@ -243,8 +247,9 @@ final class ToManyRelationship {
         return true
     }
 
-    /// Makes an object a member whose own side of the pair is new. The list of an owner that was never saved is complete and
-    /// agrees with the other sides, so that nothing needs to be searched.
+    /// Adds a member whose own side of the relationship was just set.
+    ///
+    /// The list of an owner that was never saved is complete and consistent with the inverses, so no search is needed.
     func admit(_ object: ManagedObject) {
         guard isFresh, isLoaded, !isAnnounced else {
             take(object)
@@ -254,11 +259,12 @@ final class ToManyRelationship {
         noteAdded(object)
     }
 
-    /// Room for members that are about to come.
+    /// Reserves capacity for members that are about to be added.
     func reserve(_ more: Int) { if members.isEmpty { members.reserve(more) } }
 
-    /// Runs `enter`, which makes an object a member again that was taken out here. In order it stands where the store has it, unless the
-    /// members were put in another order.
+    /// Runs `enter`, which adds a removed member again.
+    ///
+    /// In an ordered relationship it gets its position in the store, unless the members were reordered.
     func takingBack(_ enter: () throws -> Void) rethrows {
         guard relationship.isOrdered, !isFresh else { return try enter() }
         if isObserved { owner.willChangeObserved(slot) }
@@ -271,10 +277,10 @@ final class ToManyRelationship {
         isOrderChanged = !addedMembers.isEmpty
     }
 
-    /// Ends an object's membership.
+    /// Removes a member.
     func drop(_ object: ManagedObject) {
         if isInDoubt { try? load() }
-        // It left before the members were read again: that is no change of the event that runs.
+        // The member was removed before the members were read again, which is not a change of the current event.
         if !isLoaded, differences?.removed.contains(object) == true { return }
         if isAnnounced {
             if isLoaded, !members.contains(object) { return }
@@ -285,12 +291,15 @@ final class ToManyRelationship {
         if isObserved { owner.didChangeObserved(slot) }
     }
 
-    /// Has an object be a member or not as its own side says, which is to-one, and counts as a difference what differs from its row.
-    /// No change of the event that runs: the other side is one, or somebody else's.
+    /// Makes the membership of an object consistent with its to-one inverse.
+    ///
+    /// Updates the difference to the object's row. This is not a change of the current event, because the change of the
+    /// inverse is recorded, or another writer made it.
+    ///
     /// - Parameters:
-    ///   - isStored: whether the object's row leads here.
-    ///   - isLoading: whether the members have just come from the store, so that observers have not seen them.
-    /// - Returns: whether anything was otherwise.
+    ///   - isStored: Whether the object's row refers to the owner.
+    ///   - isLoading: Whether the members were just read from the store, so that observers have not seen them.
+    /// - Returns: Whether anything changed.
     func settle(_ object: ManagedObject, isMember: Bool, isStored: Bool, isLoading: Bool = false) -> Bool {
         var isOther = false
         if !isFresh {
@@ -320,7 +329,7 @@ final class ToManyRelationship {
             _ = members.remove(object, keepingOrder: relationship.isOrdered)
             settleOrder()
         } else if isStored && !isFresh {
-            // The store knows its place.
+            // The store contains the member's position.
             reload()
         } else {
             members.append(new: object)
@@ -328,7 +337,7 @@ final class ToManyRelationship {
         }
     }
 
-    /// Makes `objects` the members on this side alone, without a word to anybody.
+    /// Sets the members on this side alone, without notifications.
     func keep(_ objects: [ManagedObject]) throws {
         try load()
         var wanted = ObjectList(objects)
@@ -361,18 +370,18 @@ final class ToManyRelationship {
     }
 
     private func recordRemoved(_ object: ManagedObject) {
-        // An object that was never saved is in no store's list.
+        // The store does not list an object that was never saved.
         let differences = ownDifferences()
         if !differences.added.remove(object, keepingOrder: true), !object.state.contains(.inserted) {
             _ = differences.removed.append(object)
         }
     }
 
-    /// Places an object that is no member yet, or moves one that is.
+    /// Inserts a new member at an index, or moves an existing one.
     func place(_ object: ManagedObject, at index: Int) {
         if let former = members.place(of: object), former == min(index, members.count - 1) { return }
         announce()
-        // Asked again: who is told of the change to come may have the members read anew.
+        // Looked up again, because an observer of the upcoming change may cause the members to be read again.
         if let former = members.place(of: object) {
             members.move(from: former, to: min(index, members.count - 1))
         } else {
@@ -383,7 +392,7 @@ final class ToManyRelationship {
         if isObserved { owner.didChangeObserved(slot) }
     }
 
-    /// Puts the members in a new order; `objects` are the same members.
+    /// Reorders the members; `objects` are the same members in the new order.
     func arrange(_ objects: [ManagedObject]) {
         announce()
         members = ObjectList(objects)
@@ -391,7 +400,7 @@ final class ToManyRelationship {
         if isObserved { owner.didChangeObserved(slot) }
     }
 
-    /// Puts the members in a former order; those that it does not know stay behind.
+    /// Restores a former order. Members that it does not contain follow at the end.
     func restore(order: [ManagedObject]) {
         loadKeptOrder()
         if !isLoaded { return }
@@ -399,22 +408,22 @@ final class ToManyRelationship {
         if !former.elementsEqual(members.objects, by: ===) { arrange(former) }
     }
 
-    /// Puts the members in the store's order, with those that were added behind it.
+    /// Restores the store's order, followed by the added members.
     func restoreSavedOrder() {
         loadKeptOrder()
         if let savedOrder = differences?.savedOrder { restore(order: savedOrder) }
     }
 
-    /// An order that waits for members to be read again is a change, which another order takes back.
+    /// Loads the members if a changed order is pending, so that another order can replace it.
     private func loadKeptOrder() { if !keptOrder.isEmpty { try? load() } }
 
-    /// Finds out whether the order is the store's again, of those members that the store has.
+    /// Clears `isOrderChanged` if the members are in the store's order again.
     func settleOrder() {
         guard isOrderChanged, !isFresh, differences?.added.isEmpty ?? true else { return }
         if !isLoaded && keptOrder.isEmpty || isSavedOrder { isOrderChanged = false }
     }
 
-    /// Whether the members are in the order that a read gives them: the store's, and behind it those that were added.
+    /// Whether the members are in the order of a read: the store's order, followed by the added members.
     private var isSavedOrder: Bool {
         guard isLoaded, let saved = differences?.savedOrder else { return false }
         return (saved + addedMembers).filter { members.contains($0) }.elementsEqual(members.objects, by: ===)
@@ -425,9 +434,9 @@ final class ToManyRelationship {
         willChange()
     }
 
-    // MARK: What an event changes
+    // MARK: Changes of an event
 
-    /// Before the first change within an event: remembers what the members, or their differences, are.
+    /// Records the members, or their differences, before the first change of an event.
     private func willChange() {
         owner.willChangeMembers()
         if owner.isNewInEvent { return }
@@ -442,7 +451,7 @@ final class ToManyRelationship {
         }
     }
 
-    /// What the event that runs changed; nil for nothing. Of an object that it inserted, nothing is known.
+    /// Returns the changes of the current event; nil without changes, or if the event inserted the owner.
     func changesOfEvent() -> Changes? {
         guard let differences, differences.areOfEvent || differences.log != nil else { return nil }
         let log = differences.log
@@ -453,7 +462,7 @@ final class ToManyRelationship {
         return Changes(added: added.objects, removed: removed.objects, order: order, wereStored: log == nil)
     }
 
-    /// The members when the event began; nil when it changed none.
+    /// Returns the members at the beginning of the event; nil if the event did not change them.
     func membersAtEventStart() throws -> [ManagedObject]? {
         guard let changes = changesOfEvent() else { return nil }
         if let order = changes.order { return order }

@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// The errors of validation, each with entity, key, value, predicate and object.
+/// Creation of validation errors, with entity, key, value, predicate and object.
 extension ManagedObject {
     private func invalid(
         _ property: Property, _ code: CocoaCode, _ message: String, value: PropertyValue? = nil,
@@ -13,7 +13,7 @@ extension ManagedObject {
             predicate: predicate, objectURI: objectID.uri)
     }
 
-    /// How people call a property: by the names of the model's localisation, where it has any.
+    /// Returns the name of a property in messages: the localised name if the model has one.
     private func shown(_ property: Property) -> String {
         let name = property.localizedName(in: entity)
         return "\(entity.localizedName).\(name == property.name ? property.path : name)"
@@ -46,7 +46,7 @@ extension ManagedObject {
             value: .int(Int64(count)))
     }
 
-    /// Another new or changed object has the same values of attributes whose combination must be unique.
+    /// Creates the error for another new or changed object with the same values of a unique constraint.
     func notUnique(_ keys: [String], _ values: [PropertyValue], _ owner: ManagedObject) -> CoreError {
         let pairs = zip(keys, values).map { "\(entity.localizedName).\($0) is \($1.excerpt)" }.joined(
             separator: " and ")
@@ -79,7 +79,9 @@ extension ManagedObject {
             value: value)
     }
 
-    /// A condition of the model's author that the value does not meet, in the author's own words when there are any.
+    /// Creates the error for a value that does not satisfy a validation rule.
+    ///
+    /// The error has the rule's own message if there is one.
     func broken(_ rule: ValidationRule, _ value: PropertyValue, _ property: Property) -> CoreError {
         switch rule.warning {
         case .text(let warning):
@@ -110,7 +112,9 @@ extension ManagedObject {
         }
     }
 
-    /// What a host's validator threw, as an error of the value or (nil) of the object. What it says itself stands.
+    /// Creates the error of an application's validator.
+    ///
+    /// It is an error of the value, or of the object if there is no property. Fields that the validator set are kept.
     func refused(
         _ error: any Error, _ property: Property? = nil, _ value: PropertyValue? = nil,
         purpose: ValidationPurpose? = nil
@@ -131,7 +135,9 @@ extension ManagedObject {
             isHosts: own != nil)
     }
 
-    /// A condition that cannot be evaluated holds for nothing: a value that nobody checked is not saved.
+    /// Creates the error for a rule that cannot be evaluated.
+    ///
+    /// The value then counts as invalid, so that no unchecked value is saved.
     func unanswered(_ rule: ValidationRule, _ reason: String, _ value: PropertyValue, _ property: Property) -> CoreError
     {
         invalid(
@@ -143,7 +149,7 @@ extension ManagedObject {
 }
 
 extension CoreError {
-    /// What a hook of an object threw, with the object where it names none.
+    /// Returns the error of a lifecycle hook with the object as its subject.
     func about(_ object: ManagedObject) -> CoreError {
         CoreError(
             status, message, domain: domain, customCode: code, entity: object.entity.name, key: key, value: value,

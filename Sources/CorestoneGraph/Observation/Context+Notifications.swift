@@ -1,39 +1,45 @@
 extension Context {
-    /// Calls `handler` on the context's queue whenever the context posts `kind`, until the token is cancelled or ends. Any thread
-    /// may ask. The handler may use the context at will: change, save, reset. It is not called more than 8 times within itself.
+    /// Calls `handler` on the context's queue for each notification of `kind`.
+    ///
+    /// The observation ends when the token is cancelled or released. May be called on any thread. The handler may use
+    /// the context without restrictions: change, save or reset it. It is not called recursively more than 8 times.
     public func observe(
         _ kind: ContextNotification, _ handler: @escaping (Context, ContextChanges) -> Void
     ) -> Observation { observation.listeners.observe(kind, { handler($0.context, $0.changes) }) }
 
-    /// The same, and calls `ended` once when the context ends before the token, on whatever thread lets go of it.
+    /// Observes notifications like `observe(_:_:)`, and the deallocation of the context.
+    ///
+    /// `ended` is called once if the context is deallocated before the token, on the thread that releases the context.
     public func observe(
         _ kind: ContextNotification, ended: @escaping @Sendable () -> Void,
         _ handler: @escaping (Context, ContextChanges) -> Void
     ) -> Observation { observation.listeners.observe(kind, { handler($0.context, $0.changes) }, ended: ended) }
 
-    /// Tells those who listen for `kind`. Costs one look, and `changes` are not asked for, where nobody does.
+    /// Notifies the observers of `kind`.
+    ///
+    /// Without observers, it does not evaluate `changes`, and costs one atomic load.
     func post(_ kind: ContextNotification, _ changes: @autoclosure () -> ContextChanges = ContextChanges()) {
-        if hears(kind) { keepingHold { observation.listeners.tell(kind, (self, changes())) } }
+        if hasObservers(kind) { keepingHold { observation.listeners.tell(kind, (self, changes())) } }
     }
 
-    /// The context ends, and has nothing more to tell.
+    /// Ends all observations when the context is closed or deallocated.
     func endListening() {
         observation.listeners.end()
         observation.trackers.end()
     }
 
-    /// Whether anybody listens for `kind`.
-    func hears(_ kind: ContextNotification) -> Bool { observation.listeners.hears(kind) }
+    /// Whether `kind` has at least one observer.
+    func hasObservers(_ kind: ContextNotification) -> Bool { observation.listeners.hasObservers(kind) }
 }
 
 typealias ContextListeners = Listeners<ContextNotification, (context: Context, changes: ContextChanges)>
 
-/// What those hear of a context who track results of fetches.
-enum TrackedNews: UInt32, Sendable {
-    /// An event ended, or others saved something.
+/// Notifications for trackers of fetch results.
+enum TrackedChange: UInt32, Sendable {
+    /// An event ended, or a save of another writer was merged.
     case event = 1
-    /// A save is done, or objects have got their IDs.
+    /// A save is complete, or objects got permanent IDs.
     case save
-    /// Never told: asks for the properties that an event changed.
+    /// Never posted. An observer of this kind requests the properties that an event changed.
     case slots
 }

@@ -1,39 +1,43 @@
-/// What a context tells those who listen to it, on its queue.
+/// The notifications of a context, which are posted on its queue.
 ///
-/// A save posts in this order: `objectsDidChange`, if changes were pending; `willSave`, if there is something to save; after the
-/// transaction `didSave` and `didSaveObjectIDs`, also of a save that had nothing to write.
+/// A save posts `objectsDidChange` if changes were pending, and `willSave` if the context has changes to save. After
+/// the transaction, it posts `didSave` and `didSaveObjectIDs`, even if nothing was written.
 public enum ContextNotification: UInt32, Sendable, CaseIterable {
-    /// A save begins. Objects may still be changed: what changes now is saved too.
+    /// A save begins. Objects can still be changed; these changes are saved too.
     case willSave = 1
-    /// A save is done: `inserted`, `updated` and `deleted` are what it wrote.
+    /// A save is complete: `inserted`, `updated` and `deleted` are the objects that it wrote.
     case didSave
-    /// Pending changes were processed, or objects were refreshed or became invalid. Never posted for a fetch.
+    /// Pending changes were processed, or objects were refreshed or invalidated. Not posted for a fetch.
     case objectsDidChange
-    /// Like `didSave`, with IDs only.
+    /// A save is complete, as for `didSave`, but with IDs instead of objects.
     case didSaveObjectIDs
-    /// Changes of another context, or of a parent, were merged into this one; IDs only.
+    /// Changes of another context or of a parent were merged into this one. Contains only IDs.
     case didMergeChangesObjectIDs
 }
 
-/// The objects that a notification is about. They belong to the context's queue; `ids` may cross threads.
+/// The objects of a notification.
+///
+/// They must be used on the context's queue; `ids` can be used on any thread.
 public struct ContextChanges {
     public var inserted: [ManagedObject] = []
     public var updated: [ManagedObject] = []
     public var deleted: [ManagedObject] = []
-    /// Read anew, without a change of the context's own.
+    /// The objects whose rows were read again although the context did not change them.
     public var refreshed: [ManagedObject] = []
-    /// Of a store that was removed: they are gone.
+    /// The objects of a removed store, which have left the context.
     public var invalidated: [ManagedObject] = []
-    /// The context was reset: whatever was fetched from it is gone.
+    /// Whether the context was reset, so that all of its objects have left it.
     public var invalidatedAll = false
-    /// Of a save of a pinned context: the generation that it reads from now on.
+    /// The generation that a pinned context reads after its save.
     public private(set) var queryGeneration: QueryGenerationToken?
-    /// For who tracks results: what others saved, known here or not, and whether nobody knows what.
+    /// The merged saves of other writers, for results trackers.
+    ///
+    /// `isEverything` is true if their changes are unknown, so that all results must be checked.
     var merged: [ChangedIDs] = []
     var isEverything = false
-    /// Which properties of updated objects changed, for who asked for `.slots`.
+    /// The slots of the changed properties of updated objects, if there is an observer of `.slots`.
     var slots: [ObjectIdentifier: Set<Int>] = [:]
-    /// Of a notification that has IDs only.
+    /// The IDs of a notification that has only IDs.
     private var givenIDs: ChangedIDs?
 
     public init() {}
@@ -43,6 +47,7 @@ public struct ContextChanges {
         invalidatedAll = ids.invalidatedAll
     }
 
+    /// The IDs of the objects.
     public var ids: ChangedIDs {
         if let givenIDs { return givenIDs }
         func ids(_ objects: [ManagedObject]) -> [ObjectID] { objects.map(\.objectID) }
@@ -64,7 +69,7 @@ public struct ContextChanges {
     }
 }
 
-/// The IDs of the objects that a notification is about.
+/// The IDs of the objects of a notification.
 public struct ChangedIDs: Sendable, Equatable {
     public var inserted, updated, deleted, refreshed, invalidated: [ObjectID]
     public var invalidatedAll: Bool

@@ -1,12 +1,12 @@
 import CorestoneValues
 import Synchronization
 
-/// Who listens to one subject, which posts notifications of several kinds.
+/// The observers of one subject, which posts notifications of several kinds.
 final class Listeners<Kind: RawRepresentable<UInt32> & Sendable, News>: Sendable {
-    /// A bit for each kind that somebody listens for.
+    /// A bit for each kind that has an observer.
     private let kinds = Atomic<UInt32>(0)
     private let all = Locked<[Listener<Kind, News>]>([])
-    /// Whether several threads may tell at once.
+    /// Whether several threads may post at the same time.
     private let isShared: Bool
 
     init(isShared: Bool = false) { self.isShared = isShared }
@@ -19,7 +19,7 @@ final class Listeners<Kind: RawRepresentable<UInt32> & Sendable, News>: Sendable
         return Observation(listener)
     }
 
-    /// The subject ends, and posts nothing afterwards.
+    /// Removes all observers when the subject is closed or deallocated.
     func end() {
         if kinds.load(ordering: .relaxed) == 0 { return }
         var former: [Listener<Kind, News>] = []
@@ -36,24 +36,26 @@ final class Listeners<Kind: RawRepresentable<UInt32> & Sendable, News>: Sendable
         }
     }
 
-    /// Whether anybody listens for `kind`.
-    func hears(_ kind: Kind) -> Bool { kinds.load(ordering: .relaxed) & 1 << kind.rawValue != 0 }
+    /// Whether `kind` has at least one observer.
+    func hasObservers(_ kind: Kind) -> Bool { kinds.load(ordering: .relaxed) & 1 << kind.rawValue != 0 }
 
-    /// Tells those who listen for `kind`. Costs one look, and `news` is not asked for, where nobody does.
+    /// Notifies the observers of `kind`.
+    ///
+    /// Without observers, it does not evaluate `news`, and costs one atomic load.
     func tell(_ kind: Kind, _ news: @autoclosure () -> News) {
-        guard hears(kind) else { return }
+        guard hasObservers(kind) else { return }
         let news = news()
         for listener in all.withLock({ $0 }) where listener.kind.rawValue == kind.rawValue { listener.tell(news) }
     }
 }
 
-/// One who listens.
+/// An observer of one kind of notification.
 private final class Listener<Kind: RawRepresentable<UInt32> & Sendable, News>: Observer, @unchecked Sendable {
     let kind: Kind
     private let list: Listeners<Kind, News>
     private let state: ObserverState
     private let ended: (@Sendable () -> Void)?
-    /// nil after its last call.
+    /// The function to be called; nil after the observation ended.
     private let handler: Locked<((News) -> Void)?>
 
     init(
@@ -67,7 +69,9 @@ private final class Listener<Kind: RawRepresentable<UInt32> & Sendable, News>: O
         self.handler = Locked(handler)
     }
 
-    /// The token belongs to the host and stays; only the handler is released.
+    /// Ends the observation when the subject is closed or deallocated.
+    ///
+    /// The application still owns the token; only the handler is released.
     func end() {
         if !state.isCancelled { ended?() }
         handler.letGo()

@@ -2,12 +2,18 @@ import CorestoneModel
 import CorestoneValues
 
 extension ManagedObject {
-    /// Calls `handler` whenever the property at the end of a path changes, or an object on the path does, until the token is
-    /// cancelled or ends, or the object leaves its context. The token keeps the object.
+    /// Calls `handler` when the last property of a key path, or an object on the path, changes.
     ///
-    /// A path is a property, or to-one relationships that lead to one. Each change is told on its own, when it is done on both
-    /// sides of a relationship, saved or not; of a refresh what differs by it. The handler may do what it likes, cancel its
-    /// observation too; it is not called more than 8 times within itself.
+    /// The observation ends when the token is cancelled or released, or when the object leaves its context. The token
+    /// retains the object.
+    ///
+    /// A key path is a property, or to-one relationships followed by a property. Each change, saved or not, is reported
+    /// separately, after both sides of a relationship are updated. A refresh reports the values that differ. The
+    /// handler may use the context without restrictions, and may cancel its observation. It is not called recursively
+    /// more than 8 times.
+    ///
+    /// - Throws: `.objectGone` if the object has left its context; `.invalidArgument` if it is not in a context or the
+    ///   key path cannot be observed.
     public func observe(
         keyPath: String, options: ObservationOptions = [], _ handler: @escaping (ManagedObject, ValueChange) -> Void
     ) throws -> Observation {
@@ -22,16 +28,16 @@ extension ManagedObject {
         let observers = context.ownObservers()
         observers.sweep()
         let observer = ObjectObserver(keyPath, options, observers, handler)
-        // From here on its end takes it out of the list.
+        // From now on, the release of the token removes the observer from the list.
         let token = Observation(observer)
         try observer.begin(at: self)
         return token
     }
 
-    /// Called for objects with `.observed` before a property changes.
+    /// Notifies observers before a property of an object with `.observed` changes.
     func willChangeObserved(_ slot: Int) { willChangeObserved(slot, asSetting: false) }
 
-    /// Called for objects with `.observed` after a property changed.
+    /// Notifies observers after a property of an object with `.observed` changed.
     func didChangeObserved(_ slot: Int) { didChangeObserved(slot, asSetting: false) }
 
     func willChangeObserved(_ slot: Int, asSetting: Bool) {
@@ -49,14 +55,18 @@ extension ManagedObject {
         }
     }
 
-    /// Runs what gives the object other values at once, not by setting them: observers hear of those that differ.
+    /// Runs `body`, which replaces values without setting them individually.
+    ///
+    /// Observers are notified of values that differ.
     func replacingValues<Result>(_ body: () throws -> Result) rethrows -> Result {
         guard state.contains(.observed), let observers = context?.observation.objects else { return try body() }
         return try observers.replacing(of: [self], body)
     }
 
-    /// The same for what reads the newest row, on both sides of relationships. A row that is gone is no change to tell of; of
-    /// a fault without a row nobody has seen values.
+    /// Runs `body`, which reads the newest row, and notifies observers of differences.
+    ///
+    /// Differences on both sides of relationships are reported. A missing row is not reported as a change. Values of a
+    /// fault without a row are not reported either, because observers have not received them.
     func refreshingValues(_ body: () throws -> Void) throws {
         guard state.contains(.observed), record != nil, let observers = context?.observation.objects else {
             return try together(body)
@@ -77,7 +87,9 @@ extension ManagedObject {
         }
     }
 
-    /// Runs what gives a list other members at once; observers are notified of the differences, if the list was read.
+    /// Runs `body`, which replaces the members of a relationship.
+    ///
+    /// Observers are notified of the differences if the members were loaded.
     func replacingMembers(of keeper: ToManyRelationship, _ body: () -> Void) {
         guard keeper.isLoaded, state.contains(.observed), let observers = context?.observation.objects else {
             return body()
@@ -85,11 +97,14 @@ extension ManagedObject {
         observers.replacing(Int(keeper.relationship.slot), of: [self], body)
     }
 
-    /// Has the members of a list read again when next asked; those of an observed list at the end of the operation that runs.
+    /// Makes the next access read the members of a relationship again.
+    ///
+    /// The members of an observed relationship are read at the end of the current operation.
     func rereadMembers(of keeper: ToManyRelationship) { replacingMembers(of: keeper) { keeper.reload() } }
 
-    /// Runs an operation that changes both sides of a relationship; observers are told at its end. Costs one look where nobody
-    /// observes anything in the context.
+    /// Runs an operation that changes both sides of a relationship, then notifies observers.
+    ///
+    /// The cost is one test if the context does not have observers of objects.
     @inline(__always)
     func together<Result>(_ body: () throws -> Result) throws -> Result {
         guard let context else { return try body() }
@@ -98,12 +113,12 @@ extension ManagedObject {
         return try observers.together(of: self, body)
     }
 
-    /// The members of a relationship are set as a whole: one change for observers, whatever it consists of.
+    /// Runs `body`, which sets all members of a relationship. Observers are notified of one change.
     func settingMembers(of relationship: Relationship, _ body: () throws -> Void) throws {
         try replacing(relationship, asSetting: true, body)
     }
 
-    /// Runs what takes members out and in: one change for observers.
+    /// Runs `body`, which adds and removes members. Observers are notified of one change.
     func replacing(_ relationship: Relationship, asSetting: Bool = false, _ body: () throws -> Void) throws {
         try together {
             guard state.contains(.observed) else { return try body() }
@@ -115,13 +130,15 @@ extension ManagedObject {
 }
 
 extension Context {
-    /// Runs an operation on many objects; observers are told at its end.
+    /// Runs an operation on many objects, then notifies observers.
     func together<Result>(_ body: () throws -> Result) throws -> Result {
         guard let observers = observation.objects else { return try body() }
         return try observers.together(body)
     }
 
-    /// Runs what gives objects other values at once: the former value at the end of a path is the one before all of them.
+    /// Runs `body`, which replaces values of several objects.
+    ///
+    /// The former value of a key path is the value before all replacements.
     func replacingValues<Result>(of objects: [ManagedObject], _ body: () throws -> Result) rethrows -> Result {
         guard let observers = observation.objects else { return try body() }
         return try observers.replacing(of: objects.filter { $0.state.contains(.observed) }, body)

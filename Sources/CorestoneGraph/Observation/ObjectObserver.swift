@@ -2,15 +2,15 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// One observer of a key path: linked to each object that the path leads through, and linked anew where one of them changes.
+/// An observer of a key path. It has a link to each object on the path, and is linked again if one of them changes.
 final class ObjectObserver: Observer, @unchecked Sendable {
     private let keyPath: String
     private let options: ObservationOptions
-    /// nil once the observation ended.
+    /// The function to be called; nil after the observation ended.
     private var handler: ((ManagedObject, ValueChange) -> Void)?
     private let state = ObserverState()
     private let list: ObjectObservers
-    /// The first is at the observed object; empty once the observation ended.
+    /// The links along the path, beginning at the observed object; empty after the observation ended.
     private var links: [ObserverLink] = []
 
     init(
@@ -33,7 +33,7 @@ final class ObjectObserver: Observer, @unchecked Sendable {
 
     // MARK: The path
 
-    /// Links the objects that the rest of the path leads through.
+    /// Adds links to the objects on the rest of the path.
     private func link(_ first: ManagedObject, _ rest: Substring) throws {
         var (next, rest): (ManagedObject?, Substring?) = (first, rest)
         while let object = next, let path = rest {
@@ -52,7 +52,7 @@ final class ObjectObserver: Observer, @unchecked Sendable {
         }
     }
 
-    /// Lets go of the objects from a place of the path on; with the first the observation ends.
+    /// Removes the links at and after a position of the path. Removing the first one ends the observation.
     func cut(from position: Int) {
         while links.count > position { list.remove(links.removeLast()) }
         if position > 0 { return }
@@ -61,7 +61,7 @@ final class ObjectObserver: Observer, @unchecked Sendable {
         withExtendedLifetime(former) {}
     }
 
-    /// The path behind a link.
+    /// Returns the rest of the path after a link.
     private func rest(behind link: ObserverLink) -> Substring? {
         var rest: Substring? = keyPath[...]
         for place in 0...link.position {
@@ -80,17 +80,19 @@ final class ObjectObserver: Observer, @unchecked Sendable {
         if options.contains(.prior) { list.tell(prior(of: link), of: link.object, to: self) }
     }
 
-    /// Before a change that may turn out to be none. Members that were loaded are known, and compared with those that come.
+    /// Begins a replacement of values that may be equal.
+    ///
+    /// Loaded members are recorded for the comparison.
     func willReplace(_ link: ObserverLink) { _ = begin(link, whole: keeper(of: link)?.isLoaded == true) }
 
-    /// A change that began is none.
+    /// Discards a change that began and did not happen.
     func forgetChange(_ link: ObserverLink) {
         if link.depth == 0 { return }
         link.depth -= 1
         if link.depth == 0 { link.former = nil }
     }
 
-    /// Remembers what there is; false within another change.
+    /// Records the former value. Returns false within another change of the same link.
     private func begin(_ link: ObserverLink, whole: Bool) -> Bool {
         link.depth += 1
         guard link.depth == 1, isLinked(link), let root = links.first?.object else { return false }
@@ -126,7 +128,7 @@ final class ObjectObserver: Observer, @unchecked Sendable {
             }
         case .value(let old):
             let rest = rest(behind: link), isElsewhere = rest.map { relink(behind: link, $0) } ?? true
-            // Behind a target that stays, another link of the path compares what differs.
+            // If the target is unchanged, another link of the path compares the values.
             if ifDifferent, !isElsewhere { return }
             let new = (try? root.value(forKeyPath: keyPath)) ?? .null
             if ifDifferent, new == old { return }
@@ -134,14 +136,16 @@ final class ObjectObserver: Observer, @unchecked Sendable {
         }
     }
 
-    /// - Returns: whether the path leads elsewhere now.
+    /// Replaces the links after a link if its target has changed.
+    ///
+    /// - Returns: Whether the target has changed.
     private func relink(behind link: ObserverLink, _ rest: Substring) -> Bool {
         let relationship = link.object.entity.properties[link.slot] as? Relationship
         let target = relationship.flatMap { try? link.object.target(of: $0) }
         let former = links.count > link.position + 1 ? links[link.position + 1].object : nil
         if former === target { return false }
         cut(from: link.position + 1)
-        // Where the new target has no such property, the path ends at it.
+        // If the new target does not have the property, the path ends at the target.
         if let target { try? self.link(target, rest) }
         return true
     }
@@ -159,20 +163,20 @@ final class ObjectObserver: Observer, @unchecked Sendable {
         state.tell { handler(root, change) }
     }
 
-    // MARK: The end
+    // MARK: Ending
 
     var isCancelled: Bool { state.isCancelled }
 
     func cancel() {
-        // Also once more on the queue, where an end on another thread was put off.
+        // Also called once more on the queue if a cancellation on another thread was deferred.
         _ = state.cancel()
         if list.mayTakeOut() { cut(from: 0) }
     }
 }
 
-/// What paths can be observed: to-one relationships that lead to a property.
+/// The observable key paths: to-one relationships followed by a property.
 enum ObserverPath {
-    /// The property that comes first, and the path behind it.
+    /// Returns the first property of a path, and the rest of the path.
     static func step(_ path: Substring, of entity: Entity) throws -> (property: Property, rest: Substring?) {
         if let property = entity.property(named: String(path)) { return (property, nil) }
         guard let dot = path.firstIndex(of: ".") else {
@@ -189,7 +193,7 @@ enum ObserverPath {
         return (head, path[path.index(after: dot)...])
     }
 
-    /// Throws unless the path could lead to a property: also where there are no objects on it yet.
+    /// Throws if the path cannot end at a property, even if there are no objects on it yet.
     static func check(_ path: String, from entity: Entity) throws {
         var (entity, rest): (Entity, Substring?) = (entity, path[...])
         while let path = rest {

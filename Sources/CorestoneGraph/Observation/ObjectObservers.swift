@@ -2,45 +2,47 @@ import CPlatform
 import CorestoneValues
 import Synchronization
 
-/// Who observes which objects of one context. On the context's queue, but for `mayTakeOut`.
+/// The observers of the objects of one context. Used on the context's queue, except for `mayTakeOut`.
 ///
-/// What is observed is retained: a row that nobody else holds must not end and come back as another object, unobserved.
+/// Observed objects are retained. Otherwise an unreferenced object could be deallocated, and a new object of its row
+/// would not be observed.
 final class ObjectObservers: @unchecked Sendable {
     private var links: [ObjectIdentifier: ObserverLinks] = [:]
-    /// Operations on both sides of a relationship that run, one within the other: what they change is told at their end, when
-    /// both sides agree.
+    /// The nesting depth of operations on both sides of a relationship.
+    ///
+    /// Changes are reported after the outermost operation, when both sides are consistent.
     private var operations = 0
     private var waiting: [(observer: ObjectObserver, change: ValueChange)] = []
-    /// Where an operation gave objects other values at once.
+    /// The links whose values an operation replaced.
     private var replaced: [ObserverLink] = []
-    /// How many of those that wait were told.
+    /// The number of waiting changes that were reported.
     private var told = 0
-    /// Whether an observer is looking at a relationship that is about to change.
+    /// Whether a prior notification of a relationship is running.
     private(set) var isTellingPrior = false
-    /// Objects that must outlive what observers do while their change runs; let go of at the next one.
+    /// The objects that are retained while observers are notified of their changes; released at the next change.
     private var held: [ManagedObject] = []
     private var telling = 0
-    /// Whether an observer is being told of a change.
+    /// Whether an observer is being notified.
     var isTelling: Bool { telling > 0 }
 
-    /// Where the number of the context's thread stands; nil when the context ended.
+    /// The pointer to the context's owner thread ID; nil after the context was deallocated.
     private let owner: Locked<UnsafeMutablePointer<UInt64>?>
-    /// Somebody cancelled on another thread.
+    /// Whether an observation was cancelled on another thread.
     private let hasCancelled = Atomic(false)
 
     init(_ owner: UnsafeMutablePointer<UInt64>) { self.owner = Locked(owner) }
 
-    /// The context ends.
+    /// Clears the reference to the context, which is deallocated.
     func end() { owner.withLock { $0 = nil } }
 
-    /// Whether the calling thread may take an observer out of the list; else that is put off.
+    /// Whether the calling thread may remove an observer from the list. If not, the removal is deferred.
     func mayTakeOut() -> Bool {
         if owner.withLock({ $0.map { platform_is_owner($0) } ?? false }) { return true }
         hasCancelled.store(true, ordering: .relaxed)
         return false
     }
 
-    /// Takes out those that were cancelled on other threads.
+    /// Removes the observers that were cancelled on other threads.
     func sweep() {
         if telling == 0, operations == 0, !held.isEmpty { held = [] }
         guard hasCancelled.exchange(false, ordering: .relaxed) else { return }
@@ -67,17 +69,20 @@ final class ObjectObservers: @unchecked Sendable {
 
     func isObserved(_ object: ManagedObject) -> Bool { links[ObjectIdentifier(object)] != nil }
 
-    /// In the order in which they came; nil stands for one that went.
+    /// Returns the links of an object in the order of their addition; nil for a removed one.
     func links(of object: ManagedObject) -> [ObserverLink?] { links[ObjectIdentifier(object)]?.all ?? [] }
 
-    /// The object leaves the context: paths that lead through it end before it.
+    /// Removes the links that start at an object, because the object leaves the context.
     func forget(_ object: ManagedObject) {
         for case let link? in links(of: object) { link.observer.cut(from: link.position) }
     }
 
-    // MARK: Telling
+    // MARK: Notifying
 
-    /// - Parameter object: the one that `body` changes; nil for several.
+    /// Runs an operation, then notifies observers.
+    ///
+    /// - Parameter object: The object that `body` changes; nil for several objects.
+    /// - Throws: `.invalidArgument` within a prior notification of another change.
     func together<Result>(of object: ManagedObject? = nil, _ body: () throws -> Result) throws -> Result {
         guard !isTellingPrior else {
             let refused =
@@ -99,9 +104,12 @@ final class ObjectObservers: @unchecked Sendable {
         if operations == 0 { tellWaiting() }
     }
 
-    /// Runs what gives objects other values at once. They are compared with the former ones when the operation ends that runs: until
-    /// then there may be more to come, and to read members would be too early.
-    /// - Parameter slot: of the property that gets them; nil for all.
+    /// Runs `body`, which replaces values of objects.
+    ///
+    /// The values are compared with the former values when the outermost operation ends. Until then, further changes
+    /// may follow, and members must not be read.
+    ///
+    /// - Parameter slot: The slot of the replaced property; nil for all.
     func replacing<Result>(
         _ slot: Int? = nil, of objects: [ManagedObject], _ body: () throws -> Result
     ) rethrows -> Result {
@@ -116,7 +124,7 @@ final class ObjectObservers: @unchecked Sendable {
 
     private func compareReplaced() {
         while !replaced.isEmpty {
-            // From the beginning of each path: where it leads elsewhere, its former links are no longer part of it.
+            // In path order, because the former links after a changed target are no longer part of the path.
             let links = replaced.sorted { $0.position < $1.position }
             replaced = []
             for link in links { link.observer.didChange(link, ifDifferent: true) }
@@ -132,13 +140,13 @@ final class ObjectObservers: @unchecked Sendable {
         }
     }
 
-    /// Tells of a change of `object`: at once, or when the operation that it is part of ends.
+    /// Reports a change of `object` immediately, or after the operation to which it belongs.
     func tell(_ change: ValueChange, of object: ManagedObject, to observer: ObjectObserver) {
         held.append(object)
         if change.isPrior {
             let outer = isTellingPrior
             isTellingPrior = isTellingPrior || operations > 0
-            // Both sides are at hand to the operation, whatever the observer does to the context.
+            // The operation needs both sides in memory, even if the observer resets the context.
             if isTellingPrior, let context = object.context { held += context.everyObject }
             tellNow(change, observer)
             isTellingPrior = outer

@@ -2,8 +2,10 @@ import CPlatform
 import CorestoneValues
 import Synchronization
 
-/// The token of an observer: it is told as long as the token lives and is not cancelled. Any thread may cancel it or let go of
-/// it; a call that runs on another thread meanwhile still ends.
+/// The token of an observer, which is notified until the token is cancelled or released.
+///
+/// The token can be cancelled and released on any thread. A notification that is running on another thread still
+/// completes.
 public final class Observation: Sendable {
     private let observer: any Observer
 
@@ -11,28 +13,29 @@ public final class Observation: Sendable {
 
     deinit { observer.cancel() }
 
-    /// Ends the observation, and releases its handler. May be called again, and from within the observer.
+    /// Ends the observation and releases its handler. Idempotent, and allowed within the observer.
     public func cancel() { observer.cancel() }
 }
 
-/// What a token stands for.
+/// The observation behind a token.
 protocol Observer: AnyObject, Sendable {
     func cancel()
 }
 
-/// Whether an observer is still to be told, and how often it is being told at this moment: an observer may cause what it
-/// observes, but not without end.
+/// The state of an observer: whether it is cancelled, and its recursion depth.
+///
+/// An observer may cause the change that it observes, up to a limited depth.
 class ObserverState: @unchecked Sendable {
-    /// How deep an observer may call itself by what it does.
+    /// The maximum recursion depth of an observer.
     fileprivate static let deepest = 8
 
     private let cancelled = Atomic(false)
-    /// On the context's queue.
+    /// The current recursion depth. Used on the context's queue.
     private var depth = 0
 
     var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
 
-    /// False when it was cancelled before.
+    /// Cancels the observer. Returns false if it was already cancelled.
     func cancel() -> Bool { !cancelled.exchange(true, ordering: .relaxed) }
 
     func tell(_ body: () -> Void) {
@@ -44,7 +47,7 @@ class ObserverState: @unchecked Sendable {
 }
 
 extension Locked {
-    /// Releases a handler, outside of the lock: its end may run code of the host.
+    /// Releases a handler outside the lock, because its deallocation may run code of the application.
     func letGo<Handler>() where Value == Handler? {
         let former = withLock { value in
             defer { value = nil }
@@ -54,7 +57,7 @@ extension Locked {
     }
 }
 
-/// Of an observer that several threads may tell at once.
+/// The state of an observer that several threads may notify at the same time.
 final class SharedObserverState: ObserverState, @unchecked Sendable {
     private let depths = Locked<[UInt64: Int]>([:])
 

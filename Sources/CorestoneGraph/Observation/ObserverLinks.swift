@@ -1,18 +1,18 @@
-/// An observer's place at one object of its path.
+/// The link of an observer to one object on its path.
 final class ObserverLink {
     let observer: ObjectObserver
-    /// How many objects of the path come before it.
+    /// The number of objects before it on the path.
     let position: Int
     let object: ManagedObject
-    /// The property that the path names here.
+    /// The slot of the property at this position of the path.
     let slot: Int
-    /// Those whose change is one of the property: more than one for a composite attribute.
+    /// The slots whose change is a change of the property: several for a composite attribute.
     let slots: [Int]
-    /// Changes of it that run, one within the other.
+    /// The nesting depth of running changes.
     var depth = 0
-    /// While one does.
+    /// The value before the running change.
     var former: FormerValue?
-    /// Where it stands among the links of its object.
+    /// The position among the links of its object.
     fileprivate var place = 0
 
     init(_ observer: ObjectObserver, position: Int, object: ManagedObject, slot: Int, slots: [Int]) {
@@ -24,9 +24,9 @@ final class ObserverLink {
     }
 }
 
-/// The links of one object, in the order in which they came.
+/// The links of one object, in the order of their addition.
 struct ObserverLinks {
-    /// nil stands for one that went: those behind it stay where they are until half of all are gone.
+    /// The links; nil for a removed one. The list is compacted when more than half are removed.
     private(set) var all: [ObserverLink?] = []
     private var gone = 0
 

@@ -1,44 +1,48 @@
 import CorestoneValues
 
-/// How a property changed, as its observers are told.
+/// A change of a property, as reported to its observers.
 public struct ValueChange {
-    /// Core Data's codes.
+    /// The kind of change, with Core Data's raw values.
     public enum Kind: UInt32, Sendable {
-        /// The value was set. Of a to-many relationship `old` and `new` are all members.
+        /// The value was set. For a to-many relationship, `old` and `new` are all members.
         case setting = 1
-        /// Members came: `new`.
+        /// The members `new` were added.
         case insertion
-        /// Members went: `old`.
+        /// The members `old` were removed.
         case removal
-        /// Some members, `old`, made room for others, `new`; or the same ones stand in another order.
+        /// The members `old` were replaced by `new`, or the members were reordered.
         case replacement
     }
 
     public let kind: Kind
-    /// As the observer gave it.
+    /// The key path as passed to `observe`.
     public let keyPath: String
-    /// The change is about to happen (`ObservationOptions.prior`); `new` is null.
+    /// Whether the change has not happened yet (`ObservationOptions.prior`). If true, `new` is null.
     public let isPrior: Bool
-    /// null where there was none: also for an insertion, and when the observation begins.
+    /// The former value.
+    ///
+    /// It is null if the property was null, for an insertion, and for the initial notification.
     public let old: PropertyValue
-    /// null where there is none; the members of a to-many relationship are an array.
+    /// The new value; null if the property is null. The members of a to-many relationship are an array.
     public let new: PropertyValue
-    /// Of ordered relationships: the places of `new` afterwards, or of `old` before where there is no `new`.
+    /// The indexes of the members of an ordered relationship.
+    ///
+    /// They are the indexes of `new` after the change or, without `new`, those of `old` before it.
     public let indexes: [Int]
 }
 
-/// Core Data's codes. Old and new values always come.
+/// The options of an observation, with Core Data's raw values. Old and new values are always reported.
 public struct ObservationOptions: OptionSet, Sendable {
     public let rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// The observer is told at once, of the value as it is.
+    /// The observer is notified immediately of the current value.
     public static let initial = ObservationOptions(rawValue: 4)
-    /// The observer is also told before each change. It may look then, not change relationships.
+    /// The observer is also notified before each change. It must not change relationships then.
     public static let prior = ObservationOptions(rawValue: 8)
 }
 
-/// What there was of a property before a change.
+/// The value of a property before a change.
 enum FormerValue {
     case value(PropertyValue)
     case members(FormerMembers)
@@ -46,7 +50,7 @@ enum FormerValue {
 
 /// The members of a to-many relationship before a change.
 struct FormerMembers {
-    /// nil where they are known only by how they differ from the store's.
+    /// All members; nil if only the differences to the store are known.
     var all: [ManagedObject]?
     var added, removed: [ManagedObject]
 
@@ -56,7 +60,7 @@ struct FormerMembers {
         (added, removed) = (keeper.addedMembers, keeper.removedMembers)
     }
 
-    /// What came and what went since.
+    /// Returns the members that were added and removed since the change began.
     func changes(of keeper: ToManyRelationship) -> (came: [ManagedObject], went: [ManagedObject]) {
         if let all {
             let now = (try? keeper.all()) ?? []
@@ -85,7 +89,7 @@ extension ValueChange {
         self.init(kind: kind, keyPath: keyPath, isPrior: isPrior, old: old, new: new, indexes: [])
     }
 
-    /// A change of members; nil when there is none.
+    /// Creates a change of members; nil if they are equal.
     init?(_ keyPath: String, _ former: FormerMembers, now keeper: ToManyRelationship, asSetting: Bool) {
         if asSetting {
             self.init(.setting, keyPath, old: (former.all ?? []).asValue, new: ((try? keeper.all()) ?? []).asValue)
@@ -101,7 +105,7 @@ extension ValueChange {
         self.init(kind, keyPath, old: went.isEmpty ? .null : went.asValue, new: came.isEmpty ? .null : came.asValue)
     }
 
-    /// A change of ordered members; nil when there is none.
+    /// Creates a change of ordered members; nil if they are equal.
     private init?(_ keyPath: String, from old: [ManagedObject], to new: [ManagedObject]) {
         func places(_ list: [ManagedObject], without others: [ManagedObject]) -> [Int] {
             var others = ObjectList(others)

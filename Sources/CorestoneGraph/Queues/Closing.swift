@@ -2,30 +2,35 @@ import CPlatform
 import CorestoneValues
 import Glibc
 
-/// Who closes the stores of a coordinator, and what the main queue has still to do for its contexts.
+/// The state of closing the stores of a coordinator.
 ///
-/// A context of a private queue is refused by its queue; those of the main one have no queue of their own.
+/// It includes the number of blocks that the main queue still has to run for the coordinator's contexts. A private
+/// queue rejects blocks itself. Contexts of the main queue do not have their own queue.
 final class Closing: Sendable {
     private struct State {
-        /// The thread that closes; 0 while nobody does.
+        /// The ID of the thread that closes the stores; 0 if no thread does.
         var closer: UInt64 = 0
-        /// Pieces of work of the main queue.
+        /// The number of blocks of the main queue that have not ended.
         var waiting = 0
         /// Whether the stores were closed.
         var hasClosed = false
-        /// Whether the main queue takes no more work, which it does for as long as other queues have some that may need it.
+        /// Whether the main queue rejects new blocks. It accepts them while blocks of other queues may need it.
         var isMainClosed = false
     }
 
     private let state = Locked(State())
 
-    /// The thread that closes; 0 while nobody does.
+    /// The ID of the thread that closes the stores; 0 if no thread does.
     var closer: UInt64 { state.withLock(\.closer) }
     var isAwaited: Bool { state.withLock { $0.waiting > 0 } }
 
-    /// - Parameter name: what is to be closed.
-    /// - Returns: false when it was closed before.
-    /// - Throws: `.invalidHandle` while somebody closes it.
+    /// Begins to close the stores.
+    ///
+    /// - Parameters:
+    ///   - waits: Whether queued blocks run first. If not, the main queue rejects new blocks immediately.
+    ///   - name: The name of the object to be closed, for messages.
+    /// - Returns: False if it is already closed.
+    /// - Throws: `.invalidHandle` while another call closes it.
     func begin(waits: Bool, _ name: String) throws -> Bool {
         try state.withLock { state in
             if state.hasClosed { return false }
@@ -39,13 +44,15 @@ final class Closing: Sendable {
             return true
         }
     }
-    /// Whether the stores are closed, and no other ones are taken.
+    /// Whether the stores are closed, so that no store can be added.
     var hasClosed: Bool { state.withLock(\.hasClosed) }
     func finish() { state.withLock { $0.hasClosed = true } }
     func closeMain() { state.withLock { $0.isMainClosed = true } }
     func end() { state.withLock { ($0.closer, $0.isMainClosed) = (0, false) } }
 
-    /// - Throws: for all but the thread that closes.
+    /// Registers a block of the main queue.
+    ///
+    /// - Throws: `.invalidHandle` if the main queue rejects blocks, except on the thread that closes the stores.
     func enter(_ whose: ContextLabel) throws {
         try state.withLock { state in
             if state.isMainClosed, state.closer != platform_thread_id() { throw whose.refusal }
@@ -67,28 +74,30 @@ extension ContextLabel {
 }
 
 extension Coordinator {
-    /// Runs `body`, which closes the stores, when the queues of all contexts have done what they were given. From then on they take
-    /// nothing but from the calling thread, and tell everybody else; the main queue goes on until the others are done, whose work
-    /// may wait for it, and is served meanwhile when the calling thread is the main one. Contexts that are confined to a thread are
-    /// none of its business.
+    /// Runs `body`, which closes the stores, after the queues of all contexts have run their blocks.
+    ///
+    /// The queues then accept blocks only from the calling thread; other threads get an error. The main queue accepts
+    /// blocks until the other queues have finished, because their blocks may wait for it. If the calling thread is the
+    /// main thread, it runs the main queue in the meantime. Contexts that are confined to a thread are not affected.
     ///
     /// - Parameters:
-    ///   - waits: false: what the queues were given finds the stores closed.
-    ///   - name: for the beginning of a sentence.
-    /// - Returns: false when the stores were closed before, and `body` did not run.
-    /// - Throws: what `body` throws, and the queues go on then; `.invalidArgument` when the calling thread has a queue on which work
-    ///   waits, since that would never have its turn; `.invalidHandle` while another call closes the stores.
+    ///   - waits: Whether queued blocks run first. If not, they run when the stores are closed.
+    ///   - name: The name of the object to be closed, as the beginning of a sentence.
+    /// - Returns: False if the stores were already closed and `body` did not run.
+    /// - Throws: The error of `body`, after which the queues accept blocks again. `.invalidArgument` if the calling
+    ///   thread has a queue on which blocks wait, because they could never run. `.invalidHandle` while another call
+    ///   closes the stores.
     package func closeDown(waits: Bool, called name: String, _ body: () throws -> Void) throws -> Bool {
         guard try closing.begin(waits: waits, name) else { return false }
         do {
             try closeQueues(waits)
             try body()
             closing.finish()
-            // Readers of the history that wait find the coordinator closed.
+            // Wakes waiting readers of the history, which then find the coordinator closed.
             historySignals.send()
-            // Stores that were added since `body` closed them.
+            // Removes stores that were added after `body` closed all stores.
             for store in stores { try? remove(store) }
-            // What nobody waited for is not waited for by the end of the contexts either.
+            // Blocks for which this call did not wait must not delay the deallocation of the contexts either.
             if !waits { for context in liveContexts { context.giveUp() } }
             return true
         } catch {
@@ -98,22 +107,26 @@ extension Coordinator {
         }
     }
 
-    /// Whether another call closes the stores at the moment, or they are closed.
+    /// Whether a call is closing the stores.
     package var isClosing: Bool { closing.closer != 0 }
 
-    /// Closes the stores, as a container closes them. Contexts stay, but can read and save nothing any more, and their queues take no
-    /// more work. No store can be added afterwards. Closing twice is fine.
+    /// Closes the stores, like a container. Idempotent.
     ///
-    /// - Throws: `.unsavedChanges` with a child for each context that has some, its name and its counts by entity, unless they are
-    ///   to be saved or lost; what a save fails with; `.invalidArgument` on the queue of a context on which other work waits;
-    ///   `.invalidHandle` while another call closes it. Nothing is closed then.
+    /// Contexts remain but can neither read nor save, and their queues reject blocks. No store can be added afterwards.
+    ///
+    /// - Throws: `.unsavedChanges` if contexts have unsaved changes and the policy is `.refuse`, with a child per
+    ///   context that contains its name and its counts by entity. Errors of saving. `.invalidArgument` on the queue of
+    ///   a context on which other blocks wait. `.invalidHandle` while another call closes the coordinator. Nothing is
+    ///   closed then.
     public func close(_ unsaved: UnsavedChanges.Policy = .refuse) throws {
         try close(unsaved, called: "the coordinator")
     }
 
+    /// Closes the stores.
+    ///
     /// - Parameters:
-    ///   - name: for the beginning of a sentence that says what stays open.
-    ///   - isToClose: called when nothing stands in the way any more, or the stores were closed before.
+    ///   - name: The name of the object that stays open, as the beginning of a sentence.
+    ///   - isToClose: Called when the stores can be closed, or are already closed.
     package func close(_ unsaved: UnsavedChanges.Policy, called name: String, _ isToClose: () -> Void = {}) throws {
         let isFirst = try closeDown(waits: unsaved != .discard, called: name) {
             if unsaved == .save { try saveContexts() }
@@ -129,14 +142,14 @@ extension Coordinator {
 
     private func closeQueues(_ waits: Bool) throws {
         let isMain = MainQueue.boundThread == platform_thread_id()
-        // Work may make contexts, too; such a one is closed from the first.
+        // Blocks may create contexts, which are then closed too.
         while true {
             let open = liveContexts.filter { $0.queue?.isClosed == false }
             if open.isEmpty { break }
             for context in open {
                 context.queue?.close(but: closing.closer)
                 guard waits else { continue }
-                // The calling thread may have the queue already, and would wait for itself.
+                // The calling thread may own the queue, which would be a deadlock.
                 try context.refuseWaitInSave()
                 if context.isOwn, context.queue?.isAwaited == true {
                     throw CoreError(
@@ -153,7 +166,7 @@ extension Coordinator {
         closing.closeMain()
         guard waits, closing.isAwaited else { return }
         if isMain {
-            // Who was let in gives its work at once.
+            // A thread that was admitted queues its block immediately.
             while closing.isAwaited, try MainQueue.drain(timeoutMilliseconds: 20) > 0 {}
         } else if let context = liveContexts.first(where: { $0.queueType == .main }) {
             try context.waitForQueue()

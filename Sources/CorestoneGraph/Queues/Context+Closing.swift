@@ -2,28 +2,34 @@ import CPlatform
 import CorestoneValues
 
 extension Context {
-    /// Owns the contexts that were closed; the number of no thread.
+    /// The owner thread ID of closed contexts; not the ID of any thread.
     static let endedOwner: UInt64 = 2
 
-    /// Whether it was closed. Any thread; within a block of the context that closed it, when the block has ended.
+    /// Whether the context is closed. Can be read on any thread.
+    ///
+    /// Within a block that closes its own context, it is true only after the block has ended.
     public var isClosed: Bool { ownerThread == Context.endedOwner }
 
     func isClosedForGood() -> CoreError {
         CoreError(.invalidHandle, "\(label.text) is closed; create a new context")
     }
 
-    /// Closes the context and those on top of it: their objects are gone, and every other call fails with `.invalidHandle`. Closing
-    /// twice is fine. Any thread; waits for the queues.
+    /// Closes the context and its nested contexts. Idempotent.
     ///
-    /// The view context of a container, and the context of a document, stay open: their own changes are treated as `unsaved` says,
-    /// and they are closed with the container, or the document. A context without changes, or whose changes may be lost, that is
-    /// confined to another thread stays open too: it goes when the last reference to it does, without a line in the log.
+    /// Their objects leave the context, and every other call fails with `.invalidHandle`. The call waits for the
+    /// queues. It can be made on any thread.
     ///
-    /// - Parameter unsaved: what becomes of changes that were not saved. A save of a context on top of another one hands them to that.
-    /// - Returns: false when the context stays open.
-    /// - Throws: `.unsavedChanges` with the counts by entity, for `.refuse`, with a child for each context that has some; what the
-    ///   save fails with; `.invalidArgument` within a hook, and on a queue on which other work waits. It is open then, with all of its
-    ///   changes, and so are those on top of it.
+    /// The view context of a container and the context of a document stay open. Their changes are treated as `unsaved`
+    /// specifies, and they are closed with the container or the document.
+    ///
+    /// A context that is confined to another thread stays open too if it does not have changes or they are discarded.
+    /// It is deallocated with its last reference, without a log line.
+    ///
+    /// - Parameter unsaved: The treatment of unsaved changes. A save of a nested context moves them to its parent.
+    /// - Returns: False if the context stays open.
+    /// - Throws: `.unsavedChanges` for `.refuse`, with the counts by entity and a child per context with changes.
+    ///   Errors of saving. `.invalidArgument` within a hook, and on a queue on which other blocks wait. The context and
+    ///   its nested contexts then stay open with all of their changes.
     @discardableResult
     public func close(_ unsaved: UnsavedChanges.Policy = .refuse) throws -> Bool {
         if platform_is_forked() { throw Context.forked() }
@@ -40,12 +46,12 @@ extension Context {
         return hasEnded
     }
 
-    /// Whether only its own thread can empty it.
+    /// Whether only another thread can reset the context.
     private var isElsewhere: Bool { !isOwn && queueType != .privateQueue }
 
-    /// Throws where the calling thread cannot end the context, before anything has ended.
+    /// Throws if the calling thread cannot close the context. Called before any context is closed.
     ///
-    /// - Parameter waits: whether for its queue, which may never be free.
+    /// - Parameter waits: Whether to wait for its queue first, which may never be free.
     private func requireEnd(waits: Bool) throws {
         try refuseWaitInSave()
         guard isOwn else {
@@ -61,9 +67,9 @@ extension Context {
         }
     }
 
-    /// Ends this context alone.
+    /// Closes this context alone.
     ///
-    /// - Returns: false when it stays open.
+    /// - Returns: False if it stays open.
     private func end(_ unsaved: UnsavedChanges.Policy) throws -> Bool {
         if isElsewhere, unsaved == .discard || !mayHaveChanges {
             if unsaved == .discard { giveUp() }
@@ -72,20 +78,20 @@ extension Context {
         do {
             try runAndWait { context in
                 if unsaved != .discard {
-                    // Another thread may have changed something since the counts were made.
+                    // Another thread may have made changes since the counts were determined.
                     try? context.processPendingChanges()
                     let counts = context.countUnsaved()
                     if !counts.isEmpty { throw UnsavedChanges.refusal(label.text, [unsavedChanges(counts)]) }
                 }
                 if isShared { return unsaved == .discard ? try context.rollback() : () }
                 try context.reset()
-                context.letGoOfHost()
+                context.detachHost()
                 context.endListening()
                 context.links.inbox.refuse()
                 context.access.hasEnded = true
             }
         } catch {
-            // By another thread, meanwhile.
+            // Another thread may have closed it in the meantime.
             if !isClosed { throw error }
         }
         return !isShared

@@ -1,18 +1,22 @@
 import CPlatform
 import CorestoneValues
 
-// Core Data's lock, unlock and tryLock, which `perform` took the place of. They take the context's queue: what waits there runs
-// when the lock is gone.
+// Core Data's lock, unlock and tryLock, which were superseded by `perform`. They acquire the context's queue, so
+// waiting blocks run after the unlock.
 extension Context {
-    /// Takes the context's queue for the calling thread, waiting for it, until as many calls to `unlock`. May be called from
-    /// within. A lock taken within a perform ends with it at the latest; a thread that ends gives up what it locked.
-    /// - Throws: `.wrongThread` for a context that belongs to another thread, with code 132000 when the wait would never end;
-    ///   `.invalidHandle` when the stores are being closed.
+    /// Acquires the context's queue for the calling thread, after waiting if necessary. Reentrant.
+    ///
+    /// The thread owns the queue until `unlock` was called as often as `lock`. A lock that is acquired within a perform
+    /// is released when the perform ends, at the latest. A thread that ends releases its locks.
+    ///
+    /// - Throws: `.wrongThread` for a context that is confined to another thread, and with code 132000 if the wait
+    ///   would be a deadlock. `.invalidHandle` if the stores are closed or being closed.
     @available(*, noasync, message: "a task can resume on another thread, which does not hold the lock; use perform")
     public func lock() throws { _ = try lock { try queue?.acquire(isGuest: true) != nil } }
 
-    /// The same without waiting.
-    /// - Returns: false when another thread has the queue, or work waits there.
+    /// Acquires the context's queue like `lock`, but does not wait.
+    ///
+    /// - Returns: False if another thread owns the queue, or blocks wait for it.
     @available(*, noasync, message: "a task can resume on another thread, which does not hold the lock; use perform")
     public func tryLock() throws -> Bool { try lock { queue?.tryAcquire(isGuest: true, asksForEnded: true) ?? false } }
 
@@ -27,8 +31,8 @@ extension Context {
                 throw isClosedForGood()
             }
             ownerThread = platform_thread_id()
-            access.holds = Holds()
-            takeMail()
+            access.holds = OwnershipDepth()
+            processInbox()
         }
         let calls = platform_call_depth()
         if access.holds.locks == 0 { access.holds.callsAtLock = calls }
@@ -40,9 +44,10 @@ extension Context {
         return true
     }
 
-    /// Ends what a call to `lock` began. The last one processes pending changes and lets the next one have the queue.
-    /// - Throws: `.wrongThread` with code 132000 when the calling thread has no lock to give up; what processing pending
-    ///   changes fails with, and then the lock is gone all the same.
+    /// Releases a lock that `lock` acquired. The last call processes pending changes and releases the queue.
+    ///
+    /// - Throws: `.wrongThread` with code 132000 if the calling thread does not have a lock to release. Errors of
+    ///   processing pending changes, after which the lock is nevertheless released.
     @available(*, noasync, message: "a task can resume on another thread, which does not hold the lock; use perform")
     public func unlock() throws {
         try checkQueue()
@@ -74,9 +79,11 @@ extension Context {
         try processPendingChanges()
     }
 
-    /// Gives back what `lock` took, when nobody has the context any more who could unlock it: what waits for its queue, and keeps the
-    /// context meanwhile, would wait for ever. Any thread.
-    package func giveUpLocks() {
+    /// Releases all locks when the last handle that could unlock the context is released.
+    ///
+    /// Otherwise blocks that wait for its queue, and retain the context, would wait indefinitely. Can be called on any
+    /// thread.
+    package func releaseLocks() {
         guard queueType == .privateQueue, access.holds.locks > 0, access.holds.performs == 0 else { return }
         let former = ownerThread
         (access.holds.locks, ownerThread) = (0, 0)

@@ -2,24 +2,29 @@ import CPlatform
 import CorestoneValues
 import Glibc
 
-/// How often the thread that has a context took it, one time within the other.
-struct Holds {
-    /// Performs, and calls that run on the context: whatever they call may not let go of it.
+/// The nested uses of a context by the thread that owns it.
+struct OwnershipDepth {
+    /// The number of nested performs and calls. Callbacks within them must not release the context.
     var performs = 0
-    /// Calls to `lock` within the innermost perform that wait for their `unlock`.
+    /// The number of calls to `lock` within the innermost perform without a matching `unlock` so far.
     var locks = 0
-    /// How many calls of the library ran on the thread at the first of these. Those that began since may not lose the context.
+    /// The number of library calls on the thread at the first of these locks.
+    ///
+    /// Calls that began later must not lose the context.
     var callsAtLock: UInt32 = 0
-    /// Calls to `lock` within calls that began since. The queue is the thread's anyway, so they end with those at the latest.
+    /// The number of calls to `lock` within library calls that began later.
+    ///
+    /// The thread already owns the queue, so these locks are released when those calls return, at the latest.
     var locksInCalls = 0
 
     var isNone: Bool { performs == 0 && locks == 0 }
 }
 
 extension Context {
-    /// Runs `body` on the context's queue, later. What it throws is dropped.
+    /// Queues `body` on the context's queue. An error that it throws is discarded.
     ///
-    /// - Parameter refused: called in its turn instead, when `body` cannot run: the context was closed meanwhile, say.
+    /// - Parameter refused: Called instead, at the same position in the queue, if `body` cannot run, for example
+    ///   because the context was closed in the meantime.
     package func enqueue(
         _ body: @escaping (Context) throws -> Void, refused: @escaping (any Error) -> Void = { _ in }
     ) throws {
@@ -49,11 +54,12 @@ extension Context {
                 hasBegun = true
                 try body(context)
             }
-        } catch { if !hasBegun { asCall { refused(error) } } }
+        } catch { if !hasBegun { withCallScope { refused(error) } } }
     }
 
-    /// The same where neither of the two may be lost: in turn, also when the context, or its stores, are closed already, and on this
-    /// thread when there is none for the queue.
+    /// Queues `body` even if the context or its stores are closed.
+    ///
+    /// Either `body` or `refused` always runs. It runs on the calling thread if no thread can be created for the queue.
     package func enqueueAnyway(
         _ body: @escaping (Context) throws -> Void, refused: @escaping (any Error) -> Void
     ) {
@@ -62,22 +68,22 @@ extension Context {
         do { try queue?.enqueue(work) } catch { try? queue?.run(work) }
     }
 
-    /// Returns when the queue has done what it was given.
+    /// Waits until the queue has run all queued blocks.
     func waitForQueue() throws {
         do { try runAndWait { _ in } } catch {
-            // Its turn has come, but the context ends, or was closed.
+            // The queue has reached the block, but the context was released or closed.
             if !isGivenUp && !isClosed { throw error }
         }
     }
 
-    /// Whether a host knew the context, and holds it no more.
+    /// Whether the context had a host handle that is released.
     private var isGivenUp: Bool {
         if hostSlot.value == 0 { return false }
         if case .held = Context.hostBridge.hold(hostSlot.value) { return false }
         return true
     }
 
-    /// Runs `body` on the context's queue and waits. May be called from within.
+    /// Runs `body` on the context's queue and waits for it. Reentrant.
     package func runAndWait(_ body: (Context) throws -> Void) throws {
         if platform_is_forked() { throw Context.forked() }
         if isOwn { return try performHere(body) }
@@ -97,27 +103,27 @@ extension Context {
     /// Whether the calling thread may use the context without waiting.
     package var isOwn: Bool { ownerThread == platform_thread_id() || takeAsMain() }
 
-    /// Runs `body` on the calling thread, which has the queue. The outermost perform ends an event when it ends.
+    /// Runs `body` on the calling thread, which owns the queue. The outermost perform ends an event.
     func performHere(_ body: (Context) throws -> Void) throws {
-        // It may have been closed while this waited for its turn.
+        // The context may have been closed while the block was waiting.
         if isClosed { throw isClosedForGood() }
         if ownerThread != platform_thread_id() {
             ownerThread = platform_thread_id()
-            access.holds = Holds()
+            access.holds = OwnershipDepth()
         }
         let former = access.holds, isOutermost = former.isNone && !isInHook && !mergeState.isResolving
-        access.holds = Holds(performs: former.performs + 1)
+        access.holds = OwnershipDepth(performs: former.performs + 1)
         defer {
             access.holds = former
             if former.isNone { letGo() }
         }
         guard isOutermost else { return try body(self) }
-        // A thread of the library's own comes here without a call of the host's.
-        try asCall {
+        // The library's own threads reach this point without a call of the host.
+        try withCallScope {
             try keepingHost {
-                takeMail()
+                processInbox()
                 do { try body(self) } catch {
-                    // A failure here shows again at the next save, which processes them first.
+                    // A failure appears again in the next save, which processes pending changes first.
                     try? processPendingChanges()
                     forgetMerged()
                     throw error
@@ -128,15 +134,18 @@ extension Context {
         }
     }
 
-    /// The owner needs the context no more: of a private queue the next one may have it, and of one that it closed nobody.
+    /// Releases the ownership of the calling thread.
+    ///
+    /// A private queue becomes free. A context that was closed does not get another owner.
     func letGo() {
         if access.hasEnded { ownerThread = Context.endedOwner } else if queueType == .privateQueue { ownerThread = 0 }
     }
 
-    /// Runs work for which the host need not have called, and so need not have a handle of the context: it may give up its last
-    /// one meanwhile, which then ends behind the work.
+    /// Runs work of the library, for which the host need not have a handle.
     ///
-    /// - Throws: `.invalidHandle`, and nothing runs, when that is under way already on another thread, which disposes of objects.
+    /// If the host releases its last handle in the meantime, the release is completed after the work.
+    ///
+    /// - Throws: `.invalidHandle`, without running `body`, if another thread is completing that release.
     func keepingHost(_ body: () throws -> Void) throws {
         if hostSlot.value == 0 { return try body() }
         switch Context.hostBridge.hold(hostSlot.value) {
@@ -150,11 +159,11 @@ extension Context {
         }
     }
 
-    /// Runs `body`, which calls the host: it may not let go of the context meanwhile.
+    /// Runs `body`, which calls the host. The host must not release the context in the meantime.
     @inline(__always)
     func keepingHold<Result>(_ body: () throws -> Result) rethrows -> Result {
         let former = access.holds
-        access.holds = Holds(performs: former.performs + 1)
+        access.holds = OwnershipDepth(performs: former.performs + 1)
         defer { access.holds = former }
         return try body()
     }
@@ -164,13 +173,14 @@ extension Context {
         var failure: (any Error)?
         let done = Turn(), waiter = platform_thread_id()
         try withEscaping(body) { body in
-            // The queue may keep the block a moment longer than this waits; by then the block has let go of the body.
+            // The queue may retain the block slightly longer than this call waits; by then the block has released
+            // `body`.
             var waiting: ((Context) throws -> Void)? = body
-            try Waits.whileWaiting(for: .mainThread, label) {
+            try WaitGraph.whileWaiting(for: .mainThread, label) {
                 MainQueue.enqueue {
                     if let waiting { do { try self.performHere(waiting) } catch { failure = error } }
                     waiting = nil
-                    Waits.end(of: waiter)
+                    WaitGraph.end(of: waiter)
                     done.give()
                 }
                 done.wait()
@@ -180,8 +190,8 @@ extension Context {
     }
 }
 
-// The check that the closure did not escape takes the length of this file's path, whose folder no option of the compiler maps:
-// without a name of its own here, builds in two folders would differ (docs/INSTALL.md, "From source").
+// The check for escaping closures records the path of this file, and the compiler cannot map its folder. Without a
+// fixed name, builds in two folders would differ (docs/INSTALL.md, "From source").
 #sourceLocation(file:"Context+Queue",line:1)
 private func withEscaping(
     _ body: (Context) throws -> Void, _ use: (@escaping (Context) throws -> Void) throws -> Void

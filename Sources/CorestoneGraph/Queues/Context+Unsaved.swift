@@ -2,17 +2,20 @@ import CPlatform
 import CorestoneValues
 import Glibc
 
-/// What a context holds that is in no store yet.
+/// The unsaved changes of a context.
 public struct UnsavedChanges: Sendable {
-    /// What messages call the context: its name, and where it was made.
+    /// The context in messages: its name, and where it was created.
     public let context: String
-    /// The name that the host gave it, if any.
+    /// The name that the application set; nil without a name.
     public let name: String?
-    /// Where the host made it, if it said so.
+    /// The call site where the application created the context, if it is known.
     public let origin: CallSite?
-    /// How many objects of each entity, by its name; nil for a context that another thread uses, which alone can count.
+    /// The number of changed objects by entity name.
+    ///
+    /// Nil for a context that another thread uses, because only that thread can count them.
     public let entities: [String: Counts]?
 
+    /// The numbers of unsaved objects by kind of change.
     public struct Counts: Sendable, Equatable {
         public var inserted, updated, deleted: Int
 
@@ -21,17 +24,17 @@ public struct UnsavedChanges: Sendable {
         }
     }
 
-    /// What becomes of changes that were not saved, when a context, a container, a document or a coordinator is closed.
+    /// The treatment of unsaved changes when a context, a container, a document or a coordinator is closed.
     public enum Policy: UInt32, Sendable {
-        /// Nothing is closed, and an error names them.
+        /// Nothing is closed, and the error lists the changes.
         case refuse = 0
-        /// They are saved first.
+        /// The changes are saved first.
         case save
-        /// They are lost.
+        /// The changes are discarded.
         case discard
     }
 
-    /// Of all entities together; nil where `entities` is.
+    /// The counts of all entities together; nil if `entities` is nil.
     public var counts: Counts? {
         entities.map { entities in
             entities.values.reduce(into: Counts()) { sum, counts in
@@ -42,10 +45,10 @@ public struct UnsavedChanges: Sendable {
         }
     }
 
-    /// More entities than these are counted together.
+    /// The maximum number of entities in a message.
     private static let shownEntities = 12
 
-    /// For the end of a sentence: `1 Department updated, 2 Person inserted`.
+    /// The changes as the end of a sentence: `1 Department updated, 2 Person inserted`.
     package var text: String {
         guard let entities else { return "an unknown number, because another thread is using the context" }
         let names = entities.keys.sorted()
@@ -62,7 +65,7 @@ public struct UnsavedChanges: Sendable {
         return parts.joined(separator: ", ")
     }
 
-    /// Names the context and what it holds, for a longer message.
+    /// The context and its changes, as part of a longer message.
     package var fault: String { "\(context) has unsaved changes: \(text)" }
 
     package var error: CoreError {
@@ -71,15 +74,15 @@ public struct UnsavedChanges: Sendable {
             entity: entities?.count == 1 ? entities?.keys.first : nil)
     }
 
-    /// How a message ends that tells of unsaved changes which kept something open.
+    /// Returns the remedy in the message for unsaved changes.
     private static func remedy(_ count: Int) -> String {
         "call save() or rollback() on \(count == 1 ? "the context" : "each context"), or close with CST_UNSAVED_DISCARD "
             + "(.discard)"
     }
 
-    /// Why something is not closed.
+    /// Returns the error for an object that stays open because of unsaved changes.
     ///
-    /// - Parameter what: for the beginning of a sentence: `the container Shop`.
+    /// - Parameter what: The name of the object, as the beginning of a sentence: `the container Shop`.
     package static func refusal(_ what: String, _ held: [UnsavedChanges]) -> CoreError {
         let children = held.map(\.error)
         let whose = children.count == 1 && what == held[0].context
@@ -93,15 +96,17 @@ public struct UnsavedChanges: Sendable {
 }
 
 extension Coordinator {
-    /// What the contexts of this coordinator have not saved, those on top of other contexts first. Waits for their queues; a context
-    /// that is confined to another thread is named without counts.
+    /// The unsaved changes of this coordinator's contexts, nested contexts first.
+    ///
+    /// The property waits for their queues. A context that is confined to another thread is listed without counts.
     public var unsavedChanges: [UnsavedChanges] { liveContexts.compactMap { $0.unsavedChanges() } }
 
-    /// The same.
+    /// Returns the unsaved changes of this coordinator's contexts.
     ///
     /// - Parameters:
-    ///   - waits: false: a context that another thread uses at the moment is named without counts.
-    ///   - areTold: whether the host tells of them, so that the end of these contexts is not logged.
+    ///   - waits: Whether to wait for the queues. If not, a context that another thread is using is listed without
+    ///     counts.
+    ///   - areTold: Whether the host reports the changes, so that the release of these contexts is not logged.
     package func unsavedChanges(waits: Bool, areTold: Bool) -> [UnsavedChanges] {
         liveContexts.compactMap { context in
             let held = context.unsavedChanges(waits: waits)
@@ -110,31 +115,35 @@ extension Coordinator {
         }
     }
 
-    /// Whether contexts besides one hold what was not saved. Waits for their queues, until one does.
+    /// Whether contexts other than `context` have unsaved changes.
+    ///
+    /// Waits for their queues, up to the first context with changes.
     package func hasUnsavedChanges(besides context: Context) -> Bool {
         liveContexts.contains { $0 !== context && $0.unsavedChanges() != nil }
     }
 
-    /// What contexts besides one have not saved. Waits for all their queues.
+    /// Returns the unsaved changes of contexts other than `context`. Waits for all their queues.
     package func unsavedChanges(besides context: Context) -> [UnsavedChanges] {
         liveContexts.compactMap { $0 === context ? nil : $0.unsavedChanges() }
     }
 
-    /// Saves what the contexts of this coordinator have not saved, those on top of other contexts first.
+    /// Saves the changes of this coordinator's contexts, nested contexts first.
     ///
-    /// - Throws: what a save throws; several failures as children of one error.
+    /// - Throws: The error of a save. Several failures are the children of one error.
     package func saveContexts() throws { try Context.save(liveContexts) }
 
-    /// Every context that was not closed, those on top of others before these.
+    /// All contexts that are not closed, nested contexts before their parents.
     var liveContexts: [Context] {
         contexts.all.compactMap(\.recipient).flatMap(\.withChildren).filter { !$0.isClosed }
     }
 }
 
 extension Context {
-    /// Throws away what contexts on top of this one have not saved, and has them read anew. Waits for their queues.
+    /// Discards the changes of nested contexts, and makes these contexts read their objects again.
     ///
-    /// - Throws: `.wrongThread` for one that is confined to another thread.
+    /// Waits for their queues.
+    ///
+    /// - Throws: `.wrongThread` for a context that is confined to another thread.
     package func rollbackChildren() throws {
         for child in withChildren.reversed() where child !== self && !child.isClosed {
             child.takeFromEndedThread()
@@ -145,20 +154,22 @@ extension Context {
         }
     }
 
-    /// What contexts on top of this one have not saved and only another thread could throw away.
+    /// The unsaved changes of nested contexts that only another thread can discard.
     package var unreachableChildren: [UnsavedChanges] {
         withChildren.compactMap { $0 === self ? nil : $0.unsavedChanges() }.filter { $0.entities == nil }
     }
 
-    /// This context behind those on top of it.
+    /// This context, preceded by its nested contexts.
     var withChildren: [Context] { links.children.all.compactMap(\.recipient).flatMap(\.withChildren) + [self] }
 
-    /// Whether objects are listed as changed. Any thread; what a save would write is for the context's own thread to say.
+    /// Whether objects are listed as changed. Can be read on any thread.
+    ///
+    /// Only the context's own thread can determine whether a save would write anything.
     var mayHaveChanges: Bool { platform_load64(owner + 2) != 0 }
 
-    /// Saves what some contexts have not saved, in their order.
+    /// Saves the changes of contexts, in their order.
     ///
-    /// - Throws: what a save throws; several failures as children of one error.
+    /// - Throws: The error of a save. Several failures are the children of one error.
     static func save(_ contexts: [Context]) throws {
         var failures: [CoreError] = []
         var failed: [String] = []
@@ -183,7 +194,9 @@ extension Context {
         }
     }
 
-    /// - Parameter waits: whether for the queue; else a context that another thread uses at the moment is not counted.
+    /// Returns the unsaved changes of this context; nil if it does not have any.
+    ///
+    /// - Parameter waits: Whether to wait for the queue. If not, a context that another thread is using is not counted.
     func unsavedChanges(waits: Bool = true) -> UnsavedChanges? {
         guard mayHaveChanges else { return nil }
         takeFromEndedThread(waits: waits)
@@ -201,7 +214,9 @@ extension Context {
         UnsavedChanges(context: label.text, name: name, origin: label.origin, entities: entities)
     }
 
-    /// Runs `body` on the context's queue, unless another thread has that.
+    /// Runs `body` on the context's queue.
+    ///
+    /// - Throws: `.wrongThread` if another thread owns the queue.
     private func runIfFree(_ body: (Context) throws -> Void) throws {
         if isOwn { return try performHere(body) }
         guard queueType == .privateQueue, try tryLock() else { throw wrongThread() }
@@ -209,8 +224,9 @@ extension Context {
         try body(self)
     }
 
-    /// The number of objects that a save would write, by the name of the entity. Reads no store, and calls no code of the host.
-    /// - Parameter isCounted: leaves out objects for which it is false.
+    /// Returns the number of objects that a save would write, by entity name. Neither reads a store nor calls the host.
+    ///
+    /// - Parameter isCounted: Whether to count an object.
     func countUnsaved(where isCounted: (ManagedObject) -> Bool = { _ in true }) -> [String: UnsavedChanges.Counts] {
         var counts: [String: UnsavedChanges.Counts] = [:]
         for object in changeTracker.inserted where object.isInserted && isCounted(object) {
@@ -227,31 +243,36 @@ extension Context {
         return counts
     }
 
-    /// Whoever closes the stores may use a context whose thread has ended: nobody else ever will.
+    /// Transfers a context whose thread has ended to the calling thread, which closes the stores.
+    ///
+    /// No other thread can use the context any more.
     func takeFromEndedThread(waits: Bool = true) {
         guard queueType == .caller, !isOwn, !isClosedToHost, !isClosed else { return }
         let thread = ownerThread
         if waits ? threadEnds(thread) : !threadIsAlive(thread) { ownerThread = platform_thread_id() }
     }
 
-    // MARK: What is lost
+    // MARK: Lost changes
 
-    /// What is not saved yet may be lost: the end of the context says nothing of it. Any thread.
+    /// Marks the context's current changes as discardable, so that its release does not log them.
+    ///
+    /// Can be called on any thread.
     package func giveUp() {
-        // Not with a plain store: the context's own thread may have saved everything in this moment.
+        // Compare and swap, because the context's own thread may just have saved everything.
         var listed: UInt64 = 1
         _ = platform_cas64(owner + 2, &listed, 2)
     }
 
-    /// The same for those on top of it too.
+    /// Marks the changes of this context and its nested contexts as discardable.
     package func giveUpWithChildren() { for context in withChildren { context.giveUp() } }
 
-    /// Whether losses are to be told. Costs one look where there is nothing.
+    /// Whether lost changes are logged. The test is one atomic load if there are no changes.
     var tellsLosses: Bool { platform_load64(owner + 2) == 1 && batchOwner == nil }
 
-    /// By the context's end, on whatever thread: logs what was not saved, unless the host said that it may be lost. Costs one look
-    /// where there is nothing.
-    func tellWhatIsLost() {
+    /// Logs the unsaved changes when the context is deallocated, unless they are discardable.
+    ///
+    /// Called on any thread. The cost is one atomic load if there are no changes.
+    func logUnsavedChanges() {
         guard tellsLosses, !platform_is_forked() else { return }
         let counts = countUnsaved()
         if counts.isEmpty { return }
@@ -261,8 +282,10 @@ extension Context {
     }
 }
 
-/// Whether a thread has ended, or does so within a twentieth of a second: some languages' `join` comes back (Python's, half of the
-/// time) while the system is still clearing the thread away.
+/// Whether a thread has ended or ends within 50 ms.
+///
+/// The `join` of some languages returns before the system has removed the thread, for example in Python in about half
+/// of all cases.
 private func threadEnds(_ thread: UInt64) -> Bool {
     for _ in 0..<100 {
         if !threadIsAlive(thread) { return true }

@@ -1,16 +1,16 @@
 import CPlatform
 import CorestoneValues
 
-/// In the midst of what a context is closed to the host's code.
-enum Closure {
-    /// A store writes its changes.
+/// The operation during which a context must not be used by the application.
+enum BlockingOperation {
+    /// A store is writing the context's changes.
     case save
-    /// The host is asked where its code is, while a fault fires.
+    /// The callback for the call site is running while a fault fires.
     case callSite
 }
 
 extension Context {
-    /// Throws unless the calling thread may use the context now.
+    /// Throws if the calling thread must not use the context now.
     @inlinable
     package func checkQueue() throws {
         if ownerThread != platform_thread_id() { try refuseThread() }
@@ -25,19 +25,20 @@ extension Context {
         throw wrongThread()
     }
 
-    /// Owns the contexts that no thread may use for the moment; the number of no thread.
+    /// The owner thread ID of contexts that no thread may use at the moment; not the ID of any thread.
     private static let closedOwner: UInt64 = 1
 
-    /// Whether the context is closed to the host's code for a while; see `closed`.
+    /// Whether the application must not use the context at the moment; see `closed`.
     var isClosedToHost: Bool { ownerThread == Context.closedOwner }
 
-    /// Throws where the calling thread is in the middle of what the context is closed for: it would wait for itself.
+    /// Throws if the calling thread runs the operation for which the context is blocked (a deadlock).
     func refuseWaitInSave() throws { if isClosedToHost, access.closer == platform_thread_id() { throw closedToHost() } }
 
-    /// Runs `body`, in which objects are neither what they were nor what they will be: code of the host's that runs meanwhile (a store
-    /// of its own, a check whether to go on, an observer of the parent's objects) may not use the context. What it changed in a save
-    /// would be lost when that ends.
-    func closed<Result>(for reason: Closure, _ body: () throws -> Result) rethrows -> Result {
+    /// Runs `body` while the application must not use the context.
+    ///
+    /// The context's objects are in an intermediate state. Calls of application code within `body` (a custom store, a
+    /// cancellation check, an observer of the parent's objects) fail. Changes by such code during a save would be lost.
+    func closed<Result>(for reason: BlockingOperation, _ body: () throws -> Result) rethrows -> Result {
         let (owner, former, formerReason) = (ownerThread, access.closer, access.closure)
         (access.closer, access.closure, ownerThread) = (platform_thread_id(), reason, Context.closedOwner)
         defer { (access.closer, access.closure, ownerThread) = (former, formerReason, owner) }
@@ -59,15 +60,18 @@ extension Context {
         }
     }
 
-    /// The main queue may have been bound after the context was made.
+    /// Takes ownership on the main thread, because the main queue may have been bound after the context was created.
     func takeAsMain() -> Bool {
         guard queueType == .main, ownerThread == 0, MainQueue.boundThread == platform_thread_id() else { return false }
         ownerThread = platform_thread_id()
         return true
     }
 
-    /// Who called, whose the context is, and where it was made; then the remedy.
-    /// - Parameter asParent: whether it was a child of this context that the thread used.
+    /// Creates the error for use on a wrong thread.
+    ///
+    /// It names the calling thread, the owner and origin of the context, and the remedy.
+    ///
+    /// - Parameter asParent: Whether the thread used a child of this context.
     func wrongThread(asParent: Bool = false) -> CoreError {
         let owner = ownerThread, main = MainQueue.boundThread
         let whose: String
@@ -101,10 +105,12 @@ extension Context {
             "the process was forked, and the library cannot be used in the child; call exec in the child first")
     }
 
-    /// For what cannot throw: at once on the queue, and from elsewhere on the context's private queue, waiting for it.
+    /// Runs `body` on the context's queue, for functions that cannot throw.
     ///
-    /// What belongs to another thread cannot be had: that ends the program, like an index outside of an array. No call of the
-    /// C boundary comes here from elsewhere, since those check the thread and fail with an error.
+    /// On the queue, `body` runs immediately. On other threads, the call waits for the context's private queue.
+    ///
+    /// Use of a context that is confined to another thread crashes the process, like an index out of bounds. The C
+    /// interface checks the thread before the call, and returns an error.
     @inline(__always)
     func onQueue<Result>(_ body: () -> Result) -> Result {
         if ownerThread != platform_thread_id() && !takeAsMain() { return onQueueFromElsewhere(body) }
@@ -113,9 +119,9 @@ extension Context {
 
     @inline(never)
     private func onQueueFromElsewhere<Result>(_ body: () -> Result) -> Result {
-        // What the save itself looks at.
+        // Access by the save itself.
         if isClosedToHost, access.closer == platform_thread_id() { return body() }
-        // Empty from now on, for every thread.
+        // A closed context is empty, on every thread.
         if isClosed { return body() }
         var result: Result?
         do {

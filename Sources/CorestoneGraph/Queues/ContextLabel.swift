@@ -1,8 +1,9 @@
 import CPlatform
 import CorestoneValues
 
-/// What a context is called in messages: its name, and where the host made it. Any thread reads it, since whoever uses a
-/// context on the wrong thread is told whose it is.
+/// The description of a context in messages: its name and the call site of its creation.
+///
+/// Thread-safe, because an error on a wrong thread contains it.
 final class ContextLabel: Sendable {
     private struct Content {
         var name: String?
@@ -23,7 +24,7 @@ final class ContextLabel: Sendable {
         set { content.withLock { $0.origin = newValue } }
     }
 
-    /// For the middle of a sentence: `context "import" (created at Import.swift:40)`.
+    /// The description, for the middle of a sentence: `context "import" (created at Import.swift:40)`.
     var text: String {
         let (name, origin) = content.withLock { ($0.name, $0.origin) }
         return (name.map { "context \"\($0)\"" } ?? "a context")
@@ -31,7 +32,9 @@ final class ContextLabel: Sendable {
     }
 }
 
-/// A thread for the middle of a sentence, with the system's number and name of it: `thread 4711 (worker)`.
+/// Returns a thread's description for the middle of a sentence: `thread 4711 (worker)`.
+///
+/// It contains the system's number and name of the thread.
 package func nameOfThread(_ thread: UInt64) -> String {
     let number = "thread \(platform_thread_number(thread))"
     return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { buffer in

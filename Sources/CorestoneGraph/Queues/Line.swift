@@ -1,7 +1,11 @@
-/// Elements in order of arrival, taken out at the front, or anywhere by the place that `append` gave.
+/// A queue in order of arrival.
+///
+/// Elements are removed at the front, or anywhere by the position that `append` returned.
 struct Line<Element> {
     private var elements: [Element?] = []
-    /// How many left the front of `elements`, and how many were ever cut off before it.
+    /// The number of removed elements at the front of `elements`.
+    ///
+    /// `cut` is the number of elements that were deleted from the array before.
     private var head = 0
     private var cut = 0
 
@@ -20,7 +24,7 @@ struct Line<Element> {
         skip()
     }
 
-    /// Nothing happens when it left already.
+    /// Removes the element at a position; has no effect if it is already removed.
     mutating func remove(at place: Int) {
         guard place - cut >= head else { return }
         elements[place - cut] = nil

@@ -2,21 +2,23 @@ import CPlatform
 import CorestoneValues
 import Glibc
 
-/// The queue of main contexts. Linux has no main run loop: the host says which thread is the main one, and drains the queue
-/// there; a descriptor tells its event loop when.
+/// The queue of main contexts.
+///
+/// Linux does not have a main run loop, so the application binds a thread as the main one and drains the queue there. A
+/// descriptor notifies its event loop of waiting blocks.
 public enum MainQueue {
     private final class State: @unchecked Sendable {
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         let arrived = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
         var thread: UInt64 = 0
         var work = Line<() -> Void>()
-        /// How many pieces of work ever came, how many left, and how many had come when it was last drained.
+        /// The number of blocks that were ever queued, that were taken, and that had been queued at the last drain.
         var added = 0, taken = 0, limit = 0
-        /// Whether the main thread runs what comes while it waits for something else.
+        /// Whether the main thread runs queued blocks while it waits for something else.
         var isServed = false
-        /// Readable while work waits; -1 until somebody asks for it.
+        /// The descriptor, which is readable while blocks wait; -1 until it is requested.
         var descriptor: Int32 = -1
-        /// Called when work comes to an empty queue.
+        /// The function that is called when a block is added to the empty queue.
         var wake: (@Sendable () -> Void)?
 
         init() {
@@ -37,13 +39,15 @@ public enum MainQueue {
 
     private static let state = State()
 
-    /// The main thread; 0 when none is bound.
+    /// The ID of the main thread; 0 if no thread is bound.
     package static var boundThread: UInt64 { state.with { state.thread } }
 
-    /// The thread that has to go on before work of the main queue runs; 0 when nobody keeps it from that.
+    /// The ID of the thread that must continue before queued blocks can run; 0 if no thread blocks them.
     static var holder: UInt64 { state.with { state.isServed ? 0 : state.thread } }
 
-    /// Makes the calling thread the main one. A thread stays it until it ends.
+    /// Binds the calling thread as the main thread, until it ends.
+    ///
+    /// - Throws: `.wrongThread` if another thread that is alive is bound.
     public static func bind() throws {
         try state.with {
             let current = platform_thread_id()
@@ -57,15 +61,19 @@ public enum MainQueue {
         }
     }
 
-    /// Makes the thread on which the process began the main one, if it is the calling one and no thread is yet.
+    /// Binds the initial thread of the process as the main thread, if it is the calling thread and no thread is bound.
     package static func bindFirstThread() {
         let current = platform_thread_id()
         guard platform_thread_number(current) == UInt32(bitPattern: getpid()) else { return }
         state.with { if state.thread == 0 { state.thread = current } }
     }
 
-    /// Runs what waits; waits up to `timeoutMilliseconds` for something (0: not at all, below: for ever). Returns how many
-    /// pieces of work ran.
+    /// Runs the waiting blocks.
+    ///
+    /// - Parameter timeoutMilliseconds: The longest wait for a block; 0 does not wait, a negative value waits
+    ///   indefinitely.
+    /// - Returns: The number of blocks that ran.
+    /// - Throws: `.wrongThread` if the calling thread is not the main thread.
     public static func drain(timeoutMilliseconds: Int32) throws -> Int {
         let bound = boundThread
         guard bound == platform_thread_id() else {
@@ -78,11 +86,11 @@ public enum MainQueue {
                         : "the main queue is bound to \(nameOfThread(bound)); call cst_main_queue_bind (main_queue.bind) "
                             + "on this thread first")
         }
-        // The work may be to lend a context to another thread, which needs the store.
+        // A block may lend a context to another thread, which needs the store.
         try Coordinator.requireNoStoreInUse("drain the main queue")
         waitForWork(timeoutMilliseconds)
-        // What the work itself enqueues waits for the next drain, so that a drain always ends. What it drains itself, it takes from
-        // this one.
+        // Blocks that are queued meanwhile wait for the next drain, so that a drain always ends. A nested drain takes
+        // blocks of this one.
         let limit = state.with {
             state.limit = state.added
             clearSignal()
@@ -105,23 +113,28 @@ public enum MainQueue {
         }
     }
 
-    /// On the main thread: does what the queue of a context was given, and meanwhile what comes to the main queue, since one may
-    /// wait for the other.
-    /// - Throws: code 132000 when the wait would never end; `.noMemory` when the system gives no thread.
+    /// Waits, on the main thread, until a context's queue has run its blocks.
+    ///
+    /// It runs the blocks of the main queue in the meantime, because the two queues may wait for each other.
+    ///
+    /// - Throws: Code 132000 if the wait would be a deadlock; `.noMemory` if no thread can be created.
     static func serve(whileWaitingFor queue: SerialQueue, _ whose: ContextLabel) throws {
         guard !queue.isIdle else { return }
         let isDone = Flag()
         try queue.enqueue(isGuest: true) { MainQueue.enqueue { isDone.isSet = true } }
         while !isDone.isSet {
-            try Waits.whileWaiting(for: .queue(queue), whose, serves: true) { waitForWork(1000) }
+            try WaitGraph.whileWaiting(for: .queue(queue), whose, serves: true) { waitForWork(1000) }
             _ = try drain(timeoutMilliseconds: 0)
         }
     }
 
-    /// Whether those who wait for the main queue wait for nobody. With the lock of `Waits`.
+    /// Sets whether the main thread runs blocks while it waits.
+    ///
+    /// If it does, threads that wait for the main queue do not wait for another thread. Must be called with the lock of
+    /// `WaitGraph`.
     static func setServed(_ isServed: Bool) { state.with { state.isServed = isServed } }
 
-    /// Of the main thread alone.
+    /// A flag that only the main thread uses.
     private final class Flag: @unchecked Sendable {
         var isSet = false
     }
@@ -144,16 +157,21 @@ public enum MainQueue {
         }
     }
 
-    /// A descriptor that is readable while work waits.
+    /// Returns a descriptor that is readable while blocks wait. The library owns it.
+    ///
+    /// - Throws: `.noMemory` if the system does not provide one.
     public static func descriptor() throws -> Int32 {
         try state.with {
             if state.descriptor >= 0 { return state.descriptor }
             let descriptor = platform_event_new()
             guard descriptor >= 0 else {
+                let code = errno
+                let remedy =
+                    [EMFILE, ENFILE].contains(code)
+                    ? "; close other files, or raise the limit of open files (ulimit -n)" : ""
                 throw CoreError(
                     .noMemory,
-                    "cannot create a descriptor for the main queue: \(StorePlace.text(of: errno)); close other files, or raise the limit of open files (ulimit -n)"
-                )
+                    "cannot create a descriptor for the main queue: \(StoreLocation.text(of: code))\(remedy)")
             }
             state.descriptor = descriptor
             if !state.work.isEmpty { signal() }
@@ -161,8 +179,10 @@ public enum MainQueue {
         }
     }
 
-    /// Has `wake` called, on any thread, when work comes to the empty queue, for a host whose loop is better told than asked.
-    /// It has to see to a `drain` on the main thread, and is called once for what waits already.
+    /// Sets a function that is called, on any thread, when a block is added to the empty queue.
+    ///
+    /// It is for event loops that cannot poll a descriptor, and must cause a `drain` on the main thread. If blocks are
+    /// already waiting, it is called once immediately.
     public static func setWaker(_ wake: (@Sendable () -> Void)?) {
         let waits = state.with {
             state.wake = wake

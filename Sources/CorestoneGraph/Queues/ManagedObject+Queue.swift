@@ -2,15 +2,17 @@ import CPlatform
 import CorestoneValues
 
 extension ManagedObject {
-    /// Throws unless the calling thread may use the object now: the thread of its context's queue, or the one that made it while
-    /// it is in no context. One compare.
+    /// Throws if the calling thread must not use the object.
+    ///
+    /// The calling thread must own the context's queue. Without a context, it must be the thread that created the
+    /// object. The check is a single comparison.
     @inlinable
     package func checkQueue() throws { if !isOnQueue { try refuseThread() } }
 
     @usableFromInline
     func refuseThread() throws { if let context { try context.checkQueue() } else { try checkCreator() } }
 
-    /// The same for an object outside of every context.
+    /// Throws if the calling thread did not create an object that is not in a context.
     package func checkCreator() throws {
         if platform_is_forked() { throw Context.forked() }
         if isGone { throw gone() }

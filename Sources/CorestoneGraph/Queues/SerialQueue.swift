@@ -3,9 +3,11 @@ import CorestoneValues
 import Glibc
 import Synchronization
 
-/// Gives one thread at a time its turn, in order of arrival: callers that wait do their work on their own threads, the rest is
-/// done by a thread of the pool.
+/// A serial queue, in order of arrival.
+///
+/// Waiting callers run their blocks on their own threads; a thread of the pool runs the queued blocks.
 final class SerialQueue: @unchecked Sendable {
+    /// A waiting block or thread.
     private enum Entry {
         case work(() -> Void)
         case turn(Turn)
@@ -13,22 +15,22 @@ final class SerialQueue: @unchecked Sendable {
 
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private var entries = Line<Entry>()
-    /// How many of them are work.
+    /// The number of queued blocks in `entries`.
     private var workCount = 0
     private let current = Atomic<UInt64>(0)
-    /// Whether the pool knows that there is work to do.
+    /// Whether the queue is submitted to the pool.
     private var isSubmitted = false
-    /// The worker that does it.
+    /// The worker that serves the queue.
     private var servant: Worker?
-    /// Whether the pool looks whether the thread that has the queue has ended.
+    /// Whether the pool watches for the end of the thread that owns the queue.
     private var isWatched = false
-    /// The thread that closed it to guests, and is none itself; 0 while it is open.
+    /// The thread that closed the queue to blocks of the application, and is still admitted; 0 if open.
     private var closer: UInt64 = 0
     let label: ContextLabel
 
-    /// How many pieces of work are done at a stretch while other queues wait for a thread.
+    /// The number of blocks that run in sequence while other queues wait for a thread.
     private static let fairCount = 16
-    /// For how many seconds a thread waits behind work that finds no thread.
+    /// The number of seconds for which a thread waits behind blocks for which there is no thread.
     private static let starvation = 3
 
     init(_ label: ContextLabel) {
@@ -41,7 +43,7 @@ final class SerialQueue: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// The thread that has the queue; 0 for none.
+    /// The ID of the thread that owns the queue; 0 while the queue is free.
     var holder: UInt64 { current.load(ordering: .acquiring) }
 
     private func withMutex<Result>(_ body: () throws -> Result) rethrows -> Result {
@@ -52,31 +54,34 @@ final class SerialQueue: @unchecked Sendable {
 
     // MARK: Closing
 
-    /// Lets in no guest any more but one thread. What waits already has its turn.
+    /// Rejects new blocks of the application on all threads but one.
+    ///
+    /// Blocks and threads that already wait are still served.
     func close(but thread: UInt64) { withMutex { closer = thread } }
 
     func open() { withMutex { closer = 0 } }
 
     var isClosed: Bool { withMutex { closer != 0 } }
 
-    /// Whether somebody waits for a turn.
+    /// Whether a block or a thread waits for the queue.
     var isAwaited: Bool { withMutex { !entries.isEmpty } }
 
-    /// Whether it has work for which there is no thread.
+    /// Whether the queue has blocks for which no thread is available.
     private var isStarved: Bool { withMutex { isSubmitted } && Workers.shared.isStuck }
 
-    /// Whether nobody has it, and nobody waits for a turn.
+    /// Whether no thread owns the queue, and no block or thread waits for it.
     var isIdle: Bool { withMutex { holder == 0 && entries.isEmpty } }
 
-    /// With the mutex.
+    /// Whether a block may be added. Called with the mutex.
     private func admits(_ isGuest: Bool) -> Bool { !isGuest || closer == 0 || closer == platform_thread_id() }
 
-    /// With the mutex.
+    /// Throws if a block must not be added. Called with the mutex.
     private func requireAdmission(_ isGuest: Bool) throws { if !admits(isGuest) { throw label.refusal } }
 
-    /// Runs `work` later.
-    /// - Parameter isGuest: whether it comes from a host, and is refused when the queue was closed.
-    /// - Throws: when the system gives no thread for it.
+    /// Queues a block.
+    ///
+    /// - Parameter isGuest: Whether the block comes from the application, and is rejected if the queue is closed.
+    /// - Throws: `.noMemory` if no thread can be created for it.
     func enqueue(isGuest: Bool = false, _ work: @escaping () -> Void) throws {
         try withMutex {
             try requireAdmission(isGuest)
@@ -87,15 +92,16 @@ final class SerialQueue: @unchecked Sendable {
         }
     }
 
-    /// Runs `body` on the caller's thread when its turn comes.
-    /// - Throws: code 132000 when the turn would never come; what `body` throws.
+    /// Runs `body` on the calling thread after all earlier entries.
+    ///
+    /// - Throws: Code 132000 if the wait would be a deadlock; the error of `body`.
     func run(isGuest: Bool = false, _ body: () throws -> Void) throws {
         try acquire(isGuest: isGuest)
         defer { release() }
         try body()
     }
 
-    /// Gives the calling thread, which does not have the queue, its turn.
+    /// Acquires the queue for the calling thread, which does not own it.
     func acquire(isGuest: Bool = false) throws {
         if tryAcquire(isGuest: isGuest) { return }
         let turn = Turn()
@@ -106,12 +112,12 @@ final class SerialQueue: @unchecked Sendable {
             return place
         }
         do {
-            try Waits.whileWaiting(for: .queue(self), label) {
+            try WaitGraph.whileWaiting(for: .queue(self), label) {
                 var starved = 0
                 while !turn.wait(nanoseconds: 1_000_000_000) {
                     takeFromEnded()
                     starved = isStarved ? starved + 1 : 0
-                    if starved == SerialQueue.starvation { throw Waits.withoutThread(label) }
+                    if starved == SerialQueue.starvation { throw WaitGraph.withoutThread(label) }
                 }
             }
         } catch {
@@ -124,8 +130,10 @@ final class SerialQueue: @unchecked Sendable {
         }
     }
 
-    /// Takes the queue if nobody has it and nobody waits for it.
-    /// - Parameter asksForEnded: looks whether who has it has ended, which costs more than the rest.
+    /// Acquires the queue if no thread owns it, and no block or thread waits for it.
+    ///
+    /// - Parameter asksForEnded: Whether to test if the owner thread has ended. This test is slower than the rest of
+    ///   the call.
     func tryAcquire(isGuest: Bool = false, asksForEnded: Bool = false) -> Bool {
         if asksForEnded { takeFromEnded() }
         return withMutex {
@@ -135,9 +143,9 @@ final class SerialQueue: @unchecked Sendable {
         }
     }
 
-    /// The calling thread gives the queue to the next one.
+    /// Releases the queue to the next entry.
     func release() {
-        // Whoever had the mutex in that moment is not here to give it back.
+        // A thread that held the mutex during the fork does not exist in the child.
         if platform_is_forked() { return }
         withMutex {
             current.store(0, ordering: .releasing)
@@ -145,10 +153,10 @@ final class SerialQueue: @unchecked Sendable {
         }
     }
 
-    /// Gives the queue to the next one in the place of a thread that will not, if that one has it.
+    /// Releases the queue on behalf of another thread if that thread owns it.
     func release(for thread: UInt64) { withMutex { take(from: thread) } }
 
-    /// Lets the next one in, if the queue is free. With the mutex.
+    /// Serves the next entry, if the queue is free. Called with the mutex.
     private func passOn() {
         guard holder == 0, let next = entries.first else { return }
         switch next {
@@ -164,22 +172,22 @@ final class SerialQueue: @unchecked Sendable {
         }
     }
 
-    /// A thread that ended while it had the queue cannot give it back.
+    /// Releases the queue if its owner thread has ended, because that thread cannot release it.
     private func takeFromEnded() {
         let former = holder
         if former != 0, !threadIsAlive(former) { withMutex { take(from: former) } }
     }
 
-    /// With the mutex.
+    /// Releases the queue if a thread owns it. Called with the mutex.
     private func take(from former: UInt64) {
         guard holder == former else { return }
         current.store(0, ordering: .releasing)
         passOn()
     }
 
-    // MARK: Work
+    // MARK: Blocks
 
-    /// On a worker's thread: does the work that is at the front, and goes on as long as there is some.
+    /// Runs, on a worker's thread, the blocks at the front of the queue.
     func serve(_ worker: Worker) {
         worker.queue = self
         defer { worker.queue = nil }
@@ -192,9 +200,9 @@ final class SerialQueue: @unchecked Sendable {
             worker.take(label)
             pthread_mutex_unlock(mutex)
             work()
-            // What it held may end here, and calls the host: not with the mutex.
+            // Not with the mutex, because the captured objects may be deallocated here, which may call the application.
             work = {}
-            // The child of a fork: whoever had a mutex then is not here to give it back.
+            // In the child of a fork, a thread that held a mutex does not exist.
             if platform_is_forked() { return }
             worker.noteEnd()
             Workers.shared.didWork()
@@ -208,7 +216,7 @@ final class SerialQueue: @unchecked Sendable {
         pthread_mutex_unlock(mutex)
     }
 
-    /// The thread of a worker that serves the queue ends in the midst of a piece of work.
+    /// Ends the current block, because the thread of its worker ends within it.
     func leave(_ worker: Worker) {
         withMutex {
             guard servant === worker else { return }
@@ -225,17 +233,21 @@ final class SerialQueue: @unchecked Sendable {
         return work
     }
 
-    /// Has the thread that works for it bear the context's name, as far as the system keeps it.
+    /// Sets the name of the serving thread to the context's name, which the system may truncate.
     func takeName() { withMutex { servant?.take(label) } }
 
-    /// Work that waits for a thread of the host's would wait for ever if that ends. With the mutex.
+    /// Starts watching the owner thread. Called with the mutex.
+    ///
+    /// Queued blocks would wait indefinitely if that thread ended.
     private func watchHolder() {
         guard workCount > 0, servant == nil, !isWatched else { return }
         isWatched = true
         Workers.shared.watch(self)
     }
 
-    /// Takes the queue from a thread that has ended. False when there is nothing more to look at.
+    /// Releases the queue if its owner thread has ended.
+    ///
+    /// Returns false if the thread need not be watched any more.
     func needsWatch() -> Bool {
         takeFromEnded()
         return withMutex {

@@ -1,11 +1,11 @@
 import CPlatform
 import Glibc
 
-/// A thread that waits for something that another one gives.
+/// A semaphore on which one thread waits for another one.
 final class Turn: @unchecked Sendable {
     let thread = platform_thread_id()
     private let given = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
-    /// Asked for with the mutex of a queue.
+    /// Whether the semaphore was posted. Read with the mutex of a queue.
     private(set) var isGiven = false
 
     init() { sem_init(given, 0, 0) }
@@ -22,6 +22,6 @@ final class Turn: @unchecked Sendable {
 
     func wait() { while sem_wait(given) != 0 {} }
 
-    /// False when the time is up, by a clock that nobody sets.
+    /// Waits at most `nanoseconds` of the monotonic clock. Returns false after the time-out.
     func wait(nanoseconds: UInt64) -> Bool { platform_wait(given, nanoseconds) }
 }

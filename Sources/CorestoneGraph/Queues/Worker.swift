@@ -3,40 +3,41 @@ import CorestoneValues
 import Glibc
 import Synchronization
 
-/// A thread of the pool. What is not said to be its own is used with the pool's mutex.
+/// A thread of the pool. Members are used with the pool's mutex unless stated otherwise.
 final class Worker: @unchecked Sendable {
+    /// The work of a worker.
     enum Job {
         case serve(SerialQueue)
-        /// See `Workers.keepWatch`.
+        /// The watch; see `Workers.keepWatch`.
         case watch
     }
 
-    /// Given to a thread that has none, and taken by it.
+    /// The next job, which the thread takes.
     var job: Job?
-    /// Whether it serves a queue.
+    /// Whether the worker serves a queue.
     var isServing = false
-    /// The queue that it serves, while it does. Its thread's own.
+    /// The queue that the worker serves; used only by its own thread.
     var queue: SerialQueue?
-    /// How many waits it is in; its place is another one's meanwhile.
+    /// The number of nested waits. Another worker may run during them.
     var waits = 0
-    /// Whether somebody else has its place, since it sleeps without our knowing why.
+    /// Whether another worker runs in its place, because it sleeps for an unknown reason.
     var isStalled = false
-    /// The number of it; 0 until it runs.
+    /// The thread's ID; 0 until it runs.
     let number = Atomic<UInt64>(0)
-    /// How many pieces of work it ended. Its own, read by the watch.
+    /// The number of blocks that it has completed. Written by its own thread, read by the watch.
     let ended = Atomic<Int>(0)
     var seen = Seen()
-    /// The name that the system has for it. With the mutex of the queue that it serves.
+    /// The thread's name in the system. Used with the mutex of the queue that it serves.
     private var name = ""
     private let called = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 
-    /// What the watch saw of it.
+    /// The state of a worker at the last round of the watch.
     struct Seen {
         var round = 0
         var ended = 0
-        /// Nanoseconds on a processor.
+        /// The processor time in nanoseconds.
         var time: UInt64 = 0
-        /// For how many rounds it is at the same piece of work.
+        /// The number of rounds for which it has been running the same block.
         var age = 0
     }
 
@@ -50,13 +51,13 @@ final class Worker: @unchecked Sendable {
         called.deallocate()
     }
 
-    /// Whether it may go on with work.
+    /// Whether the worker counts as running.
     var isActive: Bool { isServing && waits == 0 && !isStalled }
 
-    /// Wakes a thread that has none to do.
+    /// Wakes an idle thread.
     func call() { sem_post(called) }
 
-    /// False when nobody called for so long.
+    /// Waits for a call. Returns false after the time-out.
     func waitForCall(nanoseconds: UInt64) -> Bool { platform_wait(called, nanoseconds) }
 
     func takeJob() -> Job? {
@@ -64,12 +65,12 @@ final class Worker: @unchecked Sendable {
         return job
     }
 
-    /// Has the thread bear a context's name, as far as the system keeps it.
+    /// Sets the name of the thread to a context's name, which the system may truncate.
     func take(_ label: ContextLabel) {
         let wanted = label.name ?? "corestone"
         if wanted == name { return }
         name = wanted
-        // The system keeps 15 bytes; a character that does not fit is left out.
+        // The system stores 15 bytes; a character that does not fit is omitted.
         var short = wanted
         while short.utf8.count > 15 { short.removeLast() }
         platform_set_thread_name(number.load(ordering: .relaxed), short)
@@ -77,7 +78,7 @@ final class Worker: @unchecked Sendable {
 
     func noteEnd() { ended.store(ended.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
 
-    /// The one that the calling thread is; nil for a thread of the host's.
+    /// The worker of the calling thread; nil for other threads.
     static var own: Worker? {
         platform_worker().map { Unmanaged<Worker>.fromOpaque($0).takeUnretainedValue() }
     }

@@ -1,19 +1,22 @@
 import CPlatform
 import CorestoneValues
 
-// What one thread does while queues wait for threads, or for a thread of the host's: a host's function may wait in ways that we
-// do not see, such as a mutex, a future or a reply from the network, maybe for the very work that finds no thread.
+// The watch: a thread that runs while queues wait for threads, or for a thread of the application. An application's
+// block may wait in ways that the library cannot see, such as a mutex, a future or a reply from the network. It may
+// even wait for a block for which no thread is available.
 extension Workers {
     private static let roundNanoseconds: UInt64 = 100_000_000
-    /// Less time on a processor within a round is sleep.
+    /// A worker with less processor time than this per round is considered asleep.
     private static let awakeNanoseconds: UInt64 = 5_000_000
-    /// For how many rounds nothing ended anywhere, before those that sleep lose their places; and for how many a single one was at
-    /// the same piece of work.
+    /// The number of rounds after which workers are considered stalled.
+    ///
+    /// `patience` counts rounds in which sleeping workers complete no block, and `longPatience` rounds in which a
+    /// single worker runs the same block.
     private static let patience = 3, longPatience = 10
-    /// For how many rounds nobody needed the watch, before it ends.
+    /// The number of rounds without a watched thread after which the watch ends.
     private static let idleRounds = 5
 
-    /// Looks around ten times in a second until there is nothing to look at.
+    /// Runs a round ten times per second until no thread must be watched.
     func keepWatch() {
         var round = 0, unneeded = 0, quiet = 0, ended = 0
         while unneeded < Workers.idleRounds {
@@ -32,7 +35,7 @@ extension Workers {
         }
     }
 
-    /// Gives the places of those that sleep to others. With the mutex.
+    /// Marks sleeping workers as stalled, so that other workers can run. Called with the mutex.
     private func lookAtWorkers(_ round: Int, isQuiet: Bool) {
         let candidates = all.filter(\.isActive)
         var asleep: [Worker] = []
@@ -47,7 +50,7 @@ extension Workers {
             let wasAwake = worker.seen.time &- former.time >= Workers.awakeNanoseconds
             if !wasAwake, isQuiet || worker.seen.age >= Workers.longPatience, worker.sleeps { asleep.append(worker) }
         }
-        // One that is awake may wake others.
+        // A worker that is awake may wake other workers.
         let stalled =
             isQuiet && asleep.count == candidates.count
             ? asleep : asleep.filter { $0.seen.age >= Workers.longPatience }
@@ -56,7 +59,7 @@ extension Workers {
         dispatch()
     }
 
-    /// Takes queues from threads that have ended.
+    /// Releases the queues of threads that have ended.
     private func lookAtHolders() {
         let queues = withMutex {
             defer { held = [] }
@@ -68,7 +71,7 @@ extension Workers {
 }
 
 extension Worker {
-    /// Whether the system has it sleep, which for a device it does not.
+    /// Whether the thread sleeps interruptibly, which excludes waiting for a device.
     fileprivate var sleeps: Bool {
         platform_thread_state(number.load(ordering: .relaxed)) == UInt8(ascii: "S")
     }

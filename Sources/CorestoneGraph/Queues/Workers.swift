@@ -3,42 +3,47 @@ import CorestoneValues
 import Glibc
 import Synchronization
 
-/// The threads that do what queues were given and nobody waits for. They serve all queues, a queue one at a time; where there is
-/// nothing to do there are none.
+/// The thread pool, which runs the queued blocks for which no caller waits.
 ///
-/// At most `most` do work at a time. One that waits, for a queue or for the main thread, leaves its place to another one, and so
-/// does one that sleeps in the host's code while queues wait (`keepWatch`). Of all there are `limit` at most; the last one that
-/// does not wait may not, since nobody could do what the others wait for.
+/// A worker serves one queue at a time. An idle pool does not have threads.
 ///
-/// The mutex comes after that of a queue.
+/// At most `most` workers run at a time. A worker that waits for a queue or for the main thread does not count, nor
+/// does one that sleeps in application code while queues wait (`keepWatch`). The total is at most `limit`. At least one
+/// worker must not wait, to run the blocks for which the other workers wait.
+///
+/// Lock order: the mutex of a queue before this mutex.
 final class Workers: @unchecked Sendable {
     static let shared = Workers()
 
-    /// With the one that keeps watch, and the one that ends idle reads of all stores, sixteen.
+    /// The maximum number of running workers.
+    ///
+    /// Together with the watch and the thread that ends idle reads of all stores, these are sixteen threads.
     static let most = 14
     static let limit = 256
-    /// How long one without work stays.
+    /// The time after which an idle worker ends.
     static let idleNanoseconds: UInt64 = 500_000_000
 
     private static let label = ContextLabel(origin: nil)
 
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    /// Queues whose next piece of work may begin, and which no thread serves yet.
+    /// The queues whose next block may run and that no worker serves yet.
     var ready = Line<SerialQueue>()
-    /// Those without work; the one that came last is called first.
+    /// The idle workers. The last one to become idle is called first.
     private var idle: [Worker] = []
     var all: [Worker] = []
-    /// How many there are.
+    /// The number of workers.
     private let total = Atomic<Int>(0)
-    /// How many may go on with work.
+    /// The number of running workers.
     var active = 0
-    /// How many pieces of work have not ended.
+    /// The number of blocks that have not ended.
     private let pending = Atomic<Int>(0)
-    /// Whether queues wait, for those who would rather not take the mutex.
+    /// Whether queues wait for a worker; read without the mutex.
     private let isCrowded = Atomic(false)
-    /// Queues on which work waits behind a thread of the host's, which may end without giving them back.
+    /// The queues whose blocks wait for a thread of the application.
+    ///
+    /// That thread may end without releasing the queue.
     var held: [SerialQueue] = []
-    /// Whether one of them keeps watch.
+    /// Whether a worker runs the watch.
     var isWatched = false
 
     init() {
@@ -56,8 +61,9 @@ final class Workers: @unchecked Sendable {
 
     // MARK: For queues
 
-    /// To be called before a queue takes a piece of work.
-    /// - Throws: `.noMemory` when there is no thread, and the system gives none.
+    /// Reserves a worker for a block. Must be called before the block is added to a queue.
+    ///
+    /// - Throws: `.noMemory` if the pool does not have a worker and no thread can be created.
     func expectWork(of whose: ContextLabel) throws {
         pending.add(1, ordering: .sequentiallyConsistent)
         if total.load(ordering: .sequentiallyConsistent) > 0 { return }
@@ -66,14 +72,16 @@ final class Workers: @unchecked Sendable {
         pending.subtract(1, ordering: .sequentiallyConsistent)
         throw CoreError(
             .noMemory,
-            "cannot create a thread for the queue of \(whose.text): \(StorePlace.text(of: code)); end other threads or raise the "
+            "cannot create a thread for the queue of \(whose.text): \(StoreLocation.text(of: code)); end other threads or raise the "
                 + "thread limit")
     }
 
-    /// A piece of work has ended.
+    /// Records the end of a block.
     func didWork() { pending.subtract(1, ordering: .sequentiallyConsistent) }
 
-    /// Has a queue served, which calls this once until it is. With the queue's mutex.
+    /// Submits a queue, which must not be submitted again until it is served.
+    ///
+    /// Called with the queue's mutex.
     func submit(_ queue: SerialQueue) {
         withMutex {
             ready.append(queue)
@@ -81,8 +89,9 @@ final class Workers: @unchecked Sendable {
         }
     }
 
-    /// Has somebody look now and then whether the thread that has a queue has ended. With the queue's mutex, once until
-    /// `SerialQueue.needsWatch` says that it no longer has to be.
+    /// Watches for the end of the thread that owns a queue. Called with the queue's mutex.
+    ///
+    /// The watch ends when `SerialQueue.needsWatch` returns false.
     func watch(_ queue: SerialQueue) {
         withMutex {
             held.append(queue)
@@ -95,7 +104,7 @@ final class Workers: @unchecked Sendable {
 
     // MARK: Threads
 
-    /// Gives queues to threads while there are places. With the mutex.
+    /// Assigns queues to workers while fewer than `most` run. Called with the mutex.
     func dispatch() {
         while active < Workers.most, let queue = ready.first, launch(.serve(queue)) { ready.removeFirst() }
         isCrowded.store(!ready.isEmpty, ordering: .relaxed)
@@ -104,7 +113,9 @@ final class Workers: @unchecked Sendable {
 
     private func beginWatch() { if !isWatched { isWatched = launch(.watch) } }
 
-    /// Has a thread without work do something, or a new one. False when there is none. With the mutex.
+    /// Assigns a job to an idle or new worker. Called with the mutex.
+    ///
+    /// Returns false if no worker is available.
     private func launch(_ job: Worker.Job) -> Bool {
         guard let worker = idle.popLast() else { return create(job) == 0 }
         begin(job, worker)
@@ -119,7 +130,9 @@ final class Workers: @unchecked Sendable {
         active += 1
     }
 
-    /// A new thread, which waits to be called when it is given nothing to do. Gives the system's error. With the mutex.
+    /// Creates a worker, which waits for a call if it does not get a job.
+    ///
+    /// Returns the system's error code. Called with the mutex.
     private func create(_ job: Worker.Job?) -> Int32 {
         guard total.load(ordering: .relaxed) < Workers.limit else { return EAGAIN }
         var attributes = pthread_attr_t()
@@ -127,7 +140,8 @@ final class Workers: @unchecked Sendable {
         pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
         defer { pthread_attr_destroy(&attributes) }
         let worker = Worker(job), box = Unmanaged.passRetained(worker)
-        // Known by its number from here on: the handle is no good once a function of the host's has ended the thread.
+        // From now on, the thread is identified by its ID, because its handle is invalid if an application's function
+        // ends it.
         var thread = pthread_t()
         let code = pthread_create(
             &thread, &attributes,
@@ -153,7 +167,7 @@ final class Workers: @unchecked Sendable {
         return 0
     }
 
-    /// At the end of a thread that a function of the host's ended in the midst of its work.
+    /// Frees the slot of a worker whose thread an application's function ends within a block.
     private func lose(_ worker: Unmanaged<Worker>) {
         let lost = worker.takeRetainedValue()
         didWork()
@@ -166,7 +180,7 @@ final class Workers: @unchecked Sendable {
         lost.queue?.leave(lost)
     }
 
-    /// What a thread does.
+    /// Runs blocks until the worker ends. The main function of a worker thread.
     private func run(_ worker: Worker) {
         while let job = next(worker) {
             switch job {
@@ -175,12 +189,12 @@ final class Workers: @unchecked Sendable {
                 worker.take(Workers.label)
                 keepWatch()
             }
-            // In the child of a host that forked within its work there is nothing to go on with.
+            // In the child of a fork within a block, the worker cannot continue.
             if platform_is_forked() { return }
         }
     }
 
-    /// What a thread does next; nil when it is to end.
+    /// Returns the next job of a worker; nil if it is to end.
     private func next(_ worker: Worker) -> Worker.Job? {
         let job = withMutex { () -> Worker.Job? in
             if let job = worker.takeJob() { return job }
@@ -191,7 +205,9 @@ final class Workers: @unchecked Sendable {
         return job ?? waitForJob(worker)
     }
 
-    /// For one that has served a queue; nil where there is none, or its place is taken. With the mutex.
+    /// Returns the next queue for a worker that has served one. Called with the mutex.
+    ///
+    /// Returns nil if no queue is ready, or if too many workers run.
     private func nextQueue(for worker: Worker) -> SerialQueue? {
         if worker.isStalled {
             worker.isStalled = false
@@ -210,7 +226,7 @@ final class Workers: @unchecked Sendable {
     private func waitForJob(_ worker: Worker) -> Worker.Job? {
         while true {
             if worker.waitForCall(nanoseconds: Workers.idleNanoseconds) {
-                // A job that was there before the thread was is already taken, and its call comes late.
+                // A job that was assigned at creation is already taken, and its call arrives late.
                 if let job = withMutex(worker.takeJob) { return job }
             } else if withMutex({ mayEnd(worker) }) {
                 return nil
@@ -218,11 +234,11 @@ final class Workers: @unchecked Sendable {
         }
     }
 
-    /// With the mutex.
+    /// Whether an idle worker may end. If so, removes it from the pool. Called with the mutex.
     private func mayEnd(_ worker: Worker) -> Bool {
-        // Called in this very moment.
+        // A job was just assigned.
         if worker.job != nil { return false }
-        // The last one stays while there is work, which may yet wait for something else.
+        // The last worker stays while there are blocks, which may wait for other blocks.
         let left = total.subtract(1, ordering: .sequentiallyConsistent).newValue
         if left == 0, pending.load(ordering: .sequentiallyConsistent) > 0 {
             total.add(1, ordering: .sequentiallyConsistent)
@@ -235,9 +251,12 @@ final class Workers: @unchecked Sendable {
 
     // MARK: Waits
 
-    /// Runs `wait`, in which the calling thread waits for others: its place is another one's meanwhile, if it is a worker.
+    /// Runs `wait`, in which the calling thread waits for other threads.
     ///
-    /// - Parameter refusal: what is thrown where nobody would be left to do what it may wait for. nil for a wait that ends by itself.
+    /// If the calling thread is a worker, another worker may run in the meantime.
+    ///
+    /// - Parameter refusal: The error to throw if no worker would be left to run the awaited blocks; nil for a wait
+    ///   that does not depend on other blocks.
     func whileWaiting<Result>(orThrow refusal: (() -> CoreError)? = nil, _ wait: () throws -> Result) throws -> Result {
         guard let worker = Worker.own else { return try wait() }
         let mayWait = withMutex { () -> Bool in
@@ -260,13 +279,13 @@ final class Workers: @unchecked Sendable {
         return try wait()
     }
 
-    /// Whether there is somebody else, or can be, for what queues are given. With the mutex.
+    /// Whether another worker can serve queues, or can be created. Called with the mutex.
     private var canSpareOne: Bool {
         if active > 1 || !idle.isEmpty { return true }
         return ready.isEmpty ? total.load(ordering: .relaxed) < Workers.limit : create(nil) == 0
     }
 
-    /// Whether queues have work for which there is no thread and the system gives none, since all that there are wait.
+    /// Whether queues have blocks that cannot run, because all workers wait and no thread can be created.
     var isStuck: Bool {
         withMutex {
             dispatch()

@@ -1,7 +1,9 @@
 import Glibc
 
-/// Blocks of memory by the plain allocator. Swift's own `allocate` asks for an aligned block, which is twice as dear; every
-/// block of malloc suits what the graph keeps in one.
+/// Allocates a memory block with malloc.
+///
+/// Swift's own `allocate` requests an aligned block, which is twice as expensive; malloc's alignment is sufficient for
+/// the graph's data.
 @inline(__always)
 func allocateBlock(_ bytes: Int) -> UnsafeMutableRawPointer {
     malloc(bytes) ?? UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 16)
@@ -10,11 +12,12 @@ func allocateBlock(_ bytes: Int) -> UnsafeMutableRawPointer {
 @inline(__always)
 func freeBlock(_ block: UnsafeMutableRawPointer) { free(block) }
 
-/// The size from which `allocateLargeBlock` asks for huge pages, and at which these begin.
+/// The size and alignment of a huge page, and the minimum size for which huge pages are requested.
 let hugePage = 2 << 20
 
-/// A block in huge pages if it fills one: the first touch of memory is most of the cost of a large fetch, and huge pages take
-/// half of it away.
+/// Allocates a block, in huge pages if it fills one.
+///
+/// The first access to memory is most of the cost of a large fetch, and huge pages halve it.
 func allocateLargeBlock(_ bytes: Int) -> UnsafeMutableRawPointer {
     guard bytes >= hugePage else { return allocateBlock(bytes) }
     var place: UnsafeMutableRawPointer?

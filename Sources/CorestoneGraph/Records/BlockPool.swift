@@ -1,9 +1,10 @@
-/// Small blocks of memory for the objects of one context: changed values, targets, members.
+/// A pool of small memory blocks for the objects of one context: changed values, targets, members.
 ///
-/// They lie close together in large pieces, so that a context with a hundred thousand new objects touches few pages, and those
-/// huge ones. Freed blocks serve again; when the last one is freed, the pieces go. Confined like the context.
+/// The blocks are packed into large pieces, so that a context with a hundred thousand new objects uses only a few huge
+/// pages. Freed blocks are reused; when the last one is freed, all pieces except the first are freed. Used on the
+/// context's queue.
 final class BlockPool {
-    /// Freed blocks by their size in units, each linked to the next by its first word.
+    /// The freed blocks by size in units, each linked to the next by its first word.
     private var freed: [UnsafeMutableRawPointer?] = Array(repeating: nil, count: BlockPool.largest / BlockPool.unit + 1)
     private var pieces: [UnsafeMutableRawPointer] = []
     private var next: UnsafeMutableRawPointer?
@@ -12,7 +13,7 @@ final class BlockPool {
     private var live = 0
 
     private static let unit = 16
-    /// Larger blocks are left to the plain allocator.
+    /// The maximum size of a block in bytes. Larger blocks are allocated by the plain allocator.
     private static let largest = 1024
     private static let firstPiece = 4096
 
@@ -42,7 +43,9 @@ final class BlockPool {
         return piece
     }
 
-    /// - Parameter bytes: what the block was asked for with.
+    /// Frees a block.
+    ///
+    /// - Parameter bytes: The size with which the block was allocated.
     func free(_ block: UnsafeMutableRawPointer, _ bytes: Int) {
         if bytes > BlockPool.largest { return freeBlock(block) }
         live -= 1
@@ -52,7 +55,7 @@ final class BlockPool {
         freed[units] = block
     }
 
-    /// Nothing is in use: begins anew in the first piece.
+    /// Resets the pool to its first piece, after the last block was freed.
     private func removeAll() {
         for piece in pieces.dropFirst() { freeBlock(piece) }
         pieces.removeLast(max(pieces.count - 1, 0))

@@ -1,10 +1,10 @@
 import Glibc
 
-/// A table from primary keys to pointers: open addressing in Robin Hood order, no tombstones.
+/// A hash table from primary keys to pointers: open addressing in Robin Hood order, without tombstones.
 ///
-/// Entries of a cluster are ordered by their homes, so that looking for what is not there and taking out what is end early.
+/// The entries of a cluster are ordered by their homes, so that unsuccessful searches and removals end early.
 ///
-/// Key 0 is never a primary key and marks a free place.
+/// Key 0 is not a valid primary key and marks a free entry.
 package final class KeyTable {
     @usableFromInline struct Entry {
         @usableFromInline var key: Int64
@@ -13,7 +13,7 @@ package final class KeyTable {
 
     @usableFromInline var entries: UnsafeMutablePointer<Entry>
     @usableFromInline var mask: Int
-    /// What is left of a product of 64 bits by this shift numbers the blocks of four places.
+    /// A 64-bit product shifted right by this number is the index of a block of four entries.
     @usableFromInline var shift: UInt64
     package private(set) var count = 0
 
@@ -25,8 +25,10 @@ package final class KeyTable {
 
     private static func shift(_ capacity: Int) -> UInt64 { UInt64(66 - capacity.trailingZeroBitCount) }
 
-    /// The home of a key. Four neighbours share a block, which is one line of cache; consecutive blocks are spread by the
-    /// golden ratio, which keeps dense keys apart from one another nearly perfectly and strides as well.
+    /// Returns the home of a key.
+    ///
+    /// Four consecutive keys share a block, which is one cache line. Consecutive blocks are spread by the golden ratio,
+    /// which distributes dense keys, and keys with a stride, almost perfectly.
     @inlinable @inline(__always)
     func home(of key: Int64) -> Int {
         let block = UInt64(bitPattern: key &>> 2) &* 0x9E37_79B9_7F4A_7C15
@@ -36,7 +38,7 @@ package final class KeyTable {
     deinit { freeBlock(entries) }
 
     private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
-        // Written before it is read: a page that is read first costs two faults.
+        // Written before it is read, because a first access by reading costs two page faults.
         let bytes = capacity * MemoryLayout<Entry>.stride
         let memory = allocateLargeBlock(bytes)
         memset(memory, 0, bytes)
@@ -54,15 +56,17 @@ package final class KeyTable {
         }
     }
 
-    /// Robin Hood order keeps searches short up to seven eighths.
+    /// Whether the table is full.
+    ///
+    /// Up to a load of seven eighths, searches are short because of the Robin Hood order.
     @inline(__always)
     private static func isFull(_ count: Int, _ capacity: Int) -> Bool { count &* 8 >= capacity &* 7 }
 
-    /// How far from its home a key lies at a place.
+    /// Returns the distance of an entry with a key from its home.
     @inlinable @inline(__always)
     func distance(of key: Int64, at place: Int) -> Int { (place &- home(of: key)) & mask }
 
-    /// Sets the value of a key; returns the one it replaces.
+    /// Sets the value of a key. Returns the replaced value.
     @discardableResult
     package func set(_ key: Int64, _ value: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
         if KeyTable.isFull(count, mask &+ 1) { grow((mask &+ 1) &* 2) }
@@ -81,7 +85,7 @@ package final class KeyTable {
         return nil
     }
 
-    /// Puts an entry where those behind it are nearer to their homes, and moves them on.
+    /// Inserts an entry and moves the following entries that are nearer to their homes.
     private func put(_ entry: Entry, at first: Int) {
         var (moving, place) = (entry, first)
         while entries[place].key != 0 {
@@ -93,14 +97,14 @@ package final class KeyTable {
         entries[place] = moving
     }
 
-    /// Sets the value of a key that has none. False, and nothing happens, when it has one.
+    /// Sets the value of a key that does not have one. Returns false, without a change, if it has one.
     package func setIfAbsent(_ key: Int64, _ value: UnsafeMutableRawPointer) -> Bool {
         if find(key) != nil { return false }
         set(key, value)
         return true
     }
 
-    /// Makes room for `more` further keys at once.
+    /// Reserves capacity for `more` further keys.
     package func reserve(_ more: Int) {
         var capacity = mask + 1
         while KeyTable.isFull(count + more, capacity) { capacity *= 2 }
@@ -116,10 +120,12 @@ package final class KeyTable {
             put(old[place], at: home(of: old[place].key))
         }
         freeBlock(old)
+        checkInvariants()
     }
 
-    /// Takes a key out, closing the gap it leaves.
-    /// - Parameter expected: the value that is taken out; nil for any. With another one the key stays.
+    /// Removes a key and closes the gap.
+    ///
+    /// - Parameter expected: The value that the key must have; nil for any value.
     @discardableResult
     package func remove(_ key: Int64, of expected: UnsafeMutableRawPointer? = nil) -> UnsafeMutableRawPointer? {
         var place = home(of: key)
@@ -130,7 +136,7 @@ package final class KeyTable {
         }
         let value = entries[place].value
         if let expected, expected != value { return nil }
-        // Those behind move up, until one is at its home.
+        // The following entries move back, until one is at its home.
         var next = (place &+ 1) & mask
         while entries[next].key != 0, distance(of: entries[next].key, at: next) > 0 {
             entries[place] = entries[next]

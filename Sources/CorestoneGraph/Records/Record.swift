@@ -1,18 +1,19 @@
 import CorestoneModel
 import CorestoneValues
 
-/// The head of a row record: an immutable copy of one row, as `RecordLayout` places it.
+/// The header of a row record: an immutable copy of one row in the format of `RecordLayout`.
 ///
-/// Behind the head lie the bitmap of values that are not null, the fixed part, and the bytes of text and binary values.
+/// The header is followed by the bitmap of values that are not null, the fixed part, and the bytes of text and binary
+/// values.
 @usableFromInline package struct RecordHeader {
     @usableFromInline package var primaryKey: Int64
-    /// The row's optimistic-lock counter (`Z_OPT`).
+    /// The row's optimistic-locking version (`Z_OPT`).
     @usableFromInline package var version: Int32
-    /// The place of the row's concrete entity in the model.
+    /// The index of the row's concrete entity in the model.
     @usableFromInline package var entity: UInt32
-    /// Bytes of the whole record, a multiple of 8.
+    /// The size of the record in bytes, a multiple of 8.
     @usableFromInline package var size: UInt32
-    /// Bytes from the start of the chunk's memory to this record, divided by 8.
+    /// The distance in bytes from the start of the chunk's memory, divided by 8.
     @usableFromInline package var distance: UInt32
 
     @inlinable package init(primaryKey: Int64, version: Int32, entity: UInt32, size: UInt32, distance: UInt32) {
@@ -24,7 +25,7 @@ import CorestoneValues
     }
 }
 
-/// A row record in place. Valid as long as its chunk is retained.
+/// A row record in memory. Valid while its chunk is retained.
 @usableFromInline package struct Record {
     @usableFromInline package let start: UnsafeMutableRawPointer
 
@@ -36,7 +37,7 @@ import CorestoneValues
     @inlinable package var primaryKey: Int64 { header.pointee.primaryKey }
     @inlinable package var version: Int32 { header.pointee.version }
 
-    /// The chunk that the record lies in.
+    /// The chunk that contains the record.
     @inlinable package var chunk: Unmanaged<RecordChunk> {
         let chunkStart = start - Int(header.pointee.distance) << 3
         return Unmanaged.fromOpaque(chunkStart.load(as: UnsafeRawPointer.self))
@@ -47,7 +48,7 @@ import CorestoneValues
         return word >> UInt64(slot & 63) & 1 != 0
     }
 
-    /// The value of a slot without a copy: text and bytes point into the record.
+    /// Returns the value of a slot without a copy: text and bytes point into the record.
     @inlinable @inline(__always)
     package func view(_ slot: Int, _ layout: SlotLayout) -> ValueView {
         guard hasValue(slot) else { return .null }
@@ -78,15 +79,16 @@ import CorestoneValues
         return ValueView(type, UInt64(UInt(bitPattern: start + Int(offset))), UInt64(count))
     }
 
-    /// The name of the file that holds the value of a slot of role `external`, in place; nil when the record itself has the
-    /// value, or it is null. Empty for a name that is damaged.
+    /// Returns the name of the backing file of a slot of role `external`, without a copy.
+    ///
+    /// Returns nil if the record contains the value or the value is null. Returns an empty name for a damaged one.
     package func fileName(_ slot: Int, _ layout: SlotLayout) -> UnsafeRawBufferPointer? {
         guard layout.role == .external, layout.kind == .bytes, !hasValue(slot) else { return nil }
         let place = start + Int(layout.offset)
         return place.load(as: UInt32.self) == 0 ? nil : bytes(.string, place).bytes
     }
 
-    /// Whether a slot has the same value in both records. Every file has a name of its own, so none is read.
+    /// Whether a slot has the same value in both records. Backing files are compared by name, which is unique.
     package func isEqual(to other: Record, _ slot: Int, _ layout: SlotLayout) -> Bool {
         switch (fileName(slot, layout), other.fileName(slot, layout)) {
         case (nil, nil): ValueView.same(view(slot, layout), other.view(slot, layout))
@@ -95,24 +97,25 @@ import CorestoneValues
         }
     }
 
-    /// Gives the record of an updated row its new version, before anybody reads the record.
+    /// Sets the new version of an updated row, before the record is published.
     func setVersion(_ version: Int32) { header.pointee.version = version }
 
-    /// Has a to-one relationship that was set lead elsewhere, before anybody reads the record: a store that reads references before
-    /// what they lead to learns late of which entity that is.
+    /// Replaces the target of a to-one relationship, before the record is published.
+    ///
+    /// A store that reads references before their targets determines the entity of the target later.
     package func settleTarget(_ primaryKey: Int64, entity: UInt32, _ layout: SlotLayout) {
         let place = start + Int(layout.offset)
         place.storeBytes(of: primaryKey, as: Int64.self)
         (place + 8).storeBytes(of: entity, as: UInt32.self)
     }
 
-    /// Has a to-one relationship lead nowhere, before anybody reads the record.
+    /// Sets a to-one relationship to null, before the record is published.
     package func clearTarget(_ slot: Int) {
         let place = start + RecordLayout.recordHeaderSize + (slot >> 6) << 3
         place.storeBytes(of: place.load(as: UInt64.self) & ~(1 << UInt64(slot & 63)), as: UInt64.self)
     }
 
-    /// The target of a to-one relationship: its primary key and the index of its entity in the model.
+    /// Returns the target of a to-one relationship: its primary key and the index of its entity in the model.
     @inlinable package func target(_ slot: Int, _ layout: SlotLayout) -> (primaryKey: Int64, entity: UInt32)? {
         guard hasValue(slot) else { return nil }
         let place = start + Int(layout.offset)
@@ -124,10 +127,13 @@ extension RecordLayout {
     @inlinable package static var recordHeaderSize: Int { 24 }
 }
 
-/// A value in place, in the shape of a `cst_value`: what lies in `low` and `high` depends on the type.
+/// A view of a value, with the layout of a `cst_value`. The contents of `low` and `high` depend on the type.
 ///
-/// Text, URIs and bytes: address and count; UUID: its 16 bytes in memory order; decimal: low and high word of the mantissa,
-/// sign and exponent in `aux`; objectID: primary key and entity index; object: the unretained `ManagedObject`.
+/// - Text, URIs and bytes: address and count.
+/// - UUID: its 16 bytes in memory order.
+/// - Decimal: low and high word of the mantissa, sign and exponent in `aux`.
+/// - Object ID: primary key and entity index.
+/// - Object: the unretained `ManagedObject`.
 @usableFromInline package struct ValueView {
     @usableFromInline package var type: ValueType
     @usableFromInline package var aux: UInt32
@@ -152,7 +158,7 @@ extension RecordLayout {
 }
 
 extension ValueView {
-    /// Whether two views of the same slot show the same value.
+    /// Whether two views of the same slot have the same value.
     static func same(_ a: ValueView, _ b: ValueView) -> Bool {
         guard a.type == b.type else { return false }
         switch a.type {
@@ -164,7 +170,7 @@ extension ValueView {
 }
 
 extension ValueView {
-    /// A copy that owns its bytes; objects and IDs have no such form and give null.
+    /// A copy that owns its bytes; null for objects and IDs, which do not have such a copy.
     @usableFromInline package var propertyValue: PropertyValue {
         switch type {
         case .bool: .bool(low != 0)
@@ -180,7 +186,7 @@ extension ValueView {
         }
     }
 
-    /// A view of a value that lives at `value`; its bytes stay valid as long as the value does.
+    /// Creates a view of `value`, which must outlive the view.
     @usableFromInline package init(_ value: borrowing PropertyValue) {
         switch value {
         case .bool(let flag): self.init(.bool, flag ? 1 : 0)
@@ -200,7 +206,7 @@ extension ValueView {
 }
 
 extension DecimalNumber {
-    /// From the mantissa's low and high word and the sign and exponent of a `cst_value`.
+    /// Creates a number from the low and high word of the mantissa, and the sign and exponent of a `cst_value`.
     @usableFromInline package init(words: (UInt64, UInt64), aux: UInt32) {
         self.init(
             mantissa: UInt128(words.1) << 64 | UInt128(words.0), exponent: Int8(truncatingIfNeeded: aux),

@@ -3,17 +3,17 @@ import CorestoneValues
 import Glibc
 import Synchronization
 
-/// A block of memory that holds the records of one fetch, one after the other.
+/// A memory block that contains the records of one fetch.
 ///
-/// The records are immutable once written; the block is freed when neither an object nor the row cache retains it. Its
-/// first 8 bytes are the chunk's own address, so that a record finds the chunk it lies in.
+/// The records are immutable after they are written. The block is freed when neither an object nor the row cache
+/// retains it. Its first 8 bytes are the chunk's own address, by which a record finds its chunk.
 @usableFromInline package final class RecordChunk: @unchecked Sendable {
     package let memory: UnsafeMutableRawPointer
     package let capacity: Int
     package private(set) var used: Int
-    /// When it was made, in nanoseconds of the monotonic clock: its rows were read no earlier.
+    /// The time of creation, in nanoseconds of the monotonic clock: its rows were not read earlier.
     let madeAt = monotonicNanoseconds()
-    /// The bytes of all chunks of the process.
+    /// The size of all chunks of the process in bytes.
     private static let live = Atomic<Int>(0)
     package static var liveBytes: Int { live.load(ordering: .relaxed) }
 
@@ -34,12 +34,12 @@ import Synchronization
 
     package var room: Int { capacity - used }
 
-    /// Takes the record of `size` bytes that was written at the end of the used part.
+    /// Adds the record of `size` bytes that was written at the end of the used part.
     package func take(_ size: Int) { used += size }
 
     package var end: UnsafeMutableRawPointer { memory + used }
 
-    /// Every record in the chunk, in the order of writing.
+    /// Calls `body` with each record in the chunk, in the order of writing.
     package func forEachRecord(_ body: (Record) -> Void) {
         var offset = RecordChunk.head
         while offset < used {
@@ -50,23 +50,25 @@ import Synchronization
     }
 }
 
-/// Writes records into chunks: `begin`, the setters, `finish`, for each row.
+/// A writer of records into chunks: `begin`, setters and `finish` for each row.
 package struct RecordWriter {
-    /// Filled chunks and the one being filled.
+    /// The filled chunks and the current one.
     package private(set) var chunks: [RecordChunk] = []
     private var chunk: RecordChunk
     private var start: UnsafeMutableRawPointer
     private var tail: Int = 0
 
-    /// `rows` is a guess of how many records will come, so that small fetches stay small.
+    /// Creates a writer.
+    ///
+    /// - Parameter expectedBytes: An estimate of the size of all records, so that small fetches use little memory.
     package init(expectedBytes: Int = 4096) {
-        // What takes much of a huge page gets one: it is cleared at once, where small pages cost a fault each.
+        // A chunk of at least half a huge page gets a whole one, which costs a single page fault, unlike small pages.
         chunk = RecordChunk(capacity: expectedBytes < hugePage / 2 ? max(1024, expectedBytes) : hugePage)
         chunks = [chunk]
         start = chunk.end
     }
 
-    /// Starts a record with all values null.
+    /// Starts a record whose values are all null.
     @inline(__always)
     package mutating func begin(primaryKey: Int64, version: Int32, entity: Entity) {
         let fixed = entity.layout.fixedSize
@@ -80,7 +82,9 @@ package struct RecordWriter {
         tail = fixed
     }
 
-    /// Starts a record as a copy of another one, in another version; what follows changes values that take no more room.
+    /// Starts a record as a copy of another one with another version.
+    ///
+    /// The setters may then replace values by others that do not need more space.
     @inline(__always)
     package mutating func begin(copying record: Record, version: Int32) {
         let size = Int(record.header.pointee.size)
@@ -92,7 +96,9 @@ package struct RecordWriter {
         tail = size
     }
 
-    /// A later chunk is larger: a small fetch stays small, a large one gets huge pages.
+    /// Adds a chunk. Later chunks are larger.
+    ///
+    /// A small fetch thus uses little memory, and a large one uses huge pages.
     private mutating func nextChunk(for size: Int) {
         let next = RecordChunk(capacity: max(size + 64, min(chunk.capacity * 4, hugePage)))
         chunk = next
@@ -102,7 +108,7 @@ package struct RecordWriter {
     @inline(__always)
     private func mark(_ slot: Int) { word(of: slot).pointee |= 1 << UInt64(slot & 63) }
 
-    /// Makes a value null.
+    /// Sets a value to null.
     @inline(__always)
     package func clear(_ slot: Int) { word(of: slot).pointee &= ~(1 << UInt64(slot & 63)) }
 
@@ -137,7 +143,7 @@ package struct RecordWriter {
         mark(slot)
     }
 
-    /// 16 bytes in memory order.
+    /// Sets a UUID from 16 bytes in memory order.
     package func setUUID(_ bytes: UnsafeRawPointer, _ slot: Int, _ layout: SlotLayout) {
         (start + Int(layout.offset)).copyMemory(from: bytes, byteCount: 16)
         mark(slot)
@@ -151,7 +157,7 @@ package struct RecordWriter {
         mark(slot)
     }
 
-    /// Text, a URI or binary data; a NUL is put behind it.
+    /// Sets text, a URI or binary data. A NUL byte is appended.
     @inline(__always)
     package mutating func setBytes(_ bytes: UnsafeRawPointer?, count: Int, _ slot: Int, _ layout: SlotLayout) {
         if chunk.room < tail + count + 8 { moveToRoom(for: count) }
@@ -165,13 +171,13 @@ package struct RecordWriter {
         mark(slot)
     }
 
-    /// The name of the file that holds a value; see `Record.fileName`.
+    /// Sets the name of the backing file of a value; see `Record.fileName`.
     package mutating func setFileName(_ name: UnsafeRawBufferPointer, _ slot: Int, _ layout: SlotLayout) {
         setBytes(name.baseAddress, count: name.count, slot, layout)
         clear(slot)
     }
 
-    /// The record under construction does not fit: it goes on in a fresh chunk.
+    /// Moves the record under construction to a new chunk that has space for it.
     private mutating func moveToRoom(for count: Int) {
         let old = start
         nextChunk(for: tail + count + 64)
@@ -180,11 +186,11 @@ package struct RecordWriter {
         Record(start).header.pointee.distance = UInt32(truncatingIfNeeded: (start - chunk.memory) >> 3)
     }
 
-    /// Ends the record; it never changes again.
+    /// Completes the record, which is immutable from now on.
     @inline(__always)
     package mutating func finish() -> Record {
         let size = (tail + 7) & ~7
-        // The bytes behind the text were checked for room by `setBytes`; a record without text ends on its fixed part.
+        // `setBytes` has reserved the padding behind text; a record without text ends with its fixed part.
         Record(start).header.pointee.size = UInt32(truncatingIfNeeded: size)
         chunk.take(size)
         return Record(start)
@@ -192,7 +198,7 @@ package struct RecordWriter {
 }
 
 extension RecordWriter {
-    /// Copies a value from anywhere into the record under construction. `objectID` views become to-one targets.
+    /// Copies a value into the record under construction. `objectID` views become to-one targets.
     package mutating func set(_ view: ValueView, _ slot: Int, _ layout: SlotLayout) {
         switch view.type {
         case .null: return

@@ -2,29 +2,35 @@ import CorestoneModel
 import CorestoneValues
 import Synchronization
 
-/// The rows of one store that its coordinator's contexts have read, so that a second context's fault costs no query.
+/// The rows of one store that the contexts of its coordinator have read.
 ///
-/// Rows stay as long as an object uses their chunk. Of chunks that no object uses any more the newest stay, up to a limit.
-/// Any thread. Nothing else happens under its lock.
+/// A fault of a second context thus does not need a query.
+///
+/// Rows stay while an object uses their chunk. Of the unused chunks, the newest stay up to a limit. Thread-safe. No
+/// other lock is acquired under its lock. `RowCache+Invariants.swift` lists the invariants.
 final class RowCache: RowKeeping, @unchecked Sendable {
-    /// The rows of one inheritance tree: a table by key, and what is entered when somebody first asks for a key. Most of what
-    /// a fetch reads is never asked for again.
-    private struct Tree {
+    /// The rows of one entity tree: a table by key, and rows that are entered into it at the first lookup.
+    ///
+    /// Most rows of a fetch are never looked up again.
+    struct Tree {
         var table: KeyTable?
-        /// In the order in which it came; `chunks` retains the memory.
+        /// The rows in the order of arrival; `chunks` retains their memory.
         var waiting: [Waiting] = []
-        /// When rows of it were last saved or forgotten.
+        /// The state at which its rows were last saved or removed.
         var changedAt: UInt64 = 0
-        /// While a save of its rows is being committed.
+        /// Whether a save of its rows is being committed.
         var isInDoubt = false
-        /// Rows were forgotten meanwhile, since others saved them: what the save brings may be older than theirs.
+        /// Whether rows were removed during the save because other writers saved them.
+        ///
+        /// The rows of the save may then be older.
         var isOvertaken = false
     }
 
-    private enum Waiting {
-        /// A chunk with rows of this tree only.
+    /// Rows that are not entered into the table yet.
+    enum Waiting {
+        /// A chunk that contains only rows of this tree.
         case chunk(Unmanaged<RecordChunk>)
-        /// A row that was saved after a chunk came that waits.
+        /// A row that was saved after a waiting chunk arrived.
         case row(Record, isNewest: Bool)
 
         var isRow: Bool { if case .row = self { true } else { false } }
@@ -40,17 +46,18 @@ final class RowCache: RowKeeping, @unchecked Sendable {
     private let lock = RecursiveLock(.rows)
     private let newest = Atomic<UInt64>(0)
     private var forgotAllAt: UInt64 = 0
-    /// By the index of the tree's root.
-    private var trees: [Tree] = []
-    private var chunks: [RecordChunk] = []
-    private var known: Set<ObjectIdentifier> = []
-    private var bytes = 0
-    /// Bytes of chunks without an object that stay for whoever asks next.
+    /// The entity trees, by the index of the root entity.
+    var trees: [Tree] = []
+    var chunks: [RecordChunk] = []
+    var known: Set<ObjectIdentifier> = []
+    var bytes = 0
+    /// The size in bytes of the unused chunks that stay in the cache.
     private static let spare = 8 << 20
     private var sweepAt = 2 * RowCache.spare
 
-    /// Hands `take` the newest known row of a key within the tree of `root`; nil when there is none, or when a save is about to
-    /// change what is known.
+    /// Passes the newest cached row of a key within the entity tree of `root` to `take`.
+    ///
+    /// Returns nil if the row is not cached, or while a save of the tree is being committed.
     @inline(__always)
     func row<Result>(_ root: Entity, _ primaryKey: Int64, _ take: (Record) -> Result) -> Result? {
         lock.with {
@@ -61,10 +68,11 @@ final class RowCache: RowKeeping, @unchecked Sendable {
         }
     }
 
-    /// Takes in rows of one inheritance tree.
+    /// Adds rows of one entity tree.
     ///
-    /// - Parameter state: what `state` said before they were read: rows are not kept when others of their tree were saved or
-    ///   forgotten meanwhile, since these may be older. nil for rows that whoever has the turn to save has read or written.
+    /// - Parameter state: The value of `state` before the rows were read. The rows are not added if rows of the tree
+    ///   were saved or removed since, because they may be older. It is nil for rows that the thread with the turn to
+    ///   save has read or written.
     func add(_ batch: RowBatch, root: Entity, asOf state: UInt64? = nil) {
         lock.with {
             guard let index = place(of: root, asOf: state) else { return }
@@ -73,14 +81,14 @@ final class RowCache: RowKeeping, @unchecked Sendable {
                 for record in batch.records { put(record, index, isNewest: state == nil) }
                 return
             }
-            // A chunk waits once: rows that came before may have newer ones by now.
+            // A chunk is added only once: rows that arrived earlier may have been replaced by newer ones.
             for chunk in batch.chunks where keep(chunk) {
                 trees[index].waiting.append(.chunk(Unmanaged.passUnretained(chunk)))
             }
         }
     }
 
-    /// Takes in one row.
+    /// Adds one row.
     func add(_ record: Record, root: Entity, chunk: RecordChunk, asOf state: UInt64? = nil) {
         lock.with {
             guard let index = place(of: root, asOf: state) else { return }
@@ -89,8 +97,9 @@ final class RowCache: RowKeeping, @unchecked Sendable {
         }
     }
 
-    /// Takes in one row that was saved, of a chunk that the caller gave to `keep` after `beginSave`. When rows of its tree were
-    /// forgotten since, the chunk may be gone, and the row is not kept.
+    /// Adds a saved row of a chunk that the caller passed to `keep` after `beginSave`.
+    ///
+    /// The row is not added if rows of its tree were removed since, because the chunk may have been released.
     func add(_ record: Record, root: Entity) {
         lock.with {
             guard let index = place(of: root, asOf: nil) else { return }
@@ -98,8 +107,9 @@ final class RowCache: RowKeeping, @unchecked Sendable {
         }
     }
 
-    /// Takes in a row that is newer than what is known, as far as `state` said before it was read; when others of its tree were
-    /// saved or forgotten since, nothing is known of it any more.
+    /// Replaces a row by a newer one.
+    ///
+    /// If rows of its tree were saved or removed since `state`, removes the row instead.
     func replace(_ record: Record, root: Entity, asOf state: UInt64) {
         lock.with {
             guard let index = place(of: root, asOf: state) else { return remove(record.primaryKey, place(of: root)) }
@@ -108,7 +118,7 @@ final class RowCache: RowKeeping, @unchecked Sendable {
         }
     }
 
-    /// Room for rows that are about to come.
+    /// Reserves capacity for rows that are about to be added.
     func reserve(_ count: Int, root: Entity) {
         lock.with {
             let index = place(of: root)
@@ -129,13 +139,16 @@ final class RowCache: RowKeeping, @unchecked Sendable {
         }
     }
 
-    /// By whoever has the turn to save, or wants one row to be read again.
+    /// Removes a row.
+    ///
+    /// Called by the thread that has the turn to save, or to cause another read of the row.
     func remove(_ root: Entity, _ primaryKey: Int64) {
         lock.with { remove(primaryKey, place(of: root)) }
     }
 
-    /// The same for a row that others saved, or may have. The rows that a save is bringing now may be older than theirs, so
-    /// none of its tree is kept.
+    /// Removes a row that another writer saved or may have saved.
+    ///
+    /// If a save of the tree is in progress, removes the whole tree, because the rows of that save may be older.
     func forget(_ root: Entity, _ primaryKey: Int64) {
         lock.with {
             let index = place(of: root)
@@ -143,7 +156,7 @@ final class RowCache: RowKeeping, @unchecked Sendable {
         }
     }
 
-    /// Forgets all rows, since others saved what nobody tells.
+    /// Removes all rows, because the changes of other writers are unknown.
     func forgetAll() {
         lock.with {
             forgotAllAt = nextState()
@@ -157,18 +170,20 @@ final class RowCache: RowKeeping, @unchecked Sendable {
 
     // MARK: States
 
-    /// Which state of the store the rows are of: to be asked before others are read.
+    /// The state of the cached rows. It must be read before rows are read from the store.
     var state: UInt64 { newest.load(ordering: .acquiring) }
 
-    /// From now on nothing is known of these trees, by the indexes of their roots, until `endSave`: a save that changes them is
-    /// about to be committed, and its rows come after that.
+    /// Suspends lookups in entity trees until `endSave`.
+    ///
+    /// Called before the commit of a save that changes these trees, with the indexes of their roots. The rows of the
+    /// save are added after the commit.
     func beginSave(_ roots: [UInt32]) {
         lock.with {
             for root in roots { trees[place(at: Int(root))].isInDoubt = true }
         }
     }
 
-    /// The rows of a save are all there, or the save has failed.
+    /// Resumes lookups after the rows of a save were added, or the save failed.
     func endSave() {
         lock.with {
             let state = nextState()
@@ -177,6 +192,7 @@ final class RowCache: RowKeeping, @unchecked Sendable {
                 trees[index].isOvertaken = false
                 trees[index].changedAt = state
             }
+            checkInvariants()
         }
     }
 
@@ -184,7 +200,7 @@ final class RowCache: RowKeeping, @unchecked Sendable {
 
     // MARK: Under the lock
 
-    /// The place of a tree that takes rows which were read in that state; nil when it does not.
+    /// Returns the index of a tree if rows that were read at a state may be added; otherwise nil.
     private func place(of root: Entity, asOf state: UInt64?) -> Int? {
         let index = place(of: root)
         guard let state else { return trees[index].isOvertaken ? nil : index }
@@ -209,7 +225,7 @@ final class RowCache: RowKeeping, @unchecked Sendable {
         }
     }
 
-    /// Of two rows that were read, by transactions that may have begun in another order, the newer stays.
+    /// Enters a row, unless the cache has a newer version. Transactions may read rows in any order.
     private func enter(_ record: Record, _ table: KeyTable, isNewest: Bool) {
         if !isNewest, let known = table.find(record.primaryKey), Record(known).version > record.version { return }
         table.set(record.primaryKey, record.start)
@@ -222,7 +238,7 @@ final class RowCache: RowKeeping, @unchecked Sendable {
         return index
     }
 
-    /// The table of a tree with all of its rows entered.
+    /// Returns the table of a tree after all waiting rows were entered.
     private func table(_ index: Int) -> KeyTable {
         if let table = trees[index].table, trees[index].waiting.isEmpty { return table }
         return enterWaiting(index)
@@ -244,10 +260,10 @@ final class RowCache: RowKeeping, @unchecked Sendable {
         return table
     }
 
-    /// False when the cache had the chunk already.
+    /// Retains a chunk. Returns false if the cache already retains it.
     @discardableResult
     private func keep(_ chunk: RecordChunk) -> Bool {
-        // Single rows come one after the other in one chunk.
+        // Single rows arrive consecutively from one chunk.
         if chunks.last === chunk || !known.insert(ObjectIdentifier(chunk)).inserted { return false }
         chunks.append(chunk)
         bytes += chunk.capacity
@@ -255,9 +271,9 @@ final class RowCache: RowKeeping, @unchecked Sendable {
         return true
     }
 
-    /// Drops the rows of chunks that nothing but the cache retains, but for the newest.
+    /// Removes the chunks that only the cache retains, except the newest, and their rows.
     private func sweep() {
-        // A row that waits alone would point into a chunk that is dropped.
+        // A waiting row would point into a removed chunk.
         for (index, tree) in trees.enumerated() where tree.waiting.contains(where: \.isRow) { enterWaiting(index) }
         var kept: [RecordChunk] = []
         var unused = 0

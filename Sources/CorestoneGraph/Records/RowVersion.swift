@@ -1,15 +1,20 @@
-/// Which version a row gets (`Z_OPT`). A save compares for equality alone: what matters is that nobody holds the number for other
-/// contents of the row.
+/// The version of a row (`Z_OPT`).
+///
+/// A save compares versions only for equality, so a version must not be reused for other contents of the row.
 package enum RowVersion {
-    /// After the last number comes 1, which differs from it as well as any other: who still holds the 1 of so many saves ago would have
-    /// to have read it then. A negative one, which only others can have written, is left behind, too.
+    /// Returns the next version. The highest version is followed by 1.
+    ///
+    /// A conflict would be missed only by a writer that still has version 1 after two billion saves. A negative
+    /// version, which another program must have written, is followed by 1 too.
     @inline(__always)
     package static func next(_ version: Int32) -> Int32 {
         UInt32(bitPattern: version) < UInt32(Int32.max) ? version &+ 1 : 1
     }
 
-    /// Of a row that somebody deleted, and that comes again under its key. It may have had later versions, which others have read, than
-    /// the one that it is known with: so it goes on far from there, at a place that two who do this do not share.
+    /// Returns the version of a deleted row that is inserted again with its key.
+    ///
+    /// Other writers may have read later versions than the known one. The version therefore has a random distance to
+    /// it, which is unlikely to be the same for two writers.
     static func revived(_ version: Int32) -> Int32 {
         let step = Int32.random(in: 1 << 16..<1 << 24)
         let (sum, overflow) = version.addingReportingOverflow(step)

@@ -2,26 +2,32 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-// What another process saved comes into contexts that asked for it.
+// Merging of saves of other processes into contexts that requested it.
 extension Context {
-    /// Whether the context merges, by itself, what other processes save, and other coordinators of this one, as `mergeChanges`
-    /// merges: objects without changes get the new values, changed ones keep their changes on top, inserted ones come in, deleted
-    /// ones go. False at first. Any thread may set it.
+    /// Whether the context automatically merges saves of other processes. Default: false.
     ///
-    /// It merges on its own queue: one with a private queue or of the main queue as soon as that is free, one that is confined to
-    /// a thread when it next fetches or processes pending changes. Of a store with a history it learns exactly what changed; of
-    /// one without, it compares the versions of all objects that it has registered with those in the store, by one query for
-    /// each hundred. What was saved before it began to listen, it does not learn.
+    /// Saves of other coordinators of this process are included. As by `mergeChanges`, objects without changes receive
+    /// the new values, and changed objects keep their changes. New objects are inserted, and deleted ones are deleted.
+    /// Can be set on any thread.
     ///
-    /// A child has nothing to set: it merges what its parent merges, if it merges what its parent saves. A context that is pinned
-    /// moves on to the newest state with each merge; but one that was pinned to the token of a state merges nothing
-    /// (`setQueryGeneration`).
+    /// The merge runs on the context's queue. A context with a private queue or of the main queue merges as soon as the
+    /// queue is free. A context that is confined to a thread merges when it next fetches or processes pending changes.
+    ///
+    /// The history of a store lists the exact changes. For a store without history, the versions of all registered
+    /// objects are compared with those in the store, with one query per hundred objects. Saves from before the property
+    /// was set are not merged.
+    ///
+    /// A child context does not have this setting: it merges the merged changes of its parent if it merges the parent's
+    /// saves. A pinned context advances to the newest state with each merge. A context that is pinned to the token of a
+    /// state does not merge (`setQueryGeneration`).
     public var automaticallyMergesRemoteChanges: Bool {
         get { links.inbox.mergesRemote.load(ordering: .relaxed) }
         set { try? setMergesRemoteChanges(newValue) }
     }
 
-    /// - Throws: `.invalidArgument` for a child; `.noMemory` or `.storeIO` when the system lets no store be watched.
+    /// Sets `automaticallyMergesRemoteChanges`.
+    ///
+    /// - Throws: `.invalidArgument` for a child context; `.noMemory` or `.storeIO` if a store cannot be watched.
     package func setMergesRemoteChanges(_ merges: Bool) throws {
         guard parent == nil else {
             throw CoreError(
@@ -38,8 +44,8 @@ extension Context {
         }
     }
 
-    /// Merges what others wrote into a store.
-    func takeIn(_ changes: ForeignChanges, of store: Store) throws {
+    /// Merges the writes of other writers to a store.
+    func takeIn(_ changes: ExternalChanges, of store: Store) throws {
         if changes.isBatch { return try takeIn(batch: changes, of: store) }
         if !store.isOpen || generation?.isChosen == true { return }
         try advanceGeneration()
@@ -50,17 +56,20 @@ extension Context {
             inserted: ids(changes.inserted), updated: ids(changes.updated), deleted: ids(changes.deleted))
         if !changes.isComplete {
             try compareVersions(with: store, &found)
-            // Results have rows that nobody has registered.
+            // Results may contain rows without registered objects.
             noteEverythingMerged()
         }
         try compareDerived(with: store, &found)
-        if !found.isEmpty || !changes.isComplete && observation.trackers.hears(.event) { try mergeChanges(found) }
-        // They know objects that this one does not.
+        if !found.isEmpty || !changes.isComplete && observation.trackers.hasObservers(.event) {
+            try mergeChanges(found)
+        }
+        // Child contexts may have other objects.
         for child in links.children.merging { child.post(changes, of: store) }
     }
 
-    /// Adds the registered objects that have another version in their store, or none; and those that others deleted whose rows
-    /// are there again.
+    /// Adds the registered objects whose version in the store differs or whose row is missing.
+    ///
+    /// Also adds deleted objects whose rows exist again.
     func compareVersions(with store: Store, _ found: inout ChangedIDs) throws {
         var groups = Groups<Entity, ManagedObject>()
         for object in everyObject
@@ -80,8 +89,9 @@ extension Context {
             }
         }
     }
-    /// Adds the objects that have another value of an attribute that is derived from other rows. Such a change raises no version,
-    /// and no history tells of it.
+    /// Adds the objects with a changed value of an attribute that is derived from other rows.
+    ///
+    /// Such a change neither increments the version nor appears in the history.
     private func compareDerived(with store: Store, _ found: inout ChangedIDs) throws {
         let slots = entities.map(\.slotsOfOtherRows)
         if slots.allSatisfy(\.isEmpty) { return }
@@ -102,7 +112,7 @@ extension Context {
         }
     }
 
-    /// Hands over registered objects that have a row, with that and the one that the store has now.
+    /// Calls `body` with each registered object that has a row, its current row, and the newest row of the store.
     func forEachNewestRow(
         of objects: [ManagedObject], _ root: Entity, _ store: Store,
         _ body: (_ object: ManagedObject, _ known: Record, _ newest: Record) -> Void

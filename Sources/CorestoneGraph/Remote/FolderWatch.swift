@@ -2,39 +2,44 @@ import CPlatform
 import CorestoneValues
 import Glibc
 
-/// A thread that sleeps until the file system tells that a file was written, or one beside it of which the name begins alike, and
-/// then has somebody look what that was.
+/// The watcher of a store's file: a thread that runs a check when the file system reports a write.
 ///
-/// The file may tell before there is anything to be seen, so it looks again after a while, and after twice that while, until
-/// something comes or the longest while is reached; which is short where the file system tells nothing.
+/// Writes to files beside the store whose names have the same beginning are included.
+///
+/// The file system may report a write before its content is visible. The check is therefore repeated after increasing
+/// pauses, until it detects changes or the longest pause is reached. That pause is short if the file system does not
+/// report writes.
 package final class FolderWatch: @unchecked Sendable {
+    /// The result of a check.
     package enum Sight {
-        /// Nothing of others that can be seen yet.
+        /// No changes of other writers are visible yet.
         case nothing
-        case changes(ForeignChanges)
-        /// The thread shall end.
+        case changes(ExternalChanges)
+        /// The thread must end.
         case stopped
     }
 
     private let name: String
-    /// Readable when the thread is to end.
+    /// A descriptor that is readable when the thread must end.
     private let stopping: Int32
-    /// Why there is no such descriptor.
+    /// The error code if the descriptor could not be created.
     private let failure: Int32
-    /// Readable when something happened in the folder; -1 where the system gives no such descriptor.
+    /// A descriptor that is readable after an event in the folder; -1 if the system does not provide it.
     private let folder: Int32
-    /// Milliseconds.
+    /// The longest pause in milliseconds.
     private let longest: Int32
 
-    /// Milliseconds between two looks at least.
+    /// The shortest pause between two checks in milliseconds.
     private static let shortest: Int32 = 10
     /// The name of the thread, as `top -H` shows it.
     package static let threadName = "corestone watch"
 
+    /// Starts to watch a file.
+    ///
     /// - Parameters:
-    ///   - path: without symbolic links.
-    ///   - listens: false for what it would be like where the file system tells nothing.
-    ///   - interval: the longest while in milliseconds; 0 for the usual one.
+    ///   - path: The path of the file, without symbolic links.
+    ///   - listens: Whether to use events of the file system; false in tests.
+    ///   - interval: The longest pause in milliseconds; 0 for the default.
     package init(_ path: String, listens: Bool = true, interval: Int32 = 0) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         name = parts.last.map(String.init) ?? path
@@ -55,19 +60,19 @@ package final class FolderWatch: @unchecked Sendable {
     private final class Work {
         let watch: FolderWatch
         let look: @Sendable () -> Sight
-        let tell: @Sendable (ForeignChanges) -> Void
+        let tell: @Sendable (ExternalChanges) -> Void
 
         init(
             _ watch: FolderWatch, _ look: @escaping @Sendable () -> Sight,
-            _ tell: @escaping @Sendable (ForeignChanges) -> Void
+            _ tell: @escaping @Sendable (ExternalChanges) -> Void
         ) { (self.watch, self.look, self.tell) = (watch, look, tell) }
     }
 
-    /// Begins to look. What is given is kept until `look` says that the thread shall end.
+    /// Starts the thread. It retains the functions until `look` returns `.stopped`.
     ///
-    /// - Throws: `.noMemory` when the system gives no thread.
+    /// - Throws: `.noMemory` if no thread or event descriptor can be created.
     package func start(
-        _ path: String, look: @escaping @Sendable () -> Sight, tell: @escaping @Sendable (ForeignChanges) -> Void
+        _ path: String, look: @escaping @Sendable () -> Sight, tell: @escaping @Sendable (ExternalChanges) -> Void
     ) throws {
         let work = Unmanaged.passRetained(Work(self, look, tell))
         let code =
@@ -86,7 +91,7 @@ package final class FolderWatch: @unchecked Sendable {
             throw CoreError(
                 .noMemory, code: .persistentStoreOperation,
                 "cannot create \(stopping < 0 ? "an event descriptor to watch" : "a watcher thread for") \(path), so remote "
-                    + "changes are not reported: \(StorePlace.text(of: code))"
+                    + "changes are not reported: \(StoreLocation.text(of: code))"
                     + (stopping < 0
                         ? "; close other files, or raise the limit of open files (ulimit -n)"
                         : "; end other threads or raise the thread limit"),
@@ -94,26 +99,26 @@ package final class FolderWatch: @unchecked Sendable {
         }
     }
 
-    /// Has the thread look, which then is to end.
+    /// Wakes the thread, whose check then ends it.
     package func stop() { if stopping >= 0 { platform_event_signal(stopping) } }
 
-    private func run(_ look: () -> Sight, _ tell: (ForeignChanges) -> Void) {
+    private func run(_ look: () -> Sight, _ tell: (ExternalChanges) -> Void) {
         platform_set_thread_name(platform_thread_id(), FolderWatch.threadName)
         var pause = longest
         while true {
             if wait(pause, forFolder: true) { pause = FolderWatch.shortest }
-            switch asCall(look) {
+            switch withCallScope(look) {
             case .stopped: return
             case .nothing: pause = pause < longest / 2 ? pause * 2 : longest
             case .changes(let changes):
                 pause = FolderWatch.shortest
-                asCall { tell(changes) }
+                withCallScope { tell(changes) }
             }
             _ = wait(FolderWatch.shortest, forFolder: false)
         }
     }
 
-    /// Whether the folder told of the file before the time was over.
+    /// Waits for an event. Returns whether the file system reported the file before the time-out.
     private func wait(_ milliseconds: Int32, forFolder: Bool) -> Bool {
         var descriptors = [
             pollfd(fd: stopping, events: Int16(POLLIN), revents: 0),

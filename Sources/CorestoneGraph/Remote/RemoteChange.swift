@@ -1,13 +1,15 @@
-/// A write into a store, as the coordinator's notification `remoteChange` tells of it.
+/// A write to a store, reported by the coordinator's notification `remoteChange`.
 public struct RemoteChange: Sendable {
-    /// What became of the store's file.
+    /// The state of the store's file.
     public enum File: UInt32, Sendable {
-        /// It was written.
+        /// The file was written.
         case written = 0
-        /// Another file has its name now. The store goes on with the one that it opened, which nobody else finds any more; remove
-        /// it, and add the store anew.
+        /// Another file now has the file's name.
+        ///
+        /// The store continues to use the opened file, which other processes can no longer open. Remove the store and
+        /// add it again.
         case replaced
-        /// No file has its name any more.
+        /// The file's name does not exist any more.
         case removed
     }
 
@@ -15,9 +17,9 @@ public struct RemoteChange: Sendable {
     /// The store's UUID.
     public var storeIdentifier: String { store.identifier }
     public var path: String { store.path }
-    /// The place after the last transaction of the store; nil for a store without history.
+    /// The token after the last transaction of the store; nil for a store without history.
     public let historyToken: HistoryToken?
-    /// Whether a context of this coordinator wrote, and not another process, or somebody else in this one.
+    /// Whether a context of this coordinator wrote, and not another process or another coordinator.
     public let isOwn: Bool
     public let file: File
 }

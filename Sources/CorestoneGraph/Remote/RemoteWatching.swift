@@ -2,19 +2,19 @@ import CPlatform
 import CorestoneModel
 import CorestoneValues
 
-/// Has the stores of a coordinator watched as long as somebody wants to know what others write into them: who listens for
-/// `remoteChange`, and contexts that merge by themselves. Any thread.
+/// The watch of a coordinator's stores for remote changes. Thread-safe.
 ///
-/// Its lock is taken before the coordinator's.
+/// It runs while there are observers of `remoteChange` or contexts with automatic merging of remote changes. Lock
+/// order: this lock before the coordinator's.
 final class RemoteWatching: Sendable {
     private struct State {
         var listeners = 0
-        /// By the number of the store.
+        /// The watches, by the number of the store.
         var watches: [UInt32: any StoreWatch] = [:]
     }
 
     private let state = Locked(State(), .watches)
-    /// Contexts that merge what others write.
+    /// The contexts that merge remote changes.
     private let followers = ContextFollowers()
 
     func add(_ inbox: ContextInbox, in coordinator: Coordinator) throws {
@@ -26,14 +26,13 @@ final class RemoteWatching: Sendable {
     }
 
     func remove(_ inbox: ContextInbox, in coordinator: Coordinator) {
-        // What is watched, and what is locked, is the parent's after a fork.
+        // After a fork, watches and locks belong to the parent process.
         if platform_is_forked() { return }
         followers.remove(inbox)
         try? update(coordinator)
     }
 
-    /// Has the stores watched as long as the observation lasts. Where the system lets none be watched, nothing is told but to the
-    /// log.
+    /// Watches the stores during an observation. A failure is logged, and no changes are reported.
     func keepWatching(_ coordinator: Coordinator, for observation: Observation) -> Observation {
         state.withLock { $0.listeners += 1 }
         do { try update(coordinator) } catch {
@@ -48,7 +47,7 @@ final class RemoteWatching: Sendable {
         if let coordinator { try? update(coordinator) }
     }
 
-    /// Watches what is to be watched now, and nothing else.
+    /// Starts and stops watches as currently needed.
     func update(_ coordinator: Coordinator) throws {
         try state.withLock { state in
             let isWanted = state.listeners > 0 || !followers.isEmpty
@@ -63,7 +62,7 @@ final class RemoteWatching: Sendable {
         }
     }
 
-    /// Before a store is closed.
+    /// Stops the watch of a store before it is closed; nil stops the watches of all stores.
     func end(_ store: Store? = nil) {
         if platform_is_forked() { return }
         state.withLock { state in
@@ -81,13 +80,13 @@ final class RemoteWatching: Sendable {
         }
     }
 
-    /// Has contexts merge what others wrote, each on its queue.
-    func tell(_ changes: ForeignChanges, of store: Store) {
+    /// Posts the changes of another writer to the contexts that merge them, each on its queue.
+    func tell(_ changes: ExternalChanges, of store: Store) {
         for inbox in followers.all { inbox.post(changes, of: store) }
     }
 }
 
-/// Keeps the stores watched as long as somebody listens.
+/// An observation that keeps the stores watched.
 private final class RemoteListener: Observer, @unchecked Sendable {
     private let inner: Observation
     private weak var coordinator: Coordinator?
@@ -108,8 +107,10 @@ private final class RemoteListener: Observer, @unchecked Sendable {
 }
 
 extension Coordinator {
-    /// Others wrote into a store: its cached rows may be old, contexts merge what changed, and who listens is told.
-    fileprivate func takeIn(_ changes: ForeignChanges, of store: Store) {
+    /// Processes the changes of another writer.
+    ///
+    /// Removes stale rows from the row cache, posts the changes to contexts, and notifies observers.
+    fileprivate func takeIn(_ changes: ExternalChanges, of store: Store) {
         if changes.file == .written {
             forgetRows(changes, of: store)
             remote.tell(changes, of: store)
@@ -117,14 +118,16 @@ extension Coordinator {
         postRemoteChange(of: store, transaction: changes.transaction, isOwn: false, file: changes.file)
     }
 
-    /// - Parameter isOwn: whether they are of a change of the coordinator's own, which holds the turn to save.
-    func forgetRows(_ changes: ForeignChanges, of store: Store, isOwn: Bool = false) {
+    /// Removes changed rows from the row cache.
+    ///
+    /// - Parameter isOwn: Whether the coordinator itself, which has the turn to save, changed the rows.
+    func forgetRows(_ changes: ExternalChanges, of store: Store, isOwn: Bool = false) {
         guard store.isOpen else { return }
-        // First, lest a fault read a forgotten row once more in a transaction that began before it was changed.
+        // First, so that a fault does not read an old row again in a transaction that began before the change.
         store.backing.endRead()
-        // Of attributes that were derived anew from other rows nobody tells, but a batch.
+        // Changes of attributes that are derived from other rows are reported only by a batch.
         let isAll = changes.isComplete && (changes.isBatch || model.entities.allSatisfy(\.slotsOfOtherRows.isEmpty))
-        if isAll, changes.updated.count + changes.deleted.count <= ForeignChanges.limit {
+        if isAll, changes.updated.count + changes.deleted.count <= ExternalChanges.limit {
             for row in changes.updated + changes.deleted {
                 let root = model.entities[Int(row.entity)].root
                 if isOwn {
@@ -138,17 +141,17 @@ extension Coordinator {
         }
     }
 
-    /// Tells those who asked for it of what a context saved.
+    /// Notifies observers of a save of a context.
     func postOwnChanges(_ plan: SavePlan) {
         historySignals.send()
-        guard listeners.hears(.remoteChange) else { return }
+        guard listeners.hasObservers(.remoteChange) else { return }
         for store in stores where plan.concerns(store) { postOwnChange(of: store) }
     }
 
-    /// The same for one store that was written.
+    /// Notifies observers of a write to one store.
     func postOwnChange(of store: Store) {
         historySignals.send()
-        guard store.backing.postsOwnChanges, listeners.hears(.remoteChange) else { return }
+        guard store.backing.postsOwnChanges, listeners.hasObservers(.remoteChange) else { return }
         postRemoteChange(of: store, transaction: store.backing.lastOwnTransaction, isOwn: true)
     }
 

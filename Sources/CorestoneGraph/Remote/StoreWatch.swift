@@ -1,27 +1,31 @@
 import CorestoneModel
 
-/// Looks out for what others write into a store, until it is stopped.
+/// A watch for writes of other writers to a store, until it is stopped.
 package protocol StoreWatch: AnyObject, Sendable {
-    /// Ends the watch. A call that runs meanwhile still ends; whoever is called may stop it too.
+    /// Stops the watch. A running callback still completes, and may itself stop the watch.
     func stop()
 }
 
 /// A row, by its concrete entity's index in the model and its primary key.
 package typealias RowKey = (entity: UInt32, primaryKey: Int64)
 
-/// What others wrote into a store since it was last looked at; or a batch request, past all contexts.
-package struct ForeignChanges: Sendable {
+/// The writes of other writers to a store since the last check, or the changes of a batch request.
+package struct ExternalChanges: Sendable {
     package var inserted: [RowKey] = []
     package var updated: [RowKey] = []
     package var deleted: [RowKey] = []
-    /// Whether these are all. Else other rows may have changed or gone, which their versions tell.
+    /// Whether these are all changes.
+    ///
+    /// If not, other rows may have been changed or deleted, which a comparison of versions detects.
     package var isComplete = true
     /// The number of the last transaction in the store's history, if it has one.
     package var transaction: Int64?
     package var file = RemoteChange.File.written
     /// Whether a batch request of this coordinator changed the rows.
     package var isBatch = false
-    /// Rows that a batch request changed as it changed others: those that led to deleted ones, or had them as members.
+    /// The rows that a batch request changed indirectly.
+    ///
+    /// Such a row referred to a deleted row, or had it as a member.
     package var indirect: [RowKey] = []
 
     package init() {}
@@ -29,29 +33,30 @@ package struct ForeignChanges: Sendable {
     var count: Int { inserted.count + updated.count + deleted.count }
     var isEmpty: Bool { count == 0 }
 
-    /// How many rows are remembered for those who do not come for them; beyond, versions tell what changed, and what was
-    /// inserted shows when it is fetched.
+    /// The maximum number of rows in a list of changes.
+    ///
+    /// If there are more, changes are detected by comparing versions, and inserted rows by the next fetch.
     package static let limit = 1 << 16
 
-    /// Whatever it was.
-    package static var unknown: ForeignChanges {
-        var changes = ForeignChanges()
+    /// An instance for unknown changes.
+    package static var unknown: ExternalChanges {
+        var changes = ExternalChanges()
         changes.isComplete = false
         return changes
     }
 
-    /// Takes in what was written later.
-    mutating func add(_ later: ForeignChanges) {
+    /// Adds later changes.
+    mutating func add(_ later: ExternalChanges) {
         inserted += later.inserted
         updated += later.updated
         deleted += later.deleted
         isComplete = isComplete && later.isComplete
         transaction = later.transaction ?? transaction
         file = later.file
-        if count > ForeignChanges.limit { forgetRows() }
+        if count > ExternalChanges.limit { forgetRows() }
     }
 
-    /// Leaves it to the rows' versions to tell what changed.
+    /// Discards the list of rows, so that changes are detected by comparing versions.
     package mutating func forgetRows() {
         (inserted, updated, deleted) = ([], [], [])
         isComplete = false
@@ -63,7 +68,7 @@ extension PersistentStore {
     package var lastOwnTransaction: Int64? { nil }
     package var isNew: Bool { false }
 
-    package func watch(_ tell: @escaping @Sendable (ForeignChanges) -> Void) throws -> (any StoreWatch)? { nil }
+    package func watch(_ tell: @escaping @Sendable (ExternalChanges) -> Void) throws -> (any StoreWatch)? { nil }
 }
 
 extension StoreReading {

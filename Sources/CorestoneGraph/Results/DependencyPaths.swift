@@ -2,17 +2,18 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// Key paths that lead from an entity's objects to others whose changes concern them.
+/// Key paths from an entity's objects to other objects whose changes affect them.
 struct DependencyPaths {
+    /// A key path as a list of relationships and a final property.
     private struct Path {
-        /// From the entity on.
+        /// The relationships of the path, beginning at the entity.
         let relationships: [Relationship]
-        /// The property of the object that the last of them leads to; nil when any is meant.
+        /// The property of the object to which the relationships refer; nil for any property.
         let last: Property?
-        /// Whether a change of what it leads to is an update; else it may only change the place of the object.
+        /// Whether a change of the target is an update of the object. If not, it may only change the object's position.
         let isDeclared: Bool
 
-        /// The slot of what matters of an object that some of the relationships lead to.
+        /// Returns the slot of the relevant property of an object on the path.
         func slot(after step: Int) -> Int? {
             step + 1 < relationships.count ? Int(relationships[step + 1].slot) : last.map { Int($0.slot) }
         }
@@ -23,14 +24,16 @@ struct DependencyPaths {
 
     var isEmpty: Bool { paths.isEmpty }
 
-    /// - Parameter declared: beside those that the predicate, the order and the sections of a request follow anyway.
-    /// - Throws: `.invalidArgument` for a path that leads nowhere, or along a relationship without an inverse.
+    /// Creates the paths.
+    ///
+    /// - Parameter declared: Paths in addition to those of the predicate, the order and the sections of the request.
+    /// - Throws: `.invalidArgument` for a path with an unknown property, or with a relationship without an inverse.
     init(_ declared: [String], of request: FetchRequest, _ naming: SectionNaming?) throws {
         self.request = request
         for path in declared { try add(KeyPath(path), isDeclared: true) }
         var own = request.sortDescriptors.map(\.path) + (request.predicate?.keyPaths ?? [])
         if let path = naming?.keyPath { own.append(KeyPath(path)) }
-        // What cannot be followed back is no mistake of who wrote a predicate.
+        // A path without an inverse in a predicate is not an error.
         for path in own { try? add(path, isDeclared: false) }
     }
 
@@ -57,7 +60,7 @@ struct DependencyPaths {
         return (found, nil)
     }
 
-    /// A property that only entities have that inherit from this one.
+    /// Returns a property of a name, which may belong only to subentities.
     private static func requireBelow(_ entity: Entity, _ name: String) throws -> Property {
         for heir in entity.withDescendants { if let property = heir.property(named: name) { return property } }
         return try entity.requireProperty(named: name)
@@ -67,7 +70,9 @@ struct DependencyPaths {
         paths.contains { $0.relationships.contains { entity.isKind(of: $0.destination) } }
     }
 
-    /// Whether others deleted members of a to-many relationship of a path: whose they were, nothing tells for certain.
+    /// Whether other writers deleted members of a to-many relationship of a path.
+    ///
+    /// The former owners cannot be determined reliably.
     func mayHaveLost(_ merged: [ChangedIDs]) -> Bool {
         let relationships = paths.flatMap(\.relationships).filter(\.isToMany)
         if relationships.isEmpty { return false }
@@ -76,8 +81,11 @@ struct DependencyPaths {
         }
     }
 
-    /// Every object of the request's entity from which a path leads to an object, or through it, and whether that is an update.
-    /// - Parameter slots: the properties of the object that changed; nil when that is not known.
+    /// Calls `body` with each object of the request's entity that has a path to or through an object.
+    ///
+    /// The second argument is whether this is an update.
+    ///
+    /// - Parameter slots: The slots of the object's changed properties; nil if they are not known.
     func forEachOwner(
         of object: ManagedObject, _ slots: Set<Int>? = nil, _ body: (ManagedObject, _ isUpdate: Bool) -> Void
     ) throws {

@@ -1,13 +1,14 @@
 import CorestoneValues
 import Synchronization
 
-/// Differences that wait for a reader of another thread: those that the reader did not take in time become one, from what it
-/// knows to what there is, so that it never has more to read than the results themselves. Any thread.
+/// A queue of differences for a reader on another thread. Thread-safe.
+///
+/// Differences that the reader has not taken are combined into one, which is never larger than the results themselves.
 public final class DifferenceQueue: Sendable {
     fileprivate struct State {
-        /// The first that waits alone, or what is to be joined.
+        /// The first waiting difference.
         var waiting: ResultsDifference?
-        /// The last of several.
+        /// The last one if several are waiting.
         var last: ResultsDifference?
         var updated: Set<ObjectID> = []
         var names: [ObjectID: ObjectID] = [:]
@@ -19,11 +20,13 @@ public final class DifferenceQueue: Sendable {
 
     public init() {}
 
-    /// No more will come. What waits can still be taken.
+    /// Ends the queue. A waiting difference can still be taken.
     public func end() { state.withLock { $0.isEnded = true } }
 
+    /// Whether the queue has ended and the last difference was taken.
     public var isEnded: Bool { state.withLock { $0.isEnded && $0.waiting == nil } }
 
+    /// Adds a difference, which must begin at the results of the previous one.
     public func append(_ difference: ResultsDifference) {
         state.withLock { state in
             guard let first = state.waiting else { return state.waiting = difference }
@@ -33,7 +36,7 @@ public final class DifferenceQueue: Sendable {
         }
     }
 
-    /// What the reader does not know yet; nil when it knows all.
+    /// Returns the combined difference since the last call; nil if no difference is waiting.
     public func take() -> ResultsDifference? {
         let taken = state.withLock { state in
             let taken = state

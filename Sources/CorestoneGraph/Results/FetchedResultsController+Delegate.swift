@@ -1,15 +1,17 @@
 import CorestoneValues
 
-/// Who shows the results of a controller, and hears how they change. Called on the context's queue; every method may be left
-/// out.
+/// The delegate of a results controller, which is notified of changes of the results.
 ///
-/// Of each event that changed the results: `controllerWillChangeContent`, while they are what they were; the sections; the
-/// objects; `controllerDidChangeContent`. Former places are those before the event, new ones those after it, so that a list
-/// that is told them in one batch is then what the results are.
+/// It is called on the context's queue. All methods are optional.
+///
+/// For each event that changed the results, `controllerWillChangeContent` is called before the results change. It is
+/// followed by the changes of sections and of objects, and by `controllerDidChangeContent`. Former positions refer to
+/// the results before the event, new ones to those after it. A list that applies all changes in one batch therefore
+/// shows the new results.
 public protocol FetchedResultsControllerDelegate: AnyObject {
     func controllerWillChangeContent(_ controller: FetchedResultsController)
 
-    /// A section came, or went: then `section` is what it was.
+    /// Reports that a section was inserted or deleted. For a deletion, `section` is its former state.
     func controller(
         _ controller: FetchedResultsController, didChange section: ResultsSection, atSectionIndex index: Int,
         for kind: ResultsChangeKind)
@@ -20,11 +22,15 @@ public protocol FetchedResultsControllerDelegate: AnyObject {
 
     func controllerDidChangeContent(_ controller: FetchedResultsController)
 
-    /// The title of a section in an index; nil leaves it out. The first letter as a capital, unless a delegate knows better.
+    /// Returns the title of a section in the section index; nil omits the section.
+    ///
+    /// Default: the first letter of the name as a capital.
     func controller(_ controller: FetchedResultsController, sectionIndexTitleForSectionName name: String) -> String?
 
-    /// The context was reset, or following its changes failed with `error`: there are no results until `performFetch`. Where a
-    /// delegate resets it while it is told of a change, `controllerDidChangeContent` comes before, without the rest of the change.
+    /// Reports that the controller lost its results, until `performFetch` is called again.
+    ///
+    /// The context was reset, or tracking failed with `error`. If the delegate resets the context during the
+    /// notifications of a change, `controllerDidChangeContent` is called first, without the rest of the change.
     func controllerDidReset(_ controller: FetchedResultsController, error: CoreError?)
 }
 
@@ -45,18 +51,24 @@ extension FetchedResultsControllerDelegate {
     public func controllerDidReset(_ controller: FetchedResultsController, error: CoreError?) {}
 }
 
-/// A delegate that wants the whole of each change at once: of the other methods only the title and the reset are called.
+/// A delegate that receives each change as a whole.
+///
+/// Of the other methods, only those for the title and the reset are called.
 public protocol FetchedResultsSnapshotDelegate: FetchedResultsControllerDelegate {
+    /// Reports a change of the results.
+    ///
     /// - Parameters:
-    ///   - snapshot: what the results are now.
-    ///   - difference: from the results before.
-    ///   - objects: those of the difference's changes, in the same order.
+    ///   - snapshot: The new results.
+    ///   - difference: The difference from the former results.
+    ///   - objects: The objects of the difference's changes, in the same order.
     func controller(
         _ controller: FetchedResultsController, didChangeContentWith snapshot: ResultsSnapshot,
         difference: ResultsDifference, objects: [ManagedObject])
 }
 
-/// The same for a controller without sections; with sections it is told as any delegate.
+/// A delegate that receives each change as a whole, for a controller without sections.
+///
+/// With sections, it is notified like every other delegate.
 public protocol FetchedResultsDifferenceDelegate: FetchedResultsControllerDelegate {
     func controller(_ controller: FetchedResultsController, didChangeContentWith difference: ResultsDifference)
 }

@@ -1,25 +1,31 @@
 import CorestoneModel
 import CorestoneValues
 
-/// The results of a request, by section and row, for a list that shows them; a delegate hears how they change.
+/// The results of a fetch request, by section and row, for a list. A delegate is notified of changes.
 ///
-/// It fetches once, and then looks at what events of its context changed: what is changed, saved, undone, merged and refreshed
-/// there, so other contexts, batches and other processes count as far as the context merges what they do. On the queue of its
-/// context, which it keeps.
+/// It fetches once, and then tracks the events of its context: changes, saves, undo, merges and refreshes. Changes of
+/// other contexts, batch requests and other processes are included if the context merges them. It must be used on the
+/// queue of its context, which it retains.
 ///
-/// It keeps the request's objects, as faults unless the request says otherwise; with a batch size their IDs and sort keys only,
-/// and rows are read a batch at a time when they are asked for.
+/// It retains the objects of the request, as faults unless the request specifies otherwise. With a batch size it
+/// retains only their IDs and sort keys, and rows are read one batch at a time at access.
 public final class FetchedResultsController {
-    /// Changed only before `performFetch`, which takes a copy.
+    /// The fetch request. Changes take effect with the next `performFetch`, which copies the request.
     public let fetchRequest: FetchRequest
     public let managedObjectContext: Context
+    /// The key path of the section names; nil for a single section, or if a function names the sections.
     public let sectionNameKeyPath: String?
+    /// The name of the section cache; nil for no cache.
     public let cacheName: String?
-    /// Key paths to objects whose changes are updates of the objects that lead to them: "department.name". What predicate, order
-    /// and sections follow is among them. Set before `performFetch`.
+    /// The key paths of related objects whose changes count as updates, for example "department.name".
+    ///
+    /// Such a change is an update of the objects that refer to the changed object. The key paths of the predicate, the
+    /// order and the sections are always tracked. Must be set before `performFetch`.
     public var dependencyKeyPaths: [String] = []
-    /// Changes are followed as long as there is a delegate. One that comes after the fetch hears with the next event what happened
-    /// before it. Not kept.
+    /// The delegate, not retained.
+    ///
+    /// Changes are tracked while a delegate is set. A delegate that is set after the fetch is notified of earlier
+    /// changes with the next event.
     public weak var delegate: (any FetchedResultsControllerDelegate)? {
         didSet {
             guard let tracker, tracker.isFollowing != (delegate != nil) else { return }
@@ -31,15 +37,17 @@ public final class FetchedResultsController {
 
     let naming: SectionNaming?
     private(set) var tracker: ResultsTracker?
-    /// What the results were before the change that is being told.
+    /// The results before the change that is being reported.
     private var former = ResultsSnapshot()
-    /// Objects of the batches that were asked for last.
+    /// The objects of the last accessed batches.
     private var recent: [ManagedObject] = []
 
+    /// Creates a controller for the results of a fetch request.
+    ///
     /// - Parameters:
-    ///   - sectionNameKeyPath: whose values, as text, name the sections; it may lead to a transient property. nil: all is one section.
-    ///     Objects must come sorted so that those of a section lie together.
-    ///   - cacheName: under which name the sections are remembered beyond the process; see `deleteCache(withName:)`.
+    ///   - sectionNameKeyPath: The key path whose values, as text, name the sections; it may end at a transient
+    ///     property. It is nil for a single section. Objects must be sorted by section.
+    ///   - cacheName: The name under which the sections are cached across processes; see `deleteCache(withName:)`.
     public convenience init(
         fetchRequest: FetchRequest, managedObjectContext: Context, sectionNameKeyPath: String? = nil,
         cacheName: String? = nil
@@ -47,8 +55,10 @@ public final class FetchedResultsController {
         self.init(fetchRequest, managedObjectContext, sectionNameKeyPath.map { .keyPath($0) }, cacheName)
     }
 
-    /// The same with sections that a function names, such as the days of dates. It is called for each object, and when one
-    /// changes; it may read the object, and change nothing.
+    /// Creates a controller whose sections are named by a function, for example by the day of a date.
+    ///
+    /// The function is called for each object, and again when an object changes. It may read the object, but must not
+    /// change anything.
     public convenience init(
         fetchRequest: FetchRequest, managedObjectContext: Context,
         sectionName: @escaping (ManagedObject) throws -> String?
@@ -62,10 +72,11 @@ public final class FetchedResultsController {
         self.cacheName = cacheName
     }
 
-    /// Fetches, for the first time or anew. Nobody is told of the difference.
-    /// - Throws: `.invalidArgument` when the request's sort descriptors were never set (they may be set to none, without sections)
-    ///   and for dependencies that lead nowhere; code 134060 naming the object when objects of one section do not lie together;
-    ///   what fetching throws. The results are then what they were.
+    /// Runs the fetch, for the first time or again. The delegate is not notified of the difference.
+    ///
+    /// - Throws: `.invalidArgument` if the request's sort descriptors were never set (an empty array is allowed without
+    ///   sections), or if a dependency path is invalid. Code 134060 with the object if the objects of a section are not
+    ///   contiguous. Errors of the fetch. The results are then unchanged.
     public func performFetch() throws {
         try managedObjectContext.checkQueue()
         guard fetchRequest.isOrderGiven, naming == nil || !fetchRequest.sortDescriptors.isEmpty else {
@@ -87,13 +98,15 @@ public final class FetchedResultsController {
 
     // MARK: Results
 
-    /// What there is now; nil before `performFetch`, and after a reset.
+    /// The current results; nil before `performFetch`, and after a reset.
     public var snapshot: ResultsSnapshot? { tracker?.snapshot }
 
-    /// nil before `performFetch`, and after a reset.
+    /// The objects of the results; nil before `performFetch`, and after a reset.
     public var fetchedObjects: [ManagedObject]? { snapshot.map { objects(0..<$0.count) } }
 
-    /// - Throws: `.invalidArgument` for a path that leads nowhere.
+    /// Returns the object at an index path.
+    ///
+    /// - Throws: `.invalidArgument` if the results do not have the index path.
     public func object(at indexPath: ResultsIndexPath) throws -> ManagedObject {
         try managedObjectContext.checkQueue()
         guard let tracker, let snapshot, let place = snapshot.sections.place(of: indexPath) else {
@@ -101,7 +114,7 @@ public final class FetchedResultsController {
         }
         let object = try tracker.object(of: snapshot.rows[place])
         if tracker.holdsObjects || object.record != nil || object.hasChanges { return object }
-        // Its neighbours will be asked for next.
+        // Its neighbours are likely to be accessed next.
         let size = max(fetchRequest.batchSize, 1), start = place / size * size
         let batch = try snapshot.rows[start..<min(start + size, snapshot.count)].map { try tracker.object(of: $0) }
         _ = try managedObjectContext.withAncestors { try managedObjectContext.loadRows(of: batch) }
@@ -129,7 +142,7 @@ public final class FetchedResultsController {
                 + "cst_controller_perform_fetch (perform_fetch, performFetch) first", entity: fetchRequest.entityName)
     }
 
-    /// nil for an object that is not among the results.
+    /// Returns the index path of an object; nil if it is not in the results.
     public func indexPath(for object: ManagedObject) throws -> ResultsIndexPath? {
         try managedObjectContext.checkQueue()
         guard let tracker, let snapshot, object.context === managedObjectContext, let member = tracker.member(object)
@@ -146,23 +159,25 @@ public final class FetchedResultsController {
 
     // MARK: Sections
 
-    /// nil before `performFetch`, and after a reset.
+    /// The sections of the results; nil before `performFetch`, and after a reset.
     public var sections: [ResultsSection]? {
         snapshot.map { snapshot in snapshot.sections.names.indices.map { ResultsSection(self, snapshot, $0) } }
     }
 
-    /// The title of a section of that name in an index: what the delegate says, else the first letter as a capital.
+    /// Returns the index title of a section name.
+    ///
+    /// The delegate returns the title. Without a delegate, it is the first letter as a capital.
     public func sectionIndexTitle(forSectionName name: String) -> String? {
         if let delegate { return delegate.controller(self, sectionIndexTitleForSectionName: name) }
         return FetchedResultsController.defaultIndexTitle(ofSection: name)
     }
 
-    /// The first letter of a section's name as a capital.
+    /// Returns the first letter of a section's name as a capital.
     public static func defaultIndexTitle(ofSection name: String) -> String? {
         name.first.map { String($0).uppercased() }
     }
 
-    /// The titles of the sections, each once, in the order of the sections; none without sections.
+    /// The distinct index titles of the sections, in the order of the sections; empty without sections.
     public var sectionIndexTitles: [String] {
         guard naming != nil, let snapshot else { return [] }
         var seen: Set<String> = []
@@ -170,8 +185,9 @@ public final class FetchedResultsController {
             .filter { seen.insert($0).inserted }
     }
 
-    /// The section that a title of the index leads to: the first with that title.
-    /// - Throws: `.invalidArgument` unless `sectionIndexTitles` has the title at the index.
+    /// Returns the first section with a title of the section index.
+    ///
+    /// - Throws: `.invalidArgument` if `sectionIndexTitles` does not have the title at the index.
     public func section(forSectionIndexTitle title: String, at index: Int) throws -> Int {
         let titles = sectionIndexTitles
         guard titles.indices.contains(index), titles[index] == title, let snapshot,
@@ -196,7 +212,7 @@ public final class FetchedResultsController {
     }
 }
 
-// MARK: - Telling the delegate
+// MARK: - Notifying the delegate
 
 extension FetchedResultsController: ResultsClient {
     var hearsRenames: Bool { isToldAtOnce }
@@ -220,7 +236,7 @@ extension FetchedResultsController: ResultsClient {
         if naming == nil, let delegate = delegate as? any FetchedResultsDifferenceDelegate {
             return delegate.controller(self, didChangeContentWith: difference)
         }
-        // A delegate that fetches anew, or resets the context, has no use for the rest.
+        // A delegate that fetches again, or resets the context, does not receive the rest.
         let (told, epoch) = (tracker, tracker?.epoch)
         func tellObjects(_ isTold: (ResultsChange) -> Bool) {
             for (change, object) in zip(difference.changes, objects)
@@ -229,14 +245,14 @@ extension FetchedResultsController: ResultsClient {
                     self, didChange: object, at: change.indexPath, for: change.kind, newIndexPath: change.newIndexPath)
             }
         }
-        // Core Data's order: a section goes after its objects.
+        // Core Data's order: a section is deleted after its objects.
         tellObjects { $0.kind == .delete }
         for change in difference.sectionChanges where tracker === told && told?.epoch == epoch {
             let section = ResultsSection(self, change.kind == .insert ? difference.snapshot : former, change.index)
             delegate?.controller(self, didChange: section, atSectionIndex: change.index, for: change.kind)
         }
         tellObjects { $0.kind != .delete }
-        // The end of what began is told also to one who reset the context.
+        // Also called after the delegate has reset the context, to match the call at the beginning.
         if tracker === told, told?.epoch == epoch || told?.isLost == true { delegate?.controllerDidChangeContent(self) }
     }
 
@@ -251,7 +267,7 @@ extension FetchedResultsController: ResultsClient {
     }
 }
 
-/// A section of a controller's results, as it is at one time.
+/// A section of a controller's results at one point in time.
 public struct ResultsSection {
     private let controller: FetchedResultsController
     private let snapshot: ResultsSnapshot
@@ -261,11 +277,11 @@ public struct ResultsSection {
         (self.controller, self.snapshot, self.index) = (controller, snapshot, index)
     }
 
-    /// Empty for objects without a name for their section, and without sections.
+    /// The section's name; empty for objects without a section name, and without sections.
     public var name: String { snapshot.sections.names[index].text }
     public var indexTitle: String? { controller.sectionIndexTitle(forSectionName: name) }
     public var numberOfObjects: Int { snapshot.sections.count(of: index) }
-    /// Those that are still there.
+    /// The objects of the section that still exist.
     public var objects: [ManagedObject] {
         snapshot.objectIDs(inSection: index).compactMap { try? controller.managedObjectContext.object(with: $0) }
     }

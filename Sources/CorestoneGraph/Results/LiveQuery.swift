@@ -2,15 +2,15 @@ import CorestoneModel
 import CorestoneValues
 import Synchronization
 
-/// The results of a request that somebody watches.
+/// A live query: the tracked results of a request with an observer.
 final class LiveQuery: ResultsClient, Observer, @unchecked Sendable {
     typealias Handler = (Context, ResultsDifference, [ManagedObject]) -> Void
 
     private let state = ObserverState()
-    /// nil after its last call.
+    /// The function to be called; nil after the observation ended.
     private let handler: Locked<Handler?>
     private let ended: (@Sendable () -> Void)?
-    /// Set before anybody else knows the query.
+    /// The tracker, set before the query is shared.
     private var tracker: ResultsTracker?
 
     init(_ handler: @escaping Handler, ended: (@Sendable () -> Void)?) {
@@ -35,7 +35,7 @@ final class LiveQuery: ResultsClient, Observer, @unchecked Sendable {
         handler(tracker.context, difference, objects)
     }
 
-    /// The context ends.
+    /// Ends the observation when the context is closed or deallocated, or tracking failed.
     private func end() {
         ended?()
         handler.letGo()
@@ -73,21 +73,28 @@ final class LiveQuery: ResultsClient, Observer, @unchecked Sendable {
 }
 
 extension Context {
-    /// Calls `handler` with what a request finds, as insertions into nothing, before this returns, and from then on with each
-    /// difference that an event makes, on the context's queue, until the token is cancelled or ends. What this context saves,
-    /// merges and refreshes counts as well as what it changes.
+    /// Calls `handler` with the results of a request, and then with each difference.
     ///
-    /// The handler gets the objects of the difference's changes, in the same order; it may use the context at will, and is not called
-    /// within itself: what it causes is told afterwards. After a reset all is fetched again, and told as insertions with `isReset`.
-    /// Where fetching fails, the last difference has the error.
+    /// The results are reported as insertions before this function returns. The differences are reported on the
+    /// context's queue after each event, until the token is cancelled or released. Saves, merges and refreshes of this
+    /// context are included.
     ///
-    /// The token does not keep the context, nor the context's objects.
+    /// The handler receives the objects of the difference's changes, in the same order. It may use the context without
+    /// restrictions and is not called recursively: changes that it causes are reported afterwards. After a reset, the
+    /// results are fetched again and reported as insertions with `isReset`. If a fetch fails, the last difference
+    /// contains the error.
+    ///
+    /// The token retains neither the context nor its objects.
+    ///
     /// - Parameters:
-    ///   - request: what it is now counts. Without sort descriptors, objects come in the order of their IDs.
-    ///   - sections: what gives the objects sections, if anything.
-    ///   - dependencies: key paths to objects whose changes are updates of the request's objects that lead to them.
-    ///   - ended: called once when the context ends before the token, or fetching failed, on any thread.
-    /// - Throws: what fetching throws; `.invalidArgument` for paths that lead nowhere.
+    ///   - request: The fetch request, which is copied. Without sort descriptors, objects are in the order of their
+    ///     IDs.
+    ///   - sections: The section of each object; nil for a single section.
+    ///   - dependencies: The key paths of related objects whose changes are updates of the request's objects that refer
+    ///     to them.
+    ///   - ended: Called once, on any thread, when the context is closed or deallocated before the token, or a fetch
+    ///     failed.
+    /// - Throws: Errors of the fetch; `.invalidArgument` for invalid dependency paths.
     public func observe(
         _ request: FetchRequest, sections: SectionNaming? = nil, dependencies: [String] = [],
         ended: (@Sendable () -> Void)? = nil,

@@ -1,18 +1,20 @@
-/// How one list of rows became another, told as changes by the rules of lists that are shown: deletions and the beginnings of
-/// moves count in the former list, insertions and the ends of moves in the new one, and what is not told keeps its order.
+/// The changes from one list of rows to another, by the rules of list views.
+///
+/// Deletions and the former positions of moves refer to the former list, insertions and the new positions of moves to
+/// the new one. All other rows keep their order.
 struct Rearrangement {
     let former: SectionTable
     let new: SectionTable
     var removed: [(place: Int, row: ResultsRow)] = []
     var inserted: [(place: Int, row: ResultsRow)] = []
-    /// Rows that were taken out and put in again, at the same place perhaps.
+    /// The rows that were removed and inserted again, possibly at the same position.
     var replaced: [(former: Int, place: Int, row: ResultsRow, isUpdated: Bool)] = []
-    /// Rows that kept their order, and were updated.
+    /// The updated rows that kept their order.
     var updated: [(former: Int, place: Int, row: ResultsRow)] = []
 
     var isEmpty: Bool { removed.isEmpty && inserted.isEmpty && replaced.isEmpty && updated.isEmpty }
 
-    /// The places that rows left, and those that rows came to; all other rows keep their order.
+    /// The positions of removed and of inserted rows; all other rows keep their order.
     private var left: [Int] { (removed.map(\.place) + replaced.map(\.former)).sorted() }
     private var taken: [Int] { (inserted.map(\.place) + replaced.map(\.place)).sorted() }
 
@@ -41,7 +43,7 @@ struct Rearrangement {
         for one in moving {
             let (start, end) = (former.path(of: one.former), new.path(of: one.place))
             if start == end {
-                // What lies between went or came: as a move it would lead nowhere.
+                // The rows in between were deleted or inserted, so a move would not change the index path.
                 gone.append((one.former, one.row))
                 come.append((one.place, one.row))
             } else {
@@ -63,7 +65,9 @@ struct Rearrangement {
             }
     }
 
-    /// Of the rows that were put in again, those that keep their order with all that stayed, as many as can, and the others.
+    /// Splits the rows that were inserted again into kept and moved ones.
+    ///
+    /// As many rows as possible keep their order relative to all kept rows.
     private func split(
         _ left: [Int], _ isKept: [Bool]
     ) -> (
@@ -72,7 +76,7 @@ struct Rearrangement {
     ) {
         let taken = self.taken
         let ordered = replaced.sorted { $0.place < $1.place }
-        // Which of them lie between the same two rows that stayed, as before, in a section that stayed.
+        // Rows between the same two kept rows as before, in a kept section.
         let gaps = ordered.map { one -> Int? in
             let gap = one.former - RowList.partition(left.count) { left[$0] < one.former }
             let section = former.section(of: one.former)
@@ -83,7 +87,7 @@ struct Rearrangement {
         }
         var stays = [Bool](repeating: false, count: ordered.count)
         let candidates = ordered.indices.filter { gaps[$0] != nil }
-        // Gaps rise with the places, so one search finds what keeps its order in each of them.
+        // The gaps increase with the positions, so a single search finds the rows that keep their order in all gaps.
         for index in longestRise(candidates.map { ordered[$0].former }) { stays[candidates[index]] = true }
         return (
             ordered.indices.filter { stays[$0] }.map { ordered[$0] },
@@ -91,8 +95,9 @@ struct Rearrangement {
         )
     }
 
-    /// Which of the former sections are still there, in the same order. Those that have rows that stayed are; of the others as
-    /// many as fit in between.
+    /// Returns which former sections remain in the same order.
+    ///
+    /// These are the sections with kept rows, and as many other sections as possible.
     private func keptSections(_ left: [Int]) -> [Bool] {
         var isKept = [Bool](repeating: true, count: former.count)
         if former.names == new.names { return isKept }
@@ -100,7 +105,7 @@ struct Rearrangement {
         var leaving = [Int](repeating: 0, count: former.count)
         for place in left { leaving[former.section(of: place)] += 1 }
         let hasStaying = former.names.indices.map { leaving[$0] < former.count(of: $0) }
-        // The first place of a section with rows that stayed, from here to the end.
+        // The lowest new position of the sections with kept rows from an index on.
         var bounds = [Int](repeating: .max, count: former.count + 1)
         for index in former.names.indices.reversed() {
             let place = hasStaying[index] ? places[former.names[index]] : nil
@@ -118,9 +123,10 @@ struct Rearrangement {
     }
 }
 
-/// The places of a longest part of distinct numbers that rises, not necessarily without gaps.
+/// Returns the indexes of a longest increasing subsequence of distinct numbers.
 func longestRise(_ numbers: [Int]) -> [Int] {
-    // By length less one, the place of the least number that ends such a part; and by place the one before it in its part.
+    // By length minus one, the index of the smallest number at the end of such a subsequence; by index, the previous
+    // element.
     var ends: [Int] = [], before = [Int](repeating: -1, count: numbers.count)
     for (place, number) in numbers.enumerated() {
         let length = RowList.partition(ends.count) { numbers[ends[$0]] < number }

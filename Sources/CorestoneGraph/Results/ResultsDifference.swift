@@ -1,13 +1,16 @@
 import CorestoneValues
 
-/// What may happen to an object or a section among results; Core Data's numbers.
+/// The kind of change of an object or a section, with Core Data's raw values.
 public enum ResultsChangeKind: UInt32, Sendable {
     case insert = 1
     case delete, move, update
 }
 
-/// What happened to one object. `indexPath` is its place before, `newIndexPath` its place after all changes of the difference; an
-/// insertion has no former place, a deletion no new one. A move never leads to the same place, and is an update too.
+/// A change of one object.
+///
+/// `indexPath` is its index path before, `newIndexPath` its index path after all changes of the difference. An
+/// insertion does not have a former index path, and a deletion does not have a new one. A move always changes the index
+/// path, and counts as an update too.
 public struct ResultsChange: Sendable, Equatable {
     public let kind: ResultsChangeKind
     public let objectID: ObjectID
@@ -15,31 +18,37 @@ public struct ResultsChange: Sendable, Equatable {
     public let newIndexPath: ResultsIndexPath?
 }
 
-/// A section that came, at its new index, or went, at its former one.
+/// A section that was inserted, with its new index, or deleted, with its former index.
 public struct ResultsSectionChange: Sendable, Equatable {
     public let kind: ResultsChangeKind
     public let index: Int
     public let name: String
 }
 
-/// How results differ from what they were.
+/// The difference between former and new results.
 ///
-/// Take away the sections and the objects that were deleted or moved, by their former places; put in the sections, then the
-/// objects, that were inserted or moved, by their new places: that gives the new results from the former ones, always.
+/// To convert the former results to the new ones, first delete the sections and objects that were deleted or moved, by
+/// their former positions. Then insert first the sections and then the objects that were inserted or moved, by their
+/// new positions.
 public struct ResultsDifference: Sendable {
-    /// Deletions from the last to the first, then insertions from the first to the last.
+    /// The changes of sections: deletions from the last to the first, then insertions in order.
     public let sectionChanges: [ResultsSectionChange]
-    /// Deletions from the last to the first, insertions, moves and updates from the first to the last.
+    /// The changes of objects.
+    ///
+    /// Deletions are ordered from the last to the first; insertions, moves and updates from the first to the last.
     public let changes: [ResultsChange]
     /// The new results.
     public let snapshot: ResultsSnapshot
     let former: ResultsSnapshot
-    /// The context was reset, or tracking failed: what was shown is gone, and `changes` insert all that there is.
+    /// Whether the context was reset, or tracking failed.
+    ///
+    /// Former objects are then invalid, and `changes` insert all new results.
     public let isReset: Bool
-    /// What tracking failed with; there are no results any more then.
+    /// The error that ended the tracking; nil if it continues. After an error, there are no results.
     public let error: CoreError?
-    /// Objects whose IDs were temporary and are others now: who keeps IDs keeps these instead. With sections and rows alone, that is
-    /// no change.
+    /// The objects whose temporary IDs became permanent.
+    ///
+    /// A list of IDs must replace the former ones; a list of sections and rows does not change.
     public let renamed: [(former: ObjectID, id: ObjectID)]
 
     init(
@@ -51,7 +60,7 @@ public struct ResultsDifference: Sendable {
         (self.renamed, self.isReset, self.error) = (renamed, isReset, error)
     }
 
-    /// What there is now, out of nothing.
+    /// Creates a difference that inserts all results.
     init(inserting snapshot: ResultsSnapshot, isReset: Bool = false, error: CoreError? = nil) {
         let rows = snapshot.rows.all
         let change = Rearrangement(
@@ -71,7 +80,9 @@ public struct ResultsDifference: Sendable {
     public var updates: [ResultsChange] { changes.filter { $0.kind == .update } }
 }
 
-/// Results as they were at one time: IDs by place. It may cross threads, and costs no copy of the results.
+/// A snapshot of results: IDs by position.
+///
+/// It can be used on any thread, and does not copy the results.
 public struct ResultsSnapshot: Sendable {
     let rows: RowList
     let sections: SectionTable
@@ -90,10 +101,10 @@ public struct ResultsSnapshot: Sendable {
         rows[sections.starts[section]..<sections.starts[section + 1]].map(\.id)
     }
 
-    /// nil for a path that leads nowhere.
+    /// Returns the ID at an index path; nil if the results do not have the index path.
     public func objectID(at path: ResultsIndexPath) -> ObjectID? { sections.place(of: path).map { rows[$0].id } }
 
-    /// By a search of all.
+    /// Returns the index path of an ID by a linear search; nil if it is not in the results.
     public func indexPath(of id: ObjectID) -> ResultsIndexPath? {
         rows.all.firstIndex { $0.id == id }.map { sections.path(of: $0) }
     }

@@ -1,20 +1,24 @@
 import CorestoneValues
 
-/// A step from the IDs of former results to those of the new ones: one that goes, or one that comes. A move is both.
+/// A deletion or insertion of an ID between former and new results. A move consists of both.
 public struct ResultsIDChange: Sendable, Equatable {
-    /// `.delete` or `.insert`.
+    /// The kind of the change: `.delete` or `.insert`.
     public let kind: ResultsChangeKind
-    /// Among all results, whatever their sections: of a deletion in the former ones, of an insertion in the new ones.
+    /// The position among all results, regardless of sections.
+    ///
+    /// It is a position in the former results for a deletion, and in the new ones for an insertion.
     public let offset: Int
     public let objectID: ObjectID
-    /// Of a move, the offset of its other half.
+    /// The offset of the other half of a move; nil for other changes.
     public let associatedOffset: Int?
 }
 
 extension ResultsDifference {
-    /// The difference of the IDs alone: deletions from the last to the first, then insertions from the first to the last, which
-    /// carried out one after the other make the new IDs of the former ones. An ID that became another one is a move, and so are
-    /// temporary ones that a save made permanent. Updates are none.
+    /// The difference of the IDs alone.
+    ///
+    /// Deletions are ordered from the last to the first, followed by insertions from the first to the last. Applied in
+    /// this order to the former IDs, the changes produce the new ones. An ID that was replaced, for example by a
+    /// permanent one, is a move. Updates are not included.
     public var idChanges: [ResultsIDChange] {
         var gone: [ResultsIDChange] = [], come: [ResultsIDChange] = []
         let names = Dictionary(renamed.map { ($0.id, $0.former) }, uniquingKeysWith: { a, _ in a })

@@ -1,4 +1,6 @@
-/// The place of an object among results: its section, and its place in there. Not called `IndexPath`, which Foundation has.
+/// The position of an object in results: its section, and its row in the section.
+///
+/// The name differs from Foundation's `IndexPath`.
 public struct ResultsIndexPath: Hashable, Comparable, Sendable, CustomStringConvertible {
     public var section: Int
     public var row: Int

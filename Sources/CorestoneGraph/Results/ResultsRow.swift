@@ -1,28 +1,29 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// What is kept of an object among results, so that its place is found without reading it again: never changed, so lists of
-/// rows may cross threads.
+/// The data that determines the position of an object in results without reading the object.
+///
+/// Immutable, so lists of rows can be used on any thread.
 final class ResultsRow: Sendable {
     let id: ObjectID
-    let tie: FetchTie
+    let tie: SortTiebreaker
     /// The values of the sort keys.
     let keys: [PropertyValue]
-    /// The name of its section; empty where there are none.
+    /// The name of its section; empty without sections.
     let section: SectionName
 
-    init(id: ObjectID, tie: FetchTie, keys: [PropertyValue], section: SectionName) {
+    init(id: ObjectID, tie: SortTiebreaker, keys: [PropertyValue], section: SectionName) {
         (self.id, self.tie, self.keys, self.section) = (id, tie, keys, section)
     }
 
-    /// Whether the object stands where it stood.
+    /// Whether the object has the same position as before.
     func hasPlace(of other: ResultsRow, _ descriptors: [SortDescriptor]) throws -> Bool {
         try tie == other.tie && section == other.section && id == other.id && descriptors.order(keys, other.keys) == 0
     }
 }
 
 extension [SortDescriptor] {
-    /// The order of rows, in which no two are equal.
+    /// Compares two rows in a total order.
     func order(_ a: ResultsRow, _ b: ResultsRow) throws -> Int {
         let order = try order(a.keys, b.keys)
         return order != 0 ? order : a.tie == b.tie ? 0 : a.tie < b.tie ? -1 : 1

@@ -3,10 +3,10 @@ import CorestonePredicate
 import CorestoneValues
 
 extension ResultsTracker {
-    /// All that a fetch found.
+    /// The result of a fetch.
     struct Fetched {
         var rows: [ResultsRow] = []
-        /// nil where only IDs are kept.
+        /// The objects; nil elements if only IDs are retained.
         var objects: [ManagedObject?] = []
         var sections = SectionTable()
     }
@@ -29,7 +29,7 @@ extension ResultsTracker {
         return found
     }
 
-    /// What there is while no store is open: objects that were never saved.
+    /// Returns the results while no store is open, which are unsaved objects.
     func foundUnsaved() throws -> Fetched {
         var found = Fetched()
         var known: SectionTable?
@@ -54,7 +54,7 @@ extension ResultsTracker {
         }
     }
 
-    /// Without sort descriptors, rows come as the store has them, and are put in the order of their keys.
+    /// Sorts the rows. Without sort descriptors, they are sorted by key, not in the store's order.
     private func sort(_ found: inout Fetched) throws {
         let rows = found.rows
         let isSorted = try zip(rows, rows.dropFirst()).allSatisfy { try sorts.precedes($0, $1) }
@@ -69,18 +69,18 @@ extension ResultsTracker {
     func row(of object: ManagedObject, section: SectionName? = nil) throws -> ResultsRow {
         let keys = try context.sortKeys(of: object, sorts, usesSaved: !request.includesPendingChanges)
         return ResultsRow(
-            id: object.objectID, tie: FetchTie(object), keys: keys,
+            id: object.objectID, tie: SortTiebreaker(object), keys: keys,
             section: try section ?? self.section(of: object, keys))
     }
 
     private func section(of object: ManagedObject, _ keys: [PropertyValue]) throws -> SectionName {
         guard let naming else { return .none }
-        // Most sections are by the first sort key.
+        // Most sections are named by the first sort key.
         if let path = naming.keyPath, path == sorts.first?.keyPath { return SectionNaming.name(keys[0]) }
         return try naming.name(of: object, in: context, usesSaved: !request.includesPendingChanges)
     }
 
-    /// Whether a fetch would find the object.
+    /// Whether a fetch would return the object.
     func isResult(_ object: ManagedObject) throws -> Bool {
         let state = object.state
         if object.context !== context || state.contains(.gone) { return false }

@@ -2,58 +2,61 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// Who keeps results, and hears how they change. On the context's queue.
+/// The owner of a results tracker, which is notified of changes on the context's queue.
 protocol ResultsClient: AnyObject {
-    /// Whether it wants to hear of IDs that became permanent, where nothing else changed.
+    /// Whether to notify the client of IDs that became permanent, even without other changes.
     var hearsRenames: Bool { get }
-    /// Results are about to change: they are what they were.
+    /// Notifies the client that the results are about to change. They are still unchanged.
     func resultsWillChange()
-    /// They have changed. `objects` are those of the difference's changes.
+    /// Notifies the client that the results have changed. `objects` are those of the difference's changes.
     func resultsDidChange(_ difference: ResultsDifference, objects: [ManagedObject])
-    /// The context was reset by the client while it was told that results are about to change: nothing becomes of that.
+    /// Cancels the announced change, because the client has reset the context in `resultsWillChange`.
     func resultsDidNotChange()
-    /// The context was reset, or tracking failed: there are no results any more.
+    /// Notifies the client that the results were lost: the context was reset, or tracking failed.
     func resultsWereLost(_ error: CoreError?)
 }
 
-/// The results of a request, kept as a fetch would give them while objects come, change and go.
+/// The tracked results of a request.
 ///
-/// It keeps of each object the ID and the values of its sort keys; the order by these, and by the tie of equal ones, is total, so
-/// a search finds the place of any object, whatever has happened to others meanwhile. An object that an event changed is looked
-/// at, and taken out, put in, or put elsewhere.
+/// They are always those that a fetch would return, while objects are inserted, changed and deleted.
+///
+/// For each object it stores the ID and the sort keys. The order by these keys and the tie-breaker is total, so a
+/// search finds the position of every object, regardless of other changes. An object that an event changed is
+/// evaluated, and is removed, inserted or moved. `ResultsTracker+Invariants.swift` lists the invariants.
 final class ResultsTracker {
-    /// The context holds it by what it listens to, and outlives that.
+    /// The context, which retains the tracker through its observers, and outlives them.
     unowned(unsafe) let context: Context
     let request: FetchRequest
     let naming: SectionNaming?
     let dependencies: DependencyPaths
-    /// With the meaning that it has in memory.
+    /// The predicate for evaluation in memory.
     let predicate: Predicate?
     let leadsOn: Bool
-    /// Whether it keeps its objects, beside their IDs.
+    /// Whether the tracker retains its objects, in addition to their IDs.
     let holdsObjects: Bool
     private(set) weak var client: (any ResultsClient)?
 
-    /// What there is now; nil before the first fetch, and after a reset.
+    /// The current results; nil before the first fetch, and after a reset.
     private(set) var snapshot: ResultsSnapshot?
-    private var members: [ObjectID: Member] = [:]
-    /// The IDs under which members stand whose IDs were temporary when they came.
-    private var unsaved: [ObjectIdentifier: ObjectID] = [:]
-    /// The stores that were asked.
+    private(set) var members: [ObjectID: Member] = [:]
+    /// The temporary IDs under which members were added.
+    private(set) var unsaved: [ObjectIdentifier: ObjectID] = [:]
+    /// The stores of the last fetch.
     private var stores: [UInt32] = []
 
-    /// What happened and was not looked at yet.
-    var news = ResultsNews()
+    /// The changes that were not processed yet.
+    var news = PendingResultsChanges()
     private var isBusy = false
-    /// The context was reset, and the client was not told yet.
+    /// Whether the context was reset and the client was not notified yet.
     private(set) var isLost = false
-    /// Raised with each fetch and each reset, so that who calls the client notices.
+    /// A number that each fetch and each reset increment, so that callers of the client detect them.
     private(set) var epoch = 0
     private var observations: [Observation] = []
 
+    /// An object in the results.
     struct Member {
         let row: ResultsRow
-        /// Of a tracker that keeps its objects.
+        /// The object, if the tracker retains its objects.
         let object: ManagedObject?
     }
 
@@ -65,7 +68,7 @@ final class ResultsTracker {
         try request.resolve(in: context.coordinator.model)
         self.context = context
         self.request = request.copy()
-        // Its rows tell the sort keys.
+        // The rows contain the sort keys.
         self.request.includesPropertyValues = true
         predicate = request.effectivePredicate
         leadsOn = predicate?.leadsOn ?? false
@@ -81,13 +84,14 @@ final class ResultsTracker {
 
     // MARK: Fetching
 
-    /// Fetches anew.
-    /// - Parameter cache: the sections as they were found before, if they are known to be still right.
+    /// Runs the fetch and replaces the results.
+    ///
+    /// - Parameter cached: The cached sections, if they are still valid.
     func fetch(sections cached: SectionTable? = nil) throws {
         let fresh = try fetched(sections: cached)
         epoch += 1
         take(fresh)
-        news = ResultsNews()
+        news = PendingResultsChanges()
         isLost = false
     }
 
@@ -101,7 +105,7 @@ final class ResultsTracker {
                 unsaved[ObjectIdentifier(object)] = row.id
             }
         }
-        // Objects that end now look at the context.
+        // The deallocation of objects accesses the context.
         let former = members
         members = all
         withExtendedLifetime(former) {}
@@ -114,33 +118,36 @@ final class ResultsTracker {
         let former = members
         members = [:]
         withExtendedLifetime(former) {}
-        (unsaved, snapshot, news) = ([:], nil, ResultsNews())
+        (unsaved, snapshot, news) = ([:], nil, PendingResultsChanges())
     }
 
-    /// Whether stores came or went since the fetch.
+    /// Whether stores were added or removed since the fetch.
     private var hasOtherStores: Bool { context.coordinator.stores.map(\.number) != stores }
 
     // MARK: Members
 
     func member(_ object: ManagedObject) -> Member? {
         if let member = members[object.objectID] { return member }
-        // Its ID has become permanent.
+        // The ID of the object has become permanent.
         return unsaved.isEmpty ? nil : unsaved[ObjectIdentifier(object)].flatMap { members[$0] }
     }
 
     func member(_ id: ObjectID) -> Member? { members[id] }
 
-    /// Of an object that has left the context unheard, a fault stands for the row, which is gone perhaps.
+    /// Returns the object of a row.
+    ///
+    /// If the object has left the context without a notification, returns a fault for the row, which may have been
+    /// deleted.
     func object(of row: ResultsRow) throws -> ManagedObject {
         if let object = members[row.id]?.object, !object.isGone { return object }
         return try context.objectOrStandIn(of: row.id)
     }
 
-    /// The place of a row that is in a list.
+    /// Returns the position of a row in a list that contains it.
     func place(of row: ResultsRow, in list: RowList) throws -> Int {
         let place = try list.partition { try sorts.precedes($0, row) }
         if place < list.count, list[place] === row { return place }
-        // A comparator of the host's that contradicts itself.
+        // The application's comparator is inconsistent.
         guard let place = list.all.firstIndex(where: { $0 === row }) else {
             throw CoreError(
                 .internal,
@@ -151,10 +158,11 @@ final class ResultsTracker {
         return place
     }
 
-    // MARK: Following
+    // MARK: Tracking
 
-    /// Follows the context's changes from now on.
-    /// - Parameter ended: called when the context ends before that.
+    /// Starts tracking the context's changes.
+    ///
+    /// - Parameter ended: Called when the context is closed or deallocated before the tracking ends.
     func begin(ended: (@Sendable () -> Void)? = nil) {
         if !observations.isEmpty { return }
         observations = [
@@ -170,7 +178,7 @@ final class ResultsTracker {
         epoch += 1
     }
 
-    /// The same for good, and from any thread.
+    /// Ends tracking permanently. Can be called on any thread.
     func cancel() { for observation in observations { observation.cancel() } }
 
     var isFollowing: Bool { !observations.isEmpty }
@@ -192,11 +200,13 @@ final class ResultsTracker {
         catchUp()
     }
 
-    /// The next change is told with all that happened meanwhile.
+    /// Makes the next event report all earlier changes too, by a comparison with a new fetch.
     func mistrust() { news.isEverything = true }
 
-    /// Looks at what happened, and tells the client. What the client causes is looked at afterwards, 8 times at most: then the
-    /// rest waits for the next event.
+    /// Processes the changes and notifies the client.
+    ///
+    /// Changes that the client causes are processed afterwards, at most 8 times. Later changes are processed in the
+    /// next event.
     private func catchUp() {
         if isBusy { return }
         isBusy = true
@@ -209,7 +219,7 @@ final class ResultsTracker {
                 client?.resultsWereLost(nil)
             } else if !news.isEmpty {
                 let taken = news
-                news = ResultsNews()
+                news = PendingResultsChanges()
                 let began = epoch
                 do { try context.exemptFromFaultPolicy { try apply(taken) } } catch {
                     guard began == epoch else { continue }
@@ -222,7 +232,7 @@ final class ResultsTracker {
         }
     }
 
-    /// Runs `body`, which tells the client something; what that causes is looked at afterwards.
+    /// Runs `body`, which notifies the client. Changes that this causes are processed afterwards.
     func telling(_ body: () throws -> Void) rethrows {
         let wasBusy = isBusy
         isBusy = true
@@ -233,10 +243,10 @@ final class ResultsTracker {
         try body()
     }
 
-    private func apply(_ news: ResultsNews) throws {
+    private func apply(_ news: PendingResultsChanges) throws {
         guard let former = snapshot, let client else { return }
-        // Predicates, comparators and names of sections may be the host's. One that fetched anew, or reset the context, has put
-        // other results in the place of these, and told what there was to tell.
+        // Predicates, comparators and section names may run code of the application. If that code has fetched again or
+        // reset the context, it has replaced the results and sent the notifications.
         let began = epoch
         let change = try context.withAncestors { () -> ResultsUpdate? in
             if hasOtherStores { leaveOutRemovedStores() }
@@ -262,14 +272,15 @@ final class ResultsTracker {
                 from: former, to: change.snapshot, sections, changes, renamed: change.renamed), objects: objects)
     }
 
-    /// A request that names a store asks for the rest once that is gone.
+    /// Removes closed stores from the request's affected stores.
     private func leaveOutRemovedStores() {
         let open = context.coordinator.stores
         request.affectedStores?.removeAll { store in !open.contains { $0 === store } }
     }
 
-    /// Whether what others saved may concern results to which nothing leads any more: members of theirs that were deleted, or that
-    /// are elsewhere by changes that were not saved.
+    /// Whether merged saves may affect results that no longer refer to the changed objects.
+    ///
+    /// Members of such results were deleted, or moved by unsaved changes.
     private func isBeyondFollowing(_ merged: [ChangedIDs]) -> Bool {
         if dependencies.isEmpty || merged.isEmpty { return false }
         return context.hasChanges || dependencies.mayHaveLost(merged)
@@ -292,10 +303,12 @@ final class ResultsTracker {
         }
         snapshot = change.snapshot
         withExtendedLifetime(ended) {}
+        checkInvariants()
     }
 
-    /// Members get the IDs that became permanent while nobody told: a parent's save renames objects that this context may have
-    /// let go of.
+    /// Updates members whose IDs became permanent without a notification.
+    ///
+    /// A parent's save assigns permanent IDs to objects that this context may have released.
     func takeRenamed() {
         if context.parent == nil { return }
         for (place, id) in unsaved where context.permanentKey(of: id.reference, root: id.entity.root) != nil {

@@ -1,21 +1,21 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// Results that changed, before anybody was told.
+/// The changed results, before the client is notified.
 struct ResultsUpdate {
     let snapshot: ResultsSnapshot
     let rearrangement: Rearrangement
-    /// The objects of its changes, as far as members do not lead to them.
+    /// The objects of the changes that are not members.
     var objects: [ObjectID: ManagedObject] = [:]
     var renamed: [(former: ObjectID, id: ObjectID)] = []
-    /// Rows that are members no longer, and those that are from now on.
+    /// The rows that are removed from and added to the members.
     var gone: [(row: ResultsRow, object: ManagedObject)] = []
     var come: [(row: ResultsRow, object: ManagedObject)] = []
-    /// All of them, where all were fetched.
+    /// The new results, if they were fetched again.
     var fresh: ResultsTracker.Fetched?
 }
 
-/// Objects that an event may have brought, changed or taken away, each once.
+/// The distinct objects that an event may have inserted, changed or deleted.
 private struct Candidates {
     private(set) var all: [(object: ManagedObject, isUpdated: Bool)] = []
     private var places: [ObjectIdentifier: Int] = [:]
@@ -31,7 +31,7 @@ private struct Candidates {
     }
 }
 
-/// What became of the members and the others that an event touched.
+/// The effects of an event on members and other objects.
 private struct Outcome {
     var gone: [(row: ResultsRow, object: ManagedObject)] = []
     var come: [(row: ResultsRow, object: ManagedObject)] = []
@@ -49,13 +49,13 @@ private struct Outcome {
     }
 }
 
-// MARK: - By what happened
+// MARK: - By changes
 
 extension ResultsTracker {
-    /// The results after an event; nil when it did not concern them.
-    func update(_ former: ResultsSnapshot, _ news: ResultsNews) throws -> ResultsUpdate? {
+    /// Returns the results after an event; nil if they did not change.
+    func update(_ former: ResultsSnapshot, _ news: PendingResultsChanges) throws -> ResultsUpdate? {
         let candidates = try candidates(news)
-        // Whatever lies before the window may shift it.
+        // An object before the window may shift it.
         if request.offset > 0, !candidates.all.isEmpty { return try updateByFetching(former, news) }
         let outcome = try outcome(of: candidates)
         if outcome.isEmpty { return nil }
@@ -73,7 +73,7 @@ extension ResultsTracker {
         let replaced = try outcome.replaced.map { ($0, try place(of: $0.former, in: list)) }
         let coming = outcome.come.map(\.row) + outcome.replaced.map(\.row)
         let places = leaving.map(\.1) + replaced.map(\.1)
-        // Two objects stand for one row where one has left its context and another came for it.
+        // A row has two objects if one has left its context and another object replaced it.
         let concerned = places + change.updated.map(\.former)
         if Set(concerned).count < concerned.count { return try updateByFetching(former, news) }
         try rearrange(&list, leaving: places, coming: coming)
@@ -95,7 +95,7 @@ extension ResultsTracker {
         return update
     }
 
-    /// Takes rows out by their places, and puts others in where they belong.
+    /// Removes rows by position, and inserts new rows at their sorted positions.
     private func rearrange(_ list: inout RowList, leaving: [Int], coming: [ResultsRow]) throws {
         let leaving = leaving.sorted()
         if leaving.count + coming.count <= 32 {
@@ -103,7 +103,7 @@ extension ResultsTracker {
             for row in coming { list.insert(row, at: try list.partition { try sorts.precedes($0, row) }) }
             return
         }
-        // One pass over all of them costs less then.
+        // For many rows, a single pass over the whole list is faster.
         var rest = leaving[...]
         let staying = list.all.enumerated().filter { place, _ in
             if rest.first == place {
@@ -126,10 +126,11 @@ extension ResultsTracker {
         list = RowList(merged + added[next...])
     }
 
-    /// The sections of a list that came of another one.
+    /// Returns the sections of a list that was derived from another one.
     private func sections(of list: RowList, _ former: SectionTable, _ change: Rearrangement) throws -> SectionTable {
         if naming == nil { return SectionTable(undivided: list.count) }
-        // How many rows each former section keeps, and how many come, by name, with the first of their places.
+        // The number of rows that each former section keeps, and the number of new rows by name, with their first
+        // position.
         var staying = former.names.indices.map { former.count(of: $0) }
         for (place, _) in change.removed { staying[former.section(of: place)] -= 1 }
         for one in change.replaced { staying[former.section(of: one.former)] -= 1 }
@@ -152,20 +153,21 @@ extension ResultsTracker {
                 nextOld += 1
             }
         }
-        // All is right if each row that came is where its section is. Else the error names what stands wrongly, which may be another.
+        // The table is valid if every new row is in its section. Otherwise the error names the first row that is out of
+        // order, which may be another one.
         let isRight = came.allSatisfy { place, row in sections.names[sections.section(of: place)] == row.section }
         return isRight ? sections : try SectionTable(of: list.all)
     }
 
     // MARK: Candidates
 
-    private func candidates(_ news: ResultsNews) throws -> Candidates {
+    private func candidates(_ news: PendingResultsChanges) throws -> Candidates {
         var found = Candidates()
         for object in news.touched where request.concerns(object) { found.add(object, isUpdated: true) }
         let told = Set(news.touched.lazy.filter { $0.isDeleted || $0.isGone }.map(\.objectID))
         for ids in news.merged {
             for id in ids.updated + ids.refreshed + ids.inserted + ids.deleted where request.concerns(id.entity) {
-                // Who left is a candidate already, and so is who came in its place.
+                // An object that left the context is already a candidate, and so is its replacement.
                 if told.contains(id) { continue }
                 if let object = known(id) { found.add(object, isUpdated: true) }
             }
@@ -188,7 +190,7 @@ extension ResultsTracker {
         try dependencies.forEachOwner(of: object, slots) { found.add($0, isUpdated: $1) }
     }
 
-    /// The object of an ID that others wrote.
+    /// Returns the object of an ID that another writer changed.
     private func known(_ id: ObjectID) -> ManagedObject? { member(id)?.object ?? (try? context.object(with: id)) }
 
     private func outcome(of candidates: Candidates) throws -> Outcome {
@@ -224,12 +226,12 @@ extension Rearrangement {
 // MARK: - By another fetch
 
 extension ResultsTracker {
-    /// The results as they are fetched now.
-    func updateByFetching(_ former: ResultsSnapshot, _ news: ResultsNews) throws -> ResultsUpdate {
+    /// Returns the results of a new fetch.
+    func updateByFetching(_ former: ResultsSnapshot, _ news: PendingResultsChanges) throws -> ResultsUpdate {
         let candidates = try candidates(news).all
         let touched = Set(candidates.lazy.filter(\.isUpdated).map { ObjectIdentifier($0.object) })
         let fresh = try context.coordinator.stores.isEmpty ? foundUnsaved() : fetched()
-        // Members that changed IDs are the same all the same.
+        // Members whose IDs changed remain the same objects.
         var before: [ResultsRow?] = []
         var renamed: [(former: ObjectID, id: ObjectID)] = []
         var isUpdated: [Bool] = []
@@ -247,9 +249,9 @@ extension ResultsTracker {
             snapshot: ResultsSnapshot(RowList(fresh.rows), fresh.sections), rearrangement: change)
         update.renamed = renamed
         for (place, object) in fresh.objects.enumerated() { update.objects[fresh.rows[place].id] = object }
-        // The fetch may have ended another event, which comes next.
+        // The fetch may have ended another event, which is processed next.
         for object in candidates.map(\.object) + self.news.touched {
-            // Where a row came again, the object that comes for it counts, not the one that left.
+            // If a row was inserted again, its new object counts, not the deleted one.
             if let row = member(object)?.row, !object.isDeleted && !object.isGone || update.objects[row.id] == nil {
                 update.objects[row.id] = object
             }
@@ -260,10 +262,11 @@ extension ResultsTracker {
 }
 
 extension Rearrangement {
-    /// What lies between two lists.
+    /// Creates the changes between two lists.
+    ///
     /// - Parameters:
-    ///   - before: for each new row the former one of the same object.
-    ///   - isUpdated: for each new row whether its object was changed.
+    ///   - before: For each new row, the former row of the same object.
+    ///   - isUpdated: For each new row, whether its object was changed.
     init(from former: ResultsSnapshot, to new: ResultsSnapshot, before: [ResultsRow?], isUpdated: [Bool]) {
         self.init(former: former.sections, new: new.sections)
         let old = former.rows.all, rows = new.rows.all
@@ -276,7 +279,7 @@ extension Rearrangement {
         }
         removed = places.values.sorted().map { ($0, old[$0]) }
         var stays = [Bool](repeating: false, count: common.count)
-        // A row that goes to another section moves.
+        // A row whose section changes is a move.
         let candidates = common.indices.filter { old[common[$0].former].section == rows[common[$0].place].section }
         for index in longestRise(candidates.map { common[$0].former }) { stays[candidates[index]] = true }
         for (index, one) in common.enumerated() {

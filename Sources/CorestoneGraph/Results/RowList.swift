@@ -1,10 +1,12 @@
-/// Rows in order, in blocks: one comes in or goes by moving a block's worth of references, and a copy shares all blocks but
-/// those that change afterwards.
+/// An ordered list of rows in blocks.
+///
+/// An insertion or removal moves at most the references of one block. A copy shares all blocks except those that change
+/// afterwards.
 struct RowList: Sendable {
     private static let most = 512
 
     private var blocks: ContiguousArray<ContiguousArray<ResultsRow>> = []
-    /// The place of the first row of each block.
+    /// The position of the first row of each block.
     private var starts: ContiguousArray<Int> = []
     private(set) var count = 0
 
@@ -29,7 +31,7 @@ struct RowList: Sendable {
 
     subscript(places: Range<Int>) -> [ResultsRow] { places.map { self[$0] } }
 
-    /// The last block that begins at a place or before it.
+    /// Returns the last block that begins at or before a position.
     private func block(of place: Int) -> Int {
         var (low, high) = (0, blocks.count)
         while high - low > 1 {
@@ -39,7 +41,7 @@ struct RowList: Sendable {
         return low
     }
 
-    /// How many rows come before all others by a condition that the first ones satisfy and the rest does not.
+    /// Returns the number of leading rows that satisfy a condition, which no later row satisfies.
     func partition(_ isBefore: (ResultsRow) throws -> Bool) rethrows -> Int {
         let block = try RowList.partition(blocks.count) { try isBefore(blocks[$0][blocks[$0].count - 1]) }
         if block == blocks.count { return count }

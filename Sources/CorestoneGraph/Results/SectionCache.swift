@@ -1,25 +1,28 @@
+import CorestoneFileSystem
+import CorestoneFormats
 import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 import Glibc
 
-/// The sections of results, remembered in files beyond the process, so that no object has to be asked for the name of its section.
+/// A cache of the sections of results in files, so that section names need not be computed for every object.
 ///
-/// What was remembered has to be what asking would give, so most of this is about when not to believe it, and not to write it.
-/// A file is believed only if it is whole and was made for the same request (entity, predicate, order and whose rules that
-/// follows, window, section key path) of the same stores in the same state, and if the first object of each section is the same
-/// one, and still says that it belongs there. It is written beside the one that it replaces, and exchanged at once.
+/// Cached sections must equal the computed ones, so most of this code determines when a file must not be used or
+/// written. A file is used only if it is complete and was written for the same request and the same stores in the same
+/// state. The request includes entity, predicate, order, collation, window and section key path. In addition, the first
+/// object of each section must be the same and still belong to it. A new file is written beside the old one and
+/// replaces it atomically.
 struct SectionCache {
     private let path: String
-    /// Of the request and the state of its stores.
+    /// The digest of the request and the state of its stores.
     private let digest: String
 
-    /// Fetches with the help of a cache, and notes the sections in it.
+    /// Runs a fetch with the cache, and writes its sections to the cache.
     static func fetch(_ tracker: ResultsTracker, _ name: String?) throws {
         guard let name, let folder, isOfUse(tracker), let digest = digest(tracker) else { return try tracker.fetch() }
         let cache = SectionCache(path: path(of: name, in: folder), digest: digest)
         if let known = cache.read() {
-            // A name at the wrong place may be out of order.
+            // A wrong section name may be out of order.
             if (try? tracker.fetch(sections: known.sections)) != nil, try known.fit(tracker),
                 SectionCache.digest(tracker) == digest
             {
@@ -29,15 +32,17 @@ struct SectionCache {
             return try tracker.fetch()
         }
         try tracker.fetch()
-        // Somebody may have written meanwhile.
+        // Another process may have written in the meantime.
         if let snapshot = tracker.snapshot, SectionCache.digest(tracker) == digest { cache.write(snapshot) }
     }
 
-    // MARK: When
+    // MARK: Conditions
 
-    /// False where sections are by the first sort key, which each row has anyway; and wherever what a context would find may be
-    /// something else than what the store says: by code of the host's, the clock or chance, changes that were not saved, objects
-    /// and rows that were read before.
+    /// Whether the cache can be used and is faster than computing the sections.
+    ///
+    /// False if the sections are named by the first sort key, which each row contains. Also false if the context's
+    /// results may differ from the store. Possible reasons are application code, the clock, random values, unsaved
+    /// changes, and objects and rows that were read before.
     private static func isOfUse(_ tracker: ResultsTracker) -> Bool {
         let (context, request) = (tracker.context, tracker.request)
         guard let path = tracker.naming?.keyPath, path != request.sortDescriptors.first?.keyPath, context.parent == nil,
@@ -51,7 +56,7 @@ struct SectionCache {
             guard let read = storedRoots(of: path, from: request.entity) else { return false }
             roots.formUnion(read)
         }
-        // Rows of the entity itself come from the store with the fetch.
+        // The fetch reads the rows of the entity itself from the store.
         let stores = context.coordinator.stores
         for root in context.entities where roots.contains(root.index) && root !== request.entity.root {
             if stores.contains(where: { !$0.rowCache.isEmpty(root) }) { return false }
@@ -60,8 +65,9 @@ struct SectionCache {
         return !context.everyObject.contains { roots.contains($0.entity.rootIndex) }
     }
 
-    /// The trees through which a key path leads along what stores keep; nil where it does not: what code of the host makes of an
-    /// object may be something else next time.
+    /// Returns the entity trees of a key path of stored properties.
+    ///
+    /// Returns nil for another path, because the values that application code computes may change.
     private static func storedRoots(of path: KeyPath, from entity: Entity) -> [UInt32]? {
         var (entity, roots) = (entity, [UInt32]())
         for key in path.keys where !key.isOperator {
@@ -77,7 +83,7 @@ struct SectionCache {
         return roots
     }
 
-    /// nil where a store does not tell its state.
+    /// Returns the digest of the request and its stores; nil if a store does not report its state.
     private static func digest(_ tracker: ResultsTracker) -> String? {
         let (context, request) = (tracker.context, tracker.request)
         var parts = ["2", request.entity.name, tracker.predicate?.description ?? "", tracker.naming?.keyPath ?? ""]
@@ -86,7 +92,7 @@ struct SectionCache {
         parts.append(Collation.current.identity)
         guard let stores = try? context.stores(for: request), !stores.isEmpty else { return nil }
         for store in stores {
-            // What is read from now on is not older than the state.
+            // Data that is read from now on is not older than the state.
             context.reader(of: store).endRead()
             guard let state = store.backing.contentState else { return nil }
             parts += [store.identifier, state]
@@ -96,7 +102,7 @@ struct SectionCache {
 
     // MARK: Files
 
-    /// Under the user's cache folder.
+    /// The folder of the cache files, in the user's cache folder.
     private static var folder: String? {
         func value(_ name: String) -> String? {
             getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
@@ -112,8 +118,9 @@ struct SectionCache {
         sha256(Array(text.utf8)).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
-    /// A line with the digest; a line for each section with its count, the lengths of its first object's URI and of its name, and
-    /// these two; a digest of all.
+    /// Writes the file: a line with the digest, a line per section, and a digest of all lines.
+    ///
+    /// The line of a section contains its count, the lengths of its first object's URI and of its name, and both texts.
     private func write(_ snapshot: ResultsSnapshot) {
         let sections = snapshot.sections
         var text = "\(digest)\n"
@@ -125,7 +132,7 @@ struct SectionCache {
         for (place, byte) in path.utf8.enumerated() where byte == UInt8(ascii: "/") && place > 0 {
             mkdir(String(decoding: path.utf8.prefix(place), as: UTF8.self), 0o700)
         }
-        // Without a place to write to, all is asked again next time.
+        // A failure has no effect except that the sections are computed again.
         try? ModelFile(path).write(Array(text.utf8))
     }
 
@@ -156,7 +163,7 @@ struct SectionCache {
         return known
     }
 
-    /// Forgets the sections under a name; nil: all of them, of every program of the user's.
+    /// Deletes the cached sections of a name; nil for all sections of all programs of the user.
     static func delete(_ name: String?) {
         guard let folder else { return }
         if let name {
@@ -168,13 +175,15 @@ struct SectionCache {
     }
 }
 
-/// What a file says.
+/// The contents of a cache file.
 private struct RememberedSections {
     var sections = SectionTable()
-    /// The URI of the first object of each.
+    /// The URI of the first object of each section.
     var firsts: [String] = []
 
-    /// Whether results that were fetched with them begin their sections with the same objects, which say the same of themselves.
+    /// Whether the cached sections are those of fetched results.
+    ///
+    /// The sections must have the same first objects, and these objects the same section names.
     func fit(_ tracker: ResultsTracker) throws -> Bool {
         guard let found = tracker.snapshot, found.sections.starts == sections.starts, let naming = tracker.naming else {
             return false
@@ -188,7 +197,9 @@ private struct RememberedSections {
 }
 
 extension FetchedResultsController {
-    /// Forgets the sections that were remembered under a name, or all. Never needed for results to be right: what was remembered for
-    /// another request, or another state of a store, is not believed. Any thread.
+    /// Deletes the cached sections of a name; nil for all names. Can be called on any thread.
+    ///
+    /// This is not needed for correct results, because the sections of another request, or of another state of a store,
+    /// are not used.
     public static func deleteCache(withName name: String?) { SectionCache.delete(name) }
 }

@@ -1,15 +1,19 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// What gives the objects of results their sections.
+/// The source of the section names of results.
 public enum SectionNaming {
     /// The value at a key path as text; nil is the section without a name.
     case keyPath(String)
-    /// What a function says. Called on the context's queue; it may read the object, and change nothing.
+    /// The result of a function.
+    ///
+    /// It is called on the context's queue. It may read the object, but must not change anything.
     case function((ManagedObject) throws -> String?)
 
-    /// - Parameter usesSaved: whether changes that were not saved are left out. At the end of a key path they are for objects that have
-    ///   none themselves, as they are for the order.
+    /// Returns the section name of an object.
+    ///
+    /// - Parameter usesSaved: Whether to ignore unsaved changes. If the object itself does not have changes, unsaved
+    ///   changes of related objects are always ignored, as in the sort order.
     func name(of object: ManagedObject, in context: Context, usesSaved: Bool) throws -> SectionName {
         switch self {
         case .function(let function): return SectionName(try name(of: object, in: context, by: function) ?? "")
@@ -19,8 +23,10 @@ public enum SectionNaming {
         }
     }
 
-    /// - Throws: what the function throws, with the object; `.invalidArgument` when it changed something: results that are
-    ///   being looked at would change meanwhile.
+    /// Returns the section name that the application's function returns for an object.
+    ///
+    /// - Throws: The function's error, with the object; `.invalidArgument` if the function changed objects, because the
+    ///   results would change while they are evaluated.
     private func name(
         of object: ManagedObject, in context: Context, by function: (ManagedObject) throws -> String?
     ) throws -> String? {
@@ -35,7 +41,7 @@ public enum SectionNaming {
             entity: object.entity.name, objectURI: object.objectID.uri)
     }
 
-    /// What a value at the end of a key path calls a section.
+    /// Returns the section name for the value of a key path.
     static func name(_ value: PropertyValue) -> SectionName {
         switch value {
         case .null: .none
@@ -48,7 +54,7 @@ public enum SectionNaming {
 }
 
 extension Context {
-    /// Another number after anybody has changed objects of the context for the first time in its event.
+    /// A number that changes when an object of the context is first changed in the current event.
     fileprivate var changeCount: Int {
         changeTracker.inserted.count + changeTracker.updated.count + changeTracker.deleted.count
             + changeTracker.event.touched.count

@@ -1,13 +1,15 @@
 import CorestoneValues
 
-/// What a section is called. Two names are the same only if they are the same letter by letter, as they are to who sorts them: of
-/// strings that look alike, one composed and one decomposed, others may stand in between.
+/// The name of a section.
+///
+/// Names are compared bytewise, as in the sort order. Other strings can be sorted between the composed and the
+/// decomposed form of the same text.
 struct SectionName: Hashable, Sendable {
     let text: String
 
     init(_ text: String) { self.text = text }
 
-    /// Of objects without a name for their section, and without sections.
+    /// The name for objects without a section name, and without sections.
     static let none = SectionName("")
 
     static func == (a: SectionName, b: SectionName) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
@@ -21,19 +23,20 @@ struct SectionName: Hashable, Sendable {
 /// The sections of a list of rows: runs of rows with the same name.
 struct SectionTable: Sendable {
     private(set) var names: [SectionName] = []
-    /// Where each section begins, and last of all where the last one ends.
+    /// The position at which each section begins, followed by the end of the last one.
     private(set) var starts = [0]
 
     init() {}
 
-    /// One section for all, which is there also when it is empty.
+    /// Creates a single section for all rows, which exists even if it is empty.
     init(undivided count: Int) {
         names = [.none]
         starts = [0, count]
     }
 
-    /// The runs of rows.
-    /// - Throws: code 134060 naming the object whose section was left before.
+    /// Creates the sections of rows.
+    ///
+    /// - Throws: Code 134060 with the object whose section is not contiguous.
     init(of rows: [ResultsRow]) throws {
         var known: Set<SectionName> = []
         for (place, row) in rows.enumerated() where place == 0 || row.section != names[names.count - 1] {
@@ -62,7 +65,7 @@ struct SectionTable: Sendable {
         return ResultsIndexPath(row: place - starts[section], section: section)
     }
 
-    /// nil for a path that leads nowhere.
+    /// Returns the position at an index path; nil if it is out of range.
     func place(of path: ResultsIndexPath) -> Int? {
         guard names.indices.contains(path.section), path.row >= 0, path.row < count(of: path.section) else {
             return nil
@@ -71,7 +74,7 @@ struct SectionTable: Sendable {
     }
 }
 
-/// An object's section was left before it comes.
+/// Creates the error for an object whose section is not contiguous.
 private func outOfOrder(_ row: ResultsRow, after name: SectionName) -> CoreError {
     CoreError(
         .invalidArgument, code: .coreData,

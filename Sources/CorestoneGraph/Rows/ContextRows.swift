@@ -2,30 +2,30 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// Rows of a store as a context reads it: what is left to memory is decided by them, not by what objects of the context show, which
-/// may have been read long ago.
+/// The rows of a store as a context reads them.
 ///
-/// What one row leads to is read for those that were read with it too.
+/// Conditions that are evaluated in memory use these rows instead of the context's objects, which may be stale. The
+/// targets of a row are read together with those of adjacent rows.
 final class ContextRows: RowSource {
     private let context: Context
     private let store: Store
     var model: Model { context.coordinator.model }
     var identifier: String { store.identifier }
-    /// By the index of the root entity and key; nil where the store has no row.
+    /// The rows by index of the root entity and key; nil if the store does not have the row.
     private var found: [UInt32: [Int64: (group: RowGroup, place: Int)?]] = [:]
-    /// By relationship and owner: the places of rows that were read together.
+    /// The members by relationship and owner, as the positions of rows that were read together.
     private var members: [UInt32: [Int64: (group: RowGroup, places: [Int])]] = [:]
     private var counts: [UInt32: [Int64: Int]] = [:]
     private var size = 0
 
-    /// For how many rows are read what one leads to.
+    /// The number of adjacent rows whose targets are read together.
     private static let stride = 512
-    /// How many rows are kept, so that those of a large fetch do not all stay.
+    /// The maximum number of rows in memory, which bounds the memory of a large fetch.
     private static let limit = 1 << 16
 
     init(_ context: Context, _ store: Store) { (self.context, self.store) = (context, store) }
 
-    /// The rows of a fetch.
+    /// Returns the rows of a fetch.
     func rows(_ batch: RowBatch) -> [StoredRow] {
         let group = RowGroup(batch)
         return group.records.indices.map { StoredRow(self, group, at: $0) }
@@ -101,7 +101,7 @@ final class ContextRows: RowSource {
         }
     }
 
-    /// A row and those that were read with it of which nothing is known yet.
+    /// Returns the key of a row, followed by the keys of adjacent rows whose targets were not read yet.
     private func owners(
         _ row: StoredRow, _ relationship: Relationship, _ isUnknown: (Int64) -> Bool
     ) -> [Int64] {
@@ -119,7 +119,7 @@ final class ContextRows: RowSource {
 
     func hostValue(of row: StoredRow, _ name: String) throws -> PropertyValue {
         let object = managedObject(of: row)
-        // What is set on a changed object is not saved.
+        // Values of a changed object are not saved.
         if object.hasChanges, object.entity.property(named: name) != nil { return .null }
         return try object.value(forKey: name)
     }
@@ -136,7 +136,7 @@ final class ContextRows: RowSource {
 }
 
 extension StoredRow {
-    /// The rows that were read with this one, from it on; at most so many.
+    /// Returns this row and the following ones that were read with it, at most `count` in total.
     fileprivate func neighbours(_ count: Int) -> ArraySlice<Record> {
         siblings.map { ArraySlice($0.records[place...].prefix(count)) } ?? []
     }

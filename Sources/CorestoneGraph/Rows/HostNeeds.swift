@@ -2,9 +2,11 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// What takes a managed object, or code of the host's: it is evaluated in a context, not in a store.
+/// The parts of an expression that need managed objects or application code.
+///
+/// They are evaluated in a context, not in a store.
 package struct HostNeeds {
-    /// Why; one sentence for each part.
+    /// The reasons, one sentence per part.
     package private(set) var reasons: [String] = []
     private let names: HostNames
 
@@ -60,7 +62,7 @@ package struct HostNeeds {
         case .setOperation(_, let left, let right), .cast(let left, let right):
             visit(left)
             visit(right)
-        // Of what a message, a computed key or a block leads to, nothing is known.
+        // The result of a message, a computed key or a block is unknown.
         case .dynamicKey, .computedKey, .message, .assignment, .fetch, .block:
             add("\(expression.format) is computed in memory")
         }
@@ -72,9 +74,9 @@ package struct HostNeeds {
     }
 }
 
-/// The names of a model's properties that no row has, of any entity.
+/// The names of a model's properties that rows do not contain, for all entities.
 package struct HostNames {
-    /// By name: why no row has it.
+    /// The reason by name.
     let reasons: [String: String]
 
     package init(_ model: Model) {
@@ -93,7 +95,7 @@ package struct HostNames {
 }
 
 extension DictionaryFetch {
-    /// Whether anything of it takes managed objects.
+    /// Whether any part of the fetch needs managed objects.
     var needsHost: Bool {
         var needs = HostNeeds(HostNames(request.entity.model))
         for column in columns + keys { needs.visit(column.computed) }

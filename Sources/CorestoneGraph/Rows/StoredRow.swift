@@ -2,17 +2,20 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// A row as predicates, key paths and sort descriptors see an object: by what the store has, whatever a context knows of it.
+/// A stored row as an object for predicates, key paths and sort descriptors.
 ///
-/// Equal to the object and to the ID of the same row.
+/// It has the values in the store, regardless of the values that a context has in memory. It is equal to the object and
+/// to the ID of the same row.
 package final class StoredRow: KeyValueCoding {
     private let source: any RowSource
     package private(set) var entity: Entity
     package private(set) var primaryKey: Int64 = 0
-    /// nil for a row that something leads to, and that is not there: it has no values.
+    /// The record; nil for a referenced row that does not exist and therefore does not have values.
     package private(set) var record: Record?
     private var chunk: RecordChunk?
-    /// The rows that were read together with it, and its place among them; for sources that read many at a time.
+    /// The rows that were read together with this one, and its index among them.
+    ///
+    /// Nil for a source that reads rows one by one.
     private(set) var siblings: RowGroup?
     private(set) var place = 0
 
@@ -23,19 +26,21 @@ package final class StoredRow: KeyValueCoding {
         stand(on: record)
     }
 
-    /// One of some rows that were read together.
+    /// Creates one of several rows that were read together.
     convenience init(_ source: any RowSource, _ group: RowGroup, at place: Int) {
         self.init(source, group.records[place])
         (siblings, self.place) = (group, place)
     }
 
-    /// The row that a to-one relationship leads to.
+    /// Creates the target row of a to-one relationship.
     private init(targetOf row: StoredRow, _ relationship: Relationship, _ key: Int64, _ index: UInt32) throws {
         (source, entity, primaryKey) = (row.source, row.source.model.entities[Int(index)], key)
         try source.find(self, of: row, relationship)
     }
 
-    /// Goes on to another row, for who looks at many, one after the other, and is the only one that has this.
+    /// Replaces the row.
+    ///
+    /// For a caller that evaluates many rows in sequence and does not share this object.
     @inline(__always)
     package func stand(on record: Record) {
         let index = record.header.pointee.entity
@@ -47,7 +52,7 @@ package final class StoredRow: KeyValueCoding {
         chunk = next.takeUnretainedValue()
     }
 
-    /// The same for a row of some that were read together.
+    /// Replaces the row by one of several rows that were read together.
     func stand(at place: Int, in group: RowGroup) {
         stand(on: group.records[place])
         (siblings, self.place) = (group, place)
@@ -140,10 +145,10 @@ package final class StoredRow: KeyValueCoding {
             objectURI: valueDescription, file: file)
     }
 
-    /// What is no property of the row's entity.
+    /// Returns the value of a name that is not a property of the row's entity.
     private func otherValue(_ name: String) throws -> PropertyValue {
         if entity.fetchedProperty(named: name) != nil { return try source.hostValue(of: self, name) }
-        // What only entities have that inherit from one of this one's is nil here, as it is in their common table.
+        // A property that only other entities of the entity tree have is nil here, as in their common table.
         if entity.root.withDescendants.contains(where: { $0.property(named: name) != nil }) { return .null }
         if name == "entity" { return .dictionary(["name": .string(entity.name)]) }
         if name == "objectID" { return .object(reference ?? self) }
@@ -163,7 +168,7 @@ package final class StoredRow: KeyValueCoding {
         return entity.attribute(slot).dataForPredicates(bytes.rawBytes)
     }
 
-    /// The slot of a property; nil for what is none. The key remembers the slot that it had the last time.
+    /// Returns the slot of a property; nil if the entity does not have it. The key caches the last slot.
     private func slot(of key: KeyName) -> Int? {
         let known = Int(truncatingIfNeeded: key.hint.load(ordering: .relaxed)) - 1
         if known >= 0, known < entity.properties.count, entity.properties[known].path == key.text { return known }
@@ -194,7 +199,7 @@ extension StoredRow: ValueObject {
     package func hashIdentity(into hasher: inout Hasher) { hasher.combine(primaryKey) }
 
     package var valueDescription: String {
-        // Whatever else stands for a reference is a number that stands for itself.
+        // Smaller keys are numeric references themselves.
         let references = primaryKey < ReferenceTable.firstKey ? nil : ReferenceTable.of(source.identifier)
         return ObjectID.uri(ofKey: primaryKey, entity: entity, in: references, store: source.identifier)
     }
@@ -202,7 +207,7 @@ extension StoredRow: ValueObject {
     package var original: any ValueObject { source.object(of: self) ?? self }
 }
 
-/// Rows that were read together, so that what one of them leads to is read for the others too.
+/// A group of rows that were read together, so that their targets can be read together too.
 final class RowGroup {
     let records: ContiguousArray<Record>
     private let chunks: [RecordChunk]

@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// Gives inserted objects their final IDs before the save.
+    /// Assigns permanent IDs to inserted objects before they are saved.
     public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
         try checkQueue()
         for object in objects {
@@ -26,23 +26,25 @@ extension Context {
                 : namedKeys(for: here, in: store) { rows in
                     try writing(store) { try store.backing.obtainKeys(for: rows) }
                 }
-            // One that is listed twice keeps the first. A host that was asked for keys may have had objects leave.
+            // An object that is listed twice keeps its first key. A custom store may have removed objects from the
+            // context while it returned keys.
             for (object, key) in zip(here, keys) where object.hasTemporaryID && object.context === self {
                 makePermanent(object, store: store, key: key)
             }
         }
         let permanent = temporary.filter { $0.context === self }
-        if observation.trackers.hears(.save) {
+        if observation.trackers.hasObservers(.save) {
             var renamed = ContextChanges()
             renamed.inserted = permanent
             keepingHold { observation.trackers.tell(.save, renamed) }
         }
-        tellRenamed()
+        sendRenamedIDs()
         if let lost = temporary.first(where: \.isGone) { throw lost.gone() }
     }
 
-    /// A key for each of some objects: consecutive ones within an inheritance tree, in the order of the objects. One that has
-    /// its key keeps it.
+    /// Reserves consecutive primary keys per entity tree, in the order of the objects.
+    ///
+    /// Objects with a permanent key keep it.
     func reserveKeys(
         for objects: [ManagedObject], _ reserve: (_ root: Entity, _ count: Int) throws -> Int64
     ) throws -> [Int64] {
@@ -58,12 +60,14 @@ extension Context {
         }
     }
 
-    /// The keys that a store gives to objects which name rows by references. One that has its key keeps it.
+    /// Returns primary keys from a custom store, which identifies rows by reference objects.
+    ///
+    /// Objects with a permanent key keep it.
     func namedKeys(
         for objects: [ManagedObject], in store: Store, _ obtain: (_ rows: [NewRow]) throws -> [Int64]?
     ) throws -> [Int64] {
         var new: [ManagedObject] = []
-        // One may be listed twice.
+        // An object may be listed twice.
         var found: [ObjectIdentifier: Int64] = [:]
         var kept: [UInt32: Set<Int64>] = [:]
         for object in objects where object.hasTemporaryID && found[ObjectIdentifier(object)] == nil {
@@ -85,7 +89,8 @@ extension Context {
                     "\(store.path) did not return a key for each new object; report it as a defect of the library",
                     file: store.path)
             }
-            // A host that does not note what it gave may give that again while nothing is saved: then it names all of them anew.
+            // A custom store may return a key of a failed save for another object. The keys of all objects are then
+            // requested again.
             if zip(new, keys).contains(where: { kept[$0.entity.rootIndex]?.contains($1) == true }) {
                 for object in objects { changeTracker.reservedKeys[object.primaryKey] = nil }
                 return try namedKeys(for: objects, in: store, obtain)
@@ -105,13 +110,15 @@ extension Context {
         return objects.map { found[ObjectIdentifier($0)] ?? $0.primaryKey }
     }
 
-    /// The key that the next save writes an object under, as far as it has one: also one that a save that failed has got.
+    /// Returns the primary key that the next save uses for an object, if it is known.
+    ///
+    /// A key from a failed save is reused.
     func keyForSave(_ object: ManagedObject) -> Int64 {
         changeTracker.reservedKeys.isEmpty
             ? object.primaryKey : changeTracker.reservedKeys[object.primaryKey]?.key ?? object.primaryKey
     }
 
-    /// Replaces a temporary ID; the old one still finds the object.
+    /// Replaces a temporary ID by a permanent one. The temporary ID still identifies the object.
     func makePermanent(_ object: ManagedObject, store: Store, key: Int64) {
         let temporary = object.primaryKey
         unregister(object)

@@ -2,18 +2,20 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// How often hooks may change objects before one save.
+    /// The maximum number of rounds of hooks before one save.
     static let maximumSaveAttempts = 1000
 
-    /// Makes all that is pending fit to be written: hooks are asked what they want to change, until none of them changes
-    /// anything any more, then validators and the model's conditions. Each round is an event: objects that it touched, or that
-    /// joined the save in it, are asked in the next one.
-    /// - Returns: the plan with what hooks and validators changed.
+    /// Prepares pending changes for a save.
+    ///
+    /// Runs hooks until they no longer change objects, then validators and the model's validation rules. Each round of
+    /// hooks is an event; the hooks of objects that were changed or added in it run in the next round.
+    ///
+    /// - Returns: The plan with the changes of hooks and validators.
     func prepared(_ first: SavePlan) throws -> SavePlan {
         guard has(.willSave) else { return try validated(first) }
         defer { (hookState.touched, hookState.namesCulprit) = (nil, false) }
         var waiting = first.all
-        // Kept, so that no object ends and another one takes its place in memory.
+        // Retains the objects, so that no new object gets the identity of a deallocated one.
         var known = waiting
         var asked = Set(known.map(ObjectIdentifier.init))
         func wanting(in plan: SavePlan) -> [ManagedObject] {
@@ -41,15 +43,15 @@ extension Context {
         throw stillDirty()
     }
 
-    /// Tells the hooks of all objects that were saved.
-    func tellDidSave(_ plan: SavePlan) {
+    /// Runs the didSave hooks of all saved objects.
+    func runDidSaveHooks(_ plan: SavePlan) {
         guard has(.didSave) else { return }
         for object in plan.all { object.sendDidSave(in: self) }
     }
 
     func has(_ kind: HookKinds) -> Bool { coordinator.model.hookKinds & kind.rawValue != 0 }
 
-    /// For the end of an event: notes whom it touched, while a save asks hooks.
+    /// Records the objects that an event touched, if a save is running hooks. Called at the event's end.
     func noteTouchedBeforeSave() {
         guard hookState.touched != nil else { return }
         forEachTouched { object, _ in
@@ -58,7 +60,9 @@ extension Context {
         }
     }
 
-    /// Notes who changes in the last round, and what: the first object that has a hook, with the keys that come to notice.
+    /// Records the object that is changed in the last round, and its changed keys.
+    ///
+    /// Only the first object with a hook is recorded.
     func noteCulprit(_ object: ManagedObject, _ slots: [Int]) {
         guard object.entity.has(.willSave), hookState.culprit?.object ?? object === object else { return }
         var keys = hookState.culprit?.keys ?? []

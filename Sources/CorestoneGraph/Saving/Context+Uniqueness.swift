@@ -3,10 +3,10 @@ import CorestonePredicate
 import CorestoneValues
 
 extension Context {
-    /// Finds new and changed objects that have the same values where a unique constraint allows one object only.
+    /// Reports new and changed objects that violate a unique constraint among themselves.
     ///
-    /// A save leaves that to the store, which knows the other rows too, and gives code 133021; whoever asks before the save
-    /// learns of what this context alone can tell, with code 1551. No value is like no other, as in the store.
+    /// In a save, the store makes this check, including stored rows, and reports code 133021. The check before a save
+    /// covers only the objects of this context and reports code 1551. Null is not equal to null, as in the store.
     func validateUniqueness(_ plan: SavePlan, into failures: inout ValidationFailures) throws {
         for group in try UniqueGroups(of: plan.inserted + plan.updated).list {
             for object in group.objects.dropFirst() {
@@ -15,8 +15,10 @@ extension Context {
         }
     }
 
-    /// What stands behind a constraint that a save would break: several objects of it with the same values, else rows of the
-    /// store that have the values of one and will go on having them.
+    /// Returns the causes of a constraint violation in a save.
+    ///
+    /// These are objects of the save with the same values. Otherwise they are stored rows with the same values that the
+    /// save does not change.
     func constraintConflicts(in part: SavePlan, _ store: Store) throws -> [ConstraintConflict] {
         let groups = try UniqueGroups(of: part.inserted + part.updated)
         let twins = groups.list.filter { $0.objects.count > 1 }
@@ -34,7 +36,7 @@ extension Context {
         return conflicts
     }
 
-    /// The conflicts over one constraint.
+    /// Returns the conflicts of one constraint with stored rows.
     private func storedConflicts(
         _ places: ArraySlice<UniqueValues>, _ groups: UniqueGroups, _ store: Store
     ) throws -> [ConstraintConflict] {
@@ -57,7 +59,7 @@ extension Context {
                 let place = UniqueValues(entity: first.entity, keys: first.keys, values: values)
                 guard let object = groups.owners(of: place).first else { return nil }
                 let known = registered(store: store, root: entity, primaryKey: record.primaryKey)
-                // Its own row, and rows whose values this save changes, are in nobody's way.
+                // The object's own row is not a conflict, nor are rows whose values this save changes.
                 if let known, known === object || known.isDeleted || known.isUpdated && !known.has(place) { return nil }
                 store.rowCache.replace(record, root: entity.root, asOf: state)
                 return ConstraintConflict([object], place.keys, values, database: record, in: self, store: store)
@@ -66,7 +68,7 @@ extension Context {
     }
 }
 
-/// What only one object may have.
+/// The values of a unique constraint.
 struct UniqueValues: Hashable {
     let entity: Entity
     let keys: [String]
@@ -79,7 +81,7 @@ struct UniqueValues: Hashable {
     func hash(into hasher: inout Hasher) { hasher.combine(values) }
 }
 
-/// Objects by the values that only one may have, in the order in which they came.
+/// The objects by the values of their unique constraints, in the order of addition.
 struct UniqueGroups {
     private(set) var list: [(place: UniqueValues, objects: [ManagedObject])] = []
     private var places: [UniqueValues: Int] = [:]
@@ -102,7 +104,7 @@ struct UniqueGroups {
 
     func owners(of place: UniqueValues) -> [ManagedObject] { places[place].map { list[$0].objects } ?? [] }
 
-    /// The values of each constraint by themselves.
+    /// The values grouped by constraint.
     var byConstraint: [[UniqueValues]] {
         list.map(\.place).reduce(into: []) { lists, place in
             if let known = lists.firstIndex(where: { $0[0].entity === place.entity && $0[0].keys == place.keys }) {
@@ -121,7 +123,7 @@ extension ManagedObject {
 }
 
 extension Entity {
-    /// The unique constraints that hold for its objects, with the entities that declare them.
+    /// The unique constraints of the entity and its superentities, with the entities that declare them.
     package var allUniqueConstraints: [(entity: Entity, attributes: [String])] {
         var known: Set<Set<String>> = []
         return sequence(first: self, next: \.parent).reversed().flatMap { entity in
@@ -129,7 +131,7 @@ extension Entity {
         }
     }
 
-    /// The slots of a constraint's properties.
+    /// Returns the slots of a constraint's properties.
     package func slots(of paths: [String]) -> [Int] {
         paths.compactMap { path in properties.firstIndex { $0.path == path } }
     }

@@ -2,9 +2,12 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// Checks all that a save would write, and writes nothing. What a save checks before it asks the store, and whether these
-    /// objects have values twice that must be unique (1551); which values the store has already, the save finds (133021).
-    /// - Throws: the failure, or several as the children of one error with code 1560.
+    /// Validates all changes that a save would write, without writing them.
+    ///
+    /// In addition to the validation of a save, it checks unique constraints among these objects (code 1551). Only a
+    /// save detects conflicts with stored rows (code 133021).
+    ///
+    /// - Throws: The validation error, or several as the children of one error with code 1560.
     public func validate() throws {
         try checkQueue()
         try processPendingChanges(appliesDeleteRules: true)
@@ -14,8 +17,12 @@ extension Context {
         try failures.check()
     }
 
-    /// Checks what a save would write: first by the host's validators, who may change it, then by the model's conditions.
-    /// - Returns: the plan with what the validators changed.
+    /// Validates the objects of a save.
+    ///
+    /// First, the application's validators run, which may change objects. Then the model's validation rules are
+    /// checked.
+    ///
+    /// - Returns: The plan with the changes of the validators.
     func validated(_ plan: SavePlan) throws -> SavePlan {
         if settings.savesUnvalidated { return plan }
         var failures = ValidationFailures()
@@ -24,8 +31,9 @@ extension Context {
         return plan
     }
 
-    /// Checks a plan once more by the model's conditions alone: a merge policy may have taken references from objects without any
-    /// conflict of their own.
+    /// Validates a plan again, by the model's validation rules only.
+    ///
+    /// A merge policy may have removed references from objects without a conflict.
     func validateByModel(_ plan: SavePlan) throws {
         if settings.savesUnvalidated { return }
         var failures = ValidationFailures()
@@ -46,18 +54,18 @@ extension Context {
     }
 }
 
-/// What is wrong with the objects of a save.
+/// The validation errors of a save.
 struct ValidationFailures {
     private(set) var errors: [CoreError] = []
 
     mutating func append(_ error: CoreError) { errors.append(error) }
 
-    /// Throws the one failure, or several as the children of one error.
+    /// Throws a single error, or several as the children of one error.
     func check() throws {
         if errors.isEmpty { return }
         if errors.count == 1 { throw errors[0] }
         let objects = Set(errors.compactMap(\.objectURI)).count
-        // Where all is about one object, the error is too.
+        // If all errors concern one object, it is the object of their parent too.
         let only = objects == 1 ? errors[0] : nil
         throw CoreError(
             .validation, code: .validationMultipleErrors,

@@ -1,13 +1,13 @@
 import CorestoneModel
 import CorestoneValues
 
-/// What other saves, or objects of this one, put in the way of a transaction.
+/// A reason why a transaction could not be written: a concurrent save, or objects of the same save.
 package enum SaveObstacle: Error {
-    /// Rows are no longer what they were read as.
+    /// Rows were changed in the store since they were read.
     case stale
-    /// Another row, or another object of the save, has the unique values of an object: what the store said.
+    /// Another row, or another object of the save, has the unique values of an object. The value is the store's error.
     case taken(CoreError)
-    /// A store of a host's own kind says which rows stand against what it has.
+    /// A custom store reported the rows that have conflicts.
     case reported(ReportedRows)
 
     var reported: ReportedRows? { if case .reported(let rows) = self { rows } else { nil } }
@@ -21,14 +21,15 @@ package enum SaveObstacle: Error {
     }
 }
 
-/// Rows of a save that a host's store reports: they have another version there, or are gone; of new rows, there is one of that
-/// reference already.
+/// The rows of a save that a custom store reported as conflicts.
+///
+/// They have another version in the store or are deleted, or the reference of a new row already exists.
 package struct ReportedRows {
     package let rows: [(entity: Entity, key: Int64)]
-    /// What is said of the rows whose unique values others have; nil without such.
+    /// The error for rows whose unique values other rows have; nil if there are no such rows.
     package let taken: CoreError?
 
-    /// By the index of the root.
+    /// The keys of the rows, by the index of the root entity.
     private let keys: [UInt32: Set<Int64>]
 
     package init(_ rows: [(entity: Entity, key: Int64)], taken: CoreError?) {
@@ -38,11 +39,12 @@ package struct ReportedRows {
         self.keys = keys
     }
 
+    /// Whether the row of a key is among the reported rows.
     func names(_ entity: Entity, _ key: Int64) -> Bool { keys[entity.rootIndex]?.contains(key) ?? false }
 
-    /// One error for all of the rows, with each of them as a detail.
+    /// Returns one error for all rows, with a detail for each row.
     ///
-    /// - Parameter conflicts: of those rows, where somebody asked what is in conflict.
+    /// - Parameter conflicts: The conflicts of those rows, if they were determined; they replace the details.
     func error(
         _ head: String, _ remedy: String, _ conflicts: [SaveConflict] = [], of store: any PersistentStore
     ) -> CoreError {
@@ -74,9 +76,9 @@ package struct ReportedRows {
 }
 
 extension PersistentStore {
-    /// The same as `save` for work that no merge policy can settle: what stands against it is the error.
+    /// Saves like `save`, but throws an error for conflicts, because a merge policy cannot resolve them.
     ///
-    /// - Parameter work: what is done, as in "it could not …".
+    /// - Parameter work: The work in the message, in the form "could not …".
     func saveUnmerged(
         _ work: String, by author: SaveAuthor = SaveAuthor(), _ body: (any SaveTransaction) throws -> Void
     ) throws {

@@ -2,18 +2,20 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// Validates all changes, then writes them in one transaction for each store, or hands them to the parent context.
-    /// Conflicts are resolved by `mergePolicy`.
+    /// Validates and saves all changes.
     ///
-    /// - Throws: what validation, a hook, a store or an unresolved conflict fails with. Nothing is written then and all changes
-    ///   are still pending, except for the stores that an error of code 134040 lists as written.
+    /// The changes are written in one transaction for each store, or passed to the parent context. Conflicts are
+    /// resolved by `mergePolicy`.
+    ///
+    /// - Throws: The errors of validation, hooks, stores and unresolved conflicts. Nothing is written then and all
+    ///   changes are still pending, except for the stores that an error of code 134040 lists as written.
     public func save() throws {
         try checkQueue()
         try refuseInHook("save the context")
         try SavePipeline(context: self).run()
     }
 
-    /// The pending changes, as a save writes them.
+    /// The pending changes in the form of a plan for a save.
     var pendingPlan: SavePlan {
         SavePlan(inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects)
     }
@@ -22,21 +24,22 @@ extension Context {
 /// A save of a context. `run` lists its stages in their order, and each stage is a function of this file:
 ///
 /// 1. `processChanges` applies delete rules and posts `willSave`.
-/// 2. `collect` makes the plan: the objects to insert, update and delete.
+/// 2. `collect` creates the plan: the objects to insert, update and delete.
 /// 3. `prepare` runs the hooks and validators of the application, then validates by the model.
 /// 4. `load` reads the rows and orders that writing needs.
-/// 5. `write` hands the plan to the parent, or writes it with `writeToStores`:
+/// 5. `write` passes the plan to the parent, or writes it with `writeToStores`:
 ///     - `split` divides the plan by store,
-///     - `writePart` writes one part in one transaction; `SaveWriter` makes its rows,
-///     - `resolve` has the merge policy resolve conflicts, after which the stages from 4 on run again.
+///     - `writePart` writes one part in one transaction, whose rows `SaveWriter` creates,
+///     - `resolve` applies the merge policy to conflicts, after which the save continues at stage 4 again.
 /// 6. `finish` clears the lists of changes; then hooks, observers, controllers and other contexts are notified.
 ///
-/// The changes stay pending until stage 6, so a failure in any earlier stage leaves the context as it was.
+/// The changes stay pending until stage 6, so a failure in an earlier stage does not change the context.
 struct SavePipeline {
     let context: Context
 
-    /// The number of times that conflicts of one save are resolved. Each time another process may have saved in the meantime, or
-    /// the policy may have caused new conflicts.
+    /// The maximum number of times that conflicts of one save are resolved.
+    ///
+    /// Each time, another process may have saved, or the policy may have caused new conflicts.
     static let maximumMerges = 16
 
     func run() throws {
@@ -45,7 +48,7 @@ struct SavePipeline {
         if isWithoutEffect(pending) { return finishWithoutEffect(pending) }
         let plan = try load(try prepare(pending))
         // A custom store that is notified of registrations may use the context, which must be consistent by then.
-        let written = try context.tellingTogether(true) {
+        let written = try context.batchingNotices(true) {
             let written = try context.resolvingDeferred { try write(plan) }
             context.clearChanges()
             return written
@@ -56,7 +59,7 @@ struct SavePipeline {
     // MARK: 1. Process changes
 
     private func processChanges() throws {
-        context.applyTakenBackDeleteRules()
+        context.reapplyDeleteRules()
         try context.processPendingChanges(appliesDeleteRules: true)
         guard context.hasChanges else { return }
         context.post(.willSave)
@@ -67,17 +70,18 @@ struct SavePipeline {
     // MARK: 2. Collect
 
     private func collect() -> SavePlan {
-        context.settleInaccessible()
-        context.forgetDeletedElsewhere()
+        context.restoreInaccessibleFaults()
+        context.releaseDeletedElsewhere()
         return context.pendingPlan
     }
 
-    /// Whether there is nothing to write and no store to ask: locked objects are checked, and some custom stores take part in
-    /// saves without changes.
+    /// Whether the save neither writes changes nor calls a store.
+    ///
+    /// Locked objects must be checked even without changes, and some custom stores take part in every save.
     private func isWithoutEffect(_ plan: SavePlan) -> Bool {
         guard plan.isEmpty else { return false }
         if context.parent != nil { return true }
-        return context.changeTracker.locked.isEmpty && !context.coordinator.stores.contains(where: \.hearsEmptySaves)
+        return context.changeTracker.locked.isEmpty && !context.coordinator.stores.contains(where: \.observesEmptySaves)
     }
 
     private func finishWithoutEffect(_ plan: SavePlan) {
@@ -93,8 +97,9 @@ struct SavePipeline {
 
     // MARK: 4. Load
 
-    /// Reads the rows of updated and deleted objects, and the members of changed orders. Objects without a row are left out of
-    /// the plan if only references to them ended.
+    /// Reads the rows of updated and deleted objects, and the members of changed orders.
+    ///
+    /// Objects without a row are removed from the plan if only references to them were removed.
     func load(_ plan: SavePlan) throws -> SavePlan {
         var plan = plan
         let rowless = try context.loadRows(of: plan.updated) + context.loadRows(of: plan.deleted)
@@ -103,7 +108,7 @@ struct SavePipeline {
         return plan
     }
 
-    /// The plan of the changes that are pending now: after a merge policy has changed objects.
+    /// Returns the plan of the pending changes, after a merge policy has changed objects.
     func reload() throws -> SavePlan {
         try context.processPendingChanges(appliesDeleteRules: true)
         return try load(context.pendingPlan)
@@ -111,14 +116,18 @@ struct SavePipeline {
 
     // MARK: 5. Write
 
-    /// - Returns: The plan that was written: conflicts may have changed it.
+    /// Writes a plan to its stores.
+    ///
+    /// - Returns: The plan that was written, which differs if conflicts were resolved.
     private func write(_ plan: SavePlan) throws -> SavePlan {
-        defer { context.tellRenamed() }
+        defer { context.sendRenamedIDs() }
         if let parent = context.parent { return try context.push(plan, into: parent) }
         return try context.advancing { try writeToStores(plan) }
     }
 
-    /// Writes a plan store by store. Conflicts are resolved by the merge policy, and the rest is written again.
+    /// Writes a plan store by store.
+    ///
+    /// Conflicts are resolved by the merge policy, and the parts that were not written are written again.
     private func writeToStores(_ first: SavePlan) throws -> SavePlan {
         var plan = first
         var report = SaveReport()
@@ -135,6 +144,8 @@ struct SavePipeline {
         }
     }
 
+    /// Writes the parts of a plan, store by store.
+    ///
     /// - Throws: `PartFailure` for the first part that fails, after which no more parts are written.
     private func writeParts(of plan: SavePlan, _ report: inout SaveReport) throws {
         let parts = try split(plan)
@@ -147,7 +158,7 @@ struct SavePipeline {
         if !context.changeTracker.reinserted.isEmpty { try? context.enterLists(context.changeTracker.reinserted) }
     }
 
-    /// The part of a plan for each store that it concerns, in the order of the stores.
+    /// Returns the part of a plan for each store that it concerns, in the order of the stores.
     private func split(_ plan: SavePlan) throws -> [(store: Store, part: SavePlan)] {
         let stores = context.coordinator.stores
         let isWhole = context.coordinator.hasHadOneStore && stores.first?.holdings == nil && !stores.isEmpty
@@ -157,7 +168,7 @@ struct SavePipeline {
             let part = isWhole ? plan : plan.part(in: store, targets)
             if part.isEmpty {
                 let isConcerned =
-                    store.hearsEmptySaves || context.changeTracker.locked.contains { $0.store === store }
+                    store.observesEmptySaves || context.changeTracker.locked.contains { $0.store === store }
                 return isConcerned && !store.isReadOnly ? (store, part) : nil
             }
             guard !store.isReadOnly else { throw store.isReadOnlyError() }
@@ -183,14 +194,18 @@ struct SavePipeline {
         }
     }
 
-    /// A store that is in memory as a whole grows by what is written.
+    /// Checks that enough memory is free to write a part.
+    ///
+    /// An atomic store is in memory as a whole, so its size increases with each write.
     private func requireMemory(for part: SavePlan, in store: Store) throws {
         if store.type == .sqlite { return }
-        try MemoryRoom.require(
+        try MemoryCheck.require(
             (part.inserted.count + part.updated.count) * 256, to: "save to \(store.path)", file: store.path)
     }
 
-    /// Runs the transaction; objects have their permanent IDs and new rows afterwards, or are unchanged if it fails.
+    /// Runs the transaction.
+    ///
+    /// Afterwards, objects have their permanent IDs and new rows. They are unchanged if the transaction fails.
     private func commit(_ part: SavePlan, to store: Store) throws {
         let writer = SaveWriter(context: context, store: store, plan: part)
         let metadata = store.pendingMetadata.withLock { $0 }
@@ -221,7 +236,9 @@ struct SavePipeline {
         store.didWriteMetadata(metadata)
     }
 
-    /// The roots of the entity trees in which a save changes rows, directly or because the store computes attributes.
+    /// Returns the roots of the entity trees in which a save changes rows.
+    ///
+    /// Rows are changed directly, or because the store computes attributes.
     private func rootsOfRows(in part: SavePlan) -> [UInt32] {
         var isConcerned = context.entities.map { $0.ownAttributes.contains { $0.derivation != nil } }
         for objects in [part.inserted, part.updated, part.deleted] {
@@ -230,10 +247,10 @@ struct SavePipeline {
         return zip(context.entities, isConcerned).compactMap { $1 ? $0.rootIndex : nil }
     }
 
-    /// Reads the rows that the store changed by itself during the save, such as derived attributes, into their objects.
+    /// Reads the rows that triggers of the store changed during the save, for example derived attributes.
     ///
-    /// The save is complete, so a failure here is ignored: objects whose rows cannot be read become faults, which read their rows,
-    /// or fail, when they are next used.
+    /// The save is complete, so a failure here is ignored. Objects whose rows cannot be read become faults, which read
+    /// their rows at the next access.
     private func adoptComputedRows(of store: Store) {
         let rows = Dictionary(grouping: store.backing.takeComputedRows()) {
             context.entity(at: $0.entity).rootIndex
@@ -252,7 +269,7 @@ struct SavePipeline {
             }
             store.rowCache.add(fresh, root: root)
             for record in fresh.records {
-                // A row of another version was changed by another writer: a refresh will report that.
+                // A row of another version was changed by another writer, which a refresh will report.
                 if let object = context.registered(store: store, root: root, primaryKey: record.primaryKey),
                     object.version == record.version || store.backing.decidesVersions
                 {
@@ -266,6 +283,7 @@ struct SavePipeline {
     }
 
     /// Resolves the conflicts that made a part fail.
+    ///
     /// - Returns: The plan of the changes after the merge.
     private func resolve(_ failure: PartFailure, _ report: SaveReport, isLast: Bool) throws -> SavePlan {
         guard let obstacle = failure.error as? SaveObstacle else { throw report.error(failure) }
@@ -279,22 +297,24 @@ struct SavePipeline {
 
     // MARK: 6. Finish
 
-    /// Notifies, from the inside out: the objects' hooks, results of fetches, observers, other contexts, other coordinators.
+    /// Runs hooks and sends notifications after a save.
+    ///
+    /// The order is: hooks of the objects, results of fetches, observers, other contexts, other coordinators.
     private func finish(_ plan: SavePlan, _ written: SavePlan) throws {
         defer { context.mergeDeferred() }
         if plan.isEmpty { return postDidSave(plan) }
-        context.tellDidSave(written)
+        context.runDidSaveHooks(written)
         context.keepingHold { context.observation.trackers.tell(.save, written.changes) }
         postDidSave(written)
-        context.tellOthers(written)
+        context.notifyOtherContexts(written)
         if context.parent == nil { context.coordinator.postOwnChanges(written) }
         try context.throwHookFailure()
     }
 
-    /// Posts `didSave`, as Core Data does also for a save without changes.
+    /// Posts `didSave`, even for a save without changes, like Core Data.
     ///
-    /// An observer that saves again without changes causes no second notification. Two such observers would otherwise notify
-    /// each other endlessly.
+    /// An observer that saves again without changes does not cause a second notification. Two such observers would
+    /// otherwise notify each other endlessly.
     private func postDidSave(_ written: SavePlan) {
         if context.observation.isPostingDidSave && written.isEmpty { return }
         let wasPosting = context.observation.isPostingDidSave

@@ -1,12 +1,12 @@
 import CorestoneModel
 import CorestoneValues
 
-/// What a save writes.
+/// The objects that a save writes.
 struct SavePlan {
     let inserted: [ManagedObject]
     private(set) var updated: [ManagedObject]
     let deleted: [ManagedObject]
-    /// Objects without a row that are no longer led to: of theirs only the pairs are written that end.
+    /// Unsaved objects that are no longer reachable. Only their removed join rows are written.
     private(set) var ghosts: [ManagedObject] = []
 
     init(inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject]) {
@@ -17,7 +17,7 @@ struct SavePlan {
 
     var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && ghosts.isEmpty }
 
-    /// What listeners are told of it.
+    /// The changes for the notifications of the save.
     var changes: ContextChanges {
         var changes = ContextChanges()
         (changes.inserted, changes.updated, changes.deleted) = (inserted, updated, deleted)
@@ -26,13 +26,13 @@ struct SavePlan {
 
     var all: [ManagedObject] { inserted + updated + deleted }
 
-    /// What was written in parts.
+    /// Joins two written parts.
     func joined(with other: SavePlan) -> SavePlan {
         SavePlan(
             inserted: inserted + other.inserted, updated: updated + other.updated, deleted: deleted + other.deleted)
     }
 
-    /// The part that concerns one store.
+    /// Returns the part of the plan for one store.
     func part(in store: Store, _ targets: SaveTargets) -> SavePlan {
         var part = SavePlan(
             inserted: inserted.filter { targets.store(of: $0) === store },
@@ -41,10 +41,12 @@ struct SavePlan {
         return part
     }
 
-    /// Takes out of the updated objects those of some without a row that were merely let go of, so that a store with dangling
-    /// references can be mended. One that was changed, or that something leads to anew, stays, and is a conflict.
+    /// Moves updated objects without a row to `ghosts` if only references to them were removed.
+    ///
+    /// The save can thus repair a store with dangling references. An object without a row that was changed otherwise,
+    /// or to which a new reference exists, stays in the plan and causes a conflict.
     mutating func leaveOutGhosts(among rowless: [ManagedObject]) {
-        var found = Set(rowless.filter(\.wasOnlyLetGo).map(ObjectIdentifier.init))
+        var found = Set(rowless.filter(\.onlyLostReferences).map(ObjectIdentifier.init))
         for object in inserted + updated {
             for relationship in object.entity.relationships {
                 found.subtract(object.newPartners(relationship).map(ObjectIdentifier.init))
@@ -54,14 +56,14 @@ struct SavePlan {
         updated.removeAll { found.contains(ObjectIdentifier($0)) }
     }
 
-    /// Throws unless every object's store is still there, and every object that is written leads to its own store only.
+    /// Throws if the store of an object was removed, or if a written object refers to an object in another store.
     func requireStores(_ targets: SaveTargets) throws {
         for object in inserted + updated + deleted { try targets.store(of: object)?.requireOpen() }
         for object in inserted + updated {
             for relationship in object.entity.relationships {
                 let store = targets.store(of: object)
                 for other in object.newPartners(relationship) where targets.store(of: other) !== store {
-                    throw object.leadsAway(relationship, from: store, to: other, in: targets.store(of: other))
+                    throw object.crossStoreError(relationship, from: store, to: other, in: targets.store(of: other))
                 }
             }
         }
@@ -69,8 +71,8 @@ struct SavePlan {
 }
 
 extension ManagedObject {
-    /// Whether the object's changes are no more than the ends of other objects' references to it.
-    fileprivate var wasOnlyLetGo: Bool {
+    /// Whether the object's only change is that other objects removed their references to it.
+    fileprivate var onlyLostReferences: Bool {
         overlay == nil && !isDeleted
             && toManyRelationships.allSatisfy { keeper in
                 guard let keeper else { return true }
@@ -78,7 +80,7 @@ extension ManagedObject {
             }
     }
 
-    /// The target or the members that the object got since it was read.
+    /// Returns the target or the members that were added since the object was read.
     fileprivate func newPartners(_ relationship: Relationship) -> [ManagedObject] {
         let slot = Int(relationship.slot)
         if relationship.isToMany {
@@ -91,8 +93,8 @@ extension ManagedObject {
         return [target]
     }
 
-    /// Two objects, their stores, and what to do instead.
-    func leadsAway(
+    /// Creates the error for a relationship between objects of two stores.
+    func crossStoreError(
         _ relationship: Relationship, from store: Store?, to other: ManagedObject, in otherStore: Store?
     ) -> CoreError {
         let remedy =

@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// Why the part of a save that belongs to one store was not written.
+/// The error for the part of a save that could not be written to its store.
 struct PartFailure: Error, @unchecked Sendable {
     let store: Store
     let part: SavePlan
@@ -11,19 +11,21 @@ struct PartFailure: Error, @unchecked Sendable {
     }
 }
 
-/// What became of the part of a save that belongs to one store.
+/// The result of a save for one store.
 public struct StoreOutcome: Sendable {
-    /// The store's file, and the UUID that its object IDs have.
+    /// The path of the store's file.
     public let path: String
+    /// The UUID of the store, which is a part of its object IDs.
     public let identifier: String
-    /// Whether it is written, and its objects have no changes any more; else they are pending.
+    /// Whether the part was written. If not, the changes of its objects are still pending.
     public let isCommitted: Bool
-    /// Why not; nil also where the save did not come so far.
+    /// The error of a part that failed; nil if it was written or not attempted.
     public let error: CoreError?
+    /// The IDs of the objects of this store in the save.
     public let objectIDs: [ObjectID]
 }
 
-/// Which stores a save has written.
+/// The record of the stores that a save has written.
 struct SaveReport {
     private(set) var written = SavePlan(inserted: [], updated: [], deleted: [])
     private var committed: [StoreOutcome] = []
@@ -32,14 +34,16 @@ struct SaveReport {
 
     mutating func begin(_ parts: [(store: Store, part: SavePlan)]) { planned = parts }
 
-    /// The part is written, and its objects have their final IDs.
+    /// Records that a part is written and its objects have their permanent IDs.
     mutating func commit(_ part: SavePlan, to store: Store) {
         written = written.isEmpty ? part : written.joined(with: part)
-        // Nobody asks about objects where there is one store.
+        // The list of objects is only read if there are several stores.
         committed.append(StoreOutcome(store, part, isCommitted: true, listsObjects: planned.count > 1))
     }
 
-    /// The error of a save that failed: that of the store while nothing is written, else one that tells of each store.
+    /// Returns the error of a failed save.
+    ///
+    /// This is the store's error if nothing was written, otherwise an error that lists every store.
     func error(_ failure: PartFailure) -> any Error {
         if written.isEmpty { return failure.error }
         let cause =
@@ -71,8 +75,10 @@ extension StoreOutcome {
         return "\(path) (\(objectIDs.count) object\(objectIDs.count == 1 ? "" : "s")) \(what)"
     }
 
-    /// The outcome as a detail of the error: status 0 for a store that is written, one more detail for each of the first
-    /// objects, and for the cause.
+    /// The outcome as a detail of the error.
+    ///
+    /// It has a detail for the cause and for each of the first 100 objects. The status of a store that was written is
+    /// 0.
     fileprivate var child: CoreError {
         let objects = objectIDs.prefix(100).map { id in
             CoreError(
@@ -86,7 +92,7 @@ extension StoreOutcome {
     }
 }
 
-/// The outcomes of an incomplete save, as its error carries them.
+/// The outcomes of an incomplete save, the payload of its error.
 final class OutcomeList: Sendable {
     let outcomes: [StoreOutcome]
     let conflicts: [SaveConflict]
@@ -96,6 +102,6 @@ final class OutcomeList: Sendable {
 }
 
 extension CoreError {
-    /// What became of each store, for errors of code 134040.
+    /// The result for each store; attached to errors of code 134040.
     public var storeOutcomes: [StoreOutcome] { (payload as? OutcomeList)?.outcomes ?? [] }
 }

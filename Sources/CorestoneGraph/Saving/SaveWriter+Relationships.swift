@@ -1,8 +1,10 @@
 import CorestoneModel
 
 extension Context {
-    /// Reads the ordered lists that a save puts in order, while the store still has them as they were: a member that came by
-    /// its own side has a place at the end, and in the store none yet or one in the list that it left.
+    /// Loads the changed ordered lists before the save changes them in the store.
+    ///
+    /// A member that was added through its own side belongs at the end. In the store, it does not have a position, or
+    /// has one in its former list.
     func loadOrders(of updated: [ManagedObject]) throws {
         var owners = Groups<Relationship, ManagedObject>()
         for object in updated where object.state.contains(.membersChanged) {
@@ -16,7 +18,7 @@ extension Context {
 }
 
 extension SaveWriter {
-    /// The changed to-many relationships of the objects that are saved: pairs, then places in ordered relationships.
+    /// Writes the changed to-many relationships: join rows, then positions in ordered relationships.
     func writeRelationships(_ transaction: any SaveTransaction) throws {
         var links = LinkBatches(transaction: transaction)
         var ordered: [(owner: ManagedObject, keeper: ToManyRelationship)] = []
@@ -31,21 +33,21 @@ extension SaveWriter {
         _ owner: ManagedObject, _ links: inout LinkBatches,
         _ ordered: inout [(owner: ManagedObject, keeper: ToManyRelationship)]
     ) throws {
-        // A store of a host's own kind is told both sides of each pair: what is gone tells none.
+        // A custom store receives both sides of each pair, because a deleted object does not report its side.
         let tellsAll = store.references != nil
         for keeper in owner.toManyRelationships {
             guard let keeper, keeper.hasChanges else { continue }
-            if keeper.relationship.tellsPairs || tellsAll && keeper.relationship.inverse?.isToMany == true {
+            if keeper.relationship.ownsJoinRows || tellsAll && keeper.relationship.inverse?.isToMany == true {
                 try links.take(keeper, of: owner)
             }
             if keeper.relationship.isOrdered { ordered.append((owner, keeper)) }
         }
     }
 
-    /// The pairs that a ghost tells, which its partners therefore do not.
+    /// Adds the removed join rows that only the ghost's side reports.
     private func noteEnds(of ghost: ManagedObject, _ links: inout LinkBatches) throws {
         for keeper in ghost.toManyRelationships {
-            if let keeper, keeper.relationship.tellsPairs { try links.take(keeper, of: ghost) }
+            if let keeper, keeper.relationship.ownsJoinRows { try links.take(keeper, of: ghost) }
         }
     }
 
@@ -61,8 +63,9 @@ extension SaveWriter {
     }
 }
 
-/// Pairs on their way to the store, by relationship. A pair is never both added and removed, so that what comes early may go
-/// down early.
+/// The join rows to be written, by relationship.
+///
+/// A pair is never both added and removed, so batches can be written in any order.
 private struct LinkBatches {
     private struct Batch {
         let relationship: Relationship
@@ -102,14 +105,17 @@ private struct LinkBatches {
         batches[place].removed.removeAll(keepingCapacity: true)
     }
 
-    /// A save knows few relationships, so they are searched.
+    /// Returns the index of a relationship. A save changes few relationships, so the search is linear.
     private mutating func place(of relationship: Relationship) -> Int {
         if let known = batches.firstIndex(where: { $0.relationship === relationship }) { return known }
         batches.append(Batch(relationship: relationship))
         return batches.count - 1
     }
 
-    /// Of a relationship that is its own inverse both ends hold each pair; the one with the lower key says it.
+    /// Whether the member reports the pair.
+    ///
+    /// In a relationship that is its own inverse, both objects have each pair, and the one with the lower key reports
+    /// it.
     private static func isSaidByOther(_ owner: ManagedObject, _ member: ManagedObject) -> Bool {
         member.primaryKey < owner.primaryKey
     }

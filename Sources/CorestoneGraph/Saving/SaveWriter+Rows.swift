@@ -1,7 +1,9 @@
 import CorestoneModel
 
 extension SaveWriter {
-    /// Rows go down in batches that the processor's cache holds: a record is bound soon after it was written.
+    /// The number of rows per batch.
+    ///
+    /// A batch fits in the processor's cache, so that its records are still cached when they are bound.
     private static let batchSize = 256
 
     func insertRows(_ transaction: any SaveTransaction) throws {
@@ -24,7 +26,7 @@ extension SaveWriter {
         }
     }
 
-    /// Whether rows no longer match.
+    /// Updates rows. Returns whether a row has another version than its object.
     func updateRows(_ transaction: any SaveTransaction) throws -> Bool {
         var isStale = false
         for (entity, places) in placesByEntity(plan.updated) {
@@ -33,7 +35,7 @@ extension SaveWriter {
         return isStale
     }
 
-    /// Most objects of a save were changed in the same properties, so rows go down in runs of such.
+    /// Updates the rows of one entity in batches with the same changed properties.
     private func updateRows(_ places: [Int], of entity: Entity, _ transaction: any SaveTransaction) throws -> Bool {
         var (isStale, rows) = (false, [UpdatedRow]())
         let keepsHistory = store.backing.keepsHistory
@@ -54,11 +56,12 @@ extension SaveWriter {
             let version = object.version
             let record = try updatedRecord(of: object, shape, transaction)
             updatedRecords[place] = record
-            // A member that came and went, or that a policy inserted again, is not a difference, but raises the version.
+            // A member that was added and removed, or that a merge policy inserted again, does not change a value but
+            // increases the version.
             let hasMembers = object.state.contains(.membersChanged)
             let equalSlots = equalSlots(of: object, record, shape, all: keepsHistory)
             guard hasMembers || equalSlots.count < shape.slots.count else {
-                // The row is not written, but an object that is based on an older row is still a conflict.
+                // The row is not written, but a newer version in the store is still a conflict.
                 if !shape.slots.isEmpty {
                     isStale =
                         try !transaction.isCurrent(object.primaryKey, version: version, entity: entity) || isStale
@@ -73,12 +76,14 @@ extension SaveWriter {
         return isStale
     }
 
-    /// The written slots that keep their values. If all do, the row is not written; a history names only the others. Without
-    /// `all` the list is empty as soon as one value differs.
+    /// Returns the changed slots whose values equal the former ones.
+    ///
+    /// If all are equal, the row is not written. A history lists only the other slots. Unless `all` is true, the list
+    /// is empty if one value differs.
     private func equalSlots(
         of object: ManagedObject, _ record: Record, _ shape: ChangeShape, all: Bool
     ) -> [Int] {
-        // A unique value that was cleared to make room has to be written again.
+        // A unique value that was cleared for an exchange must be written again.
         guard let base = object.record.map({ Record($0) }), !writesEqualRows, !context.mergeState.passesUniqueValues
         else {
             return []
@@ -89,7 +94,7 @@ extension SaveWriter {
         return shape.slots.allSatisfy(isEqual) ? shape.slots : []
     }
 
-    /// Objects that hand unique values to each other let go of theirs first.
+    /// Clears the changed unique values, so that objects can exchange them.
     func makeRoom(_ transaction: any SaveTransaction) throws {
         for (entity, places) in placesByEntity(plan.updated) {
             let unique = Set(entity.allUniqueConstraints.flatMap { entity.slots(of: $0.attributes) })
@@ -111,16 +116,16 @@ extension SaveWriter {
         return isStale
     }
 
-    /// Objects without changes that the host had locked.
+    /// Returns whether the row of an unchanged object that the application locked has another version.
     func checkLocked(_ transaction: any SaveTransaction) throws -> Bool {
         try context.changeTracker.locked.contains { object in
-            // One that is a fault (it was refreshed) is based on no version: whoever reads it next reads what there is.
+            // A fault does not have a version, because it was refreshed, and the next access reads the newest row.
             guard object.store === store, !object.hasChanges, !object.isGone, object.record != nil else { return false }
             return try !transaction.isCurrent(object.primaryKey, version: object.version, entity: object.entity)
         }
     }
 
-    /// In the order of the entities' numbers.
+    /// Returns the indexes of the objects by entity, in the order of the entities' numbers.
     private func placesByEntity(_ objects: [ManagedObject]) -> [(entity: Entity, places: [Int])] {
         var places = [[Int]](repeating: [], count: context.entities.count)
         for (place, object) in objects.enumerated() { places[Int(object.entity.index)].append(place) }
@@ -138,13 +143,15 @@ extension ManagedObject {
     }
 }
 
-/// Which slots of an object a save writes.
+/// The slots of an object that a save writes.
 struct ChangeShape {
-    /// Of the object that the shape was made of; nil when only members changed.
+    /// The changed values of the object for which the shape was created; nil if only members changed.
     private let overlay: Overlay?
-    /// The changed slots that a row has a place for.
+    /// The changed slots that are stored in the row.
     let slots: [Int]
-    /// Whether the new values take the places of the old ones in a record, so that a copy of it can be changed.
+    /// Whether the new values have the same size as the old ones.
+    ///
+    /// If so, a copy of the record can be changed in place.
     let keepsSize: Bool
 
     init(of object: ManagedObject) {

@@ -2,20 +2,21 @@ import CPlatform
 import CorestoneModel
 import CorestoneValues
 
-/// Writes a save plan into one store: keys, records, rows, links, orders; then hands the new records to the objects.
+/// The writer of a save plan to one store: keys, records, rows, join rows and positions.
 ///
-/// Objects get their final keys while the transaction runs and lose them again when it fails.
+/// After the commit, it sets the new records of the objects. Objects get their permanent keys during the transaction,
+/// and their former keys again if it fails.
 final class SaveWriter {
     let context: Context
     let store: Store
     let plan: SavePlan
-    /// Whether rows are written whose values stay the same, as a batch request does.
+    /// Whether rows with unchanged values are written too, as in a batch request.
     let writesEqualRows: Bool
     private var writer: RecordWriter
     /// The new record of each inserted, then of each updated object.
     var insertedRecords: [Record?] = []
     var updatedRecords: [Record?] = []
-    /// What stood for the key of each inserted object before the save.
+    /// The key of each inserted object before the save.
     private var formerKeys: [Int64] = []
 
     init(context: Context, store: Store, plan: SavePlan, writesEqualRows: Bool = false) {
@@ -27,9 +28,9 @@ final class SaveWriter {
     }
 
     func write(in transaction: any SaveTransaction) throws {
-        try giveKeys(transaction)
+        try assignKeys(transaction)
         updatedRecords = Array(repeating: nil, count: plan.updated.count)
-        // What goes makes room for what comes: a unique value may pass from a deleted object to a new one.
+        // Rows are deleted first, because a new object may have a unique value of a deleted one.
         var isStale = try deleteRows(transaction)
         if context.mergeState.passesUniqueValues { try makeRoom(transaction) }
         isStale = try updateRows(transaction) || isStale
@@ -41,7 +42,7 @@ final class SaveWriter {
 
     // MARK: Keys
 
-    private func giveKeys(_ transaction: any SaveTransaction) throws {
+    private func assignKeys(_ transaction: any SaveTransaction) throws {
         let keys =
             try store.references == nil
             ? context.reserveKeys(for: plan.inserted, transaction.reservePrimaryKeys)
@@ -53,7 +54,9 @@ final class SaveWriter {
         }
     }
 
-    /// The transaction failed: temporary keys are back. What a host named rows is kept, since it may have gone by it already.
+    /// Restores the former keys after a failed transaction.
+    ///
+    /// Keys from a custom store are kept for the next save, because the store may already use them.
     func undo() {
         for (object, key) in zip(plan.inserted, formerKeys) {
             if store.references != nil, key < 0 { context.changeTracker.reservedKeys[key] = (store, object.primaryKey) }
@@ -63,7 +66,7 @@ final class SaveWriter {
 
     // MARK: Records
 
-    /// The object's state as the row that it becomes.
+    /// Creates the record for the current values of an object.
     func record(of object: ManagedObject, version: Int32, _ transaction: any SaveTransaction) throws -> Record {
         let entity = object.entity
         writer.begin(primaryKey: object.primaryKey, version: version, entity: entity)
@@ -84,8 +87,9 @@ final class SaveWriter {
         return writer.finish()
     }
 
-    /// The same for an object that has a row, whose version it keeps: where its changes fit in, the row's record is copied as a
-    /// whole.
+    /// Creates the record of an updated object, with its present version.
+    ///
+    /// If the size does not change, the former record is copied and changed in place.
     func updatedRecord(
         of object: ManagedObject, _ shape: ChangeShape, _ transaction: any SaveTransaction
     ) throws -> Record {
@@ -103,7 +107,7 @@ final class SaveWriter {
         return writer.finish()
     }
 
-    /// A changed value.
+    /// Writes a changed value.
     @inline(__always)
     private func set(
         _ value: PropertyValue, _ slot: Int, _ layout: SlotLayout, _ transaction: any SaveTransaction
@@ -119,7 +123,7 @@ final class SaveWriter {
         }
     }
 
-    /// A value that may go into a file of its own.
+    /// Writes a value that may be stored in a backing file.
     private func setExternal(
         _ value: PropertyValue, _ slot: Int, _ layout: SlotLayout, _ transaction: any SaveTransaction
     ) throws {
@@ -131,7 +135,7 @@ final class SaveWriter {
 
     // MARK: After the commit
 
-    /// Objects take their final keys and their new records; the row cache takes the records too.
+    /// Assigns the permanent keys and the new records to the objects, and adds the records to the row cache.
     func commit() {
         store.rowCache.keep(writer.chunks)
         context.reserveRoom(for: plan.inserted, store: store)
@@ -143,17 +147,17 @@ final class SaveWriter {
             }
             if let record = insertedRecords[place] { adopt(record, object) }
         }
-        if store.hearsRegistrations { context.note(.registered, plan.inserted.map(\.objectID), in: store) }
+        if store.observesRegistrations { context.note(.registered, plan.inserted.map(\.objectID), in: store) }
         for (place, object) in plan.updated.enumerated() {
             awaitRow(place + SaveWriter.awaited)
-            // One left if a new object got its key: the file was replaced, and has had no such row.
+            // The object left the context if a new object got its key, because the store file was replaced.
             guard let record = updatedRecords[place], object.context === context else { continue }
-            // A row that was not written may have a newer state in the cache.
+            // If the row was not written, the row cache may contain a newer state, which must not be replaced.
             if record.version == object.version { object.didSave(record) } else { adopt(record, object) }
         }
         for ghost in plan.ghosts { ghost.dropChanges() }
         context.forgetMembers(among: plan.deleted)
-        context.tellingTogether(store.hearsRegistrations) {
+        context.batchingNotices(store.observesRegistrations) {
             for object in plan.deleted {
                 store.rowCache.remove(object.entity.root, object.primaryKey)
                 context.unregister(object)
@@ -162,11 +166,12 @@ final class SaveWriter {
         }
     }
 
-    /// So many objects ahead, rows are asked for.
+    /// The number of objects by which prefetching into the processor's cache precedes their use.
     static let awaited = 8
 
-    /// Has the processor fetch the row of an updated object whose turn comes soon: rows lie far apart, and each would be waited
-    /// for on its own.
+    /// Prefetches the row of a later updated object into the processor's cache.
+    ///
+    /// Rows are far apart in memory.
     @inline(__always)
     func awaitRow(_ place: Int) {
         if place < plan.updated.count, let record = plan.updated[place].record { platform_prefetch(record) }
@@ -179,7 +184,7 @@ final class SaveWriter {
 }
 
 extension ManagedObject {
-    /// The changed slots that a row has a place for.
+    /// The changed slots that are stored in the row.
     var changedStoredSlots: [Int] { (0..<Int(entity.slotCount)).filter(isStoredChange) }
 
     private func isStoredChange(_ slot: Int) -> Bool {
@@ -188,18 +193,19 @@ extension ManagedObject {
         return layout.kind != .none && !layout.conditions.contains(.derived)
     }
 
-    /// Whether a save writes the object's row: a change of transient properties alone does not.
+    /// Whether a save writes the object's row. Changes of transient properties alone are not written.
     var concernsStore: Bool {
         state.contains(.membersChanged) || (0..<Int(entity.slotCount)).contains(where: isStoredChange)
     }
 
-    /// The store holds what the object holds. Transient values stay.
+    /// Marks the object as saved with its new record. Transient values are kept.
     func didSave(_ new: Record) {
         setRecord(new)
         if state.contains(.keepsFiles) { forgetReplacedFiles() }
         for keeper in toManyRelationships { keeper?.didSave() }
         state.subtract([.inserted, .updated, .membersChanged, .touched])
-        // A fault whose members changed has not fired for a host that wants to know when it does.
+        // A fault whose members changed stays a fault if the entity has an awakeFromFetch hook, which runs when it
+        // fires.
         if !entity.has(.awakeFromFetch) { state.remove(.fault) }
         guard let overlay else { return }
         var keepsTransient = false
@@ -219,7 +225,7 @@ extension ManagedObject {
         overlay.forEachChanged { slot in if entity.layout.slots[slot].role != .transient { overlay.clear(slot) } }
     }
 
-    /// A target that was set moves from the overlay to the targets that the record names.
+    /// Moves a target from the changed values to the cached targets of the record.
     private func keepSavedTarget(_ value: PropertyValue, ordinal: Int) {
         if case .object(let target as ManagedObject) = value, target.state.isDisjoint(with: [.gone, .deleted]) {
             keepTarget(target, ordinal: ordinal)

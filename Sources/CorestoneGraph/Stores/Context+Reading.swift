@@ -1,11 +1,14 @@
 import CPlatform
+import CorestoneFileSystem
 import CorestoneValues
 
-// Whatever a context reads of a store, and whatever it knows of its rows already, comes through the first two. Saves, and the
-// conflicts that they meet, go to the store itself.
+// All reads of a store and of its cached rows by a context use `reader(of:)` and `rowCache(of:)`. Saves and their
+// conflicts use the store itself.
 extension Context {
-    /// The context's own way into a store, or into the state of it that the context is pinned to: it keeps to one connection as long
-    /// as it can. After `requireReadable`, which sees to the generation.
+    /// Returns the context's reader of a store, or of the snapshot to which the context is pinned.
+    ///
+    /// It uses one connection as long as possible. `requireReadable` must be called before, because it sets the
+    /// generation.
     @inline(__always)
     func reader(of store: Store) -> any StoreReading {
         if let lastReader = faultLoader.lastReader, lastReader.store == store.number, readsNewest {
@@ -14,7 +17,7 @@ extension Context {
         return findReader(of: store)
     }
 
-    /// Costs one look, as most contexts do.
+    /// Whether the context reads the newest state. This is a single test for most contexts.
     @inline(__always)
     private var readsNewest: Bool { parent == nil && generationState.isNone }
 
@@ -25,14 +28,14 @@ extension Context {
         let found =
             faultLoader.readers.first { $0.source === source }
             ?? ContextReader(store: store, source: source, reader: source.makeReader())
-        // Neither those of removed stores, nor those of states that the context has left behind.
+        // Removes the readers of removed stores and of former snapshots.
         faultLoader.readers.removeAll { !$0.store.isOpen || $0.source === source || $0.source !== $0.store.backing }
         faultLoader.readers.append(found)
         if source === store.backing { faultLoader.lastReader = (store.number, found.reader) }
         return found.reader
     }
 
-    /// The rows that are known of the state that `reader` reads.
+    /// Returns the cached rows of the state that `reader` reads.
     @inline(__always)
     func rowCache(of store: Store) -> RowCache { readsNewest ? store.rowCache : pinnedRows(of: store) }
 
@@ -57,7 +60,9 @@ extension Context {
         }
     }
 
-    /// Runs `body`, which saves to an open store or reads what a save has to agree with, when it is this context's turn.
+    /// Runs `body` when it is this context's turn to save.
+    ///
+    /// `body` saves to an open store, or reads data that must be consistent with a save.
     func writing<Result>(_ store: Store, _ body: () throws -> Result) throws -> Result {
         if platform_holds_store(), !store.writing.isMine {
             throw Coordinator.storeInUse("save to \(store.path)", file: store.path)
@@ -78,10 +83,10 @@ extension Context {
     }
 }
 
-/// What a context reads a store through.
+/// A reader that a context uses for a store.
 struct ContextReader {
     let store: Store
-    /// The store, or what holds a state of it.
+    /// The store, or its snapshot.
     let source: any StoreReading
     let reader: any StoreReading
 }

@@ -1,26 +1,28 @@
 import CorestoneModel
 import CorestoneValues
 
-// A coordinator that removes a store invalidates its objects in every context. Each context does so on its own queue, where it
-// merges changes.
+// Removal of a store invalidates its objects in every context. Each context does so on its own queue, where it merges
+// changes.
 extension Coordinator {
-    /// Has every context give up the objects of a store that was removed, those on top of others first.
+    /// Makes every context invalidate the objects of a removed store, nested contexts first.
     func invalidateObjects(of store: Store) {
         for context in liveContexts { context.links.inbox.post(removed: store) }
     }
 }
 
 extension Context {
-    /// Invalidates the objects of stores that were removed: they are gone as after a reset, observers get them as `invalidated`, and
-    /// references to them end. The log reports their unsaved changes, which are lost. New objects without a store stay.
+    /// Invalidates the objects of removed stores.
     ///
-    /// Runs also within a perform and with pending changes: the rows do not come back by waiting.
+    /// The objects leave the context as after a reset, observers receive them as `invalidated`, and references to them
+    /// are removed. Their unsaved changes are lost, which is logged. New objects without a store stay.
+    ///
+    /// It runs even within a perform and with pending changes, because waiting would not restore the rows.
     func takeRemovedStores() {
         if links.inbox.isEmpty || !mayMergeNow || hookState.isAskingValidators { return }
         let stores = links.inbox.takeRemoved()
         if stores.isEmpty { return }
         for store in stores { invalidateObjects(of: store) }
-        // Results may have rows of which the context has no object.
+        // Results may contain rows without an object in the context.
         noteEverythingMerged()
         endEvent()
     }
@@ -33,10 +35,10 @@ extension Context {
             return own === store && object.context === self
         }
         if objects.isEmpty { return }
-        tellWhatIsLost(of: objects, with: store)
+        logUnsavedChanges(of: objects, with: store)
         let told = objectsToTellOfFaulting(among: objects)
         for object in told { object.sendWillTurnIntoFault() }
-        // Observers hear of what is let go when all is.
+        // Observers are notified after all references are removed.
         try? together {
             let leaving = objects.filter { $0.context === self }
             letGo(of: Set(leaving.map(ObjectIdentifier.init)))
@@ -45,14 +47,14 @@ extension Context {
                 object.leaveContext()
             }
             forgetGone(with: store)
-            if hearsOfEvents { noteInvalidated(leaving) }
+            if hasEventObservers { noteInvalidated(leaving) }
         }
         forgetUndo()
         changeTracker.event.isUnrecorded = hasUndoableEvent
         for object in told { object.sendDidTurnIntoFault(in: self) }
     }
 
-    private func tellWhatIsLost(of objects: [ManagedObject], with store: Store) {
+    private func logUnsavedChanges(of objects: [ManagedObject], with store: Store) {
         guard tellsLosses else { return }
         let leaving = Set(objects.map(ObjectIdentifier.init))
         let counts = countUnsaved { leaving.contains(ObjectIdentifier($0)) }
@@ -63,7 +65,9 @@ extension Context {
         )
     }
 
-    /// Ends the references of other objects to those that leave. No saved row has one: a row refers to rows of its own store only.
+    /// Removes the references of other objects to the invalidated ones.
+    ///
+    /// Saved rows do not have such references, because a row refers only to rows of its own store.
     private func letGo(of leaving: Set<ObjectIdentifier>) {
         for holder in everyObject where !leaving.contains(ObjectIdentifier(holder)) {
             holder.letGoOfChangedTargets(withInverse: false) { leaving.contains($0) }
@@ -73,18 +77,20 @@ extension Context {
                     keeper.drop(member)
                 }
             }
-            // Fetched properties lead anywhere.
+            // Fetched properties may contain objects of any store.
             holder.forgetFetched()
         }
     }
 
-    /// Removes objects that left from the lists of those to be written, checked or merged.
+    /// Removes the invalidated objects from the lists of objects to be written, checked or merged.
     private func forgetGone(with store: Store) {
         changeTracker.removeGone(in: store)
         mergeState.removeGone()
     }
 
-    /// The object of an ID; for an ID of a removed store, an object that is gone, so that a change can name it.
+    /// Returns the object of an ID.
+    ///
+    /// For an ID of a removed store, returns an object that has left its context, so that a change can contain it.
     func objectOrStandIn(of id: ObjectID) throws -> ManagedObject {
         guard let store = id.store, !store.isOpen, !id.isTemporary, registered(with: id) == nil else {
             return try object(with: id)

@@ -1,42 +1,47 @@
+import CorestoneFormats
 import CorestoneModel
 import CorestoneValues
 
 extension Coordinator {
-    /// What a store says about itself: `NSStoreType`, `NSStoreUUID`, its model's versions, what an application added; with what was
-    /// set and is not written yet.
+    /// Returns the metadata of a store.
     ///
-    /// - Throws: `.invalidArgument` for a store that is not open here; what reading the store fails with.
+    /// It contains `NSStoreType`, `NSStoreUUID`, the version hashes of the model, and entries of the application,
+    /// including entries that are set and not saved yet.
+    ///
+    /// - Throws: `.invalidArgument` for a store that is not open in this coordinator; errors of reading the store.
     public func metadata(of store: Store) throws -> [String: PropertyListValue] {
         try requireOwn(store)
         return try store.metadata().dictionary
     }
 
-    /// Has a store say something else about itself, from the next save on of any context of this coordinator, also of one that has
-    /// no changes.
+    /// Sets the metadata of a store.
     ///
-    /// - Parameter values: all entries. The store's type, UUID and versions, and what else it needs, stay when they are not given.
-    /// - Throws: `.invalidArgument` with the key where one of those would change, where an XML store cannot hold the value (null, and
-    ///   characters and dates that XML lacks), and for a store that is not open here; `.storeReadOnly` for one that cannot be
-    ///   written.
+    /// The next save of any context of this coordinator writes the metadata, even if the context does not have changes.
+    ///
+    /// - Parameter values: All entries. The store's type, UUID, versions and other required entries are kept if they
+    ///   are missing.
+    /// - Throws: `.invalidArgument` with the key if a required entry would change, or if an XML store cannot contain
+    ///   the value. XML does not support null and some characters and dates. `.invalidArgument` for a store that is not
+    ///   open in this coordinator. `.storeReadOnly` for a read-only store.
     public func setMetadata(_ values: [String: PropertyListValue], of store: Store) throws {
         try requireOwn(store)
         if store.isReadOnly { throw store.isReadOnlyError() }
         let metadata = try store.metadata().replacing(values, file: store.path)
-        // Else the saves to come would fail, and not for anything that they have.
+        // Otherwise later saves would fail for a reason unrelated to their changes.
         try store.backing.requireWritable(metadata)
         store.setMetadata(metadata)
     }
 }
 
 extension Store {
-    /// The metadata with entries that are set and not saved yet.
+    /// Returns the metadata, including entries that are set and not saved yet.
     func metadata() throws -> StoreMetadata {
         try pendingMetadata.withLock { $0 } ?? use { try backing.metadata() }
     }
 
     fileprivate func setMetadata(_ metadata: StoreMetadata) { pendingMetadata.withLock { $0 = metadata } }
 
-    /// What was set is committed; unless something else was set meanwhile.
+    /// Discards the pending metadata after its commit, unless it has been set again.
     func didWriteMetadata(_ written: StoreMetadata?) {
         pendingMetadata.withLock { if let written, $0?.values == written.values { $0 = nil } }
     }

@@ -2,16 +2,18 @@ import CorestoneModel
 import CorestoneValues
 
 extension Coordinator {
-    /// Has another store take the place of one: all that the old one holds is copied, then the old one is removed; its file stays.
+    /// Replaces a store by another one, to which it copies all objects.
     ///
-    /// - Parameter backing: an empty store, which the coordinator takes over, also when it fails.
+    /// The former store is removed from the coordinator, but its file stays.
+    ///
+    /// - Parameter backing: An empty store. The coordinator takes ownership, even if the call fails.
     package func migrate(
         _ store: Store, to backing: any PersistentStore, warnings: [String] = [],
         progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
     ) throws -> Store {
         let new: Store
         let ids: [ObjectID]
-        // Nobody else closes it, up to the moment at which the coordinator takes it over.
+        // Until the coordinator has taken ownership, this function must close the store.
         var isOurs = true
         do {
             (new, ids) = try performAndWait("migrate \(store.path) to \(backing.path)") {
@@ -31,7 +33,7 @@ extension Coordinator {
         try? remote.update(self)
         post(.storesDidChange, StoreChanges(added: [new]))
         post(.storesDidChange, StoreChanges(uuidChanged: StoreReplacement(old: store, new: new, migratedIDs: ids)))
-        // Who was told may have removed it.
+        // An observer may have removed the store.
         if stores.contains(where: { $0 === store }) { try remove(store) }
         return new
     }
@@ -48,7 +50,8 @@ extension Coordinator {
                     file: backing.path)
             }
         }
-        // Nobody else shall change it meanwhile. One that cannot be pinned is locked by this process alone.
+        // Other processes must not change it during the copy. A store that cannot be pinned is locked only within this
+        // process.
         let pinned = try? store.backing.pinnedReader()
         defer { if let pinned { store.backing.unpin(pinned) } }
         let metadata = try store.metadata()
@@ -72,7 +75,7 @@ extension Coordinator {
 }
 
 extension StoreCopy {
-    /// The ID of each row followed by its new one.
+    /// Returns the ID of each row, followed by its new ID.
     fileprivate func migratedIDs(from old: Store, to new: Store) -> [ObjectID] {
         var ids: [ObjectID] = []
         ids.reserveCapacity(2 * keys.reduce(0) { $0 + $1.count })

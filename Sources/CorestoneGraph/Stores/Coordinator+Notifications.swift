@@ -1,15 +1,17 @@
-/// What a coordinator tells those who listen to it, on the thread that causes it, and while nothing is locked.
+/// The notifications of a coordinator, which are posted on the thread that causes them, without locks held.
 public enum CoordinatorNotification: UInt32, Sendable, CaseIterable {
-    /// A store was added or removed, or another one took its place.
+    /// A store was added, removed or replaced.
     case storesDidChange = 1
-    /// The store in `removed` is about to be removed: it is still open, and its objects can be read and saved.
+    /// The store in `removed` is about to be removed. It is still open, and its objects can be read and saved.
     case willRemoveStore
-    /// Somebody else wrote into a store, another process or another coordinator of this one; on a thread of the store's watch. For
-    /// stores that were opened with `postsOwnChanges` contexts of this coordinator too, on the thread that saved.
+    /// Another process or another coordinator of this process wrote to a store.
+    ///
+    /// Posted on the watcher thread of the store. For stores with `postsOwnChanges`, also posted for saves of this
+    /// coordinator's contexts, on the saving thread.
     case remoteChange
 }
 
-/// What a notification of a coordinator is about.
+/// The contents of a coordinator's notification.
 public struct StoreChanges: Sendable {
     public var added: [Store] = []
     public var removed: [Store] = []
@@ -26,24 +28,30 @@ public struct StoreChanges: Sendable {
     }
 }
 
-/// A store that took the place of another one, with objects of other IDs.
+/// A store that replaced another one and has other object IDs.
 public struct StoreReplacement: Sendable {
-    /// It is removed next.
+    /// The former store, which is removed next.
     public let old: Store
     public let new: Store
-    /// The ID of each object, followed by the one that it has in the new store: old, new, old, new. In no particular order.
+    /// The ID of each object followed by its ID in the new store: old, new, old, new.
+    ///
+    /// The pairs are in no particular order.
     public let migratedIDs: [ObjectID]
 }
 
 extension Coordinator {
-    /// Calls `handler` whenever the coordinator posts `kind`, on the thread that causes it, until the token is cancelled or ends.
-    /// Any thread may ask. The handler may use the coordinator at will, add and remove stores too. It is not called more than 8
-    /// times within itself.
+    /// Calls `handler` for each notification of `kind`, on the thread that causes it.
+    ///
+    /// The observation ends when the token is cancelled or released. Can be called on any thread. The handler may use
+    /// the coordinator without restrictions, and may add and remove stores. It is not called recursively more than 8
+    /// times.
     public func observe(
         _ kind: CoordinatorNotification, _ handler: @escaping (Coordinator, StoreChanges) -> Void
     ) -> Observation { watching(kind, listeners.observe(kind, { handler($0.coordinator, $0.changes) })) }
 
-    /// The same, and calls `ended` once when the coordinator ends before the token.
+    /// Observes notifications like `observe(_:_:)`, and the deallocation of the coordinator.
+    ///
+    /// `ended` is called once if the coordinator is deallocated before the token.
     public func observe(
         _ kind: CoordinatorNotification, ended: @escaping @Sendable () -> Void,
         _ handler: @escaping (Coordinator, StoreChanges) -> Void

@@ -2,25 +2,27 @@ import CPlatform
 import CorestoneValues
 
 extension Coordinator {
-    /// Runs `body` on the calling thread while nothing is saved to the stores that are open now, but by `body` itself. Waits for
-    /// saves that run or that came before; other contexts go on reading.
+    /// Runs `body` on the calling thread, without other saves to the currently open stores.
     ///
-    /// For what concerns the stores as a whole: adding and removing them, copying their files, several saves that nobody else's is
-    /// to come between. Core Data's coordinator keeps readers out too.
+    /// The call waits for running and earlier saves. Other contexts can still read. It is for operations on whole
+    /// stores: adding and removing them, copying their files, and sequences of saves without other saves in between.
+    /// Core Data's coordinator also blocks readers.
     ///
-    /// - Throws: what `body` throws; `.invalidArgument` where the thread is in the middle of a fetch or a save.
+    /// - Throws: The error of `body`; `.invalidArgument` during a fetch or a save on this thread.
     public func performAndWait<Result>(_ body: () throws -> Result) throws -> Result {
         try performAndWait(
             "block the saves of other threads to \(stores.map(\.path).joined(separator: ", "))", body)
     }
 
-    /// - Parameter purpose: what for, as in "cannot …".
+    /// Runs `body` with the writer locks of all stores.
+    ///
+    /// - Parameter purpose: The purpose in a message, after "cannot".
     package func performAndWait<Result>(
         _ purpose: @autoclosure () -> String, _ body: () throws -> Result
     ) throws -> Result {
-        // In the order of the locks, which is not the coordinator's once a store took the place of an older one.
+        // In lock order, which differs from the coordinator's order if a store replaced an older one.
         let stores = stores.sorted { $0.number < $1.number }
-        // Within another one all is held already.
+        // A nested call already holds all locks.
         if !stores.contains(where: { !$0.writing.isMine }) { return try body() }
         try Coordinator.requireNoStoreInUse(purpose())
         for store in stores { store.writing.lock() }
@@ -28,15 +30,17 @@ extension Coordinator {
         return try body()
     }
 
-    /// Runs `body` as `performAndWait` does, later and on another thread; in the order in which the calls came.
+    /// Runs `body` like `performAndWait`, but later and on another thread, in the order of the calls.
     ///
-    /// - Throws: `.noMemory` when the system gives no thread.
+    /// - Throws: `.noMemory` if no thread can be created.
     public func perform(_ body: @escaping @Sendable () -> Void) throws {
         if platform_is_forked() { throw Context.forked() }
         try queue.enqueue { [self] in try? performAndWait(body) }
     }
 
-    /// Who holds a lock of a store and waits for another one of those, or for a context's queue, might wait for ever.
+    /// Checks that the calling thread does not hold a lock of a store.
+    ///
+    /// Otherwise waiting for another store's lock or a context's queue could deadlock.
     static func requireNoStoreInUse(_ purpose: @autoclosure () -> String) throws {
         if platform_holds_store() { throw storeInUse(purpose()) }
     }

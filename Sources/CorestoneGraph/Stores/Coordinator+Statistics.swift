@@ -1,50 +1,51 @@
 import CorestoneValues
 
 extension Coordinator {
-    /// What was asked of the stores since the coordinator was made, or since the numbers were reset.
+    /// The counters since the coordinator was created or the counters were reset.
     public var statistics: Statistics { countLock.with { counted } }
-    /// Begins to count anew.
+    /// Resets the counters.
     public func resetStatistics() { count { $0 = Statistics() } }
 
     @inline(__always)
     func count(_ change: (inout Statistics) -> Void) { countLock.with { change(&counted) } }
 
-    /// What contexts have asked of the stores: Core Data's counters of fetches, faults, saves and cache misses.
+    /// The counters of store accesses by contexts: fetches, faults, saves and cache misses, as in Core Data.
     public struct Statistics: Sendable, Equatable {
-        /// Requests that stores answered, counts and fetches of IDs among them.
+        /// The number of requests to stores, including counts and fetches of IDs.
         public internal(set) var fetches = 0
-        /// Rows and IDs that they gave.
+        /// The number of rows and IDs that these requests returned.
         public internal(set) var fetchedRows = 0
-        /// Faults that fired: objects whose row was needed one by one, wherever it came from. Many of them for one fetch are the
-        /// N+1 problem; prefetching helps.
+        /// The number of fired faults: objects whose rows were needed one by one, from any source.
+        ///
+        /// A high number per fetch is the N+1 problem, which prefetching avoids.
         public internal(set) var faults = 0
-        /// Rows that stores gave to faults, their siblings and prefetching.
+        /// The number of rows that stores returned for faults, their siblings and prefetching.
         public internal(set) var faultedRows = 0
-        /// Queries for the members of to-many relationships.
+        /// The number of queries for the members of to-many relationships.
         public internal(set) var relationshipFaults = 0
-        /// Rows that were in the coordinator's row cache when an object needed them.
+        /// The number of rows that an object needed and that were in the row cache.
         public internal(set) var cacheHits = 0
-        /// Rows that were not.
+        /// The number of rows that an object needed and that were not in the row cache.
         public internal(set) var cacheMisses = 0
-        /// Saves that wrote something, once for each store.
+        /// The number of saves with changes, counted per store.
         public internal(set) var saves = 0
-        /// Objects that they inserted.
+        /// The number of objects that saves inserted.
         public internal(set) var inserted = 0
-        /// Objects that they changed.
+        /// The number of objects that saves updated.
         public internal(set) var updated = 0
-        /// Objects that they deleted.
+        /// The number of objects that saves deleted.
         public internal(set) var deleted = 0
-        /// Time in stores for fetches, in nanoseconds.
+        /// The time spent in stores for fetches, in nanoseconds.
         public internal(set) var fetchNanoseconds: UInt64 = 0
-        /// Time for saves, in nanoseconds.
+        /// The time spent in saves, in nanoseconds.
         public internal(set) var saveNanoseconds: UInt64 = 0
 
-        /// Memory, in bytes, of the rows that objects and row caches of the whole process hold when the numbers are asked for.
+        /// The current memory, in bytes, of the rows that objects and row caches of the whole process use.
         public var rowBytes: Int { RecordChunk.liveBytes }
 
         public init() {}
 
-        /// Counts a save that went through.
+        /// Counts a successful save.
         mutating func saved(_ part: SavePlan, in nanoseconds: UInt64) {
             saves += 1
             inserted += part.inserted.count
@@ -53,7 +54,7 @@ extension Coordinator {
             saveNanoseconds += nanoseconds
         }
 
-        /// Counts a request that a store answered, or a batch of a cursor's, which is none of its own.
+        /// Counts a request to a store. A batch of a cursor is not a separate request.
         mutating func fetched(_ rows: Int, in nanoseconds: UInt64, requests: Int = 1) {
             fetches += requests
             fetchedRows += rows

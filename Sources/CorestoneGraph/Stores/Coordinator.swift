@@ -2,36 +2,36 @@ import CPlatform
 import CorestoneModel
 import CorestoneValues
 
-/// Connects contexts to stores: keeps the stores of a model, and one cache of rows for all contexts.
+/// The connection between contexts and stores. Thread-safe.
 ///
-/// May be used by any thread.
+/// It contains the open stores of a model, and one row cache per store for all contexts.
 public final class Coordinator: @unchecked Sendable {
     public let model: Model
-    /// Guards the stores.
+    /// The lock that guards the stores.
     private let lock = RecursiveLock(.stores)
     private var openStores: [Store] = []
-    /// Objects of removed stores still point to them.
+    /// The owner of removed stores, to which their objects still refer.
     let storeKeeper = StoreKeeper()
     private var storesMade: UInt32 = 0
     let countLock = RecursiveLock(.leaf)
-    /// Guarded by `countLock`.
+    /// The counters, guarded by `countLock`.
     var counted = Statistics()
-    /// Runs what `perform` was given.
+    /// The queue of the blocks of `perform`.
     let queue = SerialQueue(ContextLabel(origin: nil))
     let closing = Closing()
-    /// All contexts that have no parent.
+    /// All contexts without a parent.
     let contexts = ContextFollowers()
-    /// Those of them that merge what others save.
+    /// The contexts with automatic merging.
     let followers = ContextFollowers()
     let listeners = CoordinatorListeners(isShared: true)
-    /// Readers of the history that wait for more.
+    /// The readers of the history that wait for new transactions.
     let historySignals = HistorySignals()
-    /// Set before anybody else has the coordinator; nil for one of the present.
+    /// A past state of the stores; nil for the present. Set before the coordinator is shared.
     public internal(set) var past: Past?
-    /// Looks out for what others write.
+    /// The watch for writes of other processes and coordinators.
     let remote = RemoteWatching()
 
-    /// Freezes the model; throws its first mistake.
+    /// Creates a coordinator without stores. Freezes the model, and throws its first error.
     public init(model: Model) throws {
         try model.freeze()
         self.model = model
@@ -43,13 +43,14 @@ public final class Coordinator: @unchecked Sendable {
         for store in openStores { store.backing.close() }
     }
 
+    /// The open stores, in the order of their addition.
     public var stores: [Store] { lock.with { openStores } }
-    /// Whether no object can be of another store than the one that is open.
+    /// Whether only one store was ever added, so that all objects belong to it.
     var hasHadOneStore: Bool { lock.with { storesMade == 1 } }
 
-    /// Takes over a store, also when it fails.
+    /// Adds a store. The coordinator takes ownership, even if the call fails.
     ///
-    /// - Parameter configuration: whose objects the store is for; nil for those of the whole model.
+    /// - Parameter configuration: The configuration whose entities the store holds; nil for all entities of the model.
     package func add(
         _ backing: any PersistentStore, configuration: String? = nil, warnings: [String] = []
     ) throws -> Store {
@@ -59,8 +60,9 @@ public final class Coordinator: @unchecked Sendable {
         return store
     }
 
-    /// Takes over a store, before another one if that is given, and tells nobody.
-    /// - Throws: `.invalidHandle` when the coordinator was closed, and the store is closed then.
+    /// Adds a store without notifications, before `former` unless that is nil.
+    ///
+    /// - Throws: `.invalidHandle` if the coordinator is closed. The store is closed after an error.
     func keep(
         _ backing: any PersistentStore, configuration: String?, warnings: [String], inPlaceOf former: Store? = nil
     ) throws -> Store {
@@ -83,24 +85,33 @@ public final class Coordinator: @unchecked Sendable {
         }
     }
 
-    /// - Throws: `.invalidHandle` when the coordinator was closed, `.invalidArgument` when it has the same store open.
+    /// Checks that a store can be added.
+    ///
+    /// - Throws: `.invalidHandle` if the coordinator is closed, `.invalidArgument` if the same store is already open in
+    ///   it.
     func requireMayAdd(_ backing: any PersistentStore) throws {
         try lock.with {
             guard !closing.hasClosed else {
                 throw CoreError(
                     .invalidHandle, code: .persistentStoreOpen,
-                    "cannot add \(backing.path): the coordinator is closed; create a new coordinator",
-                    file: backing.path)
+                    "cannot add \(Coordinator.shown(backing.path)): the coordinator is closed; create a new "
+                        + "coordinator",
+                    file: backing.path.isEmpty ? nil : backing.path)
             }
             guard let twin = openStores.first(where: { $0.identifier == backing.identifier }) else { return }
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "the coordinator already has \(twin.path) open, which has the same identifier as \(backing.path); "
-                    + "use that store, or another coordinator", file: backing.path)
+                "\(Coordinator.shown(backing.path)) has the identifier \(backing.identifier), like "
+                    + "\(twin.path.isEmpty ? "another store without a path" : twin.path), which the coordinator "
+                    + "already has open; use that store, or another coordinator",
+                file: backing.path.isEmpty ? nil : backing.path)
         }
     }
 
-    /// A store that cannot do what the model asks for would lose it silently.
+    /// Returns the path of a store for messages, or a phrase for an empty path, which custom stores may have.
+    private static func shown(_ path: String) -> String { path.isEmpty ? "a store without a path" : path }
+
+    /// Throws if a store does not support a feature of the model, which would otherwise be lost silently.
     package func check(_ abilities: StoreAbilities, ofStoreAt path: String) throws {
         if !abilities.contains(.derivedAttributes) {
             let derived = model.entities.flatMap { $0.ownAttributes.filter { $0.derivation != nil } }
@@ -120,7 +131,9 @@ public final class Coordinator: @unchecked Sendable {
         }
     }
 
-    /// Throws an error that names all parts of the model which a store cannot keep; the first one is its entity and key.
+    /// Throws an error that lists all parts of the model that a store does not support.
+    ///
+    /// The entity and key of the error are those of the first part.
     private func refuse(
         _ parts: [(entity: String, key: String?, name: String)], _ path: String, _ noun: String,
         _ reason: (String) -> String
@@ -133,8 +146,10 @@ public final class Coordinator: @unchecked Sendable {
             entity: first.entity, key: first.key, file: path)
     }
 
-    /// Closes a store, when those who use it right now are done. Its objects leave every context, each on its own queue, as
-    /// `invalidated`, with their unsaved changes; see `Context.takeRemovedStores`.
+    /// Closes a store after its current uses have ended.
+    ///
+    /// Its objects leave every context, on the context's queue, as `invalidated` and with their unsaved changes; see
+    /// `Context.takeRemovedStores`.
     public func remove(_ store: Store) throws {
         if platform_holds_connection() || platform_holds_store() && !store.writing.isMine {
             throw Coordinator.storeInUse("remove \(store.path)", file: store.path)
@@ -143,16 +158,16 @@ public final class Coordinator: @unchecked Sendable {
         post(.willRemoveStore, StoreChanges(removed: [store]))
         remote.end(store)
         try lock.with {
-            // Who was told may have removed it.
+            // An observer may have removed the store.
             try requireOwn(store)
             openStores.removeAll { $0 === store }
         }
-        // Should somebody have begun to listen meanwhile.
+        // An observation may have begun in the meantime.
         remote.end(store)
         store.writing.with { store.close() }
-        // Readers that wait find the store closed.
+        // Wakes waiting readers, which then find the store closed.
         historySignals.send()
-        // Where all stores are closed, contexts keep their objects.
+        // If all stores are being closed, contexts keep their objects.
         if !isClosing { invalidateObjects(of: store) }
         post(.storesDidChange, StoreChanges(removed: [store]))
     }
@@ -170,7 +185,7 @@ public final class Coordinator: @unchecked Sendable {
         }
     }
 
-    /// The ID that a URI stands for; nil for text that is no URI of a saved object, and when no store or entity has its names.
+    /// Returns the ID of a URI; nil if the text is not a URI of a saved object, or if no open store or entity matches.
     public func objectID(forURI uri: String) throws -> ObjectID? {
         guard let parts = ObjectIDParts(uri: uri) else { return nil }
         let named = stores.filter { $0.identifier == parts.store }
@@ -186,8 +201,11 @@ public final class Coordinator: @unchecked Sendable {
         return try store.newObjectID(for: entity, reference: reference)
     }
 
-    /// The stores that may have objects of an entity, or of those that inherit from it; none when no store is open.
-    /// - Throws: `.invalidArgument` with entity and configurations when only others are open.
+    /// Returns the stores that may contain objects of an entity; empty if no store is open.
+    ///
+    /// If `orHeirs` is true, stores of its subentities are included.
+    ///
+    /// - Throws: `.invalidArgument` with the entity and the configurations if only other stores are open.
     func stores(having entity: Entity, orHeirs: Bool = false) throws -> [Store] {
         let all = stores
         if all.allSatisfy({ $0.holdings == nil }) { return all }
@@ -212,13 +230,15 @@ public final class Coordinator: @unchecked Sendable {
                 + "\(place); \(remedy)", entity: entity.name, file: all.count == 1 ? all[0].path : nil)
     }
 
-    /// The store that new objects of an entity go to: the first that is for such objects and can be written.
+    /// Returns the store for new objects of an entity: the first writable one that may contain them.
     func writableStore(for entity: Entity) throws -> Store {
         let stores = try stores(having: entity)
         if let store = stores.first(where: { !$0.isReadOnly }) { return store }
         if let store = stores.first { throw store.isReadOnlyError() }
         throw CoreError(
             .invalidArgument, code: .persistentStoreSave,
-            "the coordinator has no store to save \(entity.name) objects to; add one first", entity: entity.name)
+            closing.hasClosed
+                ? "cannot save \(entity.name) objects: the coordinator is closed; create a new coordinator"
+                : "the coordinator has no store to save \(entity.name) objects to; add one first", entity: entity.name)
     }
 }

@@ -1,29 +1,36 @@
+import CorestoneFormats
 import CorestoneModel
 import CorestoneValues
 
-/// Whether two stores hold the same graph of objects, whatever their types and the keys of their rows.
+/// A comparison of the object graphs of two stores, regardless of their types and keys.
 ///
-/// The objects of an entity are paired in the order of their keys, which a migration keeps. Values are compared to the last bit, a
-/// to-one relationship by the pair that it leads to, members of a to-many one in order where they have one. A reference to an object
-/// that is not there counts as none.
+/// The objects of an entity are paired in the order of their keys, which a migration keeps. Values are compared
+/// exactly, and to-one relationships by the pair of their target. Members of ordered relationships are compared in
+/// order. A reference to a missing object counts as null.
 public struct GraphComparison {
+    /// The number of objects of the first store.
     public private(set) var objects = 0
-    /// Values of attributes, to-one relationships and lists of members that were compared.
+    /// The number of compared values: attributes, to-one relationships and lists of members.
     public private(set) var values = 0
+    /// The number of compared values that are equal.
     public private(set) var equalValues = 0
-    /// What differs, sentence by sentence; the first ones.
+    /// The first differences, one sentence each.
     public private(set) var differences: [String] = []
+    /// The number of all differences.
     public private(set) var differenceCount = 0
 
+    /// The maximum number of differences in `differences`.
     public static let mostDifferences = 20
     private static let batchSize = 500
 
     public var isEqual: Bool { differenceCount == 0 }
 
-    /// Compares the first stores of two coordinators, whose models have the same entities and stored properties, in any order.
+    /// Compares the first stores of two coordinators.
     ///
-    /// - Throws: `.invalidArgument` for a coordinator without a store, and for models that differ in an entity or a property; what
-    ///   reading fails with.
+    /// Their models must have the same entities and stored properties, in any order.
+    ///
+    /// - Throws: `.invalidArgument` for a coordinator without a store, and for models that differ in an entity or a
+    ///   property; errors of reading.
     public init(_ first: Coordinator, _ second: Coordinator) throws {
         let left = try GraphSide(first, "first")
         let right = try GraphSide(second, "second")
@@ -95,16 +102,18 @@ public struct GraphComparison {
     }
 }
 
-/// An entity of one model, and the one of the same name in the other.
+/// An entity of one model, and the entity of the same name in the other model.
 private struct EntityPair {
     let entity: Entity
     let other: Entity
-    /// Attributes, elements of composite ones, and to-one relationships.
+    /// The attributes, elements of composite ones, and to-one relationships.
     let values: [(property: Property, other: Property)]
-    /// To-many relationships.
+    /// The to-many relationships.
     let lists: [(relationship: Relationship, other: Relationship)]
 
-    /// - Throws: `.invalidArgument` with entity and key where the models differ.
+    /// Returns the pairs of all entities.
+    ///
+    /// - Throws: `.invalidArgument` with entity and key if the models differ.
     static func all(_ left: GraphSide, _ right: GraphSide) throws -> [EntityPair] {
         let names = Set(left.model.entities.map(\.name)).symmetricDifference(right.model.entities.map(\.name))
         if let name = sortedByBytes(names).first {
@@ -127,7 +136,7 @@ private struct EntityPair {
         }
     }
 
-    /// The entities have the same stored properties.
+    /// Creates a pair of entities with the same stored properties.
     private init(_ entity: Entity, _ other: Entity) {
         (self.entity, self.other) = (entity, other)
         let pairs = entity.properties.filter { !$0.isTransient }.compactMap { property in
@@ -140,7 +149,7 @@ private struct EntityPair {
         values = pairs.filter { ($0.0 as? Relationship)?.isToMany != true }
     }
 
-    /// The difference of a property as the end of a sentence.
+    /// Returns the difference of a property as the end of a sentence.
     private static func difference(
         of key: String, _ entity: Entity, _ other: Entity, _ left: GraphSide, _ right: GraphSide
     ) -> String {
@@ -162,7 +171,7 @@ private struct EntityPair {
     }
 }
 
-/// What has to be the same of two properties, so that their values can be compared.
+/// The features of a property that must be equal for a comparison of values.
 private struct StoredKind: Equatable {
     let type: AttributeType?
     let destination: String?
@@ -178,13 +187,13 @@ private struct StoredKind: Equatable {
     }
 }
 
-/// A value with which two stores can be compared.
+/// A value in the form in which it is compared.
 private enum ComparedValue: Equatable {
     case value(PropertyValue)
-    /// Reals and dates have bits of which a comparison of numbers knows nothing: the sign of zero, which of the NaNs.
+    /// A real or a date, compared bit by bit, which distinguishes the sign of zero.
     case real(bits: UInt64)
     case date(bits: UInt64)
-    /// By the rank of the entity, and the place among its objects.
+    /// An object, by the rank of its entity and its position among the entity's objects.
     case object(Int, Int)
 
     init(_ value: PropertyValue) {
@@ -209,18 +218,22 @@ private enum ComparedValue: Equatable {
     }
 }
 
-/// One of two stores.
+/// One of the two stores.
 private final class GraphSide {
     let model: Model
     let path: String
     private let store: any PersistentStore
-    /// By the index of an entity: its place in the order of names, which is the same in both models.
+    /// The rank of each entity, by its index.
+    ///
+    /// The rank is the position in the order of names, which is the same in both models.
     private let ranks: [Int]
-    /// By the index of their entity.
+    /// The keys of the objects, by the index of their entity.
     private var keysByEntity: [[Int64]]
     private var placesByEntity: [[Int64: Int]]
 
-    /// - Parameter place: "first" or "second", for a message.
+    /// Creates one side of the comparison.
+    ///
+    /// - Parameter place: The word "first" or "second" for a message.
     init(_ coordinator: Coordinator, _ place: String) throws {
         guard let store = coordinator.stores.first else {
             throw CoreError(
@@ -245,10 +258,10 @@ private final class GraphSide {
 
     func keys(of entity: Entity) -> [Int64] { keysByEntity[Int(entity.index)] }
 
-    /// The object at a place, for a message.
+    /// Returns the object at a position, for a message.
     func name(of entity: Entity, _ place: Int) -> String { "\(entity.name)/p\(keys(of: entity)[place])" }
 
-    /// By place, then by slot; nil for slots that hold nothing of their own.
+    /// Returns values by position and slot; nil for slots without stored values.
     func rows(of entity: Entity, _ range: Range<Int>) throws -> [Int: [ComparedValue?]] {
         let root = model.entities[Int(entity.rootIndex)]
         let found = try store.rows(of: root, primaryKeys: Array(keys(of: entity)[range]))
@@ -290,7 +303,7 @@ private final class GraphSide {
                 ofKey: record.primaryKey, entity: entity, in: store.references, store: store.identifier), file: file)
     }
 
-    /// By the place of the owner: members by entity and place, in order where they have one.
+    /// Returns the members by position of the owner, in order if the relationship is ordered.
     func members(
         of relationship: Relationship, _ entity: Entity, _ range: Range<Int>
     ) throws -> [Int: [ComparedMember]] {
@@ -307,7 +320,7 @@ private final class GraphSide {
 }
 
 private struct ComparedMember: Comparable {
-    /// Of its entity.
+    /// The rank of the member's entity.
     let rank: Int
     let place: Int
 

@@ -1,26 +1,31 @@
+import CorestoneFileSystem
 import CorestoneValues
 import Glibc
 
-/// The copy of a store that a migration makes before it changes anything: `NAME.backup-20261129T101500Z`, with the time in UTC.
+/// The backup of a store that a migration makes before it changes the store.
 ///
-/// A second copy within one second has `-2` at its end. The name of the copy of a store without an extension ends with `.store`, so that
-/// the two have different folders of backing files.
+/// Its name is `NAME.backup-20261129T101500Z`, with the time in UTC.
+///
+/// A second backup within one second has the suffix `-2`. The name of a backup of a store without an extension ends
+/// with `.store`, so that the two have different folders of backing files.
 public struct MigrationBackup: Sendable {
-    /// Where the copies are; nil for the folder of the store. Relative to the working directory at the time of the migration.
+    /// The folder of the backups; nil for the folder of the store.
+    ///
+    /// The path is relative to the working directory at the time of the migration.
     public var folder: String?
-    /// How many copies stay when a migration has succeeded, with the one that it made: the newest ones.
+    /// The number of newest backups that remain after a successful migration, including its own.
     public var keep: Int
 
     public init(folder: String? = nil, keep: Int = 3) { (self.folder, self.keep) = (folder, keep) }
 
-    /// The copies of a store that migrations made, the newest one first.
+    /// Returns the paths of the backups of a store, the newest one first.
     ///
     /// - Parameters:
-    ///   - path: the store, which need not exist; relative to the working directory like `folder`.
-    ///   - folder: where the copies are; nil for the folder of the store.
+    ///   - path: The path of the store, which need not exist; relative to the working directory like `folder`.
+    ///   - folder: The folder of the backups; nil for the folder of the store.
     /// - Throws: `.storeIO` if the folder cannot be read.
     public static func backups(ofStoreAt path: String, in folder: String? = nil) throws -> [String] {
-        try MigrationBackup(folder: folder).copies(of: StorePlace(path))
+        try MigrationBackup(folder: folder).copies(of: StoreLocation(path))
     }
 }
 
@@ -28,7 +33,7 @@ extension MigrationBackup {
     private static let mark = ".backup-"
     private static let shortEnd = ".store"
 
-    /// Throws for numbers that make no sense.
+    /// Throws if `keep` is out of range.
     package func requireSound(_ path: String) throws {
         guard keep < 1 else { return }
         throw CoreError(
@@ -37,8 +42,10 @@ extension MigrationBackup {
             value: .int(Int64(keep)), file: path)
     }
 
-    /// Makes a new copy at an unused path, and returns the path. If another migration takes the path meanwhile, the next one is tried.
-    package func copying(_ place: StorePlace, _ copy: (_ path: String) throws -> Void) throws -> String {
+    /// Creates a new backup at an unused path and returns the path.
+    ///
+    /// If another migration uses the path in the meantime, the next one is tried.
+    package func copying(_ place: StoreLocation, _ copy: (_ path: String) throws -> Void) throws -> String {
         for _ in 1..<MigrationBackup.attempts {
             let path = try freePath(for: place)
             do {
@@ -60,8 +67,8 @@ extension MigrationBackup {
         return ["", "-wal", "-journal"].contains { lstat(path + $0, &facts) == 0 }
     }
 
-    /// An unused path for a new copy.
-    func freePath(for place: StorePlace) throws -> String {
+    /// Returns an unused path for a new backup.
+    func freePath(for place: StoreLocation) throws -> String {
         let (folder, name) = try location(of: place)
         var now = time(nil)
         var parts = tm()
@@ -82,28 +89,30 @@ extension MigrationBackup {
         }
     }
 
-    /// The copies of a store, the newest one first.
-    package func copies(of place: StorePlace) throws -> [String] {
+    /// Returns the backups of a store, the newest one first.
+    package func copies(of place: StoreLocation) throws -> [String] {
         let (folder, name) = try location(of: place)
         guard let names = FolderNames(folder.isEmpty ? "." : folder) else {
             let code = errno
             throw CoreError(
                 .storeIO, code: .migration,
-                "cannot list the backups of \(place.given) in \(folder.isEmpty ? "." : folder): \(StorePlace.text(of: code)); "
+                "cannot list the backups of \(place.given) in \(folder.isEmpty ? "." : folder): \(StoreLocation.text(of: code)); "
                     + "check the path and the permissions of the folder", file: place.given)
         }
         let found = names.compactMap { file in MigrationBackup.age(of: file, storeNamed: name).map { (file, $0) } }
         return found.sorted { ($1.1.date, $1.1.number) < ($0.1.date, $0.1.number) }.map { "\(folder)\($0.0)" }
     }
 
-    /// Whether a name has an extension, as the folder of a store's backing files sees it.
+    /// Whether a name has an extension, by the same rule as for the folder of a store's backing files.
     private static func hasExtension(_ name: String) -> Bool {
         name.lastIndex(of: ".").map { $0 != name.startIndex } ?? false
     }
 
-    /// The folder of the copies, with a slash at its end unless it is the working directory, and the store's name.
-    private func location(of place: StorePlace) throws -> (folder: String, name: String) {
-        // Of a link, the file is meant to which it leads.
+    /// Returns the folder of the backups and the store's name.
+    ///
+    /// The folder ends with a slash, unless it is the working directory.
+    private func location(of place: StoreLocation) throws -> (folder: String, name: String) {
+        // For a symbolic link, this is the path of the target.
         let path = place.path == place.absolute ? place.given : place.path
         let slash = path.lastIndex(of: "/")
         let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
@@ -111,13 +120,14 @@ extension MigrationBackup {
         guard !folder.isEmpty, !folder.utf8.contains(0) else {
             throw CoreError(
                 .invalidArgument, code: .migration,
-                "the folder of the backups of \(place.given) \(folder.isEmpty ? "is empty" : "contains a NUL character"); pass "
-                    + "the path of a folder", key: "folder", value: .string(folder), file: place.given)
+                "the path of the folder of the backups of \(place.given) "
+                    + "\(folder.isEmpty ? "is empty" : "contains a NUL byte"); pass the path of a folder",
+                key: "folder", value: .string(folder), file: place.given)
         }
         return (folder.hasSuffix("/") ? folder : folder + "/", name)
     }
 
-    /// What the name of a copy says of its age; nil for another file.
+    /// Parses the date and number in the name of a backup; nil for another file.
     private static func age(of file: String, storeNamed name: String) -> (date: String, number: Int)? {
         let beginning = name + mark
         guard file.hasPrefix(beginning) else { return nil }
@@ -139,17 +149,18 @@ extension MigrationBackup {
 }
 
 extension StoreKind {
-    /// Removes a copy that a migration made for nothing.
-    package func removeCopy(_ path: String, of place: StorePlace, _ backup: MigrationBackup) {
+    /// Removes the backup of a migration that failed without changing the store.
+    package func removeCopy(_ path: String, of place: StoreLocation, _ backup: MigrationBackup) {
         do { try removeCopy(at: path, besides: backup.copies(of: place).filter { $0 != path }) } catch {
-            DebugLog.write("CoreData: warning: the backup \(path) was not removed: \(error)")
+            let reason = (error as? CoreError)?.message ?? "\(error)"
+            DebugLog.write("CoreData: warning: the backup \(path) was not removed: \(reason)")
         }
     }
 
-    /// Removes the copies beyond those that stay. Those of another store of the same name stay.
+    /// Removes the oldest backups of a store beyond `keep`. Backups of another store with the same name stay.
     ///
-    /// What fails is logged: the migration has succeeded.
-    package func removeOldCopies(of place: StorePlace, _ backup: MigrationBackup) {
+    /// A failure is only logged, because the migration has succeeded.
+    package func removeOldCopies(of place: StoreLocation, _ backup: MigrationBackup) {
         do {
             let uuid = try metadata(ofStoreAt: place.path).uuid
             var copies = try backup.copies(of: place)
@@ -159,7 +170,8 @@ extension StoreKind {
                 try removeCopy(at: path, besides: copies)
             }
         } catch {
-            DebugLog.write("CoreData: warning: old backups of \(place.given) were not removed: \(error)")
+            let reason = (error as? CoreError)?.message ?? "\(error)"
+            DebugLog.write("CoreData: warning: old backups of \(place.given) were not removed: \(reason)")
         }
     }
 }

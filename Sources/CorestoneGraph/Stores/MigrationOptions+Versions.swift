@@ -2,8 +2,10 @@ import CorestoneModel
 import CorestoneValues
 
 extension MigrationOptions {
-    /// The versions of the model that a migration may pass: the given models, then those in the files and folders that are searched, each
-    /// version once. Files that cannot be read are skipped.
+    /// Returns the model versions that a migration may use as intermediate steps.
+    ///
+    /// These are the given models, then those in the searched files and folders, without duplicates. Unreadable files
+    /// are skipped.
     package func knownVersions() throws -> [Model] {
         var models: [Model] = []
         var known: Set<[String: [UInt8]]> = []

@@ -1,43 +1,58 @@
 import CorestoneModel
 
-/// Whether and how a store that was written with another version of the model is migrated when it is added.
+/// The options for the migration of a store that was written with another version of the model.
+///
+/// They apply when the store is added.
 public struct MigrationOptions: Sendable {
-    /// Migrates the store (`NSMigratePersistentStoresAutomaticallyOption`). Without it such a store fails with 134100, which names every
-    /// difference.
+    /// Whether the store is migrated (`NSMigratePersistentStoresAutomaticallyOption`).
+    ///
+    /// If false, adding such a store fails with code 134100, and the error lists every difference.
     public var isAutomatic: Bool
-    /// Infers the mapping from names and renaming identifiers (`NSInferMappingModelAutomaticallyOption`).
+    /// Whether the mapping is inferred (`NSInferMappingModelAutomaticallyOption`).
+    ///
+    /// It is inferred from names and renaming identifiers.
     public var infersMapping: Bool
-    /// Models among which the store's own is searched first, by its version hashes.
+    /// The models that are searched first for the store's model, by version hashes.
     public var sourceModels: [Model] = []
-    /// Models, bundles and folders of them, among which it is searched next. Last comes the model that the store carries.
+    /// The models, bundles and folders that are searched next. The model in the store is tried last.
     public var searchPaths: [String] = []
-    /// Migrates also if the new model only lacks what the store has, so that it may be an older version: Core Data's framework does so
-    /// without being asked.
+    /// Whether to migrate even if the new model only lacks elements of the store's model.
+    ///
+    /// Such a model may be an older version. Apple's framework always migrates to it.
     public var allowsRemovals = false
-    /// Migrates attributes that have another type, if each of their values can be kept exactly.
+    /// Whether to migrate changed attribute types if every value can be converted exactly.
     public var allowsTypeChanges = false
-    /// Called with the rows that are done and of all, on the thread that adds the store, and before the first one; false cancels.
+    /// The progress callback; receives the number of migrated rows and the total.
+    ///
+    /// It is called on the thread that adds the store, for the first time before the first row. Returning false cancels
+    /// the migration.
     public var progress: (@Sendable (_ done: Int, _ total: Int) -> Bool)?
-    /// Copies the store before anything in it changes; nil for no copy.
+    /// The backup of the store before it is changed; nil for no backup.
     public var backup: MigrationBackup?
-    /// Compares the migrated objects with the former ones before the commit. A difference fails the migration with 134110.
+    /// Whether to compare the migrated objects with the former ones before the commit.
+    ///
+    /// If there is a difference, the migration fails with code 134110.
     public var verifies = false
-    /// Leaves columns and tables that the new model lacks in the file, hidden, for `Coordinator.finishDeferredMigration`
-    /// (`NSPersistentStoreDeferredLightweightMigrationOptionKey`). Migrations in place do so; others make the content again.
+    /// Whether columns and tables that the new model lacks stay in the file, hidden.
+    ///
+    /// `Coordinator.finishDeferredMigration` removes them (`NSPersistentStoreDeferredLightweightMigrationOptionKey`).
+    /// Applies to migrations in place; other migrations rewrite the store.
     public var defersCleanup = false
-    /// Called with a function that executes SQL, before the migrated rows are verified: tests plant differences.
+    /// A callback before the migrated rows are verified, with a function that executes SQL.
+    ///
+    /// Tests use it to insert differences.
     package var willVerify: (@Sendable (_ execute: (String) throws -> Void) throws -> Void)?
-    /// Mapping models, chains and stages; nil for inferred mappings alone.
+    /// The mapping models, chains and stages; nil for inferred mappings only.
     package var conversion: (any StoreConversion)?
 
     public init(isAutomatic: Bool = false, infersMapping: Bool = false) {
         (self.isAutomatic, self.infersMapping) = (isAutomatic, infersMapping)
     }
 
-    /// Whether the store is a copy that only shows whether the migration succeeds: warnings are not logged.
+    /// Whether the store is a copy for a trial migration, whose warnings are not logged.
     package var isTrial = false
 
-    /// Whether nothing was said of `isAutomatic` and `infersMapping`, so that a container's or document's default counts.
+    /// Whether `isAutomatic` and `infersMapping` were not set, so that the default of a container or document applies.
     package var isUnspecified = false
 
     package static var unspecified: MigrationOptions {
@@ -46,12 +61,12 @@ public struct MigrationOptions: Sendable {
         return options
     }
 
-    /// Migrates with an inferred mapping: the default of containers, documents and store descriptions.
+    /// The options for an inferred mapping: the default of containers, documents and store descriptions.
     public static var inferred: MigrationOptions { MigrationOptions(isAutomatic: true, infersMapping: true) }
 }
 
 extension StoreOptions {
-    /// With the default of containers and documents where nothing was said.
+    /// The options, with the default of containers and documents if migration was not specified.
     package var migratingByDefault: StoreOptions {
         var options = self
         if var migration = options.migration {

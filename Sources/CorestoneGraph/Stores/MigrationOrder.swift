@@ -1,22 +1,23 @@
 import CorestoneModel
 import CorestoneValues
 
-/// How a store becomes one of another version of its model.
-package enum MigrationWay {
+/// The method by which a store is migrated to another version of its model.
+package enum MigrationMethod {
     /// In place, by an inferred mapping.
     case mapping(ModelMapping)
-    /// Its content is made again.
+    /// The content is converted into a new store.
     case route(any ConversionRoute)
 }
 
 extension MigrationOptions {
-    /// The way from a model to another one.
+    /// Returns the migration method from one model to another.
     ///
     /// - Parameters:
-    ///   - past: the digests of the models that the store had.
-    ///   - path: the store, for messages.
-    /// - Throws: `.migration` if there is none, or if the destination is older, or may be.
-    package func way(from source: Model, to model: Model, past: [String], ofStoreAt path: String) throws -> MigrationWay
+    ///   - past: The digests of the models that the store has had.
+    ///   - path: The path of the store, for messages.
+    /// - Throws: `.migration` if no method exists, or if the destination is or may be an older version.
+    package func way(from source: Model, to model: Model, past: [String], ofStoreAt path: String) throws
+        -> MigrationMethod
     {
         if let route = try conversion?.route(from: source, to: model, ofStoreAt: path, self) {
             if !route.mayGoBack { try model.requireNew(past: past, ofStoreAt: path) }
@@ -27,10 +28,10 @@ extension MigrationOptions {
         return .mapping(mapping)
     }
 
-    /// The inferred mapping between the models of a migration.
+    /// Returns the inferred mapping between the models of a migration.
     ///
-    /// - Parameter path: the store, for messages.
-    /// - Throws: code 134140 if the options do not allow inference, 134190 if the models differ too much for it.
+    /// - Parameter path: The path of the store, for messages.
+    /// - Throws: Code 134140 if the options do not allow inference; code 134190 if the models differ too much for it.
     private func inferMapping(from source: Model, to model: Model, ofStoreAt path: String) throws -> ModelMapping {
         guard infersMapping else {
             throw CoreError(
@@ -48,22 +49,22 @@ extension MigrationOptions {
 }
 
 extension Model {
-    /// Throws if it is a model that the store had before.
+    /// Throws if the store has had this model before.
     fileprivate func requireNew(past: [String], ofStoreAt path: String) throws {
         guard past.contains(modelVersionDigest(entityVersionHashes(of: self))) else { return }
         throw CoreError(
             .migration, code: .stagedMigrationBackwardMigration,
-            "\(path) was migrated from this model to a newer one; use the newer model, or open the store read-only with the model that "
-                + "it carries", file: path)
+            "\(path) was migrated from this model to a newer one; use the newer model, or open the store read-only "
+                + "with its own model, if it carries one", file: path)
     }
 }
 
 extension ModelMapping {
-    /// Throws if the destination is a model that the store had before, or may be.
+    /// Throws if the destination is, or may be, a model that the store has had before.
     ///
     /// - Parameters:
-    ///   - past: the digests of the models that the store had.
-    ///   - path: the store, for messages.
+    ///   - past: The digests of the models that the store has had.
+    ///   - path: The path of the store, for messages.
     fileprivate func requireForward(past: [String], ofStoreAt path: String, _ options: MigrationOptions) throws {
         try destination.requireNew(past: past, ofStoreAt: path)
         guard onlyRemoves, !options.allowsRemovals else { return }

@@ -1,136 +1,163 @@
+import CorestoneFormats
 import CorestoneModel
 import CorestoneValues
 
-/// Where rows live. Requests and batches of keys go down, records come up; nothing above a store knows how it keeps them.
+/// A store of rows.
 ///
-/// One thread at a time uses a store, but for those that allow `parallelReads`: these are read by any number, each through its
-/// context's reader, while at most one saves. Rows are named by primary key within the root of their entity's
-/// inheritance tree; entities by their index in the model.
+/// Callers pass requests and batches of keys, and receive records; they do not depend on the storage format. One thread
+/// at a time uses a store. A store with `parallelReads` is read by any number of threads, each through its context's
+/// reader, while at most one thread saves. Rows are identified by primary key within the root entity of their entity
+/// tree, entities by their index in the model.
 package protocol PersistentStore: StoreReading, Sendable {
     var type: StoreType { get }
-    /// The UUID as text: the host of the store's object URIs.
+    /// The UUID as text, which is the host in the URIs of the store's objects.
     var identifier: String { get }
     var path: String { get }
     var modelSource: ModelSource { get }
-    /// What a model may ask for; the coordinator takes no store that lacks what its model does.
+    /// The features that a model may use. The coordinator rejects a store that lacks a feature of its model.
     var abilities: StoreAbilities { get }
     var isReadOnly: Bool { get }
-    /// Why, and what to do about it, as the end of a sentence; nil when it can be written, or for no special reason.
+    /// The reason why the store is read-only, and the remedy, as the end of a sentence.
+    ///
+    /// Nil if the store is writable or was opened with the read-only option.
     var readOnlyReason: String? { get }
 
-    /// Attributes of which a row had a value of another type, so far, that was read as null. Any thread.
+    /// The attributes for which a value of another type was read as null so far. Any thread.
     var attributesReadAsNull: [Attribute] { get }
 
-    /// What the options asked for and this store does not do.
+    /// The warnings about options that this store does not support.
     var warnings: [String] { get }
 
-    /// Reads a value that lies in a file of its own, whose name the row has. Any thread.
+    /// Reads the value of a backing file, whose name the row contains. Any thread.
     func externalValue(named name: String) -> ExternalValue
 
-    /// Whether there is a file of that name. Any thread.
+    /// Whether a backing file of a name exists. Any thread.
     func hasExternalValue(named name: String) -> Bool
 
-    /// Reserves primary keys that are never handed out again, in a transaction of its own. Returns the first of `count`.
+    /// Reserves primary keys, which are never reserved again, in a separate transaction.
+    ///
+    /// Returns the first of `count` keys.
     func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64
 
-    /// What the keys of rows stand for, in stores that name rows otherwise; nil in others.
+    /// The table that maps keys to references, in stores that identify rows by references.
+    ///
+    /// Nil in other stores.
     var references: ReferenceTable? { get }
 
-    /// Keys for new objects, one for each; nil where they are to be reserved. In a transaction of its own.
+    /// Returns a key for each new object, in a separate transaction; nil if keys must be reserved instead.
     func obtainKeys(for rows: [NewRow]) throws -> [Int64]?
 
-    /// Somebody named a row of that entity; nobody knows whether there is one. Any thread.
+    /// Records the entity of a key, even if it is unknown whether the row exists. Any thread.
     func noteEntity(_ entity: Entity, ofKey key: Int64)
 
-    /// Runs `body` in one write transaction: committed when it returns, rolled back when it throws. `body` may read from the
-    /// store, and finds what it wrote.
+    /// Runs `body` in a write transaction.
+    ///
+    /// The transaction is committed if `body` returns, and rolled back if it throws. `body` may read from the store,
+    /// and reads its own writes.
     func save(by author: SaveAuthor, _ body: (any SaveTransaction) throws -> Void) throws
 
-    /// The rows whose values the store itself computed in the last save, such as those of derived attributes.
+    /// Returns the rows whose values the store computed in the last save, such as those of derived attributes.
     func takeComputedRows() -> [(entity: UInt32, primaryKey: Int64)]
 
-    /// Whether these are what the save made of its own rows, also where they have another version than was to be written.
+    /// Whether the computed rows are the final state of the saved rows.
+    ///
+    /// They may have other versions than the rows that were to be written.
     var decidesVersions: Bool { get }
 
-    /// A context knows objects from now on, or no longer; for stores with that ability. A new object is known when its save is
-    /// done. Called on the context's thread, which for an object that ends may be any; once for those that come or go together.
+    /// Notifies a store with the ability `registrations` that a context registered objects.
+    ///
+    /// A new object is registered after its save. The function is called on the context's thread, or on any thread for
+    /// a deallocated object. It is called once for objects that are registered together.
     func didRegister(_ ids: [ObjectID])
     func didUnregister(_ ids: [ObjectID])
 
-    /// Where rows go that a store was given without having asked for them. Called once, before the store is used.
+    /// Sets the receiver of pushed rows. Called once, before the store is used.
     func keepUnasked(in rows: any RowKeeping)
 
-    /// A reader of the state that the store has now, whatever is saved later, for as long as somebody keeps it; nil when the
-    /// store has no such readers.
+    /// Returns a reader of the store's current state, which later saves do not change.
+    ///
+    /// Returns nil if the store does not support such readers.
     func pinnedReader() throws -> (any StoreReading)?
 
-    /// Nobody needs the state of such a reader any more. Any thread.
+    /// Releases the state of a pinned reader. Any thread.
     func unpin(_ reader: any StoreReading)
 
-    /// What the store says about itself. Every store has its own: without the version hashes it would fit any model.
+    /// Returns the metadata.
+    ///
+    /// Every store must implement this, because metadata without version hashes would match every model.
     func metadata() throws -> StoreMetadata
 
-    /// Throws with the key where the store could not write that about itself.
+    /// Throws, with the key, if the store cannot write metadata.
     func requireWritable(_ metadata: StoreMetadata) throws
 
-    /// Whether the next save is to reach the store even if it changes nothing.
+    /// Whether the next save must reach the store even without changes.
     var wantsSave: Bool { get }
 
-    /// Lies at `path` from now on. By whoever saves, while nobody reads if the store has no `parallelReads`.
+    /// Moves the store to `path`.
+    ///
+    /// Called by the saving thread, without readers if the store does not have `parallelReads`.
     func move(to path: String) throws
 
-    /// What is another text after anybody wrote into the store; nil when the store cannot say so, or not yet: somebody has
-    /// just written, and what others read may still be what was there before. Any thread.
+    /// A text that differs after every write to the store; nil if the store does not support it.
+    ///
+    /// It may also be nil after a very recent write, because readers may still see the earlier state. Any thread.
     var contentState: String? { get }
 
-    /// Calls `tell`, on a thread of the watch's own, after others wrote into the store, until the watch is stopped, which it is
-    /// before the store is closed. nil when the store cannot notice.
-    func watch(_ tell: @escaping @Sendable (ForeignChanges) -> Void) throws -> (any StoreWatch)?
+    /// Calls `tell` on a watcher thread after each write of another writer.
+    ///
+    /// The watch is stopped before the store is closed. Returns nil if the store cannot detect writes.
+    func watch(_ tell: @escaping @Sendable (ExternalChanges) -> Void) throws -> (any StoreWatch)?
 
-    /// Whether the coordinator is to post what its own contexts save.
+    /// Whether the coordinator must post the saves of its own contexts too.
     var postsOwnChanges: Bool { get }
-    /// Whether what is saved is noted in a history.
+    /// Whether saves are recorded in a history.
     var keepsHistory: Bool { get }
-    /// The number of the last transaction that the store wrote into its history; nil without one.
+    /// The number of the last transaction that this store object wrote to the history; nil if it has not written one.
     var lastOwnTransaction: Int64? { get }
 
-    /// Whether opening it made it, and nobody else.
+    /// Whether opening the store created it.
     var isNew: Bool { get }
 
     /// Closes the file. Every later call throws `Status.objectGone`.
     func close()
 }
 
-/// What not every store can do.
+/// The optional features of a store.
 package struct StoreAbilities: OptionSet, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Computes derived attributes as it saves.
+    /// The store computes derived attributes in a save.
     package static let derivedAttributes = StoreAbilities(rawValue: 1)
-    /// Refuses rows whose values are those of another one, where the model says that they are unique.
+    /// The store enforces unique constraints.
     package static let uniqueConstraints = StoreAbilities(rawValue: 2)
-    /// Wants to hear of a save also when nothing changed, as Apple's framework tells a custom incremental store.
+    /// The store must be notified of saves without changes.
+    ///
+    /// Custom incremental stores of Apple's framework are notified too.
     package static let emptySaves = StoreAbilities(rawValue: 4)
-    /// Wants to hear which of its objects contexts know, as a custom incremental store of Apple's framework does.
+    /// The store must be notified of the objects that contexts register.
+    ///
+    /// Custom incremental stores of Apple's framework are notified too.
     package static let registrations = StoreAbilities(rawValue: 8)
-    /// Has readers of a state that stays, unless it was opened in a way that leaves no room for them.
+    /// The store supports query generations, unless it was opened with options that exclude them.
     package static let generations = StoreAbilities(rawValue: 16)
-    /// May be read by several threads at a time, through a reader for each, also while one saves.
+    /// Several threads can read the store at a time, each with its own reader, even during a save.
     package static let parallelReads = StoreAbilities(rawValue: 32)
-    /// Has all rows in memory, so that nobody has to keep what a fetch read.
+    /// The store has all rows in memory, so that fetched rows need not be cached.
     package static let rowsInMemory = StoreAbilities(rawValue: 64)
-    /// Keeps decimals that are no integers of 64 bits as doubles.
+    /// The store writes decimals that are not 64-bit integers as doubles.
     package static let decimalsAsDoubles = StoreAbilities(rawValue: 128)
 }
 
-/// Where the model of an open store comes from.
+/// The source of the model of an open store.
 public enum ModelSource: UInt32, Sendable {
-    /// From the host.
+    /// The application passed the model.
     case given = 1
-    /// From the store, which carries it.
+    /// The store contains the model.
     case cached = 2
-    /// From the store's tables: names are in lower case, and what the tables do not tell is a guess.
+    /// The model was inferred from the store's tables.
+    ///
+    /// Names are in lower case, and information that the tables do not contain is guessed.
     case inferred = 3
 }
 
@@ -173,24 +200,28 @@ extension PersistentStore {
     package func keepUnasked(in rows: any RowKeeping) {}
 }
 
-/// What a coordinator knows of a store's rows. Any thread.
+/// The cached rows of a store. Thread-safe.
 package protocol RowKeeping: AnyObject, Sendable {
-    /// To be asked before rows are read.
+    /// The state of the cached rows. It must be read before rows are read from the store.
     var state: UInt64 { get }
-    /// Takes in rows of one inheritance tree, unless others of it were saved or forgotten since that state.
+    /// Adds rows of one entity tree, unless rows of the tree were saved or removed since `state`.
     func add(_ batch: RowBatch, root: Entity, asOf state: UInt64?)
 }
 
-/// What a store finds where a value should lie in a file of its own.
+/// The result of reading a backing file.
 package enum ExternalValue {
     case bytes(Bytes)
     case missing(file: String)
-    /// The fault names the file, and ends with a remedy; another one may follow behind ", or".
+    /// The file cannot be read.
+    ///
+    /// The fault names the file, and ends with a remedy; another remedy may follow after ", or".
     case unreadable(file: String, fault: String)
 
-    /// The value. Otherwise throws what `failure` makes of the file and of a fault, which names the file and ends with a remedy.
+    /// Returns the value, or throws the error that `failure` returns for the file and a fault.
     ///
-    /// - Parameter remedy: for a file that does not exist.
+    /// The fault names the file and ends with a remedy.
+    ///
+    /// - Parameter remedy: The remedy for a file that does not exist.
     func bytes(
         whenMissing remedy: String = "restore it", _ failure: (_ file: String, _ fault: String) -> CoreError
     ) throws -> Bytes {
@@ -203,12 +234,13 @@ package enum ExternalValue {
         }
     }
 
-    /// For a value that is read from the store itself.
+    /// The remedy for a value that is read from the store itself.
     static let folderRemedy = "restore the folder of backing files next to the store"
 }
 
-/// Who saves, for a store that keeps a history.
+/// The author of a save, for a store with a history.
 public struct SaveAuthor: Sendable {
+    /// The transaction author of the context.
     public package(set) var author: String?
     public package(set) var contextName: String?
 
@@ -223,74 +255,85 @@ package protocol SaveTransaction: AnyObject {
     /// Reserves primary keys within this transaction. Returns the first of `count`.
     func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64
 
-    /// Keys for new objects, one for each; nil where they are to be reserved.
+    /// Returns a key for each new object; nil if keys must be reserved instead.
     func permanentKeys(for rows: [NewRow]) throws -> [Int64]?
 
-    /// Puts a value of an attribute that allows it into a file of its own, if the store wants that. Returns the file's name,
-    /// for the record that is to be written; nil for a value that belongs into the record itself.
+    /// Writes a value to a backing file if it is large enough, and returns the file's name.
+    ///
+    /// Called for attributes that allow backing files. The record then contains the name. Returns nil if the record
+    /// must contain the value.
     func externalName(for value: Bytes) throws -> String?
 
-    /// Writes new rows of one entity; the records carry primary key, version 1, attributes and to-one targets.
+    /// Inserts rows of one entity. The records contain the primary key, version 1, attributes and to-one targets.
     func insert(_ records: [Record], entity: Entity) throws
 
-    /// Writes some slots of changed rows of one entity where the stored version is still the old one. Returns the places in
-    /// `rows` of those that no longer match.
+    /// Updates slots of rows of one entity if the stored version is still the old one.
+    ///
+    /// Returns the indexes in `rows` of the rows that do not match.
     func update(_ rows: [UpdatedRow], slots: [Int], entity: Entity) throws -> [Int]
 
-    /// Deletes rows of one entity where the version still matches. Returns the places of those that no longer do.
+    /// Deletes rows of one entity if the version still matches.
+    ///
+    /// Returns the indexes of the rows that do not match.
     func delete(_ rows: [(primaryKey: Int64, version: Int32)], entity: Entity) throws -> [Int]
 
-    /// Whether a row is there in that version; for objects that are not changed but locked.
+    /// Whether a row exists in a version. For objects that are locked but not changed.
     func isCurrent(_ primaryKey: Int64, version: Int32, entity: Entity) throws -> Bool
 
-    /// Sets slots of a row to nothing that `update` sets to values later in this transaction: so that another row may take
-    /// the unique values that it has.
+    /// Sets slots of a row to null, so that another row can use its unique values.
+    ///
+    /// A later `update` in this transaction sets the slots to values.
     func clear(_ slots: [Int], of primaryKey: Int64, entity: Entity) throws
 
-    /// Adds and removes pairs of a many-to-many relationship, or of a to-many relationship without inverse, seen from
-    /// `relationship`. Removing what is not there and adding what is there already is no error.
+    /// Adds and removes pairs of a relationship, in its direction.
+    ///
+    /// The relationship is many-to-many, or to-many without an inverse. Adding an existing pair and removing a missing
+    /// pair are not errors.
     func link(_ relationship: Relationship, added: [Link], removed: [Link]) throws
 
-    /// Writes the places of members of an ordered to-many relationship: all members of each owner, in order.
+    /// Writes the positions of the members of an ordered to-many relationship: all members of each owner, in order.
     func setOrder(_ relationship: Relationship, owners: [(owner: Int64, members: [Int64])]) throws
 
-    /// Writes new rows of one entity straight from values, and notes them in `changes`. Of a row whose unique values are taken,
-    /// `settle` does what `policy` says, unless that is `error`; false: the row is to be tried again. False, and nothing done,
-    /// where the store wants records.
+    /// Inserts rows of one entity directly from values, and adds them to `changes`.
+    ///
+    /// For a row that violates a unique constraint, `settle` applies `policy`, unless that is `error`. If `settle`
+    /// returns false, the row is tried again. Returns false, without a change, if the store needs records.
     func insert(
-        _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ForeignChanges,
-        settling settle: (inout ForeignChanges) throws -> Bool
+        _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ExternalChanges,
+        settling settle: (inout ExternalChanges) throws -> Bool
     ) throws -> Bool
 
-    /// Changes the rows that a fetch would find, at once, and notes them in `changes`. False, and nothing done, where the store
-    /// cannot.
-    func update(_ fetch: StoreFetch, _ settings: [BatchSetting], _ changes: inout ForeignChanges) throws -> Bool
+    /// Updates the rows of a fetch with one statement, and adds them to `changes`.
+    ///
+    /// Returns false, without a change, if the store does not support this.
+    func update(_ fetch: StoreFetch, _ settings: [BatchSetting], _ changes: inout ExternalChanges) throws -> Bool
 
-    /// Deletes the oldest transactions of the history before a number, as many as one save should; nil for a store without
-    /// history.
+    /// Deletes the oldest transactions of the history before a number, up to the limit of one save.
+    ///
+    /// Returns nil for a store without history.
     func deleteHistory(before number: Int64) throws -> HistoryDeletionStep?
 
-    /// Writes a named reader of the history, in place of the one of that name.
+    /// Writes a named consumer of the history, which replaces one with the same name.
     func setHistoryConsumer(_ consumer: HistoryConsumer) throws
 
-    /// Removes a reader of the history; false if there is no such one.
+    /// Removes a consumer of the history. Returns false if it does not exist.
     func removeHistoryConsumer(_ name: String) throws -> Bool
 
-    /// Puts what an application writes into the metadata of its stores into that of this one.
+    /// Adds an application's metadata to the metadata of this store.
     func setApplicationMetadata(_ values: [String: PropertyListValue]) throws
 
-    /// Replaces what the store says about itself.
+    /// Replaces the metadata.
     func setMetadata(_ metadata: StoreMetadata) throws
 }
 
 extension SaveTransaction {
     package func permanentKeys(for rows: [NewRow]) throws -> [Int64]? { nil }
     package func insert(
-        _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ForeignChanges,
-        settling settle: (inout ForeignChanges) throws -> Bool
+        _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ExternalChanges,
+        settling settle: (inout ExternalChanges) throws -> Bool
     ) throws -> Bool { false }
     package func update(
-        _ fetch: StoreFetch, _ settings: [BatchSetting], _ changes: inout ForeignChanges
+        _ fetch: StoreFetch, _ settings: [BatchSetting], _ changes: inout ExternalChanges
     ) throws -> Bool { false }
     package func externalName(for value: Bytes) throws -> String? { nil }
     package func setApplicationMetadata(_ values: [String: PropertyListValue]) throws {}
@@ -301,12 +344,12 @@ extension SaveTransaction {
     package func clear(_ slots: [Int], of primaryKey: Int64, entity: Entity) throws {}
 }
 
-/// A row that is to be, for a store that may choose its key by what it has.
+/// A row to be inserted, for a store that may choose its key by its values.
 package struct NewRow {
     package let entity: Entity
     private let read: (Int) -> PropertyValue
 
-    /// An object that was not saved yet.
+    /// Creates a row for an unsaved object.
     init(_ object: ManagedObject) {
         entity = object.entity
         read = { slot in
@@ -315,31 +358,33 @@ package struct NewRow {
         }
     }
 
-    /// A copy of a row of another store, which is used while the row is there.
+    /// Creates a row for a copy of another store's row, which must outlive it.
     init(_ record: Record, _ entity: Entity) {
         self.entity = entity
         read = { record.view($0, entity.layout.slots[$0]).propertyValue }
     }
 
-    /// A row of which nothing is known yet.
+    /// Creates a row whose values are not known yet.
     init(_ entity: Entity) {
         self.entity = entity
         read = { _ in .null }
     }
 
-    /// The value of an attribute that is stored.
+    /// Returns the value of a stored attribute.
     package func value(_ slot: Int) -> PropertyValue { read(slot) }
 }
 
-/// A row to be changed.
+/// A row to be updated.
 package struct UpdatedRow {
-    /// The new state, with the version that is to be written.
+    /// The new state, with the version to be written.
     package let record: Record
-    /// The version that must still be there.
+    /// The version that the stored row must still have.
     package let oldVersion: Int32
-    /// To-many relationships whose members changed, for a store that keeps a history; they have no column in the row.
+    /// The to-many relationships whose members changed, for a store with a history.
+    ///
+    /// They are not columns of the row.
     package let members: [Relationship]
-    /// Slots among the written ones that keep their value, for a store that keeps a history, which does not name them.
+    /// The written slots whose values do not change. The history of a store does not list them.
     package let equalSlots: [Int]
 
     package init(record: Record, oldVersion: Int32, members: [Relationship] = [], equalSlots: [Int] = []) {
@@ -361,8 +406,10 @@ package struct Link {
     }
 }
 
-/// A store that may be opened read-only, and be written where it is moved to.
+/// A store that can be opened read-only and become writable by a move.
 package protocol WritableElsewhere: AnyObject {
-    /// Holds from the next move on. By whoever moves it, who takes it back when that fails.
+    /// Sets whether the store is writable after the next move.
+    ///
+    /// The caller reverts the setting if the move fails.
     func setMayWrite(_ mayWrite: Bool)
 }

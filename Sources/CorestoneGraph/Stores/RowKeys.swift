@@ -1,20 +1,24 @@
-/// Which keys the rows of a tree have. Most stores have nearly all keys from the first to the last one, so a bit for each is less
-/// than a set; a stranger's file may have keys as far apart as numbers go.
+/// The set of keys of an entity tree's rows.
+///
+/// In most stores, the keys are dense, so a bitmap needs less memory than a set. An untrusted file may have keys at any
+/// distance.
 struct RowKeys {
     private var lowest: Int64 = 1
     private var highest: Int64 = 0
-    /// A bit for each key from `lowest` on; empty where all are there.
+    /// A bit for each key, starting with `lowest`; empty if all keys exist.
     private var bits: [UInt64] = []
-    /// Where keys are far apart.
+    /// The keys, if they are sparse.
     private var sparse: Set<Int64>?
 
-    /// A bit for each of so many keys costs less than a row of a set.
+    /// The maximum number of bits per key for which a bitmap needs less memory than a set.
     private static let bitsForEach = 64
 
-    /// None.
+    /// Creates an empty set.
     init() {}
 
-    /// - Parameter keys: each once, none outside of the bounds.
+    /// Creates a set of keys.
+    ///
+    /// - Parameter keys: Distinct keys within the bounds.
     init(_ keys: [Int64], lowest: Int64, highest: Int64) {
         (self.lowest, self.highest) = (lowest, highest)
         let (span, overflow) = highest.subtractingReportingOverflow(lowest)

@@ -1,15 +1,19 @@
 import CorestoneModel
 import CorestoneValues
 
-/// Finds the model by which a store was written: among models that were given, in files and folders, in the store itself.
+/// The search for the model with which a store was written.
+///
+/// The model is searched among passed models, in files and folders, and in the store itself.
 package struct SourceModelSearch {
     private let options: MigrationOptions
-    /// The version hashes that the store names; nil if it names none.
+    /// The version hashes in the store's metadata; nil without hashes.
     private let hashes: [String: [UInt8]]?
     private let path: String
     private let carried: () throws -> Model?
 
-    /// - Parameter carried: returns the model that the store carries; nil if it carries none.
+    /// Creates a search for the model of a store.
+    ///
+    /// - Parameter carried: Returns the model in the store; nil if the store does not contain one.
     package init(
         _ options: MigrationOptions, hashes: [String: [UInt8]]?, ofStoreAt path: String,
         carried: @escaping () throws -> Model?
@@ -17,7 +21,7 @@ package struct SourceModelSearch {
         (self.options, self.hashes, self.path, self.carried) = (options, hashes, path, carried)
     }
 
-    /// The model, frozen.
+    /// Returns the model, frozen.
     ///
     /// - Throws: `.migration` (134130), which lists the places that were searched.
     package func run() throws -> Model {
@@ -39,7 +43,7 @@ package struct SourceModelSearch {
         return entityVersionHashes(of: model) == hashes
     }
 
-    /// In a model, in the versions of a bundle, or in the models of a folder.
+    /// Searches a model, the versions of a bundle, or the models of a folder.
     private func search(_ path: String, _ hashes: [String: [UInt8]]) throws -> Model? {
         do {
             for version in try Model.versions(of: path) {
@@ -63,7 +67,7 @@ package struct SourceModelSearch {
             if let model = try carried() {
                 try model.freeze()
                 guard let hashes else { return model }
-                // Older frameworks computed hashes by another rule.
+                // Older frameworks computed version hashes by another rule.
                 if Set(model.entities.map(\.name)) == Set(hashes.keys) { return model }
                 reason = "the model that the store carries has other entities than the store's metadata"
             }

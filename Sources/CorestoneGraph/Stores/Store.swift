@@ -3,40 +3,40 @@ import CorestoneModel
 import CorestoneValues
 import Synchronization
 
-/// A store that a coordinator keeps.
+/// A store of a coordinator.
 public final class Store: @unchecked Sendable {
     package let backing: any PersistentStore
-    /// Unique within the coordinator, never used again.
+    /// The number, which is unique within the coordinator and never reused.
     package let number: UInt32
-    /// Which coordinator keeps the store; told apart by identity only.
+    /// The coordinator of the store; used for comparison by identity only.
     let coordinator: ObjectIdentifier
-    /// The coordinator's model; told apart by identity only.
+    /// The coordinator's model; used for comparison by identity only.
     private let model: ObjectIdentifier
-    /// Whose objects the store is for; nil for those of the whole model.
+    /// The configuration whose entities the store holds; nil for all entities of the model.
     public let configuration: String?
-    /// What was asked for when it was added and is not done, sentence by sentence, with reasons.
+    /// The options that were requested and have no effect, with reasons, one sentence each.
     public let warnings: [String]
-    /// The entities of the configuration by index, with all that inherit from them; nil for the whole model.
+    /// The indexes of the configuration's entities and their subentities; nil for the whole model.
     let holdings: Set<UInt32>?
     let rowCache = RowCache()
-    /// Saves take turns, in the order in which they come.
+    /// The lock for saves, which is acquired in order of arrival.
     let writing: FairLock
-    /// Who uses a store that one thread at a time may use takes this; nil for other stores.
+    /// The lock for any use of a store that supports one thread at a time; nil for other stores.
     private let using: FairLock?
     private let open = Atomic(true)
-    /// To which its history is purged automatically; nil: it is not.
+    /// The retention to which the history is purged automatically; nil if it is not purged.
     package let historyRetention = Locked<HistoryRetention?>(nil)
-    /// Whether a batch request runs, which nothing else is saved within. Used by whoever has `writing`.
+    /// Whether a batch request is running, which excludes other saves. Used with the lock `writing`.
     var isInBatch = false
-    /// Of a store that is about to be removed since another one took its place: that one's path.
+    /// The path of the store that replaced this one, which is about to be removed.
     private let migratedTo = Locked<String?>(nil)
-    /// What the store is to say about itself from the next save on.
+    /// The metadata to be written by the next save.
     let pendingMetadata = Locked<StoreMetadata?>(nil)
     package var isOpen: Bool { open.load(ordering: .acquiring) }
-    /// Asked whenever an object is made or ends.
-    let hearsRegistrations: Bool
+    /// Whether the store is notified of registered objects; read whenever an object is created or deallocated.
+    let observesRegistrations: Bool
     let hasRowsInMemory: Bool
-    /// Of a store of a host's own kind: what its keys stand for.
+    /// The references to which the keys of a custom store are mapped.
     package let references: ReferenceTable?
 
     init(
@@ -47,7 +47,7 @@ public final class Store: @unchecked Sendable {
         self.configuration = configuration
         self.holdings = holdings
         self.backing = backing
-        hearsRegistrations = backing.abilities.contains(.registrations)
+        observesRegistrations = backing.abilities.contains(.registrations)
         hasRowsInMemory = backing.abilities.contains(.rowsInMemory)
         references = backing.references
         writing = FairLock(.writer, number: number)
@@ -57,10 +57,10 @@ public final class Store: @unchecked Sendable {
         backing.keepUnasked(in: rowCache)
     }
 
-    /// Whether the entity is one of the coordinator's model.
+    /// Whether the entity belongs to the coordinator's model.
     func knows(_ entity: Entity) -> Bool { ObjectIdentifier(entity.model) == model }
 
-    /// Whether the store's configuration has the entity, or one that inherits from it.
+    /// Whether the store's configuration contains the entity, or one of its subentities if `orHeirs` is true.
     func mayHold(_ entity: Entity, orHeirs: Bool = false) -> Bool {
         guard let holdings else { return true }
         return holdings.contains(entity.index)
@@ -68,38 +68,39 @@ public final class Store: @unchecked Sendable {
     }
 
     public var type: StoreType { backing.type }
-    /// The UUID as text: the host of the store's object URIs.
+    /// The UUID as text, which is the host in the URIs of the store's objects.
     public var identifier: String { backing.identifier }
     public var path: String { backing.path }
+    /// Whether the store cannot be written, because of its options, its file or its migration.
     public var isReadOnly: Bool { backing.isReadOnly || migratedTo.withLock { $0 != nil } }
-    /// Why nothing can be saved; nil when it can.
+    /// The reason why the store cannot be written; nil if it can, or if only the read-only option prevents it.
     public var readOnlyReason: String? {
         migratedTo.withLock { $0 }.map { "it was migrated to \($0); open that store instead" } ?? backing.readOnlyReason
     }
-    /// Attributes of which a row had a value of another type, so far, that was read as null.
+    /// The attributes for which a value of another type was read as null so far.
     package var attributesReadAsNull: [Attribute] { backing.attributesReadAsNull }
-    /// The reason of a store that could be written, if that had been asked for.
+    /// The reason if only the read-only option prevents writing.
     package static let isOpenForReading = "CST_STORE_READ_ONLY (read_only) is set; open the store without it"
-    /// Where the coordinator's model comes from.
+    /// The source of the coordinator's model.
     public var modelSource: ModelSource { backing.modelSource }
 
-    /// Whether a save is to reach the store that changes nothing in it.
-    var hearsEmptySaves: Bool {
+    /// Whether a save must reach the store even without changes.
+    var observesEmptySaves: Bool {
         guard isOpen else { return false }
         return backing.abilities.contains(.emptySaves) || backing.wantsSave || pendingMetadata.withLock { $0 != nil }
     }
 
-    /// For a save into a store that cannot be written.
+    /// Creates the error for a save to a read-only store.
     func isReadOnlyError() -> CoreError {
         CoreError(
             .storeReadOnly, code: .persistentStoreSave,
             "\(path) is open read-only: \(readOnlyReason ?? Store.isOpenForReading)", file: path)
     }
 
-    /// What would be saved into the store from now on would be lost.
+    /// Makes the store read-only after its migration, because later saves would be lost.
     func wasMigrated(to path: String) { migratedTo.withLock { $0 = path } }
 
-    /// Runs `body`, which uses the store, when no thread is in the way.
+    /// Runs `body`, which uses the store, after waiting for other threads if necessary.
     @inline(__always)
     package func use<Result>(_ body: () throws -> Result) throws -> Result {
         guard let using else {
@@ -112,21 +113,23 @@ public final class Store: @unchecked Sendable {
         return try body()
     }
 
-    /// The host's code may run within the use of another store.
+    /// Acquires the lock of this store, with a time-out if the thread holds the lock of another store.
+    ///
+    /// Application code may run during the use of another store.
     @inline(never)
     private func lockBesideOthers(_ using: FairLock) throws {
         guard using.lock(seconds: Store.patience) else {
             throw CoreError(
                 .storeBusy, code: .persistentStoreTimeout,
-                "timed out after \(Store.patience) seconds waiting for \(path) in a callback of another store's fetch; use \(path) "
-                    + "before or after that fetch", file: path)
+                "timed out after \(Store.patience) seconds waiting for \(path) in a callback of another store; use "
+                    + "\(path) before or after the call that runs the callback", file: path)
         }
     }
 
-    /// In seconds.
+    /// The time-out in seconds.
     private static let patience: UInt64 = 10
 
-    /// By whoever has `writing`.
+    /// Closes the store. Called with the lock `writing`.
     func close() {
         open.store(false, ordering: .releasing)
         rowCache.forgetAll()

@@ -1,27 +1,31 @@
 import CorestoneModel
 import CorestoneValues
 
-/// Decides whether a migration makes the content of a store again, by mapping models or in several steps, instead of changing it in place
-/// by an inferred mapping.
+/// The choice between conversion and migration in place.
+///
+/// A conversion converts a store into a new one, with mapping models or in several steps. A migration in place changes
+/// a store by an inferred mapping.
 package protocol StoreConversion: Sendable {
-    /// The conversion of a store from its model to another one; nil if an inferred mapping is to be used.
+    /// Returns the conversion of a store from its model to another one; nil to use an inferred mapping.
     ///
     /// - Parameters:
-    ///   - path: the store, for messages.
-    ///   - options: those of the migration.
-    /// - Throws: `.migration`. Nothing was changed then.
+    ///   - path: The path of the store, for messages.
+    ///   - options: The options of the migration.
+    /// - Throws: `.migration`. The store is then unchanged.
     func route(
         from source: Model, to destination: Model, ofStoreAt path: String, _ options: MigrationOptions
     ) throws -> (any ConversionRoute)?
 }
 
-/// One way from a model to another one.
+/// A method of conversion from one model to another.
 package protocol ConversionRoute {
-    /// What it does, for plans and logs: one line per step.
+    /// The steps, for plans and logs: one line per step.
     var steps: [String] { get }
-    /// Whether the destination may be a model that the store had before: the host named this very way.
+    /// Whether the destination may be an earlier model of the store.
+    ///
+    /// True if the application selected this conversion explicitly.
     var mayGoBack: Bool { get }
-    /// The entities and properties that its inferred steps remove, for plans.
+    /// The entities and properties that the inferred steps of the conversion remove, for plans.
     var removals: [String] { get }
 
     /// Writes a store of the destination model at `result`, an unused path.
@@ -29,11 +33,13 @@ package protocol ConversionRoute {
     /// The result is an SQLite store without a log, closed, with its backing files beside it.
     ///
     /// - Parameters:
-    ///   - path: an SQLite store of the source model, which no other program changes until the call returns. It is only read.
-    ///   - given: the same store as the host named it, for messages.
-    ///   - result: in a folder that belongs to the migration alone.
-    ///   - limits: those of the store.
-    ///   - progress: called with the rows that are done and of all; false cancels with 134120.
+    ///   - path: The path of an SQLite store of the source model, which is only read and which no other process changes
+    ///     until the call returns.
+    ///   - given: The path as the application passed it, for messages.
+    ///   - result: An unused path in a folder that only the migration uses.
+    ///   - limits: The limits of the store.
+    ///   - progress: Called with the number of converted rows and the total. Returning false cancels the migration with
+    ///     134120.
     func run(
         from path: String, named given: String, to result: String, limits: StoreLimits,
         progress: @escaping (_ done: Int, _ total: Int) -> Bool
@@ -45,24 +51,27 @@ extension ConversionRoute {
     package var removals: [String] { [] }
 }
 
-/// What a route wrote.
+/// The contents that a conversion has written.
 package enum ConvertedContent {
-    /// A whole store with the metadata, the past model digests and the history of the former one.
+    /// A complete store with the metadata, the past model digests and the history of the former store.
     case complete
-    /// Rows only. The table `CST_ASSOCIATION (SOURCE_ENTITY TEXT, SOURCE_KEY INTEGER, ENTITY TEXT, KEY INTEGER)` of the result lists which
-    /// object became which, by the names of entities; `properties` lists the properties that were copied. From these the history of the
-    /// former store is translated.
+    /// Only rows.
+    ///
+    /// The table `CST_ASSOCIATION (SOURCE_ENTITY TEXT, SOURCE_KEY INTEGER, ENTITY TEXT, KEY INTEGER)` of the result
+    /// maps source objects to converted objects, by entity names. `properties` lists the copied properties. The history
+    /// of the former store is translated with these two.
     case rows(properties: [CopiedProperty])
 }
 
-/// A property of a destination entity that has the value of one of the source.
+/// A property of a destination entity whose value is copied from a source property.
 package struct CopiedProperty: Sendable {
     package let sourceEntity: String
     package let source: String
     package let entity: String
     package let destination: String
-    /// Whether every object of the destination entity that was created from one of the source entity has the value: false if a policy
-    /// of the host may have set another one, or if several mappings create such objects.
+    /// Whether the value was copied unchanged for every object that was created from the source entity.
+    ///
+    /// False if a policy of the application may have set another value, or if several mappings create such objects.
     package let isExact: Bool
 
     package init(sourceEntity: String, source: String, entity: String, destination: String, isExact: Bool = true) {

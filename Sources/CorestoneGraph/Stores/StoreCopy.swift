@@ -1,37 +1,43 @@
+import CorestoneFormats
 import CorestoneModel
 import CorestoneValues
 
-/// Puts all that one store holds into another one, which is empty: rows with every value, pairs and orders of relationships, what
-/// the application wrote into the metadata. The rows keep their keys where the new store can have them; else they get new ones, in
-/// the order of the old ones, or those that the new store gives them.
+/// A copy of the contents of a store into an empty one.
+///
+/// It contains rows with all values, relationships with their orders, and the application's metadata. Rows keep their
+/// keys if possible. Otherwise they get new keys in the same order, or keys that the new store assigns.
 struct StoreCopy {
-    /// What to copy: a state that stays, where the store has such.
+    /// The reader of the rows to copy: a pinned state if the store supports it.
     let source: any StoreReading
-    /// For values that lie in files of their own.
+    /// The store to copy, for values in backing files.
     let store: any PersistentStore
     let model: Model
     let transaction: any SaveTransaction
-    /// What the application says in the metadata.
+    /// The application's metadata.
     private let applicationMetadata: [String: PropertyListValue]
-    /// Told how many rows are done, and of how many; false ends the copying.
+    /// The progress callback, with the number of copied rows and the total. Returning false cancels the copy.
     let progress: (_ done: Int, _ total: Int) -> Bool
     private var done = 0
-    /// The rows, by the index of their entity.
+    /// The keys of the rows, by the index of their entity.
     private(set) var keys: [[Int64]]
-    /// What the keys of an inheritance tree grow by, by the index of its root.
+    /// The number that is added to the keys of an entity tree, by the index of its root entity.
     private var shifts: [Int64]
-    /// The new key of each, by the index of the root, where one of the stores names rows by references.
+    /// The new keys, by the index of the root entity; nil while keys are kept.
+    ///
+    /// Keys cannot be kept if, for example, one of the stores identifies rows by references.
     private var renamed: [[Int64: Int64]]?
-    /// The keys that there are, by the index of the root.
+    /// The existing keys, by the index of the root entity.
     private var present: [RowKeys]
-    /// References of rows to what is gone, by the name of the relationship.
+    /// The number of references to missing rows, by relationship.
     private var dangling: [String: Int] = [:]
 
-    /// How many values of each attribute the new store keeps with fewer digits; nil where it keeps all of them.
+    /// The number of values that the new store keeps with fewer digits, by attribute; nil if it keeps all digits.
     private var rounded: [String: Int]?
 
     private static let batchSize = 1000
-    /// Beyond that a store has too few keys left for new objects, and an XML store none: its rows get new ones.
+    /// The highest key to be kept.
+    ///
+    /// With higher keys, a store would have too few keys left for new objects, and an XML store would not have any.
     private static let highestKept: Int64 = 1 << 58
 
     init(
@@ -51,11 +57,11 @@ struct StoreCopy {
         if destination.abilities.subtracting(store.abilities).contains(.decimalsAsDoubles) { rounded = [:] }
     }
 
-    /// The key of a row in the new store; nil for a row that the old one does not have.
+    /// Returns the key of a row in the new store; nil if the old store does not have the row.
     func newKey(_ key: Int64, _ entity: Entity) -> Int64? {
         let root = Int(entity.rootIndex)
         if let renamed { return renamed[root][key] }
-        // A row that is there has room for the shift; any other key may be anything.
+        // For an existing row the shift cannot overflow; other keys may have any value.
         return present[root].contains(key) ? key + shifts[root] : nil
     }
 
@@ -86,7 +92,7 @@ struct StoreCopy {
     private var rowCount: Int { keys.reduce(0) { $0 + $1.count } }
 
     private func requireMemory(_ bytes: Int) throws {
-        try MemoryRoom.require(bytes, to: "copy \(store.path)", file: store.path, isOfAtomicStore: false)
+        try MemoryCheck.require(bytes, to: "copy \(store.path)", file: store.path, isOfAtomicStore: false)
     }
 
     private mutating func report(_ rows: Int) throws {
@@ -102,7 +108,9 @@ struct StoreCopy {
 
     private typealias KeyRange = (root: Entity, lowest: Int64, highest: Int64)
 
-    /// The rows of a tree; nil where there are none, or where they have keys already.
+    /// Reads the keys of an entity tree's rows.
+    ///
+    /// Returns nil if there are no rows, or if they already have new keys.
     private mutating func findRows(of root: Entity) throws -> KeyRange? {
         let found = try source.fetch(StoreFetch(entity: root, result: .identifiers)).identifiers
         var (lowest, highest): (Int64, Int64) = (.max, 0)
@@ -117,8 +125,11 @@ struct StoreCopy {
         return nil
     }
 
-    /// Keys that the new store has never handed out are kept, so that migrating again and again has them stay what they are. The
-    /// trees of some stores share their keys: there no two rows may have the same. Else all keys of a tree grow by one number.
+    /// Assigns the new keys.
+    ///
+    /// Keys that the new store has not used yet are kept, so that repeated migrations do not change them. In some
+    /// stores all entity trees share one range of keys, in which no two rows may have the same key. If keys cannot be
+    /// kept, a constant is added to all keys of a tree.
     private mutating func assignKeys(_ ranges: [KeyRange]) throws {
         if ranges.contains(where: { $0.lowest < 1 || $0.highest > StoreCopy.highestKept }) {
             renamed = Array(repeating: [:], count: model.entities.count)
@@ -142,13 +153,13 @@ struct StoreCopy {
         }
     }
 
-    /// Whether two rows, of different trees then, have the same key.
+    /// Whether two rows, of different entity trees, have the same key.
     private var hasTwins: Bool {
         let all = keys.joined().sorted()
         return zip(all, all.dropFirst()).contains { $0 == $1 }
     }
 
-    /// Has the new store give keys to the rows of a tree.
+    /// Makes the new store assign keys to the rows of an entity tree.
     private mutating func rename(_ root: Entity) throws {
         for entity in root.withDescendants {
             keys[Int(entity.index)].sort()
@@ -173,7 +184,7 @@ struct StoreCopy {
             for batch in batches(of: keys[Int(entity.index)]) {
                 try requireMemory(2 << 20)
                 let found = try source.rows(of: root, primaryKeys: Array(batch))
-                // The copies, in pieces that grow.
+                // Memory for the copies, in pieces of increasing size.
                 try requireMemory(found.records.reduce(4 << 20) { $0 + 2 * Int($1.header.pointee.size) })
                 var writer = RecordWriter(expectedBytes: found.records.count * 128)
                 let copies = try withExtendedLifetime(found) {
@@ -251,18 +262,18 @@ struct StoreCopy {
         }
     }
 
-    /// The URI in the store that is copied, for errors.
+    /// Returns the URI in the source store, for errors.
     private func uri(of record: Record, _ entity: Entity) -> String {
         ObjectID.uri(ofKey: record.primaryKey, entity: entity, in: store.references, store: store.identifier)
     }
 
     // MARK: Relationships
 
-    /// Pairs that no row tells, and places.
+    /// Copies the pairs that rows do not contain, and the order of members.
     private func copyMembers(of relationship: Relationship) throws {
-        guard relationship.tellsPairs || relationship.isOrdered else { return }
+        guard relationship.ownsJoinRows || relationship.isOrdered else { return }
         try requireMemory(relationship.destination.withDescendants.reduce(0) { $0 + keys[Int($1.index)].count } * 48)
-        // Damaged stores have pairs of rows that are gone. Other stores, read as a whole, are refused with such.
+        // Damaged stores have pairs with missing rows. Atomic stores with such pairs are rejected when they are opened.
         let rows = Set(relationship.destination.withDescendants.flatMap { keys[Int($0.index)] })
         var leftOut = 0
         for entity in relationship.entity.withDescendants {
@@ -275,7 +286,7 @@ struct StoreCopy {
                     return Link(owner: owner, member: member)
                 }
                 leftOut += all.count - found.count
-                if relationship.tellsPairs {
+                if relationship.ownsJoinRows {
                     try transaction.link(relationship, added: found, removed: [])
                 }
                 guard relationship.isOrdered else { continue }

@@ -2,55 +2,59 @@ import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// How stores of one type are opened, and what can be done with a file of theirs that is not open.
-///
-/// Any thread.
+/// A type of store, which opens stores and operates on closed store files. Thread-safe.
 package protocol StoreKind: Sendable {
     var type: StoreType { get }
 
-    /// Whether a store lies at its path; else the path is a mere name, and nothing is there.
+    /// Whether stores of this type have a file. If not, the path is only a name.
     var hasFile: Bool { get }
 
-    /// Whether a host registered it: paths are whatever it takes for one.
+    /// Whether the application registered the type, which then defines the meaning of paths.
     var isHosted: Bool { get }
 
-    /// What models may ask for.
+    /// The features that models may use.
     var abilities: StoreAbilities { get }
 
-    /// Opens the store at `path`, or makes it where nothing is, unless `options` say otherwise.
+    /// Opens the store at `path`, or creates it if the path is unused, unless `options` specify otherwise.
     ///
-    /// - Parameter model: is frozen.
+    /// - Parameter model: A frozen model.
     func open(_ path: String, model: Model, options: StoreOptions) throws -> any PersistentStore
 
-    /// What a store says about itself. Needs no model, changes nothing.
+    /// Returns the metadata of a store, without a model and without changing the store.
     func metadata(ofStoreAt path: String) throws -> StoreMetadata
 
-    /// Replaces what a store that is not open says about itself, but for who it is.
+    /// Replaces the metadata of a store that is not open, except its UUID.
     func setMetadata(_ metadata: StoreMetadata, ofStoreAt path: String) throws
 
-    /// Empties a store. False when there is none.
+    /// Deletes the contents of a store. Returns false if the store does not exist.
     ///
-    /// - Parameter removing: called when it is known that the store can be destroyed, and before it is: who has it open closes it.
+    /// - Parameter removing: Called after the checks and before the store is destroyed, to close it in coordinators.
     func destroy(_ path: String, options: StoreOptions, removing: () throws -> Void) throws -> Bool
 
-    /// Puts the store at `source` in the place of the one at `path`, or where nothing is; it keeps its identifier.
+    /// Replaces or creates the store at `path` by a copy of the store at `source`.
     ///
-    /// - Parameter removing: as for `destroy`.
+    /// The copy has the identifier of its source.
+    ///
+    /// - Parameter removing: As for `destroy`.
     func replace(
         _ path: String, byStoreAt source: String, options: StoreOptions, removing: () throws -> Void) throws
 
-    /// Throws unless the store at `path` may be replaced by another one of the type now. Changes nothing.
+    /// Throws if the store at `path` cannot currently be replaced by another one of the type.
+    ///
+    /// Does not change the store.
     func requireReplaceable(_ path: String, options: StoreOptions) throws
 
-    /// Removes the files of a copy of a store that a migration made, whatever is in them.
+    /// Removes the files of a backup that a migration made, regardless of their contents.
     ///
-    /// - Parameter others: the other copies in its folder, which may share backing files with it.
+    /// - Parameter others: The other backups in its folder, which may share backing files with it.
     func removeCopy(at path: String, besides others: [String]) throws
 
-    /// Removes the files of a store that was made for nothing, with their companions, unless somebody uses it, or has saved into it.
+    /// Removes the files of a store that was created unnecessarily, and their companions.
     ///
-    /// - Parameter isEmpty: tells whether it has no objects, for a type that has to ask.
-    func unlink(_ place: StorePlace, if isEmpty: () -> Bool)
+    /// The store is kept if another process uses it or has saved to it.
+    ///
+    /// - Parameter isEmpty: Returns whether the store has no objects, for a type that must check this.
+    func unlink(_ place: StoreLocation, if isEmpty: () -> Bool)
 }
 
 extension StoreKind {
@@ -59,9 +63,11 @@ extension StoreKind {
 
     package func removeCopy(at path: String, besides others: [String]) throws {
         guard Glibc.unlink(path) == 0 || errno == ENOENT else {
+            let code = errno
+            let remedy = code == EACCES || code == EPERM ? "; make its folder writable" : ""
             throw CoreError(
                 .storeIO, code: .migration,
-                "cannot remove the backup \(path): \(StorePlace.text(of: errno)); make its folder writable", file: path)
+                "cannot remove the backup \(path): \(StoreLocation.text(of: code))\(remedy)", file: path)
         }
     }
 }

@@ -1,29 +1,37 @@
 import CorestoneValues
 
-/// How much a store's file may have this process do, whoever wrote it. What goes beyond is an error that names the limit, its
-/// value and the option; nothing is cut off unseen.
+/// The limits of the resources that this process uses for a store's file, which may be untrusted.
+///
+/// Exceeding a limit is an error that names the limit, its value and the option. Data is never truncated silently.
 public struct StoreLimits: Sendable, Equatable {
-    /// Bytes of one value or row that SQLite takes from a file or writes into it, and of the holes of a file with a large value.
+    /// The maximum size in bytes of a value or row that SQLite reads or writes.
+    ///
+    /// It is the maximum size of the holes of a sparse backing file too.
     public var valueBytes = 64 << 20
-    /// Bytes that expressions of an SQLite file's schema (generated columns, CHECK constraints, conditions of indexes, triggers) may
-    /// take together, while one statement runs.
+    /// The maximum memory in bytes for expressions of an SQLite schema during one statement.
+    ///
+    /// Such expressions are in generated columns, CHECK constraints, conditions of indexes, and triggers.
     public var expressionBytes = 128 << 20
-    /// Instructions of SQLite's machine that one statement which writes may take, besides `stepsPerByte` for each byte of the file.
+    /// The maximum number of SQLite's virtual machine instructions for one writing statement.
+    ///
+    /// `stepsPerByte` instructions are added for each byte of the file.
     public var steps = 200_000_000
-    /// Bytes of one file with a large value that are read, or copied with the store.
+    /// The maximum size in bytes of a backing file that is read, or copied with the store.
     public var externalBytes = Int(Int32.max)
 
-    /// A row of a sound file takes at least a few bytes, and what is done for it a few hundred instructions.
+    /// The additional instructions per byte.
+    ///
+    /// A row of a valid file has at least a few bytes and needs a few hundred instructions.
     package static let stepsPerByte = 100
-    /// SQLite's own.
+    /// The highest limit that SQLite supports.
     package static let mostValueBytes = 1_000_000_000
 
-    /// What is not said of a store; the documented numbers, unless this process has others for all stores.
+    /// Creates the default limits: the documented ones, unless the process has set defaults.
     public init() { if let usual = StoreLimits.usual.withLock({ $0 }) { self = usual } }
 
     private static let usual = Locked<StoreLimits?>(nil)
 
-    /// Has stores without limits of their own be opened with these from now on, whatever for. Of a program, not of a library.
+    /// Sets the default limits of all stores in this process. For programs, not for libraries.
     package static func beUsual(_ limits: StoreLimits) { usual.withLock { $0 = limits } }
 
     private typealias Limit = (
@@ -37,23 +45,23 @@ public struct StoreLimits: Sendable, Equatable {
     ]
     package static let names = all.map(\.name)
 
-    /// By the name of the option; false for a name that is none.
+    /// Sets a limit by the name of its option. Returns false for an unknown name.
     package mutating func set(_ name: String, to value: Int) -> Bool {
         guard let limit = StoreLimits.all.first(where: { $0.name == name }) else { return false }
         self[keyPath: limit.value] = value
         return true
     }
 
-    /// The values of a limit, as "10000 or more"; by the name of the option.
+    /// Returns the range of a limit, such as "1 to 5", by the name of its option.
     package static func range(of name: String) -> String {
-        all.first { $0.name == name }.map { text(of: $0.range) } ?? ""
+        all.first { $0.name == name }.map { "\($0.range.lowerBound) to \($0.range.upperBound)" } ?? ""
     }
 
     private static func text(of range: ClosedRange<Int>) -> String {
         "\(range.lowerBound)" + (range.upperBound == .max ? " or more" : " to \(range.upperBound)")
     }
 
-    /// Throws for a limit with which nothing could be read.
+    /// Throws if a limit is out of range.
     package func check(_ path: String) throws {
         for (name, limit, range) in StoreLimits.all where !range.contains(self[keyPath: limit]) {
             let value = self[keyPath: limit]

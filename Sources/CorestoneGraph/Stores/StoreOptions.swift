@@ -1,84 +1,108 @@
+import CorestoneFileSystem
 import CorestoneModel
 import CorestoneValues
 
-/// How a store is opened. Types that lie in memory or in one file know what is said for all; the rest is SQLite's.
+/// The options with which a store is opened.
+///
+/// Stores in memory or in a single file support the options that are not specific to SQLite.
 public struct StoreOptions: Sendable {
-    /// Never changes the file or its folder.
+    /// Whether the store is opened read-only; neither the file nor its folder is changed then.
     public var isReadOnly = false
-    /// Why it is opened that way, for errors of saves; nil for the option alone.
+    /// The reason for read-only access, for errors of saves; nil if only the option causes it.
     package var readOnlyReason: String?
-    /// A missing file is an error instead of a new store.
+    /// Whether a missing file is an error. If not, a new store is created.
     public var mustExist = false
-    /// Does not wait for the disk at each save: a power cut may undo the last saves, but never damages the store.
+    /// Whether saves do not wait for the disk.
+    ///
+    /// A power failure may then undo the last saves, but does not damage the store.
     public var normalSync = false
-    /// Keeps a history of changes, as a store that has one already does in any case.
+    /// Whether the store keeps a history of changes. An existing history is continued in any case.
     public var keepsHistory = false
-    /// Keeps a history, and with it the values that each transaction replaces, so that `Coordinator.past(at:)` knows every value. A
-    /// store that has begun to keep them goes on without the option. They take room of their own until the history is deleted.
+    /// Whether the history includes the values that each transaction replaces.
+    ///
+    /// `Coordinator.past(at:)` then returns every former value. A store that was opened with this option once keeps
+    /// such values even without it. They take additional space until the history is deleted.
     public var keepsCompleteHistory = false
-    /// Deletes the old values of a complete history, and keeps no more of them. The history stays.
+    /// Whether the replaced values of a complete history are deleted and no longer kept.
+    ///
+    /// The history remains.
     public var dropsOldValues = false
-    /// Purges the history to this when the store is opened, and after every thousand transactions that the coordinator writes, on a
-    /// thread of the coordinator; nil: only when `Coordinator.purgeHistory` is called. No purge passes a living consumer.
+    /// The retention to which the history is purged; nil to purge only by `Coordinator.purgeHistory`.
+    ///
+    /// The purge runs when the store is opened, and after every thousand transactions of the coordinator, on one of its
+    /// threads. A purge keeps transactions that a consumer with a valid lease has not read.
     public var historyRetention: HistoryRetention?
-    /// Keeps no history. A store whose history has transactions is opened read-only with the reason: saves that are not recorded
-    /// would leave a gap.
+    /// Whether the store does not keep a history.
+    ///
+    /// A store whose history has transactions is opened read-only with a reason, because unrecorded saves would leave a
+    /// gap.
     public var refusesHistory = false
-    /// A rollback journal instead of a write-ahead log.
+    /// Whether to use a rollback journal instead of a write-ahead log.
     public var rollbackJournal = false
-    /// How long to wait for another process's lock.
+    /// The time-out for another process's lock, in milliseconds.
     public var busyTimeoutMilliseconds = 5000
-    /// The configuration of the model whose objects the store is for; nil for those of the whole model.
+    /// The configuration whose entities the store holds; nil for all entities of the model.
     public var configuration: String?
-    /// Has the coordinator post `remoteChange` for what its own contexts save, too.
+    /// Whether the coordinator posts `remoteChange` for saves of its own contexts too.
     public var postsOwnChanges = false
-    /// How often a store that is watched for what others write is looked at without being told to. 0: every 500 milliseconds where
-    /// the file system does not tell of writes, as those of networks, every 30 seconds where it does.
+    /// The interval, in milliseconds, at which a watched store is checked without a file system event.
+    ///
+    /// 0 is 500 milliseconds if the file system does not report writes, as on networks, and otherwise 30 seconds.
     public var watchIntervalMilliseconds = 0
-    /// SQLite's page cache.
+    /// The size of SQLite's page cache per connection, in kilobytes.
     public var cacheKilobytes = 32768
 
-    /// How many connections to a store with a write-ahead log there may be. One is enough for one thread at a time; others are
-    /// opened when several read, or one of them saves, at a time, and each has a page cache of its own. 1 lets one thread at a
-    /// time read or save.
+    /// The maximum number of connections to a store with a write-ahead log.
+    ///
+    /// One is opened first, and more when several threads read or save at the same time. Each has its own page cache.
+    /// With 1, only one thread at a time reads or saves.
     public var maximumConnections = StoreOptions.usualConnections
-    /// More threads than that at a time wait for each other, in order of arrival.
+    /// The default maximum; further threads wait in order of arrival.
     public static let usualConnections = 8
 
-    /// Settings of SQLite by name, as `["cache_size": "-65536"]`, for every connection. Those that cost no durability nobody asked to
-    /// give up, and cannot damage a store; others, and values that a setting does not take, are refused with a list.
+    /// The pragmas of SQLite for every connection, by name, such as `["cache_size": "-65536"]`.
+    ///
+    /// Only pragmas that neither reduce durability nor can damage a store are allowed; other pragmas and invalid values
+    /// are rejected, and the error lists the allowed ones.
     public var pragmas: [String: String] = [:]
-    /// Looks how values are spread, when the store is opened, so that SQLite chooses its indexes by that.
+    /// Whether to analyse the distribution of values when the store is opened.
+    ///
+    /// SQLite then chooses its indexes accordingly.
     public var analyzes = false
-    /// Writes the database anew when the store is opened, without the room that deleted rows have left. Needs as much room again
-    /// meanwhile.
+    /// Whether to rewrite the database when the store is opened, without the space of deleted rows.
+    ///
+    /// This temporarily needs as much free space as the database.
     public var vacuums = false
-    /// The store need not have been written with this model. What it lacks is null or empty; what the model lacks is not seen, and is
-    /// never lost. Opened for writing, the store becomes one of this model. A property of another kind is refused.
+    /// Whether to accept a store that was written with another model.
+    ///
+    /// Properties that the store lacks are null or empty. Properties that the model lacks are hidden, and are never
+    /// lost. A store that is opened for writing becomes a store of this model. A property of another kind is rejected.
     public var ignoresVersioning = false
-    /// The permissions of the file of a new store, `0o600` to `0o777`, whatever the process's mask says. What lies beside a store has
-    /// those of its file. nil: as the mask says.
+    /// The permissions of a new store's file, `0o600` to `0o777`; nil uses the umask.
+    ///
+    /// Files beside a store get the permissions of its file.
     public var fileMode: UInt32?
 
-    /// The file is of no use after a crash, and no other process uses it: SQLite does not wait for the disk, keeps its rollback
-    /// journal in memory, and keeps the file locked.
+    /// Whether the file is useless after a crash and no other process uses it.
+    ///
+    /// SQLite then does not wait for the disk, keeps its rollback journal in memory, and holds the lock of the file.
     package var isTransient = false
 
-    /// The source of the model by which a store that is one file is opened.
+    /// The source of the model for a store that is a single file.
     package var modelSource: ModelSource = .given
 
-    /// Those of the store of which the new one is a copy; nil for a store that is none.
+    /// The permissions of the store of which the new one is a copy; nil if it is not a copy.
     package var permissionsOfSource: FilePermissions?
 
-    /// The permissions of a new file; nil for what the process's mask says.
+    /// Returns the permissions of a new file; nil to use the umask.
     ///
-    /// - Parameter reserved: those of an empty file in whose place it comes.
+    /// - Parameter reserved: The permissions of an empty file that it replaces.
     package func permissionsOfNewFile(inPlaceOf reserved: FilePermissions?) -> FilePermissions? {
         if let source = permissionsOfSource { return source.ofCopy(inPlaceOf: reserved, mode: fileMode) }
         return fileMode.map { FilePermissions(mode: $0, inPlaceOf: reserved) }
     }
 
-    /// Throws for permissions by which nobody could use the store.
+    /// Throws if the owner would not have read and write permission.
     package func requireUsableFileMode(_ path: String) throws {
         guard let mode = fileMode, mode & ~0o777 != 0 || mode & 0o600 != 0o600 else { return }
         throw CoreError(
@@ -86,29 +110,36 @@ public struct StoreOptions: Sendable {
             "the file mode for \(path) is 0\(String(mode, radix: 8)), but must be 0600 to 0777 with read and write "
                 + "permission for the owner", key: "file_mode", value: .int(Int64(mode)), file: path)
     }
-    /// Values of more bytes lie in files of their own, where the attribute allows it. `Int.max`: none does.
+    /// The size in bytes above which values are stored in backing files, if the attribute allows it.
+    ///
+    /// `Int.max` disables backing files.
     public var externalDataThreshold = StoreOptions.usualExternalDataThreshold
-    /// Apple's framework decides likewise, by a rule that it keeps to itself; about 100 KB is what its engineers name.
+    /// The default threshold. Apple's framework uses a similar, undocumented rule; its engineers mention about 100 KB.
     public static let usualExternalDataThreshold = 100 << 10
-    /// How much a file may have this process do, whoever wrote it.
+    /// The limits of the resources that this process uses for the file.
     public var limits = StoreLimits()
-    /// Options of Apple's framework for what does not exist here, by the names of their keys: ubiquity, external records, file
-    /// protection. They do nothing; `Store.warnings` says so.
+    /// The keys of options of Apple's framework for features that this library does not have.
+    ///
+    /// Examples: ubiquity, external records, file protection. They have no effect, which `Store.warnings` reports.
     public var foreignOptions: [String] = []
 
-    /// Whether and how a store of another version of the model is migrated; nil for the default of the place: never by
-    /// `Coordinator.addStore`, with an inferred mapping by containers and documents.
+    /// The options for the migration of a store with another version of the model.
+    ///
+    /// nil is the default of the caller: no migration in `Coordinator.addStore`, an inferred mapping in containers and
+    /// documents.
     public var migration: MigrationOptions?
 
-    /// Whatever a store of a host's own kind is to know, by name. Other types take none.
+    /// The options of a custom store by name. Other types do not have such options.
     public var hostOptions: [String: PropertyValue] = [:]
 
-    /// For `Coordinator.destroyStore`: a store that others keep locked loses its files; they go on with files that have no names.
+    /// Whether `Coordinator.destroyStore` removes the files of a store that other processes have locked.
+    ///
+    /// These processes continue with the removed files.
     public var forcesDestruction = false
 
     public init() {}
 
-    /// For files of others: nothing in the folder is changed, made or locked.
+    /// The options for read-only access, which does not change, create or lock files in the folder.
     public static var readOnly: StoreOptions {
         var options = StoreOptions()
         options.isReadOnly = true

@@ -2,53 +2,60 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// What a context reads through: a store, or a state of one that stays as it is.
+/// A reader of a store, or of a fixed state of a store.
 package protocol StoreReading: AnyObject {
-    /// What one context reads through.
+    /// Returns a reader for one context.
     func makeReader() -> any StoreReading
 
-    /// Reads what a fetch request asks for. What the store cannot express it leaves out and says so in the outcome.
+    /// Runs a fetch. The outcome lists conditions that the store cannot express and omits.
     func fetch(_ fetch: StoreFetch) throws -> StoreFetchOutcome
 
-    /// The rows of a fetch, to be read a batch at a time, and what is left to do with them; nil when the store has no
-    /// cursors.
+    /// Returns a cursor over the rows of a fetch, and the conditions that remain to be evaluated.
+    ///
+    /// Returns nil if the store does not support cursors.
     func cursor(_ fetch: StoreFetch) throws -> (rows: any StoreCursor, remainder: FetchRemainder?)?
 
-    /// How the store would answer a fetch; nil when it has nothing to say about that.
+    /// Explains how the store would run a fetch; returns nil if the store does not support this.
     func explain(_ fetch: StoreFetch) throws -> FetchExplanation.Share?
 
-    /// Reads columns instead of objects; nil where they have to be computed of objects.
+    /// Reads columns instead of objects; returns nil if they must be computed from objects.
     func rows(_ request: StoreRowsRequest) throws -> StoreRows?
 
-    /// Finds mistakes in the columns that `rows` would find, where it is not asked.
+    /// Validates the columns that `rows` would read, without reading rows.
     func check(_ request: StoreRowsRequest) throws
 
-    /// How the store would answer that; nil when it would not.
+    /// Explains how the store would read columns; returns nil if the store does not support this.
     func explain(_ request: StoreRowsRequest) throws -> FetchExplanation.Share?
 
-    /// What rows lead to, for stores that have all of them in memory; nil for others. Used within one call to the store.
+    /// Returns the source of related rows for stores that have all rows in memory; otherwise nil.
+    ///
+    /// Used within one call to the store.
     func rowSource(of store: Store) -> (any RowSource)?
 
-    /// Reads rows by primary key; rows that do not exist are left out. Any order.
+    /// Reads rows by primary key, in any order. Missing rows are omitted.
     func rows(of root: Entity, primaryKeys: [Int64]) throws -> RowBatch
 
-    /// Reads one row, with the chunk that it lies in; nil when it does not exist.
+    /// Reads one row, with its chunk; nil if it does not exist.
     func row(of root: Entity, primaryKey: Int64) throws -> (record: Record, chunk: RecordChunk)?
 
-    /// The versions of rows by primary key; rows that do not exist are left out.
+    /// Returns the versions of rows by primary key. Missing rows are omitted.
     func versions(of root: Entity, primaryKeys: [Int64]) throws -> [Int64: Int32]
 
-    /// The members of a to-many relationship for each of the owners, in the relationship's order, owners in any order.
-    /// With `includingRows` the members' rows too.
+    /// Reads the members of a to-many relationship for owners.
+    ///
+    /// Members are in the relationship's order, and owners in any order. If `includingRows` is true, the members' rows
+    /// are read too.
     func members(of relationship: Relationship, owners: [Int64], includingRows: Bool) throws -> StoreMembers
 
-    /// The history of the store; nil for one without.
+    /// The history of the store; nil for a store without a history.
     var history: (any StoredHistory)? { get throws }
 
-    /// Called every few milliseconds while a request runs; true stops it with `Status.cancelled`. nil: never.
+    /// Sets a function that is called every few milliseconds while a request runs.
+    ///
+    /// Returning true stops the request with `Status.cancelled`. nil removes the function.
     func setInterruptCheck(_ check: (() -> Bool)?)
 
-    /// Lets go of the held read transaction, so that the next read sees the newest state.
+    /// Ends the held read transaction, so that the next read sees the newest state.
     func endRead()
 }
 
@@ -70,13 +77,13 @@ extension StoreReading {
     }
 }
 
-/// Rows of one fetch that are read as they are asked for.
+/// The rows of one fetch, read on demand.
 package protocol StoreCursor: AnyObject {
-    /// At most `count` rows more, in the order of the fetch; none at the end.
+    /// Returns at most `count` further rows, in the order of the fetch; empty after the last one.
     func next(_ count: Int) throws -> RowBatch
 }
 
-/// What a context asks of a store.
+/// A fetch from a store.
 package struct StoreFetch {
     package enum Result { case rows, identifiers, count }
 
@@ -84,17 +91,19 @@ package struct StoreFetch {
     package let includesSubentities: Bool
     package let predicate: Predicate?
     package let sortDescriptors: [SortDescriptor]
-    /// 0 is no limit.
+    /// The maximum number of rows; 0 for no limit.
     package let limit: Int
     package let offset: Int
     package let result: Result
-    /// Whether the store may leave something to do; else that is an error.
+    /// Whether conditions may be evaluated in memory instead of by the store. If not, they are an error.
     package let allowsRemainder: Bool
-    /// The properties whose values will do, if the store leaves nothing to do; nil for all.
+    /// The properties whose values are sufficient if no conditions remain; nil for all.
     package var keys: Set<UInt32>?
-    /// Whether of `.rows` some may be told by their keys alone, if nothing is left to do: `identifiers` has all then, in order.
+    /// Whether `.rows` may return only the keys of some rows if no conditions remain.
+    ///
+    /// `identifiers` then contains all keys, in order.
     package var allowsFaults = false
-    /// Whether the rows are wanted for the values of dictionaries.
+    /// Whether the rows are read for the values of dictionaries.
     package var isForDictionaries = false
 
     package init(
@@ -112,7 +121,7 @@ package struct StoreFetch {
         self.result = result
     }
 
-    /// The same without an order.
+    /// The fetch without an order.
     package var unordered: StoreFetch {
         if sortDescriptors.isEmpty { return self }
         var fetch = StoreFetch(
@@ -123,29 +132,33 @@ package struct StoreFetch {
     }
 }
 
-/// What a store answers to a fetch.
+/// The result of a fetch from a store.
 package struct StoreFetchOutcome {
-    /// Rows, for `.rows`.
+    /// The rows, for `.rows`.
     package var batch = RowBatch()
-    /// Whether they have only the values that were asked for.
+    /// Whether the rows contain only the requested values.
     package var isPartial = false
-    /// Primary key and entity index, for `.identifiers`, and for `.rows` of which some did not come (`allowsFaults`).
+    /// The primary keys and entity indexes of a fetch of `.identifiers`.
+    ///
+    /// Also those of a fetch of `.rows` that did not return all rows (`allowsFaults`).
     package var identifiers: [(primaryKey: Int64, entity: UInt32)] = []
-    /// For `.count`.
+    /// The number of rows, for `.count`.
     package var count = 0
-    /// What the store could not express: then the result is `.rows`, without a window, whatever was asked for.
+    /// The conditions that the store could not express; nil without such conditions.
+    ///
+    /// With conditions, the result is `.rows` without a window, regardless of the request.
     package var remainder: FetchRemainder?
 
     package init() {}
 }
 
-/// What is left to do in memory with the rows that a store found.
+/// The part of a fetch that remains to be done in memory.
 package struct FetchRemainder: Sendable {
-    /// The part of the predicate that rows have yet to satisfy; nil when they satisfy all of it.
+    /// The part of the predicate that remains to be evaluated; nil if the predicate was evaluated.
     package let predicate: Predicate?
-    /// Whether rows have yet to be sorted.
+    /// Whether the rows remain to be sorted.
     package let isUnordered: Bool
-    /// Why the store could not do it, one sentence for each part.
+    /// The reasons why the store could not evaluate it, one sentence per part.
     package let reasons: [String]
 
     package init(predicate: Predicate?, isUnordered: Bool, reasons: [String] = []) {
@@ -155,16 +168,17 @@ package struct FetchRemainder: Sendable {
     }
 }
 
-/// Rows in the order of the request, with the memory they lie in.
+/// The rows in the order of the request, with their memory.
 package struct RowBatch {
     package var records: ContiguousArray<Record> = []
     package var chunks: [RecordChunk] = []
-    /// Whether the chunks hold these rows and never any others.
+    /// Whether the chunks contain only these rows.
     package var ownsChunks = false
 
     package init() {}
 }
 
+/// The members of a to-many relationship, with their rows if requested.
 package struct StoreMembers {
     package struct Member {
         package let owner: Int64

@@ -1,12 +1,12 @@
 import CorestoneModel
 import CorestoneValues
 
-/// How a store of a host's own kind names a row: unique within an inheritance tree, and for ever.
+/// The identifier of a row in a custom store: permanent, and unique within an entity tree.
 public enum StoreReference: Sendable {
     case integer(Int64)
-    /// Not empty. Compared by its bytes: `é` composed and decomposed are two references.
+    /// Text, not empty. It is compared bytewise: composed and decomposed `é` are two references.
     case text(String)
-    /// Not empty.
+    /// Bytes, not empty.
     case bytes([UInt8])
 }
 
@@ -30,7 +30,7 @@ extension StoreReference: Hashable {
 }
 
 extension StoreReference {
-    /// As a value: an integer, text or bytes.
+    /// The reference as a value: an integer, text or bytes.
     public var value: PropertyValue {
         switch self {
         case .integer(let number): .int(number)
@@ -39,7 +39,9 @@ extension StoreReference {
         }
     }
 
-    /// nil for a value that is no integer, text or bytes, and for empty ones.
+    /// Creates a reference from a value.
+    ///
+    /// Returns nil for an empty value, and for a value that is not an integer, text or bytes.
     public init?(_ value: PropertyValue) {
         switch value {
         case .int(let number): self = .integer(number)
@@ -49,9 +51,11 @@ extension StoreReference {
         }
     }
 
-    /// What stands behind the `p` of a URI: a number, text that is escaped as the path of a URL, so that slashes stay, or the
-    /// description of bytes, escaped too: `%3C01abff%3E`. So do Apple's, by tests that ran there. Of text that reads like one of
-    /// the others more is escaped than has to be, so that each has a URI of its own.
+    /// The part of a URI after the `p`.
+    ///
+    /// It is a number, text that is escaped as a URL path, or escaped bytes such as `%3C01abff%3E`. Slashes are not
+    /// escaped. This is the format of Apple's framework, as tests with it have shown. Text that looks like a number or
+    /// bytes is escaped further, so that every reference has a unique URI.
     var uriText: String {
         switch self {
         case .integer(let number): return "\(number)"
@@ -60,7 +64,7 @@ extension StoreReference {
         case .text(let text):
             let plain = StoreReference.escaped(text.utf8, from: 0)
             if case .text = StoreReference(uriText: plain) { return plain }
-            // The first character that is not escaped yet.
+            // Escapes the first character that is not escaped yet.
             return StoreReference.escaped(text.utf8, from: text.utf8.first == UInt8(ascii: "<") ? 2 : 1)
         }
     }
@@ -68,14 +72,16 @@ extension StoreReference {
     private static let lower = Array("0123456789abcdef".utf8)
     private static let upper = Array("0123456789ABCDEF".utf8)
 
-    /// What stays as it is in the path of a URL, beside letters and digits.
+    /// The characters of a URL path that are not escaped, besides letters and digits.
     private static let pathCharacters = Array("-._~/!$&'()*+,:=@".utf8)
 
     private static func digits(_ byte: UInt8, _ digits: [UInt8]) -> String {
         String(decoding: [digits[Int(byte >> 4)], digits[Int(byte & 15)]], as: UTF8.self)
     }
 
-    /// - Parameter from: so many bytes are escaped whatever they are.
+    /// Returns the text, escaped for a URI.
+    ///
+    /// - Parameter first: The number of leading bytes that are always escaped.
     private static func escaped(_ text: String.UTF8View, from first: Int) -> String {
         var result = ""
         for (place, byte) in text.enumerated() {
@@ -94,7 +100,7 @@ extension StoreReference {
         return result
     }
 
-    /// nil for what no reference is written as.
+    /// Parses the text of a URI; nil if it is not the text of a reference.
     init?(uriText text: some StringProtocol) {
         if let number = Int64(text), "\(number)" == String(text) {
             self = .integer(number)
@@ -156,12 +162,13 @@ extension StoreReference: CustomStringConvertible {
     }
 }
 
-/// Which keys stand for the references of a store: whatever is known of rows, objects and IDs is known by keys, which are numbers.
+/// The mapping between the references and the keys of a store. Thread-safe.
 ///
-/// A reference that is a number above zero is its own key; others get one when they are first met. One table for all who have
-/// a store of one identifier open, in all coordinators, so that IDs of one are equal to those of another. Any thread.
+/// Rows, objects and IDs are identified by keys, which are numbers. A positive number is its own key; other references
+/// get a key at their first use. All stores with the same identifier, in all coordinators, share one table, so that
+/// their IDs are equal.
 package final class ReferenceTable: @unchecked Sendable {
-    /// The first of the keys that stand for something else than themselves.
+    /// The first key that is assigned to a reference.
     package static let firstKey: Int64 = 1 << 62
 
     private struct Known {
@@ -177,7 +184,7 @@ package final class ReferenceTable: @unchecked Sendable {
         }
     }
 
-    /// By the name of the root of the tree.
+    /// The references and keys, by the name of the root entity.
     private let trees = Locked<[String: Known]>([:])
 
     private struct Entry: Sendable { weak var table: ReferenceTable? }
@@ -185,7 +192,7 @@ package final class ReferenceTable: @unchecked Sendable {
 
     private init() {}
 
-    /// The table of the stores of that identifier; kept by those who use it.
+    /// Returns the table of the stores with an identifier. The callers retain it.
     package static func of(_ identifier: String) -> ReferenceTable {
         tables.withLock { tables in
             if let table = tables[identifier]?.table { return table }
@@ -208,15 +215,14 @@ package final class ReferenceTable: @unchecked Sendable {
         return trees.withLock { trees in
             guard let known = trees[root.name] else { return .integer(key) }
             let place = Int(key - ReferenceTable.firstKey)
-            // Keys are made nowhere else.
+            // Only this table creates such keys.
             return place < known.references.count ? known.references[place] : .integer(key)
         }
     }
 }
 
 extension ObjectID {
-    /// What names the row in its store: of a store of a host's own kind the host's reference, of ours the primary key. nil while
-    /// the ID is temporary.
+    /// The reference of the row in a custom store, or its primary key; nil while the ID is temporary.
     public var storeReference: StoreReference? {
         if isTemporary { return nil }
         return store?.references?.reference(of: reference, entity.root) ?? .integer(reference)
@@ -224,10 +230,10 @@ extension ObjectID {
 }
 
 extension Store {
-    /// The ID of a row, whether it is there or not.
+    /// Returns the ID of a row, even if the row does not exist.
     ///
-    /// - Throws: `.invalidArgument` for an entity of another model or none of the store's, and for a reference that the store's
-    ///   rows cannot have: of a store of ours all but numbers above zero.
+    /// - Throws: `.invalidArgument` for an entity of another model or configuration, and for an invalid reference:
+    ///   built-in stores accept only positive numbers.
     public func newObjectID(for entity: Entity, reference: StoreReference) throws -> ObjectID {
         try requireOpen()
         guard knows(entity) else {

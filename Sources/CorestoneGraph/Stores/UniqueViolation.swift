@@ -2,10 +2,10 @@ import CorestoneModel
 import CorestoneValues
 
 extension CoreError {
-    /// A store refuses a row whose values another one has, where the model says that they are unique.
+    /// Creates the error of a store for a row that violates a unique constraint.
     ///
     /// - Parameters:
-    ///   - values: one for each property.
+    ///   - values: The values of the properties, in the same order.
     package static func notUnique(
         _ entity: Entity, _ properties: [Property], _ values: [PropertyValue], in path: String, sqliteCode: Int32 = 0
     ) -> CoreError {

@@ -3,12 +3,15 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// Where the context records its changes, one step for each event; nil at first. One manager may serve several contexts.
-    /// Taking it away makes it forget this context's changes.
+    /// The undo manager that records the context's changes, one step per event; nil by default.
+    ///
+    /// Several contexts may share a manager. Setting nil removes this context's changes from the manager.
     public var undoManager: UndoManager? { onQueue { undoRecorder?.manager } }
 
-    /// Sets the undo manager. What was changed before is recorded by the former one, or not at all.
-    /// - Throws: `.wrongThread` off the context's queue; a context with a queue of its own may be set up from any thread.
+    /// Sets the undo manager. The former manager, if any, records earlier changes.
+    ///
+    /// - Throws: `.wrongThread` on a thread other than the context's. For a context with a private queue, any thread
+    ///   may call.
     public func setUndoManager(_ manager: UndoManager?) throws {
         if queueType == .privateQueue && ownerThread != platform_thread_id() {
             return try runAndWait { try $0.setUndoManager(manager) }
@@ -22,8 +25,9 @@ extension Context {
     }
 
     /// Undoes the newest step of the undo manager.
-    /// - Returns: whether there was one; false without an undo manager.
-    /// - Throws: as `UndoManager.undo()`.
+    ///
+    /// - Returns: Whether there was a step; false without an undo manager.
+    /// - Throws: As `UndoManager.undo()`.
     @discardableResult
     public func undo() throws -> Bool {
         try checkQueue()
@@ -31,9 +35,10 @@ extension Context {
         return try undoManager?.undo() ?? false
     }
 
-    /// Does again what was undone last.
-    /// - Returns: whether there was something; false without an undo manager.
-    /// - Throws: as `UndoManager.undo()`.
+    /// Redoes the step that was undone last.
+    ///
+    /// - Returns: Whether there was a step; false without an undo manager.
+    /// - Throws: As `UndoManager.undo()`.
     @discardableResult
     public func redo() throws -> Bool {
         try checkQueue()
@@ -41,8 +46,10 @@ extension Context {
         return try undoManager?.redo() ?? false
     }
 
-    /// Forgets all that could be undone: the context's objects are no longer what the steps lead to. Steps of other contexts
-    /// that share the undo manager stay.
+    /// Removes all undo steps of this context.
+    ///
+    /// Its objects no longer have the state from which the steps start. Steps of other contexts that share the undo
+    /// manager remain.
     func forgetUndo() {
         guard let recorder = undoRecorder else { return }
         recorder.stamp += 1
@@ -54,32 +61,32 @@ extension Context {
         }
     }
 
-    /// The end of the context.
+    /// Removes the context from its undo manager, because the context is deallocated.
     func endUndo() {
         guard let recorder = undoRecorder else { return }
         recorder.manager.remove(recorder)
         recorder.letGo()
     }
 
-    /// Forgets what could be undone of an object that was refreshed.
+    /// Excludes a refreshed object from all earlier undo steps.
     func forgetUndo(of object: ManagedObject) {
         guard let recorder = undoRecorder else { return }
         recorder.refreshed[ObjectIdentifier(object)] = recorder.recorded
         recorder.stamp += 1
     }
 
-    /// The event is over, and with it the group that opened for it.
+    /// Closes the undo group of an event when the event ends.
     func closeUndoGroup() { undoRecorder?.manager.closeEventGroup() }
 
     // MARK: Recording
 
-    /// Whether the event that runs changed an object, or will when it ends.
+    /// Whether the current event has changed an object, or will do so when it ends.
     var hasUndoableEvent: Bool {
         changeTracker.event.firstInserted < changeTracker.inserted.count
             || changeTracker.event.firstUpdated < changeTracker.updated.count || !changeTracker.event.touched.isEmpty
     }
 
-    /// Has the undo manager take what the event changed.
+    /// Records the changes of the event in the undo manager.
     func recordUndo() {
         guard let recorder = undoRecorder else { return }
         recorder.letGo()
@@ -97,13 +104,13 @@ extension Context {
         let action = ContextUndo(
             recorder, changes.objects, values: changes.values, members: changes.members, stamp: recorder.stamp)
         if (try? recorder.manager.register(action)) == nil {
-            // Groups are the host's to begin, and none is open: the event is a step of its own.
+            // Automatic groups are disabled and no group is open, so the event is a separate step.
             recorder.manager.beginGroup(UndoGroup(isOfEvent: true))
             try? recorder.manager.register(action)
         }
     }
 
-    /// Before an object leaves the context that the event may be undone to have again.
+    /// Saves the contents of an object before it leaves the context, so that undoing the event can restore it.
     func keepContents(of object: ManagedObject) {
         guard let recorder = undoRecorder, let entry = entry(of: object), entry.wasThere else { return }
         recorder.contents[ObjectIdentifier(object)] = object.contentsAtEventStart(
@@ -111,12 +118,12 @@ extension Context {
     }
 }
 
-/// Gathers what an event changed.
+/// The collected changes of an event.
 private struct EventChanges {
     var objects: [ObjectChange] = []
     var values: [ChangedValue] = []
     var members: [ChangedMembers] = []
-    /// Whether there is anything to undo.
+    /// Whether there is a change to undo.
     private(set) var areAny = false
 
     mutating func note(_ object: ManagedObject, _ entry: TouchedObject?, in context: Context) {
@@ -133,7 +140,7 @@ private struct EventChanges {
                     context.undoRecorder?.contents[ObjectIdentifier(object)]
                     ?? object.contentsAtEventStart(entry, assigned: context.changeTracker.assignedStores)
             } else if values[first.0...].allSatisfy(\.isSame), first.1 == members.count {
-                // One that was clean counts as changed all the same, and is clean again after the undo.
+                // A clean object counts as changed too, and is clean again after the undo.
                 if entry?.state.contains(.updated) ?? false || object.state.contains(.inserted) {
                     return values.removeSubrange(first.0...)
                 }
@@ -150,7 +157,7 @@ private struct EventChanges {
     private mutating func noteChanges(of object: ManagedObject, _ entry: TouchedObject?) {
         var earlier = (entry?.values ?? [])[...]
         let overlay = object.overlay
-        // A fault has nothing of its own, and its row is not known.
+        // A fault does not have changes, and its row is not in memory.
         if overlay != nil || !earlier.isEmpty && object.record != nil {
             for slot in 0..<Int(object.entity.slotCount) {
                 let isChanged = overlay?.isChanged(slot) ?? false
@@ -175,7 +182,7 @@ private struct EventChanges {
 }
 
 extension ManagedObject {
-    /// All that the object was when the event began.
+    /// Returns the contents of the object at the beginning of the event.
     func contentsAtEventStart(_ entry: TouchedObject?, assigned: [ObjectIdentifier: Store]) -> Contents {
         var values: [SlotValue] = []
         var earlier = (entry?.values ?? [])[...]
@@ -192,7 +199,7 @@ extension ManagedObject {
         }
         return Contents(
             values: values, members: members, wasSaved: !state.contains(.inserted),
-            // One that comes back goes where it was, or was to go.
+            // A restored object gets its former or assigned store.
             assigned: store ?? assigned[ObjectIdentifier(self)])
     }
 }

@@ -2,7 +2,9 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// Throws if the changes of an event cannot be undone now. Reads rows and members that it takes, and changes nothing else.
+    /// Throws if the changes of an event cannot be undone now.
+    ///
+    /// Reads the rows and members that are needed, and does not change objects.
     func prepareRestore(_ record: ContextUndo) throws {
         try checkQueue()
         let objects = record.changes.lazy.filter { $0.object.context === self && !$0.object.state.contains(.inserted) }
@@ -16,14 +18,16 @@ extension Context {
     }
 }
 
-/// Undoes an event: gives each of its objects what that had at the event's start, each side of a relationship for itself, since
-/// both sides are objects of the event. What is changed by that is an event too, and its record is how to redo it.
+/// The undo of an event, which restores the state of each of its objects at the event's start.
+///
+/// Both sides of a relationship are objects of the event, and each is restored separately. The restoration is an event
+/// too; its record is used to redo it.
 struct Restoration {
     private let context: Context
     private let record: ContextUndo
     private var revived: Set<ObjectIdentifier> = []
     private var awakening: [(object: ManagedObject, events: SnapshotEvents)] = []
-    /// To-one relationships that were given other targets, with those that they had.
+    /// The to-one relationships whose targets were changed, with their former targets.
     private var led: [(object: ManagedObject, relationship: Relationship, former: ManagedObject?)] = []
 
     init(_ record: ContextUndo, in context: Context) {
@@ -31,7 +35,9 @@ struct Restoration {
         self.context = context
     }
 
-    /// - Throws: what a hook of the host's throws; all is undone by then.
+    /// Runs the restoration.
+    ///
+    /// - Throws: The error of an application's hook, after everything is restored.
     mutating func run() throws { try context.together { try restore() } }
 
     private mutating func restore() throws {
@@ -56,20 +62,20 @@ struct Restoration {
         if let failure { throw failure }
     }
 
-    /// Whether the object was refreshed since, so that its changes are not undone.
+    /// Whether the object was refreshed since the event, so that its changes are not undone.
     private func isOutdated(_ object: ManagedObject) -> Bool {
         let refreshed = record.recorder.refreshed
         return !refreshed.isEmpty && record.number <= refreshed[ObjectIdentifier(object)] ?? 0
     }
 
-    /// Whether the object is to be given values that it has not got yet.
+    /// Whether the object's values are still to be restored.
     private func isToRestore(_ change: ObjectChange) -> Bool {
         change.wasThere && change.object.context === context && !isOutdated(change.object)
             && !(change.object.isDeleted && context.isDeletedElsewhere(change.object))
             && (revived.isEmpty || !revived.contains(ObjectIdentifier(change.object)))
     }
 
-    // MARK: Objects that come back
+    // MARK: Restored objects
 
     private mutating func bringBack() {
         var gone: [(object: ManagedObject, contents: Contents)] = []
@@ -86,11 +92,11 @@ struct Restoration {
             }
             awakening.append((object, .undoDeletion))
         }
-        // Now all of those are there that may lead to each other.
+        // All restored objects that may refer to each other are now in the context.
         for (object, contents) in gone { fill(object, contents) }
     }
 
-    /// Has an object that left the context in it again, as a new one: its row, if it had one, is gone.
+    /// Registers an object that left the context again, as a new one, because its row is deleted.
     private mutating func register(_ object: ManagedObject, _ contents: Contents) {
         revived.insert(ObjectIdentifier(object))
         context.noteTouched(object)
@@ -122,8 +128,10 @@ struct Restoration {
 
     // MARK: Values and members
 
-    /// - Parameter isExact: whether nothing was saved since, so that who had the value of its row has that of its row again,
-    ///   whatever others saved there.
+    /// Restores the values of the object.
+    ///
+    /// - Parameter isExact: Whether no save was made since the event. If true, a property that had the value of its row
+    ///   gets the value of the current row, even if another writer saved it.
     private mutating func restoreValues(isExact: Bool) {
         var next = 0
         for change in record.changes {
@@ -131,7 +139,7 @@ struct Restoration {
             next = Int(change.valuesEnd)
             if !isToRestore(change) { continue }
             let object = change.object
-            // One whose row is gone from the store fails the save, not the undo.
+            // An object with a deleted row makes the save fail, not the undo.
             try? object.fireIfNeeded()
             if change.contents == nil { awakening.append((object, .undoUpdate)) }
             for value in values {
@@ -156,12 +164,12 @@ struct Restoration {
         led.append((object, relationship, current))
         object.change(value.slot) { object.placeTarget(target, relationship) }
         if let target { comeBack(object, to: target, relationship) }
-        // The record does not know of a target that came without being recorded.
+        // The record does not contain a target that was set without being recorded.
         guard let current, current !== value.newTarget, let inverse = relationship.settledInverse else { return }
         letGo(of: object, current, inverse)
     }
 
-    /// A merge put the object into the list of a target that its change took it out of.
+    /// Adds the object to the list of a target if a merge has added it there and its change removed it.
     private func comeBack(_ object: ManagedObject, to target: ManagedObject, _ relationship: Relationship) {
         guard let inverse = relationship.settledInverse, inverse.isToMany,
             let keeper = target.toMany(ordinal: Int(target.entity.layout.slots[Int(inverse.slot)].ordinal)),
@@ -180,7 +188,7 @@ struct Restoration {
         }
     }
 
-    /// What others saved since, and what was refreshed, may have led the other sides elsewhere.
+    /// Makes inverses consistent with changes that other writers saved since, and with refreshed objects.
     private func settleInverses() throws {
         for (object, relationship, former) in led where object.context === context && !object.isDeleted {
             try context.settleInverse(of: relationship, object, former.map { [$0] } ?? [])
@@ -189,7 +197,7 @@ struct Restoration {
             try context.settleWhole(change.object)
         }
         if record.recorder.refreshed.isEmpty { return }
-        // Those that were refreshed stay what they are, also where they let go of an object that comes back.
+        // Refreshed objects do not change, even if they do not refer to a restored object any more.
         for (object, events) in awakening where events == .undoDeletion && object.context === context {
             try letGoOfRefreshed(object)
         }
@@ -203,7 +211,7 @@ struct Restoration {
                 for member in try keeper.all() where isOutdated(member) && member.context === context {
                     let others = try member.toMany(inverse)
                     if try others.contains(object) { continue }
-                    // Gone with the deletion alone, and stored: so it was read since.
+                    // The member was removed only by the deletion, and is still stored, so it was read since.
                     if others.lost(object) {
                         context.settle(object, in: others, isMember: true, isStored: true)
                     } else {
@@ -239,9 +247,11 @@ struct Restoration {
 
     private func restore(_ change: ToManyRelationship.Changes, of keeper: ToManyRelationship) {
         let (object, inverse) = (keeper.owner, keeper.relationship.settledInverse)
-        // Others may have saved the same pairs meanwhile, of which only the members tell.
+        // Other writers may have saved the same pairs in the meantime, which only the loaded members show.
         if inverse?.isToMany == true { try? keeper.load() }
-        /// Whether a member's own side says so; where that is to-many, one that is not undone agrees with what this one is now.
+        /// Whether a member's own side refers to this object.
+        ///
+        /// For a to-many side, a member that is not undone is consistent with the current state of this object.
         func leadsHere(_ member: ManagedObject) -> Bool {
             guard let inverse else { return false }
             if inverse.isToMany { return isOutdated(member) }
@@ -252,9 +262,9 @@ struct Restoration {
             leave(member, keeper)
         }
         for member in change.removed where member.context === context && !member.isDeleted {
-            // The member's own side knows better, if it is one that was not undone.
+            // The member's own side takes precedence if the member is not undone.
             if let inverse, inverse.isToMany ? isOutdated(member) : !leadsHere(member) {
-                // Where the store has let it go too, its leaving is no change any more.
+                // If the member is removed in the store too, its removal is no longer a change.
                 if !inverse.isToMany, member.storedTarget(of: inverse) !== object { keeper.forget { $0 === member } }
                 continue
             }
@@ -263,19 +273,21 @@ struct Restoration {
         }
     }
 
-    /// Whether the store has the member there, and nobody says otherwise: then its coming back is no difference, and it is to go
-    /// again where its row leads elsewhere.
+    /// Whether the member is stored and does not have a difference.
+    ///
+    /// Restoring it is then not a difference. It must be removed again if its row refers to another object.
     private func isStored(_ member: ManagedObject, _ inverse: Relationship, in keeper: ToManyRelationship) -> Bool {
         !keeper.isLoaded && !keeper.lost(member) && member.storedTarget(of: inverse) === keeper.owner
     }
 
-    /// Whether neither the store nor anybody else has the member there: then its leaving is no difference, and it is to be there
-    /// where its row leads here later.
+    /// Whether the member is neither stored nor added.
+    ///
+    /// Its removal is then not a difference. It must be added if its row refers to this object later.
     private func isAbsent(_ member: ManagedObject, _ inverse: Relationship, from keeper: ToManyRelationship) -> Bool {
         !keeper.isLoaded && !keeper.lists(member) && !member.isGone && member.storedTarget(of: inverse) !== keeper.owner
     }
 
-    // Called from several places, and large when inlined.
+    // Not inlined, because it is large and has several callers.
     @inline(never)
     private func enter(_ member: ManagedObject, _ keeper: ToManyRelationship) {
         if keeper.lost(member) { keeper.takingBack { keeper.take(member) } } else { keeper.take(member) }
@@ -283,9 +295,9 @@ struct Restoration {
     @inline(never)
     private func leave(_ member: ManagedObject, _ keeper: ToManyRelationship) { keeper.drop(member) }
 
-    // MARK: Objects that leave
+    // MARK: Removed objects
 
-    /// Tells objects whose insertion is undone apart, while the others are given back what they had.
+    /// Marks the objects whose insertion is undone as deleted, before the members of other objects are restored.
     private func markLeaving() -> [ManagedObject] {
         var leaving: [ManagedObject] = []
         for change in record.changes where !change.wasThere {
@@ -298,9 +310,11 @@ struct Restoration {
         return leaving
     }
 
-    /// Takes away objects whose insertion is undone. No delete rule speaks here: what they were related to when they came has
-    /// what it had before, and what leads to them besides lets go.
-    /// - Returns: what the host's hooks threw first.
+    /// Removes objects whose insertion is undone, without delete rules.
+    ///
+    /// Related objects receive their former values, and other references to the removed objects are cleared.
+    ///
+    /// - Returns: The first error of an application's hook.
     private func takeAway(_ leaving: [ManagedObject]) -> (any Error)? {
         var failure: (any Error)?
         for object in leaving {
@@ -314,22 +328,25 @@ struct Restoration {
         for object in leaving {
             do { try object.sendAwake(fromSnapshotEvents: .undoInsertion) } catch { failure = failure ?? error }
         }
-        // Behind the hooks, which may have made others lead to them.
+        // After the hooks, which may have created further references to them.
         let ending = leaving.filter { $0.state.contains(.inserted) && !$0.isGone }
-        do { try context.letGoOneSided(of: ending) } catch { failure = failure ?? error }
+        do { try context.clearOneSidedReferences(of: ending) } catch { failure = failure ?? error }
         for object in leaving {
             if object.isGone { continue }
             object.state.insert(.propagated)
-            if object.state.contains(.inserted) { context.abandon(object) } else { context.noteDeleted(object) }
+            if object.state.contains(.inserted) { context.discardInserted(object) } else { context.noteDeleted(object) }
         }
         return failure
     }
 }
 
 extension ManagedObject {
-    /// Lets go of changed values that the object's row has too; an object without any other is not changed.
-    /// - Parameter wasClean: whether the object was not changed when it had its present values. What it keeps besides those that
-    ///   were `restored`, and transient ones, is no change then.
+    /// Discards changed values that equal those of the object's row.
+    ///
+    /// An object without other changes becomes unchanged.
+    ///
+    /// - Parameter wasClean: Whether the object was unchanged when it had its current values. Values that are neither
+    ///   transient nor `restored` then do not count as changes.
     fileprivate func settle(wasClean: Bool, restored: ArraySlice<ChangedValue>) {
         guard state.contains(.updated), state.isDisjoint(with: [.inserted, .gone]) else { return }
         var isChanged = false
@@ -340,7 +357,7 @@ extension ManagedObject {
                 } else if !wasClean || entity.layout.slots[slot].role == .toOne
                     || entity.layout.slots[slot].role != .transient && restored.contains(where: { $0.slot == slot })
                 {
-                    // Also nothing in the place of a stored target that is deleted here.
+                    // This includes null instead of a stored target that is deleted here.
                     isChanged = true
                 }
             }
@@ -362,7 +379,7 @@ extension ManagedObject {
         return isStored(overlay[slot], slot)
     }
 
-    /// Whether the object's row has a value.
+    /// Whether the object's row contains a value.
     func isStored(_ value: PropertyValue, _ slot: Int) -> Bool {
         let layout = entity.layout.slots[slot]
         if layout.role == .transient { return value.isNull }

@@ -1,7 +1,8 @@
 import CorestoneValues
 
-/// Actions that are undone together, and groups within the group.
+/// An undo group: actions and nested groups that are undone together.
 final class UndoGroup {
+    /// An element of a group.
     enum Item {
         case action(UndoAction)
         case group(UndoGroup)
@@ -9,9 +10,9 @@ final class UndoGroup {
 
     var items: [Item] = []
     var name = ""
-    /// The group in which this one was begun, as long as this one is open: closed, it is an item of that one.
+    /// The enclosing group while this one is open. After closing, this group is an item of the enclosing one.
     var parent: UndoGroup?
-    /// Whether it opened by itself, and closes with the event.
+    /// Whether the group was opened automatically, and is closed with the event.
     let isOfEvent: Bool
 
     init(parent: UndoGroup? = nil, isOfEvent: Bool = false, name: String = "") {
@@ -20,7 +21,7 @@ final class UndoGroup {
         self.name = name
     }
 
-    /// The action registered last, where the last item is one.
+    /// The last item if it is an action; otherwise nil.
     var newest: UndoAction? { if case .action(let action)? = items.last { action } else { nil } }
     var depth: Int { 1 + (parent?.depth ?? 0) }
     var hasGroups: Bool { items.contains { if case .group = $0 { true } else { false } } }
@@ -43,10 +44,10 @@ final class UndoGroup {
         }
     }
 
-    /// Takes out the newest action, if that is still this one.
+    /// Removes an action if it is the last item.
     func remove(_ action: UndoAction) { if newest === action { items.removeLast() } }
 
-    /// Takes out the actions about a target, and what groups are empty then.
+    /// Removes the actions of a target, and nested groups that become empty.
     func remove(_ target: UInt, into outdated: inout [UndoAction]) {
         items = items.filter { item in
             switch item {
@@ -63,15 +64,19 @@ final class UndoGroup {
 }
 
 extension UndoManager {
-    /// Opens a group, within the one that is open if the host began that. What contexts of this thread changed before is
-    /// recorded first, and a group that opened by itself closes.
+    /// Opens a group, nested in the open one if the application opened that.
+    ///
+    /// Earlier changes of this thread's contexts are recorded first, and a group that was opened automatically is
+    /// closed.
     public func beginUndoGrouping() throws {
         try checkpoint()
         closeEventGroup()
         beginGroup(UndoGroup(parent: lock.with { open }))
     }
 
-    /// Runs `body` as a step of its own, with a name for menus. The step is there also when the body throws.
+    /// Runs `body` as a separate undo step with a name for menus.
+    ///
+    /// The step is recorded even if `body` throws.
     public func group<Result>(_ name: String? = nil, _ body: () throws -> Result) throws -> Result {
         try beginUndoGrouping()
         if let name { setActionName(name) }
@@ -89,14 +94,16 @@ extension UndoManager {
             defer { open = group }
             return open
         }
-        // Outside the lock: the end of an action may be the host's.
+        // Released outside the lock, because the deallocation of an action may call the application.
         withExtendedLifetime(former) {}
         listeners.tell(.didOpenGroup, self)
     }
 
-    /// Closes the innermost group, with what contexts of this thread changed since it opened. The outermost group becomes a
-    /// step to undo; an empty one is forgotten.
-    /// - Throws: `.invalidArgument` when no group is open; nothing happens then.
+    /// Closes the innermost group, after recording the changes of this thread's contexts.
+    ///
+    /// The outermost group becomes an undo step; an empty one is discarded.
+    ///
+    /// - Throws: `.invalidArgument` if no group is open. Nothing is changed then.
     public func endUndoGrouping() throws {
         try checkpoint()
         guard (lock.with { open.map { !(mode != .recording && $0.parent == nil) } }) == true else {
@@ -126,15 +133,17 @@ extension UndoManager {
         listeners.tell(.didCloseGroup, self)
     }
 
-    /// Closes the group that opened by itself.
+    /// Closes a group that was opened automatically.
     func closeEventGroup() { if (lock.with { open?.isOfEvent }) == true { endGroup() } }
 
-    /// How many groups are open, one within the other.
+    /// The number of open groups, nested in each other.
     public var groupingLevel: Int { lock.with { open?.depth ?? 0 } }
 
     // MARK: Names
 
-    /// Names the step that is being recorded, for menus. Where no group is open, one opens for the event that runs.
+    /// Sets the name of the current step, for menus.
+    ///
+    /// If no group is open, a group is opened for the current event.
     public func setActionName(_ name: String) {
         if (lock.with { open }) == nil {
             guard groupsByEvent, isRegistrationEnabled else { return }
@@ -143,7 +152,7 @@ extension UndoManager {
         lock.with { open?.outermost.name = name }
     }
 
-    /// The name of what an undo would undo; empty for none.
+    /// The name of the next step to undo; empty without such a step.
     public var undoActionName: String {
         let isBehind = isBehind
         return lock.with {
@@ -152,12 +161,12 @@ extension UndoManager {
         }
     }
 
-    /// The name of what a redo would redo; empty for none.
+    /// The name of the next step to redo; empty without such a step.
     public var redoActionName: String { canRedo ? lock.with { redoStack.last?.name ?? "" } : "" }
 
-    /// "Undo" with the name of what an undo would undo.
+    /// The title of the menu item: "Undo" with the name of the next step to undo.
     public var undoMenuItemTitle: String { title("Undo", undoActionName) }
-    /// "Redo" with the name of what a redo would redo.
+    /// The title of the menu item: "Redo" with the name of the next step to redo.
     public var redoMenuItemTitle: String { title("Redo", redoActionName) }
 
     private func title(_ verb: String, _ name: String) -> String { name.isEmpty ? verb : "\(verb) \(name)" }

@@ -1,23 +1,25 @@
 import CorestoneValues
 
 extension UndoManager {
-    /// Whether there is something to undo, changes of this thread's contexts that are not recorded yet included.
+    /// Whether there is a step to undo, including unrecorded changes of this thread's contexts.
     public var canUndo: Bool {
         if isBehind { return true }
         return lock.with { mode == .recording && (!undoStack.isEmpty || open?.hasActions == true) }
     }
 
-    /// Whether there is something to redo. A change that is recorded forgets it.
+    /// Whether there is a step to redo. Recording a change discards these steps.
     public var canRedo: Bool { !isBehind && lock.with { mode == .recording && !redoStack.isEmpty } }
 
     public var isUndoing: Bool { lock.with { mode == .undoing } }
     public var isRedoing: Bool { lock.with { mode == .redoing } }
 
-    /// Undoes the newest step, which can then be redone. An open group closes first.
-    /// - Returns: whether there was a step to undo.
-    /// - Throws: `.invalidArgument` within an undo or redo, and when groups within a group are open; before anything is
-    ///   undone, what keeps a context from undoing its changes (`.wrongThread`, a closed store); then what an action throws.
-    ///   The actions that were not undone, and a context's that failed, stay to be undone; the others can be redone.
+    /// Undoes the newest step, which can then be redone. An open group is closed first.
+    ///
+    /// - Returns: Whether there was a step to undo.
+    /// - Throws: `.invalidArgument` within an undo or redo, and if nested groups are open. An error that prevents a
+    ///   context from undoing its changes (`.wrongThread`, a closed store), before anything is undone. The error of an
+    ///   action. The remaining actions, and a context's action that failed, can then still be undone; all other actions
+    ///   can be redone.
     @discardableResult
     public func undo() throws -> Bool {
         try requireIdle("undo")
@@ -31,9 +33,10 @@ extension UndoManager {
         return try perform(.undoing)
     }
 
-    /// Undoes the group that was closed last: within the open one if any, else the newest step.
-    /// - Returns: whether there was one.
-    /// - Throws: as `undo()`, and `.invalidArgument` when actions were registered after that group.
+    /// Undoes the last closed group within the open group, or else the newest step.
+    ///
+    /// - Returns: Whether there was a group to undo.
+    /// - Throws: As `undo()`, and `.invalidArgument` if actions were registered after that group.
     @discardableResult
     public func undoNestedGroup() throws -> Bool {
         try requireIdle("undo a nested group")
@@ -48,7 +51,7 @@ extension UndoManager {
                     : "cannot undo a nested undo group, because the open group does not contain one")
                     + (groupingLevel == 1 ? "; end the open group, or call undo" : "; end the open group first"))
         }
-        // For the while of the undo the group is a step like any other.
+        // During the undo, the group is treated like any other step.
         let steps = lock.with {
             defer {
                 outer.items.removeLast()
@@ -66,9 +69,10 @@ extension UndoManager {
         return try perform(.undoing)
     }
 
-    /// Does again what was undone last.
-    /// - Returns: whether there was something to redo.
-    /// - Throws: as `undo()`.
+    /// Redoes the step that was undone last.
+    ///
+    /// - Returns: Whether there was a step to redo.
+    /// - Throws: As `undo()`.
     @discardableResult
     public func redo() throws -> Bool {
         try requireIdle("redo")
@@ -91,18 +95,21 @@ extension UndoManager {
         }
     }
 
-    /// Runs the newest group of a stack; what is registered meanwhile becomes the opposite's newest.
+    /// Runs the newest group of a stack.
+    ///
+    /// Actions that are registered in the meantime become the newest group of the opposite stack.
     private func perform(_ doing: Mode) throws -> Bool {
         guard let group = (lock.with { doing == .undoing ? undoStack.last : redoStack.last }) else {
             return false
         }
         let actions = group.actionsToUndo
         for action in actions { try action.check() }
-        // Kept where `removeAllActions` finds them: an action of the host's may end a context whose actions come after it.
+        // Stored in `running` for `removeAllActions`, because an action of the application may release a context whose
+        // actions follow.
         let rest = UndoGroup(name: group.name)
         rest.items = actions.reversed().map { .action($0) }
         try lock.with {
-            // Another thread may have been faster.
+            // Another thread may have changed the stacks.
             guard mode == .recording, open == nil, group === (doing == .undoing ? undoStack.last : redoStack.last)
             else {
                 throw CoreError(
@@ -121,7 +128,7 @@ extension UndoManager {
         while failure == nil, let action = (lock.with { rest.newest }) {
             do {
                 try action.run()
-                // What a host's action changed in a context is part of its opposite.
+                // Changes that an action of the application makes in a context are part of the opposite step.
                 try recordAll()
                 lock.with { rest.remove(action) }
             } catch {
@@ -129,17 +136,19 @@ extension UndoManager {
                 if !action.canBeRepeated { lock.with { rest.remove(action) } }
             }
         }
-        // Groups that an action left open.
+        // Closes groups that an action left open.
         while groupingLevel > 1 { endGroup() }
         endGroup()
         lock.with {
             mode = .recording
             running = nil
-            if rest.items.isEmpty { return }
-            if doing == .undoing { undoStack.append(rest) } else { redoStack.append(rest) }
+            if !rest.items.isEmpty {
+                if doing == .undoing { undoStack.append(rest) } else { redoStack.append(rest) }
+            }
+            checkInvariants()
         }
         listeners.tell(doing == .undoing ? .didUndo : .didRedo, self)
-        // Objects that have no changes any more get what others saved meanwhile.
+        // Objects without changes merge the saves of other writers that were skipped.
         for recorder in lock.with({ recorders }) { recorder.usableContext?.mergeDeferred() }
         if let failure { throw failure }
         return true

@@ -1,43 +1,49 @@
 import CorestoneValues
 
-/// A stack of steps that can be undone and redone, each a group of actions with a name.
+/// An undo manager: stacks of steps that can be undone and redone.
 ///
-/// Contexts record what an event of theirs changed (`Context.undoManager`), and hosts register actions of their own; one
-/// manager may serve several contexts. A group that nobody began opens with the first action and closes when a context ends
-/// its event. Any thread may call; actions run on the thread that undoes them, so a context's only on its queue.
+/// Each step is a named group of actions. Contexts record the changes of each event (`Context.undoManager`), and the
+/// application registers its own actions. Several contexts may share a manager. If the application has not begun a
+/// group, the first action opens one, which closes when a context ends its event. Thread-safe. Actions run on the
+/// thread that undoes them, so those of a context must be undone on its queue. `UndoManager+Invariants.swift` lists the
+/// invariants.
 public final class UndoManager: @unchecked Sendable {
     let lock = RecursiveLock(.leaf)
-    // Guarded by the lock.
+    // The steps to undo. Guarded by the lock.
     var undoStack: [UndoGroup] = []
     var redoStack: [UndoGroup] = []
-    /// The innermost group that is open.
+    /// The innermost open group.
     var open: UndoGroup?
-    /// While a nested group is undone: the group that is open around it.
+    /// The enclosing open group while a nested group is undone.
     var suspended: UndoGroup?
-    /// While a group is undone: its actions that still have to run, the next one last.
+    /// The remaining actions of the group that is being undone, the next one last.
     var running: UndoGroup?
     var mode = Mode.recording
     private var disabled = 0
     private var levels = 0
     private var groups = true
-    /// The contexts that record here.
+    /// The recorders of the contexts that use this manager.
     var recorders: [UndoRecorder] = []
     let listeners = UndoListeners()
-    /// The token by which C hosts know the manager; 0 when none was asked for.
+    /// The token of the manager's C handle; 0 without a handle.
     package var hostSlot: UInt = 0
 
+    /// The current use of the manager: recording changes, undoing or redoing.
     enum Mode { case recording, undoing, redoing }
 
     public init() {}
 
     // MARK: Actions
 
-    /// Registers what undoes something that the host did. An action that is registered while another one is undone is how to
-    /// redo that. Where no group is open one opens, to be closed when a context ends its event, or by the next undo.
+    /// Registers an action that undoes a change of the application.
+    ///
+    /// An action that is registered during an undo redoes the undone one. If no group is open, a group is opened. It
+    /// closes when a context ends its event, or at the next undo.
+    ///
     /// - Parameters:
-    ///   - target: what the action is about, for `removeAllActions(for:)`; it is not kept.
-    ///   - action: called at most once, when the action is undone. What it throws ends the undo.
-    /// - Throws: `.invalidArgument` where groups are not begun by themselves and none is open.
+    ///   - target: The subject of the action, for `removeAllActions(for:)`. Not retained.
+    ///   - action: Called at most once, when the action is undone. An error that it throws ends the undo.
+    /// - Throws: `.invalidArgument` if automatic groups are disabled and no group is open.
     public func registerUndo(target: AnyObject? = nil, _ action: @escaping () throws -> Void) throws {
         try registerUndo(target: UInt(bitPattern: target.map { Unmanaged.passUnretained($0).toOpaque() }), action)
     }
@@ -59,17 +65,17 @@ public final class UndoManager: @unchecked Sendable {
             beginGroup(UndoGroup(isOfEvent: true))
         }
         let outdated = lock.with { () -> [UndoGroup] in
-            // A listener may have taken the undo manager from the context that records.
+            // An observer may have removed the undo manager from the recording context.
             guard action.isWanted(by: recorders) else { return [] }
             open?.items.append(.action(action))
             defer { if mode == .recording { redoStack = [] } }
             return mode == .recording ? redoStack : []
         }
-        // Outside the lock: the end of an action may be the host's.
+        // Outside the lock, because the deallocation of an action may call the application.
         withExtendedLifetime(outdated) {}
     }
 
-    /// Forgets every action, and lets actions be registered again. Groups that are open stay so.
+    /// Removes all actions and enables registration. Open groups remain open.
     public func removeAllActions() {
         lock.with { disabled = 0 }
         removeAll()
@@ -87,7 +93,7 @@ public final class UndoManager: @unchecked Sendable {
         withExtendedLifetime(outdated) {}
     }
 
-    /// Forgets the actions about a target.
+    /// Removes the actions of a target.
     public func removeAllActions(for target: AnyObject) {
         removeAllActions(target: UInt(bitPattern: Unmanaged.passUnretained(target).toOpaque()))
     }
@@ -102,7 +108,7 @@ public final class UndoManager: @unchecked Sendable {
         }
     }
 
-    /// The groups that are on no stack: those that are open, one within the other, and the one that is undone. Under the lock.
+    /// The groups that are not on a stack: the open groups and the group that is being undone. Under the lock.
     private var unfinishedGroups: [UndoGroup] {
         var groups = running.map { [$0] } ?? []
         for innermost in [open, suspended] {
@@ -117,13 +123,15 @@ public final class UndoManager: @unchecked Sendable {
 
     // MARK: Settings
 
-    /// Whether a group opens by itself with the first action of an event. True at first.
+    /// Whether the first action of an event opens a group automatically. Default: true.
     public var groupsByEvent: Bool {
         get { lock.with { groups } }
         set { lock.with { groups = newValue } }
     }
 
-    /// How many steps are kept; 0 for all of them. Fewer than there are forgets the oldest.
+    /// The maximum number of steps; 0 for no limit.
+    ///
+    /// Setting it below the current number removes the oldest steps.
     public var levelsOfUndo: Int {
         get { lock.with { levels } }
         set {
@@ -135,7 +143,7 @@ public final class UndoManager: @unchecked Sendable {
         }
     }
 
-    /// Takes the steps out that are too many. Under the lock.
+    /// Removes the steps above the maximum. Under the lock.
     func trim() -> [UndoGroup] {
         if levels == 0 { return [] }
         var outdated: [UndoGroup] = []
@@ -150,14 +158,17 @@ public final class UndoManager: @unchecked Sendable {
         return outdated
     }
 
-    /// What happens from now on cannot be undone, until registration is enabled as often as it was disabled. What contexts
-    /// of this thread changed before is recorded first.
+    /// Disables registration until it is enabled as often as it was disabled.
+    ///
+    /// Changes in between cannot be undone. Earlier changes of this thread's contexts are recorded first.
     public func disableUndoRegistration() {
         try? checkpoint()
         lock.with { disabled += 1 }
     }
 
-    /// - Throws: `.invalidArgument` when registration is not disabled.
+    /// Enables registration after a call of `disableUndoRegistration()`.
+    ///
+    /// - Throws: `.invalidArgument` if registration is not disabled.
     public func enableUndoRegistration() throws {
         try? checkpoint()
         try lock.with {
@@ -180,37 +191,38 @@ public final class UndoManager: @unchecked Sendable {
         removeAllActions(for: recorder)
     }
 
-    /// Whether several contexts record here.
+    /// Whether several contexts use this manager.
     var isShared: Bool { lock.with { recorders.count > 1 } }
 
-    /// Has the contexts that this thread may use record what they changed so far.
+    /// Makes the contexts that this thread may use record their changes so far.
     func checkpoint() throws {
         listeners.tell(.checkpoint, self)
         for recorder in lock.with({ recorders }) { try recorder.usableContext?.processPendingChanges() }
     }
 
-    /// Whether a context of this thread changed what is not recorded yet.
+    /// Whether a context of this thread has changes that are not recorded yet.
     var isBehind: Bool {
         isRegistrationEnabled && lock.with { recorders }.contains { $0.usableContext?.hasUndoableEvent ?? false }
     }
 }
 
-/// Something that can be undone.
+/// An action that can be undone.
 class UndoAction {
-    /// What it is about; 0 for nothing.
+    /// The subject of the action; 0 without a subject.
     let target: UInt
 
     init(target: UInt) { self.target = target }
 
-    /// Throws if the action cannot be undone now. Changes nothing.
+    /// Throws if the action cannot be undone now. Does not change anything.
     func check() throws {}
     func run() throws {}
-    /// Whether an action that failed has changed nothing, and may be undone later.
+    /// Whether an action that failed did not change anything, so that it can be undone later.
     var canBeRepeated: Bool { false }
-    /// Whether the manager with these recorders should keep it.
+    /// Whether the manager with these recorders should keep the action.
     func isWanted(by recorders: [UndoRecorder]) -> Bool { true }
 }
 
+/// An action of the application.
 private final class HostAction: UndoAction {
     private let body: () throws -> Void
 

@@ -1,6 +1,8 @@
-/// What an undo manager tells those who listen to it, on the thread that causes it.
+/// The notifications of an undo manager, which are posted on the thread that causes them.
 public enum UndoNotification: UInt32, Sendable, CaseIterable {
-    /// A group is about to be begun or closed, or something to be undone or redone: whoever gathers actions registers them now.
+    /// A group is about to be opened or closed, or a step to be undone or redone.
+    ///
+    /// Collected actions must be registered now.
     case checkpoint = 1
     case didOpenGroup
     case willCloseGroup
@@ -12,7 +14,9 @@ public enum UndoNotification: UInt32, Sendable, CaseIterable {
 }
 
 extension UndoManager {
-    /// Calls `handler` whenever the manager posts `kind`, until the token is cancelled or ends. Any thread may ask.
+    /// Calls `handler` for each notification of `kind`, until the token is cancelled or released.
+    ///
+    /// Can be called on any thread.
     public func observe(_ kind: UndoNotification, _ handler: @escaping (UndoManager) -> Void) -> Observation {
         listeners.observe(kind, handler)
     }

@@ -2,22 +2,24 @@ import CPlatform
 import CorestoneModel
 import CorestoneValues
 
-/// What a context keeps while it has an undo manager.
+/// The undo state of a context with an undo manager.
 final class UndoRecorder: @unchecked Sendable {
     let manager: UndoManager
     private let lock = RecursiveLock(.leaf)
-    /// nil after the context ended. Guarded by the lock.
+    /// The context; nil after it was deallocated. Guarded by the lock.
     private unowned(unsafe) var context: Context?
-    /// What other threads made the manager forget: only the context's thread may let go of objects. Guarded by the lock.
+    /// The changes that other threads removed from the manager. Guarded by the lock.
+    ///
+    /// Only the context's thread may release their objects.
     private var forgotten: [[ObjectChange]] = []
 
-    /// Changes whenever the objects became something else without being recorded.
+    /// A number that is incremented when objects change without being recorded.
     var stamp: UInt64 = 0
-    /// How many events were recorded.
+    /// The number of recorded events.
     var recorded: UInt64 = 0
-    /// Objects whose changes until that many events are not undone any more, because they were refreshed.
+    /// The number of the last event whose changes are no longer undone, for each refreshed object.
     var refreshed: [ObjectIdentifier: UInt64] = [:]
-    /// What objects were that left the context within the event.
+    /// The contents of objects that left the context within the event.
     var contents: [ObjectIdentifier: Contents] = [:]
 
     init(manager: UndoManager, context: Context) {
@@ -30,17 +32,19 @@ final class UndoRecorder: @unchecked Sendable {
         lock.with { context?.ownerThread == platform_thread_id() ? context : nil }
     }
 
-    /// The context and its queue, for an action that is about to be undone.
+    /// Returns the context for an action that is about to be undone.
+    ///
+    /// - Throws: `.wrongThread` if the calling thread must not use it.
     func requireContext() throws -> Context? {
         let context = lock.with { self.context }
         try context?.checkQueue()
         return context
     }
 
-    /// The context ends; its objects left it.
+    /// Clears the reference to the context, which is deallocated after its objects have left it.
     func end() { lock.with { context = nil } }
 
-    /// Lets go of objects: now, or when the context records next.
+    /// Releases objects now, or at the context's next recording.
     func letGo(of changes: [ObjectChange]) {
         lock.with {
             if let context, context.ownerThread != platform_thread_id() { forgotten.append(changes) }
@@ -60,7 +64,7 @@ final class UndoRecorder: @unchecked Sendable {
 final class ContextUndo: UndoAction {
     let recorder: UndoRecorder
     let changes: [ObjectChange]
-    /// Changed values and members of all objects, each object's behind those of the one before it.
+    /// The changed values and members of all objects, grouped by object in the order of `changes`.
     let values: [ChangedValue]
     let members: [ChangedMembers]
     let stamp: UInt64
@@ -96,28 +100,29 @@ final class ContextUndo: UndoAction {
     }
 }
 
-/// How one object becomes again what it was.
+/// The data by which the former state of one object is restored.
 struct ObjectChange {
     let object: ManagedObject
-    /// Whether the object was in the context, and not deleted.
+    /// Whether the object was in the context and not deleted.
     let wasThere: Bool
-    /// Whether it had changes that were not saved.
+    /// Whether the object had unsaved changes.
     let wasUpdated: Bool
-    /// Where its values and members end; they begin where the former object's end.
+    /// The end index of the object's values; they begin at the end index of the previous object.
     let valuesEnd: Int32
     let membersEnd: Int32
-    /// All that an object was which the event deleted, for when the context has forgotten it.
+    /// The contents of an object that the event deleted, for its restoration.
     let contents: Contents?
 }
 
+/// A changed value of one slot.
 struct ChangedValue {
     private let number: UInt32
-    /// Whether the old value was that of the object's row, which a merge may have renewed since.
+    /// Whether the old value was that of the object's row, which a merge may have replaced since.
     let wasStored: Bool
     let old: PropertyValue
-    /// Whether the event set the old value, which is a change only where a merge has renewed the row since.
+    /// Whether the event set an equal value, which is a change only if a merge has replaced the row since.
     let isSame: Bool
-    /// The target that the event put in the old one's place.
+    /// The target that the event set instead of the old one.
     let newTarget: ManagedObject?
 
     var slot: Int { Int(number) }
@@ -128,19 +133,20 @@ struct ChangedValue {
     }
 }
 
+/// The changed members of one to-many relationship.
 struct ChangedMembers {
-    /// Kept by the model.
+    /// The relationship, which is retained by the model.
     unowned(unsafe) let relationship: Relationship
     let changes: ToManyRelationship.Changes
 }
 
-/// All that an object was.
+/// The contents of an object.
 final class Contents {
     let values: [SlotValue]
     let members: [(relationship: Relationship, objects: [ManagedObject])]
-    /// Whether the store had a row for it.
+    /// Whether the object had a row in the store.
     let wasSaved: Bool
-    /// The store that it was assigned to.
+    /// The store to which the object was assigned.
     let assigned: Store?
 
     init(

@@ -4,17 +4,19 @@ import CorestonePredicate
 import CorestoneSQLite
 import CorestoneValues
 
-/// Which object of the source became which object of the destination, by entity mapping.
+/// The associations of source objects with destination objects, by entity mapping.
 ///
-/// Mappings are named by their place in the mapping model.
+/// A mapping is identified by its index in the mapping model.
 protocol Associations: AnyObject {
     func add(_ source: ManagedObject, _ destination: ManagedObject, mapping: Int) throws
     func destinations(of source: ManagedObject, mapping: Int) throws -> [ManagedObject]
     func sources(of destination: ManagedObject, mapping: Int) throws -> [ManagedObject]
-    /// Calls `body` with every pair of a mapping in the order of creation, in batches. `body` may end the objects of the batch.
+    /// Calls `body` with every pair of a mapping in the order of creation, in batches.
+    ///
+    /// `body` may invalidate the objects of the batch.
     func forEachBatch(of mapping: Int, _ body: ([(source: ManagedObject, destination: ManagedObject)]) throws -> Void)
         throws
-    /// Called after each save of the destination: its objects have their final IDs.
+    /// Updates the associations after a save of the destination, when its objects have permanent IDs.
     func didSave() throws
 }
 
@@ -55,7 +57,7 @@ final class ObjectAssociations: Associations {
 
     func didSave() {}
 
-    /// Every pair, by mapping.
+    /// Calls `body` with every pair, mapping by mapping.
     func forEach(_ body: (_ source: ManagedObject, _ destination: ManagedObject, _ mapping: Int) -> Void) {
         for (mapping, table) in tables.enumerated() {
             for pair in table.pairs { body(pair.source, pair.destination, mapping) }
@@ -65,7 +67,7 @@ final class ObjectAssociations: Associations {
     func removeAll() { tables = Array(repeating: Table(), count: tables.count) }
 }
 
-/// Associations of a migration in batches: keys in a table of SQLite's beside the result.
+/// Associations of a migration in batches, stored as keys in a temporary SQLite table.
 final class KeyAssociations: Associations {
     static let batchSize = 500
     private let table: AssociationTable
@@ -73,7 +75,7 @@ final class KeyAssociations: Associations {
     private let destination: Context
     private let sourceStore: Store
     private let destinationStore: Store
-    /// Pairs of the batch that is not saved yet.
+    /// The pairs of the batch that is not saved yet.
     private let unsaved: ObjectAssociations
 
     init(
@@ -148,7 +150,7 @@ extension AssociationTable.Row {
 }
 
 extension Context {
-    /// The objects of some rows, in their order, read with one request per entity.
+    /// Returns the objects of rows, in their order. They are read with one request per entity.
     func objects(_ rows: [(entity: Int, key: Int64)], in store: Store) throws -> [ManagedObject] {
         var loaded: [ManagedObject] = []
         for (index, group) in Dictionary(grouping: rows, by: \.entity) {

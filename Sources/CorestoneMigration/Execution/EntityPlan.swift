@@ -3,28 +3,28 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// An entity mapping with the entities and slots that it means.
+/// An entity mapping with its resolved entities, attributes and relationships.
 struct EntityPlan {
-    /// How an attribute gets its value.
+    /// The source of an attribute's value.
     enum ValueSource {
         case slot(Int)
         case expression(Expression)
     }
 
-    /// How a relationship gets its members.
+    /// The source of a relationship's members.
     enum MemberSource {
-        /// From what one mapping made of the members of a relationship.
+        /// The objects that one mapping created for the members of a source relationship.
         case results(ofSlot: Int, mapping: String)
         case expression(Expression)
     }
 
     let mapping: EntityMapping
-    /// Its place in the mapping model.
+    /// The index in the mapping model.
     let number: Int
     let source: Entity?
     let destination: Entity?
     let policy: EntityMigrationPolicy?
-    /// With the value of `$propertyMapping`.
+    /// The attributes with their values; `mapping` is the value of `$propertyMapping`.
     let attributes: [(mapping: PropertyValue, attribute: Attribute, value: ValueSource)]
     let relationships: [(mapping: PropertyValue, relationship: Relationship, members: MemberSource)]
 
@@ -42,7 +42,7 @@ struct EntityPlan {
             guard let attribute: Attribute = try EntityPlan.property(property, of: entity, mapping),
                 let expression = property.valueExpression
             else { return nil }
-            // A store computes derived attributes, and has no transient ones.
+            // The store computes derived attributes and does not contain transient ones.
             if attribute.isTransient || attribute.derivation != nil { return nil }
             let value = source.flatMap { expression.sourceSlot(in: $0) }.map { ValueSource.slot($0) }
             return (.object(MappingValue(property)), attribute, value ?? .expression(expression))
@@ -75,7 +75,7 @@ struct EntityPlan {
             throw CoreError(
                 .migration, code: .migration,
                 "the entity mapping \"\(mapping.name)\" has an expression for \(entity.name).\(property.name) that the library cannot "
-                    + "read; replace it, or set the value in a migration policy", entity: entity.name,
+                    + "read; replace it, or remove it and set the value in a migration policy", entity: entity.name,
                 key: property.name)
         }
         if let found = entity.property(named: property.name) as? P { return found }
@@ -98,7 +98,7 @@ struct EntityPlan {
                     + "another kind", entity: mapping.destinationName ?? mapping.sourceName,
                 value: .string(mapping.kind.name))
         }
-        // The plain class of Core Data does what a mapping without a policy does.
+        // Core Data's base class behaves like a mapping without a policy.
         if name == "NSEntityMigrationPolicy" { return nil }
         if let policy = try MigrationPolicies.policy(named: name) { return policy }
         let near = nearestName(to: name, among: MigrationPolicies.names).map { "; did you mean \"\($0)\"?" }
@@ -111,7 +111,7 @@ struct EntityPlan {
 }
 
 extension Expression {
-    /// The slot of an attribute that `$source.name` means; nil for every other expression.
+    /// Returns the slot of the attribute in `$source.name`, or nil for every other expression.
     fileprivate func sourceSlot(in entity: Entity) -> Int? {
         guard case .path(.variable("source"), let path) = self, path.keys.count == 1,
             let attribute = entity.property(named: path.keys[0].text) as? Attribute, !attribute.isTransient
@@ -119,8 +119,10 @@ extension Expression {
         return Int(attribute.slot)
     }
 
-    /// `FUNCTION($manager, "destinationInstancesForEntityMappingNamed:sourceInstances:", "mapping", $source.relationship)`; nil for every
-    /// other expression.
+    /// Returns the mapping and the relationship of a call of the manager, or nil for every other expression.
+    ///
+    /// The call is `FUNCTION($manager, "destinationInstancesForEntityMappingNamed:sourceInstances:", "mapping",
+    /// $source.relationship)`.
     fileprivate func results(in entity: Entity) -> EntityPlan.MemberSource? {
         let selector = MappingExpressions.destinationsByMapping
         guard let arguments = MappingExpressions.arguments(of: self, calling: selector), arguments.count == 2,

@@ -1,21 +1,23 @@
 import CorestoneGraph
 
-/// Makes the contexts and the manager of a migration known to a host in another language.
+/// The access of application code in another language to the contexts and the manager of a migration.
 package enum MigrationHosting {
-    /// Ends what was made known.
+    /// A function that ends the access.
     package typealias End = () -> Void
 
-    /// Makes contexts known until the migration, or the step of it that uses them, has ended; then they are closed. Set once by the C
-    /// boundary.
+    /// The function that creates handles for contexts. They are valid until the migration, or its current step, ends;
+    /// the contexts are then closed. The C boundary sets the function once.
     package nonisolated(unsafe) static var lendContexts: ([Context]) throws -> End = { _ in {} }
-    /// Ends the objects of a context that callbacks gave up, when the context was reset. Set once by the C boundary.
+    /// The function that deallocates the objects of a reset context whose handles were released in callbacks. The C
+    /// boundary sets the function once.
     ///
-    /// A migration is one call, and what callbacks give up usually ends with the outermost call.
+    /// Otherwise, objects would stay in memory for the whole migration, because released objects are deallocated when
+    /// the outermost call ends.
     package nonisolated(unsafe) static var endBatch: (Context) -> Void = { _ in }
-    /// Makes a manager known while it is in use. Set once by the C boundary.
+    /// The function that creates a handle for a manager while it is in use. The C boundary sets the function once.
     package nonisolated(unsafe) static var lendManager: (MigrationManager) throws -> End = { _ in {} }
 
-    /// Runs host code, and what follows from it, with contexts that the host may use meanwhile.
+    /// Runs `body`, which calls application code, with access to contexts.
     static func lending<Result>(_ contexts: Context..., body: () throws -> Result) throws -> Result {
         let end = try lendContexts(contexts)
         defer { end() }

@@ -5,53 +5,57 @@ import CorestonePredicate
 import CorestoneSQLite
 import CorestoneValues
 
-/// Migrates the objects of one store into another by a mapping model (`NSMigrationManager`).
+/// The migration of the objects of one store into another with a mapping model (`NSMigrationManager`).
 ///
-/// Three passes go over all entity mappings, in their order: the first creates objects with their attributes, the second sets
-/// relationships, the third validates. So an expression of the second pass finds the objects of every mapping, one of the first pass
-/// only those of earlier mappings.
+/// Three passes process all entity mappings, in their order: the first creates objects with their attributes, the
+/// second sets relationships, the third validates. An expression of the second pass therefore finds the objects of
+/// every mapping. An expression of the first pass finds only those of earlier mappings.
 ///
 /// A manager belongs to the thread that runs it, except for `cancel`, `progress` and `currentEntityMapping`.
 public final class MigrationManager {
     public let sourceModel: Model
     public let destinationModel: Model
-    /// The mapping model of the migration that runs.
+    /// The mapping model of the running migration.
     public private(set) var mappingModel: MappingModel?
-    /// A context of the former store, which is only read; nil unless a migration runs.
+    /// A context of the source store, which is only read; nil unless a migration runs.
     public private(set) var sourceContext: Context?
-    /// A context of the store that is written; nil unless a migration runs. Until the migration ends it may hold objects that the
-    /// model's validation would refuse.
+    /// A context of the destination store; nil unless a migration runs. Until the migration ends, it may contain
+    /// invalid objects.
     public private(set) var destinationContext: Context?
-    /// Values of the host for its policies.
+    /// Values of the application for its policies.
     public var userInfo: [String: PropertyValue] = [:]
-    /// Functions that expressions call as `FUNCTION($manager, "selector:", …)`, beside those of Core Data's manager.
+    /// Functions that expressions call as `FUNCTION($manager, "selector:", …)`, in addition to those of Core Data's
+    /// manager.
     public var functions: [String: ([PropertyValue]) throws -> PropertyValue] = [:]
-    /// The mapping whose objects are migrated; each is current three times.
+    /// The current mapping. Each mapping is the current one three times.
     public internal(set) var currentEntityMapping: EntityMapping? {
         get { position.withLock { $0.mapping } }
         set { position.withLock { $0.mapping = newValue } }
     }
-    /// 0 to 1 while a migration runs, otherwise 0.
+    /// The progress: 0 to 1 while a migration runs, otherwise 0.
     public internal(set) var progress: Double {
         get { position.withLock { $0.progress } }
         set { position.withLock { $0.progress = newValue } }
     }
-    /// Called when rows are done, with their number and that of all; false cancels.
+    /// A function that receives the number of migrated rows and the total. If it returns false, the migration is
+    /// cancelled.
     public var report: ((_ done: Int, _ total: Int) -> Bool)?
 
-    /// The migration that runs.
+    /// The running migration.
     var run: MigrationRun?
-    /// What hosts in other languages know the manager by; 0 where they do not.
+    /// The manager's handle in the C interface; 0 if it does not have one.
     package var hostSlot: UInt = 0
-    /// Where the migration is, which any thread may ask.
+    /// The position of the migration, which any thread may read.
     private let position = Locked<(mapping: EntityMapping?, progress: Double)>((nil, 0))
-    /// The thread of the migration that runs; 0 without one.
+    /// The thread of the running migration; 0 if no migration runs.
     private let runner = Locked<UInt64>(0)
     private let cancellation = Locked<(isCancelled: Bool, error: CoreError?)>((false, nil))
 
+    /// Creates a manager.
+    ///
     /// - Parameters:
-    ///   - source: the model of the former store; is frozen.
-    ///   - destination: the model of the new one; is frozen.
+    ///   - source: The model of the source store, which is frozen.
+    ///   - destination: The model of the destination store, which is frozen.
     public init(source: Model, destination: Model) throws {
         try source.freeze()
         try destination.freeze()
@@ -61,12 +65,14 @@ public final class MigrationManager {
     /// Migrates all objects of one open store into another one and saves it.
     ///
     /// - Parameters:
-    ///   - source: a context of a coordinator with one store.
-    ///   - destination: a context of a coordinator with one store. Its objects stay.
-    ///   - makeTable: makes the place of the keys of migrated objects, for a migration in batches. Without it all objects are in memory.
-    ///   - record: called at the end with the migration's associations.
-    /// - Throws: 134110 with the failure as its detail, 134111 for values that must be unique, 134140 if the mapping model does not fit
-    ///   the models, 134170 for a policy, 134120 or the given error when it was cancelled. The destination is to be discarded then.
+    ///   - source: A context of a coordinator with one store.
+    ///   - destination: A context of a coordinator with one store. Existing objects are kept.
+    ///   - makeTable: Creates the table for the keys of migrated objects, for a migration in batches. If it is nil, all
+    ///     objects stay in memory.
+    ///   - record: Called at the end with the run, which has the associations.
+    /// - Throws: 134110 with the cause as a child. 134111 for a violated unique constraint. 134140 if the mapping model
+    ///   does not fit the models. 134170 for an error of a policy. 134120 or the given error if the migration was
+    ///   cancelled. The caller must then discard the destination.
     package func migrate(
         _ mappingModel: MappingModel, from source: Context, to destination: Context,
         associations makeTable: (() throws -> AssociationTable)?, record: ((MigrationRun) throws -> Void)? = nil
@@ -94,7 +100,7 @@ public final class MigrationManager {
                     mappingModel, manager: self, source: source, destination: destination, associations: makeTable)
                 self.run = run
                 do { try run.execute() } catch {
-                    // What is unsaved is discarded with the destination, and nothing to warn of.
+                    // Unsaved changes are discarded intentionally, so they must not cause a warning.
                     try? destination.reset()
                     throw error
                 }
@@ -105,9 +111,9 @@ public final class MigrationManager {
 
     // MARK: - Control
 
-    /// Ends the migration at the next object. Any thread; further calls have no effect.
+    /// Cancels the migration at the next object. Can be called on any thread. Further calls have no effect.
     ///
-    /// - Parameter error: what the migration fails with; code 134120 without one.
+    /// - Parameter error: The error of the migration; nil for one with the code 134120.
     public func cancel(with error: CoreError? = nil) {
         cancellation.withLock { if !$0.isCancelled { $0 = (true, error) } }
     }
@@ -125,7 +131,7 @@ public final class MigrationManager {
                 file: path)
     }
 
-    // MARK: - The migration that runs
+    // MARK: - The running migration
 
     func running() throws -> MigrationRun {
         try requireThread()
@@ -135,10 +141,12 @@ public final class MigrationManager {
             "the migration manager does not run a migration; call it from a policy, or from a function of the manager")
     }
 
-    /// The same, for the C boundary, which cannot trust its callers with threads.
+    /// Throws unless this thread runs a migration with this manager.
+    ///
+    /// It is for the C boundary, whose callers may use the wrong thread.
     package func requireRunning() throws { _ = try running() }
 
-    /// Throws while another thread runs a migration by this manager.
+    /// Throws if another thread runs a migration with this manager.
     package func requireThread() throws {
         let thread = runner.withLock { $0 }
         guard thread != 0, thread != platform_thread_id() else { return }
@@ -148,29 +156,32 @@ public final class MigrationManager {
                 + "in callbacks of the migration, or call only cancel and progress")
     }
 
-    /// An entity mapping of the migration that runs.
+    /// Returns an entity mapping of the running migration.
     package func entityMapping(named name: String) throws -> EntityMapping { try running().plan(named: name).mapping }
 
-    /// Notes that an object of the destination was created for one of the source. Relationships to it are resolved by this.
+    /// Records that a destination object was created for a source object.
+    ///
+    /// Relationships to the destination object are resolved through this association.
     public func associate(source: ManagedObject, with destination: ManagedObject, for mapping: EntityMapping) throws {
         let run = try running()
         try run.associations.add(source, destination, mapping: run.plan(named: mapping.name).number)
     }
 
-    /// The objects that a mapping created for some of the source, in their order.
+    /// Returns the objects that a mapping created for source objects, in the order of the source objects.
     ///
-    /// - Parameter sources: nil for all of the mapping's objects.
+    /// - Parameter sources: The source objects; nil for all objects of the mapping.
     public func destinationInstances(
         forEntityMappingNamed name: String, sourceInstances sources: [ManagedObject]?
     ) throws -> [ManagedObject] { try running().destinations(mapping: name, of: sources) }
 
-    /// The objects of the source for which a mapping created some of the destination, in their order.
+    /// Returns the source objects for which a mapping created destination objects, in the order of the latter.
     public func sourceInstances(
         forEntityMappingNamed name: String, destinationInstances: [ManagedObject]
     ) throws -> [ManagedObject] { try running().sources(mapping: name, of: destinationInstances) }
 
-    /// Creates the object that a mapping makes of one of the source, sets its attributes, and associates the two: the default of
-    /// `EntityMigrationPolicy.createDestinationInstances`.
+    /// Creates the destination object of a source object, sets its attributes, and associates the two.
+    ///
+    /// This is the default of `EntityMigrationPolicy.createDestinationInstances`.
     ///
     /// - Returns: nil for a mapping without a destination.
     @discardableResult
@@ -181,8 +192,9 @@ public final class MigrationManager {
         return try run.createDestinationInstance(forSource: source, in: run.plan(named: mapping.name))
     }
 
-    /// Sets the relationships of an object that a mapping created, by the expressions of the mapping: the default of
-    /// `EntityMigrationPolicy.createRelationships`.
+    /// Sets the relationships of an object that a mapping created, with the expressions of the mapping.
+    ///
+    /// This is the default of `EntityMigrationPolicy.createRelationships`.
     public func createRelationships(forDestination destination: ManagedObject, in mapping: EntityMapping) throws {
         let run = try running()
         let plan = try run.plan(named: mapping.name)
@@ -190,6 +202,6 @@ public final class MigrationManager {
         try run.createRelationships(from: source, to: destination, in: plan)
     }
 
-    /// Ends all objects of both contexts. A migration in batches does so itself.
+    /// Resets both contexts, which invalidates their objects. A migration in batches does this after each batch.
     public func reset() throws { try running().reset() }
 }

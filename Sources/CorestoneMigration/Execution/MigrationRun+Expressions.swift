@@ -5,9 +5,12 @@ import CorestoneValues
 
 // Variables and functions of the expressions in a mapping model.
 extension MigrationRun {
-    /// The values of `$source`, `$destination`, `$manager`, `$entityMapping`, `$propertyMapping` and `$entityPolicy`.
+    /// Returns the values of the variables of an expression.
     ///
-    /// Those of one mapping differ in the objects and the property alone, so the dictionary of the last expression is changed.
+    /// The variables are `$source`, `$destination`, `$manager`, `$entityMapping`, `$propertyMapping` and
+    /// `$entityPolicy`.
+    ///
+    /// Within one mapping, only the objects and the property differ, so the last dictionary is reused.
     func variables(
         of plan: EntityPlan, _ property: PropertyValue = .null, source: ManagedObject? = nil,
         destination: ManagedObject? = nil
@@ -25,7 +28,7 @@ extension MigrationRun {
         return variables.values
     }
 
-    /// The result of a function of the manager; nil for one that it does not have.
+    /// Returns the result of a function of the manager; nil if the manager does not have the function.
     func receive(_ selector: String, _ arguments: [PropertyValue]) throws -> PropertyValue? {
         switch selector {
         case "fetchRequestForSourceEntityNamed:predicateString:":
@@ -58,7 +61,7 @@ extension MigrationRun {
         "sourceInstancesForEntityMappingNamed:destinationInstances:",
     ]
 
-    /// A request for the objects of one entity, without its subentities.
+    /// Returns a request for the objects of one entity, without its subentities.
     private func sourceRequest(_ arguments: [PropertyValue]) throws -> FetchRequest {
         let selector = MigrationRun.selectors[0]
         let request = FetchRequest(entity: try manager.sourceModel.requireEntity(named: text(arguments, 0, selector)))
@@ -74,20 +77,19 @@ extension MigrationRun {
                 .predicate,
                 "argument \(place + 1) of \(selector) must be a string"
                     + (place < arguments.count ? ", not \(arguments[place].excerpt)" : ", but is missing"),
-                key: selector,
                 value: place < arguments.count ? arguments[place] : nil)
         }
         return text.string
     }
 }
 
-/// A variable of a mapping model's expressions that only the library knows.
+/// A variable in the expressions of a mapping model whose value is an object of the library.
 package protocol MigrationVariable {
-    /// What functions of a host in another language get in its place.
+    /// The value that functions in another language receive instead.
     var hostValue: PropertyValue { get }
 }
 
-/// `$manager`
+/// The value of `$manager`.
 final class ManagerValue: MessageReceiver, KeyValueCoding, MigrationVariable {
     private let manager: MigrationManager
 
@@ -122,7 +124,7 @@ final class ManagerValue: MessageReceiver, KeyValueCoding, MigrationVariable {
     var valueDescription: String { "<migration manager>" }
 }
 
-/// `$entityPolicy`
+/// The value of `$entityPolicy`.
 final class PolicyValue: MessageReceiver, MigrationVariable {
     private let plan: EntityPlan
     private let manager: MigrationManager
@@ -154,7 +156,7 @@ final class PolicyValue: MessageReceiver, MigrationVariable {
     var valueDescription: String { "<migration policy \(plan.mapping.policyClassName ?? "")>" }
 }
 
-/// `$entityMapping` and `$propertyMapping`
+/// The value of `$entityMapping` and `$propertyMapping`.
 final class MappingValue: KeyValueCoding, MigrationVariable {
     private let name: String
     private let values: [String: PropertyValue]
@@ -194,5 +196,5 @@ private func unknownKey(_ key: String, of owner: String, _ known: [String]) -> C
     return CoreError(
         .predicate,
         "\(owner) has no key \"\(key)\"" + (near ?? "; use one of \(known.sorted().joined(separator: ", "))"),
-        key: key)
+        value: .string(key))
 }

@@ -2,9 +2,9 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-// Errors that name mapping, property and object.
+// Errors with the mapping, the property and the object.
 extension MigrationRun {
-    /// Runs a stage of a policy.
+    /// Runs a stage of a policy, and adds the policy and the mapping to its error.
     func staged(
         _ plan: EntityPlan, _ stage: String, _ source: ManagedObject? = nil, _ body: () throws -> Void
     ) throws {
@@ -22,7 +22,7 @@ extension MigrationRun {
         }
     }
 
-    /// Computes and sets one property.
+    /// Runs `body`, which sets one property, and adds the mapping and the property to its error.
     func evaluating<T>(
         _ plan: EntityPlan, _ property: Property, _ source: ManagedObject?, _ body: () throws -> T
     ) throws -> T {
@@ -36,7 +36,7 @@ extension MigrationRun {
         }
     }
 
-    /// Does another part of a mapping's work.
+    /// Runs another part of a mapping's work, and adds the mapping and the part to its error.
     func evaluating<T>(
         _ plan: EntityPlan, _ work: String, _ source: ManagedObject? = nil, _ body: () throws -> T
     ) throws -> T {
@@ -59,12 +59,12 @@ extension MigrationRun {
             file: path)
     }
 
-    /// Cancellations, errors of policies and those that name their mapping already.
+    /// Whether an error is not wrapped: a cancellation, an error of a policy, or an error that already has its mapping.
     private func isFinal(_ error: CoreError) -> Bool {
         error.status == .cancelled || error.status == .migration || error === manager.cancellationError
     }
 
-    /// The error of a save or of the validation at the end, as that of the migration.
+    /// Returns the error of the migration for an error of a save or of the final validation.
     func failure(of error: CoreError) -> CoreError {
         if isFinal(error) { return error }
         let isUnique =

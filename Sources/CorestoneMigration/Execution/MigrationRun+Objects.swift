@@ -3,9 +3,9 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-// What the mappings themselves do with an object.
+// The work of a mapping on one object.
 extension MigrationRun {
-    /// Creates the object that a mapping makes of one of the source, sets its attributes, and associates the two.
+    /// Creates the destination object of a source object, sets its attributes, and associates the two.
     @discardableResult
     func createDestinationInstance(forSource source: ManagedObject, in plan: EntityPlan) throws -> ManagedObject? {
         guard let entity = plan.destination else { return nil }
@@ -27,7 +27,7 @@ extension MigrationRun {
         return object
     }
 
-    /// Sets the relationships of an object that a mapping created, by the expressions of the mapping.
+    /// Sets the relationships of an object that a mapping created, with the expressions of the mapping.
     func createRelationships(
         from source: ManagedObject?, to destination: ManagedObject, in plan: EntityPlan
     ) throws {
@@ -60,7 +60,7 @@ extension MigrationRun {
         try set(targets, relationship, of: object)
     }
 
-    /// Sets a relationship; one that is to-one takes the first object.
+    /// Sets a relationship. A to-one relationship is set to the first object.
     private func set(_ targets: [ManagedObject], _ relationship: Relationship, of object: ManagedObject) throws {
         if relationship.isToMany {
             var seen: Set<ObjectIdentifier> = []
@@ -72,7 +72,7 @@ extension MigrationRun {
 }
 
 extension PropertyValue {
-    /// A number as an attribute of another numeric type takes it; every other value unchanged.
+    /// Returns a number converted for an attribute of another numeric type, and other values unchanged.
     fileprivate func fitting(_ type: AttributeType) -> PropertyValue {
         switch (self, type) {
         case (.decimal(let number), .double), (.decimal(let number), .float): .double(number.double)

@@ -4,9 +4,9 @@ import CorestonePredicate
 import CorestoneValues
 
 extension MigrationRun {
-    /// Objects of the source that are read at a time.
+    /// The number of source objects in a batch.
     private static let batchSize = 500
-    /// IDs that are listed at a time. Each list skips the rows of the former ones.
+    /// The number of IDs that are read with one request. Each request skips the rows of the previous requests.
     private static let windowSize = 50_000
 
     /// Migrates all objects and saves the destination.
@@ -58,7 +58,7 @@ extension MigrationRun {
         if plan.policy != nil { try endBatch() }
     }
 
-    /// Saves what a batch created and forgets it; without batches nothing happens.
+    /// Saves the objects of a batch and releases them. Does nothing without batches.
     private func endBatch() throws {
         guard runsInBatches else { return }
         try save()
@@ -114,7 +114,7 @@ extension MigrationRun {
         try validateResult()
     }
 
-    /// Validates every object of the result by the model's conditions.
+    /// Validates every object of the result.
     private func validateResult() throws {
         for entity in manager.destinationModel.entities where !entity.isAbstract && entity.hasConditions {
             let request = FetchRequest(entity: entity)
@@ -140,7 +140,7 @@ extension MigrationRun {
         if let request = try sourceRequest(of: plan) {
             return try forEachBatch(request, in: sourceContext, body)
         }
-        // An expression that gives objects instead of a request.
+        // The expression returns objects instead of a request.
         guard plan.source != nil, let expression = plan.mapping.sourceExpression else { return }
         let found = try evaluating(plan, "the source expression") {
             try expression.value(with: .null, variables: variables(of: plan)).managedObjects
@@ -148,7 +148,7 @@ extension MigrationRun {
         if !found.isEmpty { try body(found) }
     }
 
-    /// The request of a `FETCH`; nil for a mapping without a source and for any other expression.
+    /// Returns the request of a `FETCH`; nil for a mapping without a source and for any other expression.
     private func sourceRequest(of plan: EntityPlan) throws -> FetchRequest? {
         guard let entity = plan.source else { return nil }
         guard let expression = plan.mapping.sourceExpression else {
@@ -165,7 +165,7 @@ extension MigrationRun {
         }
     }
 
-    /// Calls `body` with the objects of a request, a batch at a time; it may end them.
+    /// Calls `body` with the objects of a request, batch by batch. `body` may invalidate them.
     private func forEachBatch(
         _ request: FetchRequest, in context: Context, _ body: ([ManagedObject]) throws -> Void
     ) throws {
@@ -193,7 +193,7 @@ extension MigrationRun {
 }
 
 extension Entity {
-    /// Whether the model's conditions could refuse an object of this entity.
+    /// Whether the entity has validation rules.
     fileprivate var hasConditions: Bool {
         let slots = (0..<Int(slotCount)).lazy.map { self.layout.slots[$0] }
         return slots.contains { !$0.conditions.isDisjoint(with: [.required, .ruled, .bounded]) }
@@ -201,7 +201,7 @@ extension Entity {
 }
 
 extension PropertyValue {
-    /// The managed objects of a value: none, one, or the elements of a collection.
+    /// The managed objects of a value: no object, one object, or the elements of a collection.
     var managedObjects: [ManagedObject] {
         switch self {
         case .object(let object): (object.original as? ManagedObject).map { [$0] } ?? []

@@ -4,24 +4,24 @@ import CorestonePredicate
 import CorestoneSQLite
 import CorestoneValues
 
-/// One execution of a mapping model: the entity mappings, the two contexts, and which object became which.
+/// One execution of a mapping model, with the entity mappings, the two contexts and the associations of objects.
 package final class MigrationRun {
     unowned let manager: MigrationManager
     let sourceContext: Context
     let destinationContext: Context
     let plans: [EntityPlan]
-    /// Whether objects are saved and forgotten batch by batch.
+    /// Whether objects are saved and released batch by batch.
     let runsInBatches: Bool
     let associations: any Associations
     private let table: AssociationTable?
     private let numbers: [String: Int]
-    /// By entity of the source, the mappings of its objects.
+    /// The mappings of each source entity.
     private var mappings: [ObjectIdentifier: [Int]] = [:]
-    /// The variables of the last expression, and the mapping that it is of.
+    /// The variables of the last expression, and its mapping.
     var variables: (values: [String: PropertyValue], mapping: Int?) = ([:], nil)
-    /// The relationship whose expression is evaluated.
+    /// The relationship whose expression is being evaluated.
     var currentRelationship: Relationship?
-    /// Objects of the source that the current pass is done with, and all of them.
+    /// The number of source objects that the current pass has finished, and the total.
     var done = 0
     var total = 0
 
@@ -50,7 +50,7 @@ package final class MigrationRun {
         }
     }
 
-    /// The former store, for errors.
+    /// The path of the source store, for errors.
     var path: String? { sourceContext.coordinator.stores.first?.path }
 
     func plan(named name: String) throws -> EntityPlan {
@@ -64,7 +64,7 @@ package final class MigrationRun {
                     ?? (names.isEmpty
                         ? "; add it to the mapping model"
                         : "; use one of \(names.map { "\"\($0)\"" }.joined(separator: ", "))")),
-            key: name, value: .string(name), file: path)
+            value: .string(name), file: path)
     }
 
     func destinations(mapping name: String, of sources: [ManagedObject]?) throws -> [ManagedObject] {
@@ -82,7 +82,7 @@ package final class MigrationRun {
         return try objects.flatMap { try associations.sources(of: $0, mapping: number) }
     }
 
-    /// The objects that all mappings of their entities created for some of the source.
+    /// Returns the objects that all mappings of their entities created for source objects.
     func destinations(of sources: [ManagedObject]) throws -> [ManagedObject] {
         try sources.flatMap { source in
             try mappings(of: source.entity).flatMap { try associations.destinations(of: source, mapping: $0) }
@@ -116,7 +116,7 @@ package final class MigrationRun {
         var share: Double { self == .validation ? 0.1 : 0.45 }
     }
 
-    /// Counts rows and reports them.
+    /// Adds finished rows and reports the progress.
     func advance(by count: Int, of pass: Pass) throws {
         done = min(done + count, max(total, 1))
         let part = total > 0 ? Double(done) / Double(total) : 1
@@ -128,9 +128,9 @@ package final class MigrationRun {
 
     // MARK: - Record
 
-    /// Writes which object became which beside the rows of the result, which is closed.
+    /// Writes the associations into the result store, which must be closed.
     ///
-    /// - Parameter scratch: a path for a file that the caller removes.
+    /// - Parameter scratch: The path of a temporary file, which the caller deletes.
     package func writeAssociations(intoStoreAt path: String, scratch: String) throws {
         var table = self.table
         if let objects = associations as? ObjectAssociations {
@@ -146,7 +146,7 @@ package final class MigrationRun {
         try table?.finish(intoStoreAt: path, source: manager.sourceModel, destination: manager.destinationModel)
     }
 
-    /// The properties that have the value of a property of the source.
+    /// The properties whose values are copied from a source property.
     package var copiedProperties: [CopiedProperty] {
         plans.flatMap { plan -> [CopiedProperty] in
             guard let source = plan.source, let entity = plan.destination else { return [] }
@@ -166,7 +166,7 @@ package final class MigrationRun {
 }
 
 extension Expression {
-    /// The property of the source that an expression copies: `$source.name`, or the migrated objects of `$source.name`.
+    /// The source property that an expression copies: `$source.name`, or the migrated objects of `$source.name`.
     fileprivate var sourceKey: String? {
         switch self {
         case .path(.variable("source"), let path) where path.keys.count == 1: path.keys[0].text

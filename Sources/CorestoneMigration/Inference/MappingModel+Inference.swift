@@ -5,11 +5,12 @@ import CorestoneValues
 extension MappingModel {
     /// Infers the mapping model of a lightweight migration from names and renaming identifiers. Freezes both models.
     ///
-    /// The mappings are in the order of the destination's entities, then of the removed ones, and are named as Core Data's compiler
-    /// names them (`CarToBus`). A new property has a mapping without an expression, which keeps its default value. Transient and
-    /// derived attributes have no mapping.
-    /// - Parameter typeChanges: Whether an attribute may change its type. Its expression is the former value, which the migration
-    ///   has to convert.
+    /// The mappings are in the order of the destination's entities, followed by the removed entities. They are named as
+    /// Core Data's compiler names them (`CarToBus`). A new property has a mapping without an expression, which keeps
+    /// its default value. Transient and derived attributes do not have a mapping.
+    ///
+    /// - Parameter typeChanges: Whether an attribute may change its type. Its expression is then the old value, which
+    ///   the migration must convert.
     /// - Throws: `.migration` (134190) for changes that cannot be inferred, with a child for each.
     public convenience init(
         inferredFrom source: Model, to destination: Model, typeChanges: TypeChanges = .refused
@@ -26,7 +27,7 @@ extension MappingModel {
         self.init(mappings, source: source, destination: destination)
     }
 
-    /// Names can collide: `AToB` and `C` as well as `A` and `BToC` give `AToBToC`.
+    /// Returns an unused name. Names can collide: `AToB` and `C` as well as `A` and `BToC` yield `AToBToC`.
     private static func unusedName(_ name: String, _ names: inout Set<String>) -> String {
         var (found, number) = (name, 2)
         while !names.insert(found).inserted {
@@ -75,7 +76,7 @@ extension EntityPair {
         PropertyMapping(name: attribute.path, valueExpression: MappingExpressions.source(former.path))
     }
 
-    /// Whether a composite attribute became another one with the same elements, so that its value is copied as a whole.
+    /// Whether a composite attribute has the same elements as the former one, so that its value is copied as a whole.
     private func isWhole(_ former: Attribute, _ attribute: Attribute) -> Bool {
         guard former.type == .composite, attribute.type == .composite else { return false }
         func elements(_ top: Attribute) -> [Substring] { top.leaves.map { $0.path.dropFirst(top.path.count) } }

@@ -1,10 +1,12 @@
+import CorestoneFormats
 import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// Reads a `.cdm`, a keyed archive of `NSMappingModel` (store-format.md section 3), from an untrusted file.
+/// A reader of a `.cdm`, a keyed archive of `NSMappingModel` (store-format.md section 3), from an untrusted file.
 struct CompiledMappingReader {
-    /// The limit of mappings and user info entries: an archive can share its lists among many mappings.
+    /// The limit of mappings and user info entries. A small archive can contain many of them, because mappings can
+    /// share lists.
     static let maximumCount = 1_000_000
 
     private let archive: KeyedArchiveReader
@@ -13,8 +15,11 @@ struct CompiledMappingReader {
     init(_ bytes: [UInt8]) throws { archive = try KeyedArchiveReader(bytes) }
 
     mutating func read() throws -> MappingModelParts {
-        guard archive.className(archive.root) == "NSMappingModel", let root = archive.rootFields else {
-            throw archiveError("the keyed archive does not contain a mapping model; pass a compiled .cdm")
+        let className = archive.className(archive.root)
+        guard className == "NSMappingModel", let root = archive.rootFields else {
+            let found = className.map { "contains an object of the class \"\($0.prefix(60))\", not a mapping model" }
+            throw archiveError(
+                "the keyed archive \(found ?? "does not contain a mapping model"); pass a compiled .cdm")
         }
         var parts = MappingModelParts()
         for reference in archive.elements(root["NSEntityMappings"]) {
@@ -57,6 +62,8 @@ struct CompiledMappingReader {
         return mapping
     }
 
+    /// Reads an expression.
+    ///
     /// - Parameter owner: The owner of the expression, for an error.
     private func expression(
         _ reference: PropertyListValue?, _ owner: String, of mapping: EntityMapping, key: String? = nil

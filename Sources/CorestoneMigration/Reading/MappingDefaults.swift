@@ -2,15 +2,19 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// The expressions that Core Data's compiler generates for properties of an `.xcmappingmodel` without an expression of their own.
+/// The generated expressions of an `.xcmappingmodel`.
+///
+/// Core Data's compiler generates them for properties that do not have an expression.
 struct MappingDefaults {
-    /// The longest key path that is followed; a file can come from an untrusted source.
+    /// The longest key path that is followed, because a file may be untrusted.
     private static let maximumKeys = 100
 
     private let source: Model?
-    /// By entity of the source, the names of its mappings.
+    /// The names of the mappings, by source entity.
     private let mappingNames: [String: [String]]
 
+    /// Creates the generator of expressions.
+    ///
     /// - Parameter mappings: The source and the name of each entity mapping.
     init(source: Model?, mappings: [(sourceName: String?, name: String)]) {
         self.source = source
@@ -21,15 +25,18 @@ struct MappingDefaults {
         mappingNames = names
     }
 
-    /// The attribute of that name in the source, if it has one.
+    /// Returns the expression of an attribute: the source's property with that name, or nil if there is no such
+    /// property.
     func attribute(_ name: String, from entityName: String?) -> Expression? {
         guard property(name, of: entityName) != nil else { return nil }
         return MappingExpressions.source(name)
     }
 
+    /// Returns the expression of a relationship.
+    ///
     /// - Parameters:
     ///   - path: The key path of the source objects; nil for the relationship of that name.
-    ///   - mapping: The name of the entity mapping that migrates the source objects; nil leaves the choice to the compiler.
+    ///   - mapping: The name of the entity mapping that migrates the source objects; nil for the compiler's choice.
     func relationship(
         _ name: String, from entityName: String?, path: Expression? = nil, mapping: String? = nil
     ) -> Expression? {
@@ -51,7 +58,7 @@ struct MappingDefaults {
         entityName.flatMap { source?.entity(named: $0) }?.allProperties.first { $0.name == name }
     }
 
-    /// The entity at the end of a path of relationships.
+    /// Returns the entity at the end of a path of relationships.
     private func destination(of keys: [String], from entityName: String?) -> Entity? {
         guard keys.count <= MappingDefaults.maximumKeys else { return nil }
         var entity = entityName.flatMap { source?.entity(named: $0) }
@@ -61,7 +68,7 @@ struct MappingDefaults {
         return entity
     }
 
-    /// The mapping of an entity, if its objects and those of its subentities have no other.
+    /// Returns the only mapping of an entity and its subentities; nil if there are several.
     private func onlyMapping(of entity: Entity) -> String? {
         let names = entity.withDescendants.flatMap { mappingNames[$0.name] ?? [] }
         return names.count == 1 && mappingNames[entity.name] == names ? names[0] : nil

@@ -1,3 +1,4 @@
+import CorestoneFormats
 import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
@@ -5,12 +6,13 @@ import CorestoneValues
 extension MappingModel {
     /// Creates a mapping model from JSON in the form of `summary`.
     ///
-    /// Names are not checked against the models; `validate` does that.
+    /// Names are not compared with the models; use `validate` for that.
+    ///
     /// - Parameters:
-    ///   - source: The source model, which the mapping model keeps; it provides missing version hashes.
-    ///   - destination: The destination model, likewise.
-    /// - Throws: `.model` that names the mapping and the key, for a mistake in the JSON; `.predicateSyntax` for an expression that
-    ///   cannot be read.
+    ///   - source: The source model, which the mapping model keeps. Missing version hashes are taken from it.
+    ///   - destination: The destination model, which is used in the same way.
+    /// - Throws: `.model` with the mapping and the key for an error in the JSON; `.predicateSyntax` for an expression
+    ///   that cannot be parsed.
     public convenience init(json: String, source: Model? = nil, destination: Model? = nil) throws {
         guard json.utf8.count <= Model.maximumFileSize else {
             throw MappingJSONReader.error(
@@ -33,7 +35,7 @@ extension MappingModel {
     public var json: String { JSONText(summary).text }
 }
 
-/// Reads the form of `MappingModel.summary`.
+/// A reader of the form of `MappingModel.summary`.
 private struct MappingJSONReader {
     private typealias Fields = [String: PropertyValue]
 
@@ -92,7 +94,9 @@ private struct MappingJSONReader {
         return mapping
     }
 
-    /// A filter is an abbreviation of a source expression; both are there in the JSON of a mapping model.
+    /// Sets the filter, an abbreviation of the source expression.
+    ///
+    /// The JSON of a mapping model contains both, which must agree.
     private func set(
         _ filter: String, of mapping: inout EntityMapping, _ given: Expression?, _ what: String
     ) throws {
@@ -119,7 +123,7 @@ private struct MappingJSONReader {
         return kind
     }
 
-    /// A list of property mappings, or an object with expressions by name.
+    /// Reads a list of property mappings, or an object with expressions by name.
     private func properties(_ value: PropertyValue?, _ key: String, _ what: String) throws -> [PropertyMapping] {
         if case .dictionary(let entries)? = value {
             return try sortedByBytes(entries.keys).map { name in

@@ -1,17 +1,21 @@
+import CorestoneFormats
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 import Glibc
 
 extension StagedMigration {
-    /// Reads stages from a file of JSON: `{"stages": [{"label": "…", "lightweight": ["V2", …]}, {"from": "V2", "to": "V3", "mapping":
-    /// "V2toV3.cdm"}]}`. A stage with `from` and `to` alone infers its mapping.
+    /// Reads stages from a file of JSON.
+    ///
+    /// An example is `{"stages": [{"label": "…", "lightweight": ["V2", …]}, {"from": "V2", "to": "V3", "mapping":
+    /// "V2toV3.cdm"}]}`. A stage with only `from` and `to` infers its mapping.
     ///
     /// - Parameters:
-    ///   - path: the file. The paths of mapping models in it are relative to its folder.
-    ///   - models: versions that the stages may name.
-    ///   - searchPaths: models, bundles and folders of them with more versions.
-    /// - Throws: `.model` for a mistake in the JSON; 134504 for a version that is not found, by its name or checksum; as `init(_:)`.
+    ///   - path: The path of the file. Paths of mapping models in it are relative to its folder.
+    ///   - models: Versions to which the stages may refer.
+    ///   - searchPaths: Models, bundles and folders with more versions.
+    /// - Throws: `.model` for an error in the JSON. 134504 if a version is not found by its name or checksum. The
+    ///   errors of `init(_:)`.
     public init(contentsOf path: String, models: [Model] = [], searchPaths: [String] = []) throws {
         var options = MigrationOptions()
         options.sourceModels = models
@@ -81,7 +85,7 @@ private struct StagesReader {
         return .mapping(from: current, to: next, label: label, try MappingModel(contentsOf: inFolder(mapping)))
     }
 
-    /// A version by its name in a bundle, by its checksum, or by its identifier.
+    /// Returns a version by its name in a bundle, by its checksum, or by its identifier.
     private func version(_ name: String, _ what: String, _ key: String) throws -> Model {
         let found =
             versions.first { $0.versionName == name } ?? versions.first { $0.versionChecksum == name }

@@ -1,9 +1,11 @@
+import CorestoneFormats
 import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// Creates a mapping model from the objects of an `.xcmappingmodel`, as Xcode's compiler does: names, kinds and expressions that
-/// the author did not set are generated from the two models.
+/// A builder of a mapping model from the objects of an `.xcmappingmodel`, which works like Xcode's compiler.
+///
+/// Names, kinds and expressions that the author did not set are generated from the two models.
 struct XcodeMappingBuilder {
     typealias Record = XcodeMappingReader.Record
 
@@ -58,7 +60,7 @@ struct XcodeMappingBuilder {
         }
     }
 
-    /// A missing and an empty text are the same to Xcode.
+    /// Returns a text attribute; nil if it is missing or empty, which Xcode does not distinguish.
     private func text(_ record: Record, _ name: String) -> String? {
         record.attributes[name].flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -86,7 +88,7 @@ struct XcodeMappingBuilder {
         return bytes
     }
 
-    /// An attribute of a record, for an error.
+    /// Returns the name of a record's attribute for errors.
     private func place(_ record: Record, _ name: String, in mapping: String) -> String {
         let owner = self.name(of: record)
         return "the attribute \"\(name)\" of \(owner == mapping ? "" : "\"\(owner)\" in ")the mapping \"\(mapping)\""
@@ -98,7 +100,7 @@ struct XcodeMappingBuilder {
         text(record, "name") ?? EntityMapping.defaultName(text(record, "sourcename"), text(record, "destinationname"))
     }
 
-    /// Errors name the entity.
+    /// Creates an entity mapping, and adds its entity to errors.
     private func entityMapping(naming record: Record) throws -> EntityMapping {
         do { return try entityMapping(record) } catch let error as CoreError {
             throw error.inMapping(of: text(record, "destinationname") ?? text(record, "sourcename"))
@@ -127,7 +129,7 @@ struct XcodeMappingBuilder {
         return mapping
     }
 
-    /// The expression of the author, or the generated one with the filter of the author.
+    /// Returns the author's expression, or the generated one with the author's filter.
     private func sourceExpression(_ record: Record, of mapping: EntityMapping) throws -> Expression? {
         let given = try expression(record, "sourceexpressiondata", in: mapping.name)
         if given.isThere {
@@ -144,7 +146,7 @@ struct XcodeMappingBuilder {
         return MappingExpressions.objects(of: entity, matching: filter ?? MappingExpressions.allObjects)
     }
 
-    /// Whether the compiler generates the expression that the record lacks.
+    /// Whether the compiler generates an expression if the record does not have one.
     private func isGenerated(_ record: Record) -> Bool { text(record, "autogenerateexpression") != "0" }
 
     private func userInfo(_ record: Record, in mapping: String) throws -> [String: String] {

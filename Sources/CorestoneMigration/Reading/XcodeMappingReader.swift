@@ -1,18 +1,19 @@
-import CorestoneFiles
+import CorestoneAtomicStores
+import CorestoneFormats
 import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// Reads `xcmapping.xml`, a Core Data XML store in which Xcode saves a mapping model (store-format.md section 2).
+/// A reader of `xcmapping.xml`, a Core Data XML store in which Xcode saves a mapping model (store-format.md section 2).
 final class XcodeMappingReader: XMLHandler {
-    /// Objects of the store.
+    /// The maximum number of objects in the file.
     static let maximumCount = 250_000
 
     /// One object of the store.
     struct Record {
         let kind: String
         var attributes: [String: String] = [:]
-        /// By relationship, the objects that it leads to.
+        /// The IDs of the targets, by relationship.
         var references: [String: [String]] = [:]
     }
 
@@ -21,7 +22,7 @@ final class XcodeMappingReader: XMLHandler {
     private var records: [String: Record] = [:]
     private var order: [String] = []
     private var hasDatabase = false
-    /// The object that has not ended, and the attribute in it whose text is being read.
+    /// The object that is being read, and its attribute whose text is being read.
     private var open: (id: String, record: Record)?
     private var attribute: String?
     private var characters: [UInt8] = []
@@ -63,7 +64,7 @@ final class XcodeMappingReader: XMLHandler {
         }
     }
 
-    /// XML stores escape some characters of a string: `<` is `\u3c00`, with the low byte first.
+    /// Decodes the escapes of an XML store: `<` is `\u3c00`, with the low byte first.
     private func unescaped(_ characters: [UInt8], _ attribute: String) throws -> String {
         guard characters.contains(UInt8(ascii: "\\")) else { return String(decoding: characters, as: UTF8.self) }
         let text = XMLBytes(capacity: characters.count)

@@ -3,18 +3,18 @@ import CorestoneModel
 import CorestoneSQLite
 import CorestoneValues
 
-/// Migrates a copy of the store step by step; the last result replaces the store.
+/// A route that migrates a copy of the store step by step. The last result replaces the store.
 ///
-/// Each step is a migration of its own, with its checks, its metadata and its part of the history.
+/// Each step is a separate migration with its own checks, metadata and history.
 struct ChainRoute: ConversionRoute {
     enum Step {
-        /// In place, by an inferred mapping; `stage` is the name of the stage that it belongs to.
+        /// An inferred migration in place; `stage` is the name of its stage.
         case infer(to: Model, stage: String? = nil)
-        /// By a mapping model.
+        /// A migration with a mapping model.
         case map(MappingModel, to: Model, stage: String? = nil)
-        /// Host code on the store as it is between two migrations.
+        /// Application code that changes the store between two migrations.
         case handle(StageHandling)
-        /// Host code that fills a store of another version, with both open.
+        /// Application code that fills a store of another version, with both stores open.
         case transform(StageTransformation)
     }
 
@@ -51,7 +51,7 @@ struct ChainRoute: ConversionRoute {
             try SQLiteKind().replace(result, byStoreAt: path, options: .migrationWork(limits), removing: {})
             var model = source
             for (number, step) in links.enumerated() {
-                // The steps share the rows that are reported.
+                // The steps have equal shares of the reported rows.
                 let share = { (done: Int, total: Int) -> Bool in
                     progress(number * total + min(done, total), links.count * total)
                 }
@@ -61,13 +61,13 @@ struct ChainRoute: ConversionRoute {
                     throw error.status == .cancelled ? error : error.inStep(number + 1, of: links.count, step.line)
                 }
             }
-            // Every handler may have left it in another journal mode.
+            // A handler may have changed the journal mode, which opening restores.
             try open(result, model, MigrationOptions(), limits) { _ in }
         } catch let error as CoreError { throw error.replacing([(result, given), (path, given)]) }
         return .complete
     }
 
-    /// Returns the model that the store has afterwards.
+    /// Runs a step, and returns the store's model after it.
     private func run(
         _ step: Step, on path: String, of model: Model, _ limits: StoreLimits,
         progress: @escaping (Int, Int) -> Bool
@@ -112,10 +112,10 @@ struct ChainRoute: ConversionRoute {
     private func migration(from model: Model, _ progress: @escaping (Int, Int) -> Bool) -> MigrationOptions {
         var migration = MigrationOptions(isAutomatic: true)
         migration.sourceModels = [model]
-        // Whether the whole chain goes forward was checked already.
+        // The direction of the whole chain was checked before.
         migration.allowsRemovals = true
         migration.verifies = options.verifies
-        // It is called on the thread of this migration alone.
+        // The function is called only on the thread of this migration.
         nonisolated(unsafe) let progress = progress
         migration.progress = { progress($0, $1) }
         return migration
@@ -140,7 +140,7 @@ struct ChainRoute: ConversionRoute {
     }
 }
 
-/// The route of a step, which was chosen before.
+/// A conversion with a fixed route, for a step that was already chosen.
 private struct FixedRoute: StoreConversion {
     nonisolated(unsafe) let route: any ConversionRoute
 
@@ -150,7 +150,7 @@ private struct FixedRoute: StoreConversion {
 }
 
 extension ChainRoute.Step {
-    /// For plans and errors.
+    /// The description of the step in plans and errors.
     fileprivate var line: String {
         switch self {
         case .infer(let model, let stage): "infer the mapping to \(model.versionText)" + suffix(stage)
@@ -166,7 +166,7 @@ extension ChainRoute.Step {
 }
 
 extension ModelMapping {
-    /// Removed entities, and removed properties as `Entity.property`; inherited ones once.
+    /// The removed entities, and the removed properties as `Entity.property`. Inherited properties are listed once.
     fileprivate var removedNames: [String] {
         entities.flatMap { pair -> [String] in
             guard let source = pair.source else { return [] }
@@ -177,7 +177,7 @@ extension ModelMapping {
 }
 
 extension Model {
-    /// A version for people: its identifiers, or the beginning of its checksum.
+    /// The version as text: its identifiers, or the beginning of its checksum.
     var versionText: String {
         let names = versionIdentifiers.filter { !$0.isEmpty }.sorted().joined(separator: ", ")
         return names.isEmpty ? "the version with the checksum \(versionChecksum.prefix(8))…" : "version \"\(names)\""

@@ -4,14 +4,15 @@ import CorestoneSQLite
 import CorestoneValues
 import Glibc
 
-/// Executes one mapping model.
+/// A route that executes one mapping model.
 struct MappingRoute: ConversionRoute {
     let mapping: MappingModel
     let source: Model
     let destination: Model
     let managerWillStart: (@Sendable (MigrationManager) throws -> Void)?
 
-    /// A mapping model from a version to an older one was made for that.
+    /// Whether the destination may be an older version: a mapping model to an older version was created for that
+    /// purpose.
     var mayGoBack: Bool { true }
 
     var steps: [String] {
@@ -59,10 +60,10 @@ struct MappingRoute: ConversionRoute {
 }
 
 extension StoreOptions {
-    /// Objects are read and written in batches, most of them once, so that a large page cache would be memory without a use.
+    /// The page cache of a migration. It is small, because most objects are read and written only once.
     private static var migrationCacheKilobytes: Int { 4096 }
 
-    /// Of the former store.
+    /// Returns the options of the source store.
     fileprivate static func migrationSource(_ limits: StoreLimits) -> StoreOptions {
         var options = StoreOptions.readOnly
         options.limits = limits
@@ -70,7 +71,9 @@ extension StoreOptions {
         return options
     }
 
-    /// Of the store that a mapping model fills, whose content is copied into the former store at the end.
+    /// Returns the options of the store that a mapping model fills.
+    ///
+    /// Its content is copied into the source store at the end.
     fileprivate static func migrationResult(_ limits: StoreLimits) -> StoreOptions {
         var options = StoreOptions.migrationWork(limits)
         options.isTransient = true
@@ -78,7 +81,9 @@ extension StoreOptions {
         return options
     }
 
-    /// Of a store that only a migration sees: it has no log beside it.
+    /// Returns the options of a temporary store.
+    ///
+    /// It uses a rollback journal, so that it does not have a separate write-ahead log.
     static func migrationWork(_ limits: StoreLimits) -> StoreOptions {
         var options = StoreOptions()
         options.limits = limits

@@ -2,16 +2,17 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-// What goes beyond inference, as options of a migration.
+// Migration options for mapping models and stages.
 extension MigrationOptions {
-    /// Mapping models that are tried before those in the files and folders of `searchPaths`, and before inference. They replace `stages`.
+    /// Mapping models that are tried before inference, and before those in the files and folders of `searchPaths`. They
+    /// replace `stages`.
     public var mappingModels: [MappingModel] {
         get { routes.mappingModels }
         set { routes.mappingModels = newValue }
     }
 
-    /// Called with the manager of each mapping model that is executed, before it starts: to set its `userInfo` and functions, or to keep it
-    /// for a cancellation. An error fails the migration.
+    /// A function that receives the manager of each mapping model before it is executed. It can set the manager's
+    /// `userInfo` and functions, or keep it for a cancellation. An error fails the migration.
     public var managerWillStart: (@Sendable (MigrationManager) throws -> Void)? {
         get { stages?.managerWillStart ?? routes.managerWillStart }
         set {
@@ -24,7 +25,7 @@ extension MigrationOptions {
         }
     }
 
-    /// The stages of the migration; nil without. They replace `mappingModels`.
+    /// The stages of a staged migration; nil for other migrations. They replace `mappingModels`.
     public var stages: StagedMigration? {
         get { conversion as? StagedMigration }
         set {
@@ -39,7 +40,7 @@ extension MigrationOptions {
         set { conversion = newValue }
     }
 
-    /// The same with the search for mapping models and chains, unless stages say otherwise.
+    /// The options with the search for mapping models and chains, unless stages are set.
     package var withRoutes: MigrationOptions {
         var options = self
         if conversion == nil { options.routes = MigrationRoutes() }

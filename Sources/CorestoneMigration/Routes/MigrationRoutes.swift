@@ -2,14 +2,19 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// Chooses how a store gets from its model to another one: by a mapping model, else by an inferred mapping in place, else over other
-/// versions of the model.
+/// The choice of the route of a migration.
+///
+/// The route is a mapping model, else an inferred mapping in place, else a chain over other versions of the model.
 struct MigrationRoutes: StoreConversion {
     var mappingModels: [MappingModel] = []
     var managerWillStart: (@Sendable (MigrationManager) throws -> Void)?
 
-    /// Mapping models come first, as in Core Data: an inferred mapping would lose what they compute.
+    /// Returns the route of a migration.
     ///
+    /// Mapping models have priority, as in Core Data, because an inferred mapping would lose the values that they
+    /// compute.
+    ///
+    /// - Returns: nil if an inferred mapping is used.
     /// - Returns: nil if an inferred mapping is used.
     func route(
         from source: Model, to destination: Model, ofStoreAt path: String, _ options: MigrationOptions
@@ -30,14 +35,14 @@ struct MigrationRoutes: StoreConversion {
     }
 }
 
-/// One step between two versions of a model; without a mapping model it is inferred.
+/// A step between two versions of a model. Without a mapping model, the mapping is inferred.
 struct MappingLink {
     let source: Model
     let destination: Model
     let mapping: MappingModel?
 }
 
-/// Finds mapping models, and the shortest chain of them and of inferred mappings.
+/// A search for mapping models, and for the shortest chain of them and of inferred mappings.
 struct MappingSearch {
     private let mappingModels: [MappingModel]
     private let options: MigrationOptions
@@ -46,7 +51,7 @@ struct MappingSearch {
         (self.mappingModels, self.options) = (mappingModels, options)
     }
 
-    /// The mapping model between two versions: one that was given, else one in the files and folders that are searched.
+    /// Returns the mapping model between two versions: a given one, else one in the searched files and folders.
     func mapping(from source: Model, to destination: Model) throws -> MappingModel? {
         try source.freeze()
         try destination.freeze()
@@ -54,7 +59,7 @@ struct MappingSearch {
         return MappingModel.find(in: options.searchPaths, from: source, to: destination)
     }
 
-    /// Whether a mapping between two versions can be inferred, and may be.
+    /// Returns whether the options allow inference, and a mapping between two versions can be inferred.
     func infers(from source: Model, to destination: Model) throws -> Bool {
         guard options.infersMapping else { return false }
         do {
@@ -63,7 +68,7 @@ struct MappingSearch {
         } catch let error as CoreError where error.code == CocoaCode.inferredMappingModel.rawValue { return false }
     }
 
-    /// Why no mapping between two versions can be inferred; nil if one can be.
+    /// Returns the reason why a mapping between two versions cannot be inferred; nil if it can be.
     func refusal(from source: Model, to destination: Model) -> CoreError? {
         do {
             _ = try inferred(from: source, to: destination)
@@ -76,17 +81,18 @@ struct MappingSearch {
             from: source, to: destination, typeChanges: options.allowsTypeChanges ? .exact : .refused)
     }
 
-    /// The shortest chain from one version to another over the versions that are known; nil if there is none.
+    /// Returns the shortest chain from one version to another over the known versions, or nil if there is no chain.
     ///
-    /// No inferred step removes an entity or a property that the last version has, as a step to an older version does. If there is no such
-    /// chain, a step may remove a property that has another type there: no inferred mapping could keep its values. Of two chains of one
-    /// length, the one with the version that was listed first is used.
+    /// An inferred step must not remove an entity or a property that the last version has, as a step to an older
+    /// version does. If there is no such chain, a step may remove a property whose type differs in the last version,
+    /// because an inferred mapping cannot keep its values. Of two chains with the same length, the one whose version
+    /// was listed first is used.
     func chain(from source: Model, to destination: Model) throws -> [MappingLink]? {
         try chain(from: source, to: destination, keeping: .names)
             ?? chain(from: source, to: destination, keeping: .types)
     }
 
-    /// What inferred steps of a chain keep: properties that the last version has by name, or by name and type.
+    /// The properties that inferred steps must keep: those of the last version by name, or by name and type.
     fileprivate enum Keeping { case names, types }
 
     private func chain(from source: Model, to destination: Model, keeping: Keeping) throws -> [MappingLink]? {
@@ -101,7 +107,7 @@ struct MappingSearch {
             place += 1
             var rest: [Model] = []
             for next in versions {
-                // The direct step was found impossible before.
+                // The direct step was already excluded.
                 let isDirect = links.isEmpty && next === destination
                 guard !isDirect, let link = try link(from: model, to: next, toward: destination, keeping)
                 else {
@@ -130,7 +136,7 @@ struct MappingSearch {
 }
 
 extension ModelMapping {
-    /// Whether it removes an entity or a property that a later version has.
+    /// Whether the mapping removes an entity or a property that a later version has.
     fileprivate func removesPart(of model: Model, _ keeping: MappingSearch.Keeping) -> Bool {
         entities.contains { pair in
             guard let entity = pair.source,
@@ -157,8 +163,9 @@ extension Property {
 }
 
 extension MappingModel {
-    /// Whether a mapping model that the host passes is for two versions. One that was made in code may lack hashes; then the entities have
-    /// to exist.
+    /// Whether a mapping model that the application passed is for two versions.
+    ///
+    /// If it was created in code without version hashes, its entities must exist.
     fileprivate func applies(from source: Model, to destination: Model) -> Bool {
         let lacksHashes = entityMappings.allSatisfy { $0.sourceHash == nil && $0.destinationHash == nil }
         guard lacksHashes else { return matches(source: source, destination: destination) }

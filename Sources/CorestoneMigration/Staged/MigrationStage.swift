@@ -4,10 +4,10 @@ import CorestoneValues
 
 /// One stage of a staged migration (`NSMigrationStage`).
 public struct MigrationStage: @unchecked Sendable {
-    /// Host code on a store that is being migrated. The context belongs to the thread of the migration. Changes that are left unsaved are
-    /// saved at the end; an error fails the migration, and the store stays as it was.
+    /// Application code that changes a store during a migration. The context belongs to the thread of the migration.
+    /// Unsaved changes are saved at the end. An error fails the migration, and the store is unchanged.
     public typealias Handler = (_ context: Context) throws -> Void
-    /// Host code that fills a new store from the former one. Only `new` is saved, at the end.
+    /// Application code that fills a new store from the old one. Only `new` is saved, at the end.
     public typealias Transformation = (_ old: Context, _ new: Context) throws -> Void
 
     enum Kind {
@@ -18,21 +18,23 @@ public struct MigrationStage: @unchecked Sendable {
     }
 
     let kind: Kind
-    /// For errors and plans.
+    /// The name of the stage in errors and plans.
     public var label: String?
 
-    /// Versions that are reached by inferred mappings (`NSLightweightMigrationStage`).
+    /// Returns a stage with versions that are reached by inferred mappings (`NSLightweightMigrationStage`).
     ///
-    /// - Parameter checksums: `Model.versionChecksum` of each version, in their order.
+    /// - Parameter checksums: The `Model.versionChecksum` of each version, in order.
     public static func lightweight(_ checksums: [String], label: String? = nil) -> MigrationStage {
         MigrationStage(kind: .lightweight(checksums: checksums), label: label)
     }
 
-    /// An inferred mapping between two versions with host code before and after it (`NSCustomMigrationStage`).
+    /// Returns a stage with an inferred mapping between two versions (`NSCustomMigrationStage`).
+    ///
+    /// It also has application code that runs before and after the mapping.
     ///
     /// - Parameters:
-    ///   - willMigrate: called with the store of the current version.
-    ///   - didMigrate: called with the store of the next version.
+    ///   - willMigrate: Called with the store of the current version.
+    ///   - didMigrate: Called with the store of the next version.
     public static func custom(
         from current: ModelReference, to next: ModelReference, label: String? = nil, willMigrate: Handler? = nil,
         didMigrate: Handler? = nil
@@ -41,8 +43,9 @@ public struct MigrationStage: @unchecked Sendable {
             kind: .custom(current: current, next: next, willMigrate: willMigrate, didMigrate: didMigrate), label: label)
     }
 
-    /// Host code that makes the objects of the next version, with both versions open: there is no inferred mapping, and objects that it
-    /// does not create are not in the new store.
+    /// Returns a stage with application code that creates the objects of the next version, with both stores open.
+    ///
+    /// A mapping is not inferred, so the new store contains only the objects that the code creates.
     public static func transformation(
         from current: ModelReference, to next: ModelReference, label: String? = nil,
         _ body: @escaping Transformation
@@ -50,7 +53,7 @@ public struct MigrationStage: @unchecked Sendable {
         MigrationStage(kind: .transformation(current: current, next: next, body), label: label)
     }
 
-    /// A mapping model between two versions, which need not have version hashes.
+    /// Returns a stage with a mapping model between two versions. The mapping model need not have version hashes.
     public static func mapping(
         from current: ModelReference, to next: ModelReference, label: String? = nil, _ mapping: MappingModel
     ) -> MigrationStage {
@@ -82,7 +85,7 @@ struct StageTransformation {
     let body: MigrationStage.Transformation
 }
 
-/// The error of host code of a stage.
+/// Returns the error for a failure of application code in a stage.
 func failure(of error: any Error, in owner: String, file: String?) -> CoreError {
     guard let error = error as? CoreError else {
         return CoreError(.migration, code: .migration, "\(owner) failed: \(error)", file: file)

@@ -1,8 +1,9 @@
+import CorestoneFormats
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// A version of a model that a stage names, and that is loaded when it is needed (`NSManagedObjectModelReference`).
+/// A reference to a model version, which is loaded on demand (`NSManagedObjectModelReference`).
 public struct ModelReference: @unchecked Sendable {
     private enum Place {
         case model(Model)
@@ -16,23 +17,27 @@ public struct ModelReference: @unchecked Sendable {
 
     public init(_ model: Model, checksum: String? = nil) { (place, self.checksum) = (.model(model), checksum) }
 
+    /// Refers to a version by the path of its model.
+    ///
     /// - Parameters:
-    ///   - path: a model of any kind.
-    ///   - version: the version of a bundle; nil for its current one.
+    ///   - path: The path of a model of any kind.
+    ///   - version: The version in a bundle; nil for the current one.
     public init(contentsOf path: String, version: String? = nil, checksum: String? = nil) {
         (place, self.checksum) = (.file(path: path, version: version), checksum)
     }
 
+    /// Refers to a version by its version hashes.
+    ///
     /// - Parameters:
-    ///   - hashes: the version hashes of the entities, as a store's metadata has them.
-    ///   - paths: models, bundles and folders that are searched for the version.
+    ///   - hashes: The version hashes of the entities, as in a store's metadata.
+    ///   - paths: Models, bundles and folders in which the version is searched.
     public init(entityVersionHashes hashes: [String: [UInt8]], in paths: [String], checksum: String? = nil) {
         (place, self.checksum) = (.hashes(hashes, paths: paths), checksum)
     }
 
-    /// The version, frozen.
+    /// Loads and freezes the version.
     ///
-    /// - Throws: 134504 if there is none, or if it has another checksum.
+    /// - Throws: 134504 if the version is not found or has another checksum.
     public func resolve() throws -> Model {
         let model: Model
         do { model = try load() } catch let error as CoreError {
@@ -72,7 +77,7 @@ public struct ModelReference: @unchecked Sendable {
 
     private var file: String? { if case .file(let path, _) = place { path } else { nil } }
 
-    /// For messages.
+    /// The name for messages.
     var name: String {
         switch place {
         case .model(let model): model.versionText

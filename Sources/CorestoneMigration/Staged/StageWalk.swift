@@ -2,12 +2,12 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// The steps of a staged migration from the version of the store on.
+/// A builder of the steps of a staged migration, starting at the version of the store.
 struct StageWalk {
     private var current: Model
     /// The versions of the lightweight stages since `current`, in their order.
     private var named: [Model] = []
-    /// The names of all lightweight stages so far, by the checksums of their versions.
+    /// The names of the lightweight stages so far, by the checksums of their versions.
     private var stages: [String: String] = [:]
     var steps: [ChainRoute.Step] = []
     private let search: MappingSearch
@@ -25,7 +25,7 @@ struct StageWalk {
         for version in versions { stages[version.versionChecksum] = stage }
     }
 
-    /// Adds a step with code of its own.
+    /// Adds a step that is not an inferred mapping.
     mutating func add(_ step: ChainRoute.Step, to next: Model) {
         steps.append(step)
         (current, named) = (next, [])
@@ -34,8 +34,8 @@ struct StageWalk {
     /// Adds the inferred mappings to a version.
     ///
     /// - Parameters:
-    ///   - role: of the version, for the error.
-    ///   - stage: the stage to which the version belongs.
+    ///   - role: The role of the version, for the error.
+    ///   - stage: The stage to which the version belongs.
     /// - Throws: 134140 if there are no such mappings.
     mutating func reach(_ next: Model, _ role: String, of stage: String? = nil) throws {
         if try infer(to: next, of: stage) { return }
@@ -49,7 +49,9 @@ struct StageWalk {
             entity: reason?.entity, key: reason?.key, value: .string(next.versionChecksum), file: path)
     }
 
-    /// - Returns: whether the version can be reached by inferred mappings.
+    /// Adds the inferred mappings to a version, if there are any.
+    ///
+    /// - Returns: Whether the version can be reached by inferred mappings.
     mutating func infer(to next: Model, of stage: String? = nil) throws -> Bool {
         if next.versionChecksum != current.versionChecksum {
             guard let way = try way(to: next) else { return false }
@@ -59,7 +61,10 @@ struct StageWalk {
         return true
     }
 
-    /// One step if it can be inferred; else the shortest way over some of the named versions, without a step back in their order.
+    /// Returns the versions on the way to a version.
+    ///
+    /// It is one step if that can be inferred, else the shortest way over the named versions, without a step back in
+    /// their order.
     private func way(to next: Model) throws -> [Model]? {
         if try search.infers(from: current, to: next) { return [next] }
         var ways: [[Model]] = [[]]
@@ -69,7 +74,7 @@ struct StageWalk {
         return try shortest(ways, to: next)
     }
 
-    /// The shortest of some ways with one more step.
+    /// Returns the shortest of the given ways that can be extended by one step to a version.
     private func shortest(_ ways: [[Model]], to version: Model) throws -> [Model]? {
         var best: [Model]?
         for way in ways where way.count + 1 < best?.count ?? .max {

@@ -2,18 +2,23 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// Migrates a store stage by stage (`NSStagedMigrationManager`). The stage whose version is that of the store is the first to run.
+/// A migration of a store stage by stage (`NSStagedMigrationManager`).
 ///
-/// Each stage with one step starts at its current version, to which the mapping is inferred from the version before, and the last mapping
-/// is inferred to the version of the model. As in Core Data, the versions of lightweight stages take no part where one inferred mapping
-/// leads past them. Beyond Core Data, they are the steps of a ladder where no mapping can be inferred in one step.
+/// The migration begins with the stage that starts at the store's version.
+///
+/// A stage with one step starts at its current version. The mapping from the previous version to the current one is
+/// inferred. The last mapping, to the version of the model, is inferred too. As in Core Data, the versions of
+/// lightweight stages are skipped if one inferred mapping is enough. Beyond Core Data, they are used as intermediate
+/// steps if a mapping cannot be inferred in one step.
 public struct StagedMigration: StoreConversion {
     public let stages: [MigrationStage]
-    /// Called with the manager of each stage with a mapping model, before it starts.
+    /// A function that receives the manager of each stage with a mapping model, before the stage starts.
     var managerWillStart: (@Sendable (MigrationManager) throws -> Void)?
 
-    /// - Throws: `.invalidArgument` if there is no stage, if the two references of a stage are equal, if two stages start at one version or
-    ///   lead to one version, or if a stage leads to the start of a stage before it.
+    /// Checks the stages.
+    ///
+    /// - Throws: `.invalidArgument` if there are no stages, or if the two references of a stage are equal. The same if
+    ///   two stages have the same start or target, or if the target of a stage is the start of an earlier stage.
     public init(_ stages: [MigrationStage]) throws {
         self.stages = stages
         if stages.isEmpty {
@@ -66,7 +71,8 @@ public struct StagedMigration: StoreConversion {
         let last = try lastStage(for: destination.versionChecksum)
         var walk = StageWalk(from: source, MappingSearch([], options), path)
         for (place, stage) in stages.enumerated().dropFirst(start) {
-            // The stages behind lead beyond the model's version, unless their order is not that of the versions.
+            // The remaining stages have targets after the model's version, unless they are not in the order of
+            // versions.
             if place > last, try walk.infer(to: destination) {
                 warnOfSkipped(place..., path)
                 break
@@ -74,7 +80,7 @@ public struct StagedMigration: StoreConversion {
             let name = stage.name(place)
             switch stage.kind {
             case .lightweight(let checksums):
-                // The store may be of a version in the middle of the stage.
+                // The store's version may be in the middle of the stage.
                 let rest = checksums.firstIndex(of: walk.checksum).map { checksums[($0 + 1)...] } ?? checksums[...]
                 walk.pass(try rest.map { try versions.model($0, name, path) }, name)
             case .custom(let current, let next, let will, let did):
@@ -107,7 +113,7 @@ public struct StagedMigration: StoreConversion {
         }
     }
 
-    /// Refuses a model whose version the stages name before that of the store.
+    /// Throws if the stages list the model's version before the store's version.
     private func requireForward(from source: Model, to destination: Model, _ path: String) throws {
         let order = try stages.flatMap { try $0.versions }
         guard let store = order.firstIndex(of: source.versionChecksum),
@@ -120,13 +126,15 @@ public struct StagedMigration: StoreConversion {
             value: .string(destination.versionChecksum), file: path)
     }
 
-    /// The stage that leads to a version, or the one before the stage that starts there; the last one if no stage names it.
+    /// Returns the stage whose target is a version, or the stage before the one that starts at it.
+    ///
+    /// If no stage has the version, it is the last stage.
     private func lastStage(for checksum: String) throws -> Int {
         if let place = try stages.lastIndex(where: { try $0.targets.contains(checksum) }) { return place }
         return try (stages.firstIndex { try $0.versions.contains(checksum) } ?? stages.count) - 1
     }
 
-    /// The first stage that starts at the store's version, or follows the stage that leads to it.
+    /// Returns the first stage that starts at the store's version, or the one after the stage whose target it is.
     private func firstStage(of source: Model, _ versions: Versions, _ path: String) throws -> Int {
         let checksum = source.versionChecksum
         for (place, stage) in stages.enumerated() {
@@ -136,7 +144,7 @@ public struct StagedMigration: StoreConversion {
             if checksums.last == checksum { return place + 1 }
         }
         if let place = try stages.lastIndex(where: { try $0.targets.contains(checksum) }) { return place + 1 }
-        // A store of an older version, from which the first version of the first stage is inferred.
+        // The store has an older version, from which a mapping to the first version of the first stage can be inferred.
         if case .lightweight(let checksums) = stages[0].kind {
             let first = try versions.model(checksums[0], stages[0].name(0), path)
             if try MappingSearch([], versions.options).infers(from: source, to: first) { return 0 }
@@ -149,7 +157,7 @@ public struct StagedMigration: StoreConversion {
     }
 }
 
-/// The versions that lightweight stages name by their checksums.
+/// The known versions, to which lightweight stages refer by checksum.
 private struct Versions {
     let options: MigrationOptions
     private var models: [String: Model] = [:]
@@ -171,7 +179,7 @@ private struct Versions {
 extension MigrationStage {
     func name(_ place: Int) -> String { label.map { "the stage \"\($0)\"" } ?? "stage \(place + 1)" }
 
-    /// The checksums of the versions to which it leads.
+    /// The checksums of the stage's target versions.
     var targets: [String] {
         get throws {
             switch kind {
@@ -182,7 +190,7 @@ extension MigrationStage {
         }
     }
 
-    /// Whether it does more than infer mappings.
+    /// Whether the stage does more than infer mappings.
     fileprivate var hasCode: Bool {
         switch kind {
         case .lightweight: false
@@ -202,7 +210,7 @@ extension MigrationStage {
         }
     }
 
-    /// The checksums of the versions that it names, in its order.
+    /// The checksums of all versions of the stage, in order.
     fileprivate var versions: [String] {
         get throws { try (start.map { [$0] } ?? []) + targets }
     }

@@ -3,7 +3,7 @@ import CorestoneModel
 import CorestoneSQLite
 import CorestoneValues
 
-/// Runs a transformation: host code with a store of each version.
+/// A route that runs a transformation: application code with a store of each version.
 struct TransformationRoute: ConversionRoute {
     let transformation: StageTransformation
     let source: Model

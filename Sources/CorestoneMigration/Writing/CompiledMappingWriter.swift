@@ -1,16 +1,18 @@
+import CorestoneFormats
 import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
 extension MappingModel {
-    /// The content of a `.cdm`: a keyed archive that Apple's framework reads (store-format.md section 3). It does not contain the
-    /// models and their paths.
+    /// Returns the content of a `.cdm`: a keyed archive that Apple's framework reads (store-format.md section 3).
+    ///
+    /// It does not contain the models and their paths.
     ///
     /// - Throws: `.unsupported` for an expression that cannot be archived.
     public func compiled() throws -> [UInt8] { try CompiledMappingWriter().encoded(entityMappings) }
 }
 
-/// Writes the keyed archive of an `NSMappingModel`, with the keys and classes of Xcode's compiler.
+/// A writer of the keyed archive of an `NSMappingModel`, with the keys and classes of Xcode's compiler.
 private struct CompiledMappingWriter {
     private typealias ClassName = KeyedArchiver.ClassName
     private let archiver = KeyedArchiver()
@@ -82,7 +84,9 @@ private struct CompiledMappingWriter {
 }
 
 extension PropertyMapping {
-    /// - Throws: `.unsupported` for an expression that was not read, and so cannot be written.
+    /// Checks that the expression was read, because otherwise it cannot be written.
+    ///
+    /// - Throws: `.unsupported` with entity and property if it was not read.
     func requireReadable(in owner: String, of mapping: EntityMapping) throws {
         guard isUnreadable else { return }
         throw CoreError(

@@ -2,12 +2,13 @@ import CorestoneModel
 import CorestoneValues
 
 extension MappingModel {
-    /// Writes the mapping model in the form of the path's extension: `.cdm` for the compiled form, `.xcmappingmodel` for the form of
-    /// Xcode's editor.
+    /// Writes the mapping model in the format of the path's extension.
     ///
-    /// A file or folder at the path is replaced in one step; other files in the folder stay.
-    /// - Throws: `.invalidArgument` for another extension; `.unsupported` or `.model` for content that the form cannot represent;
-    ///   `.storeIO` if the file cannot be written.
+    /// The extension `.cdm` is for the compiled format, `.xcmappingmodel` for the format of Xcode's editor. A file or
+    /// folder at the path is replaced atomically; other files in the folder are kept.
+    ///
+    /// - Throws: `.invalidArgument` for another extension. `.unsupported` or `.model` for content that the format
+    ///   cannot represent. `.storeIO` if the file cannot be written.
     public func write(to path: String) throws {
         let file = ModelFile(path)
         if file.name.hasSuffix(".cdm") {

@@ -1,28 +1,30 @@
-import CorestoneFiles
+import CorestoneAtomicStores
+import CorestoneFormats
 import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
 extension MappingModel {
-    /// The content of the `xcmapping.xml` in an `.xcmappingmodel`, as Xcode's editor writes it: with compiled copies of the models,
-    /// and without what its compiler generates.
+    /// Returns the content of the `xcmapping.xml` in an `.xcmappingmodel`, as Xcode's editor writes it.
     ///
-    /// The form does not have an order of property mappings, and its compiler determines an undefined kind.
-    /// - Throws: `.model` if the version hashes are not those of the models, and for a mapping that the form cannot represent;
-    ///   `.unsupported` for an expression that cannot be archived.
+    /// It contains compiled copies of the models, but not the parts that Xcode's compiler generates. The format does
+    /// not store the order of property mappings, and Xcode's compiler determines an undefined kind.
+    ///
+    /// - Throws: `.model` if the version hashes differ from those of the models, and for a mapping that the format
+    ///   cannot represent. `.unsupported` for an expression that cannot be archived.
     public func source() throws -> [UInt8] { try XcodeMappingWriter(self).encoded() }
 }
 
-/// Writes a mapping model as a Core Data XML store (store-format.md section 2).
+/// A writer of a mapping model as a Core Data XML store (store-format.md section 2).
 private final class XcodeMappingWriter {
     private let model: MappingModel
     private let defaults: MappingDefaults
     private let file = XMLBytes(capacity: 1 << 16)
     private var lastNumber = XcodeMappingWriter.firstNumber
 
-    /// Xcode numbers objects from 102 on; the mapping model itself is the first here.
+    /// The number of the first object, the mapping model itself. Xcode numbers objects from 102 on.
     private static let firstNumber = 102
-    /// The number of a mapping is an Integer 16.
+    /// The limit of entity mappings, because their number is an Integer 16.
     private static let maximumCount = Int(Int16.max)
 
     init(_ model: MappingModel) {
@@ -61,7 +63,7 @@ private final class XcodeMappingWriter {
         _ message: String, entity: String? = nil, key: String? = nil, value: PropertyValue? = nil
     ) -> CoreError { CoreError(.model, code: .coreData, message, entity: entity, key: key, value: value) }
 
-    /// The form contains no version hashes: the models have them.
+    /// Throws if a version hash differs from that of its model, because the format contains models instead of hashes.
     private func checkHashes() throws {
         let source = model.sourceModel.map(entityVersionHashes) ?? [:]
         let destination = model.destinationModel.map(entityVersionHashes) ?? [:]
@@ -123,7 +125,9 @@ private final class XcodeMappingWriter {
         }
     }
 
-    /// Xcode writes "Undefined", and its compiler chooses the kind. Another one than that is written.
+    /// Returns the kind in the file.
+    ///
+    /// Xcode writes "Undefined" and its compiler chooses the kind, so only a different kind is written.
     private func kindName(_ mapping: EntityMapping) -> String {
         let name = mapping.kind == mapping.impliedKind ? EntityMapping.Kind.undefined.name : mapping.kind.name
         return name.prefix(1).uppercased() + name.dropFirst()
@@ -181,7 +185,9 @@ private final class XcodeMappingWriter {
         }
     }
 
-    /// The name of an entity mapping and a key path from which the compiler generates the expression; nil for another expression.
+    /// Returns the entity mapping's name and the key path from which the compiler generates the expression.
+    ///
+    /// - Returns: nil for another expression.
     private func namedMapping(_ property: PropertyMapping, of mapping: EntityMapping) -> (
         mapping: String, path: String
     )? {
@@ -245,7 +251,7 @@ private final class XcodeMappingWriter {
         file.append("></relationship>")
     }
 
-    /// The metadata of the store: the version hashes of the entities of Xcode's own model.
+    /// Adds the metadata of the store: the version hashes of the entities of Xcode's own model.
     private func addHead(lastNumber: Int) {
         file.append(
             """

@@ -1,20 +1,23 @@
 import CorestoneValues
 
-/// An object of a class that is not plain data, as its archive describes it. No such class is ever made.
+/// The class names and fields of an archived object that is not plain data. The class itself is never instantiated.
 public final class ArchivedObject: ValueObject, Sendable {
     public let className: String
-    /// The class and those that it inherits from, itself first, as the archive names them.
+    /// The class and its superclasses in the archive, beginning with the class itself.
     public let classes: [String]
     public let fields: [String: PropertyValue]
 
-    /// - Parameter classes: what the class inherits from, itself first; nil for NSObject alone.
+    /// Creates an object with fields.
+    ///
+    /// - Parameter classes: the class and its superclasses, beginning with the class itself; nil for a direct subclass
+    ///   of NSObject.
     public init(className: String, classes: [String]? = nil, fields: [String: PropertyValue]) {
         self.className = className
         self.classes = classes ?? [className, "NSObject"]
         self.fields = fields
     }
 
-    /// Whether the class inherits from NSObject alone.
+    /// Whether the class is a direct subclass of NSObject.
     var isPlainClass: Bool { classes == [className, "NSObject"] }
 
     public func isEqual(to other: any ValueObject) -> Bool {

@@ -1,3 +1,4 @@
+import CorestoneFormats
 import CorestonePredicate
 import CorestoneValues
 
@@ -55,7 +56,7 @@ extension ArchivedPredicates {
         return (first, second)
     }
 
-    /// A built-in function, or a method of whatever else the operand is.
+    /// Decodes a built-in function, or a method of any other operand.
     private mutating func call(_ fields: KeyedArchiveReader.Fields, _ depth: Int) throws -> Expression? {
         guard let selector = archive.string(fields["NSSelectorName"]) else { return nil }
         let operandClass = archive.fields(fields["NSOperand"])?["NSConstantValueClassName"]
@@ -82,7 +83,7 @@ extension ArchivedPredicates {
         return try expression(arguments[1], depth: depth + 1).map { .indexed(base, .value($0)) }
     }
 
-    /// The type tells `name` and `SELF.name` apart.
+    /// Decodes a key path. The expression type distinguishes `name` from `SELF.name`.
     private mutating func keyPath(_ fields: KeyedArchiveReader.Fields, _ depth: Int) throws -> Expression? {
         let arguments = archive.elements(fields["NSArguments"])
         guard arguments.count == 1, let base = try expression(fields["NSOperand"], depth: depth + 1),
@@ -101,7 +102,7 @@ extension ArchivedPredicates {
         return isPlain ? .keyPath(KeyPath(text)) : .path(base, KeyPath(text))
     }
 
-    /// A constant's value, which may be a collection.
+    /// Decodes the value of a constant, which may be a collection.
     private mutating func constant(_ reference: PropertyListValue, _ depth: Int) throws -> PropertyValue? {
         switch archive.className(reference) {
         case "NSNull": return .null
@@ -138,7 +139,7 @@ extension ArchivedPredicates {
 }
 
 extension Expression {
-    /// As a parser gives it: of constants alone a constant.
+    /// Creates an aggregate, which is a constant if all elements are constants, as by the parser.
     fileprivate static func aggregated(_ elements: [Expression]) -> Expression {
         let constants = elements.compactMap(\.constantValue)
         return constants.count == elements.count ? .constant(.array(constants)) : .aggregate(elements)

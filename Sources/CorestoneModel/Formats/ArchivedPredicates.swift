@@ -1,25 +1,29 @@
+import CorestoneFormats
 import CorestonePredicate
 import CorestoneValues
 
-/// Reads predicates and expressions from a keyed archive.
+/// A decoder of predicates and expressions from a keyed archive.
 ///
-/// An archive may share and nest its objects at will, so that a few bytes stand for a tree without end: the tree's size is
-/// bounded, and so is its depth.
+/// An archive may share and nest objects, so that a few bytes can represent an endless tree. The size and the depth of
+/// the tree are therefore limited.
 package struct ArchivedPredicates {
-    /// Expressions and predicates in one tree.
-    static let maximumCount = 10_000
-    /// Expressions and predicates within each other: more than compounds and what their texts hold can have.
+    /// The limit of expressions and predicates in one tree.
+    static let maximumCount = KeyedArchiver.maximumParts
+    /// The limit of nested expressions and predicates. It is larger than the limit of `PredicateLimits`.
     static let maximumDepth = 700
 
     let archive: KeyedArchiveReader
     private var count = 0
-    /// The first class that has no counterpart here.
+    /// The first unsupported class.
     var misfit: String?
 
     private init(_ archive: KeyedArchiveReader) { self.archive = archive }
 
-    /// nil for the archive's null, and for what has no counterpart here: then with the class that has none, if it is one.
-    /// - Throws: `.storeCorrupt` beyond the limits.
+    /// Decodes a predicate.
+    ///
+    /// Returns nil for null and for an unsupported archive, with the unsupported class, if any.
+    ///
+    /// - Throws: `.storeCorrupt` if a limit is exceeded.
     static func predicate(
         _ reference: PropertyListValue?, in archive: KeyedArchiveReader
     ) throws -> (Predicate?, misfit: String?) {
@@ -34,7 +38,7 @@ package struct ArchivedPredicates {
         return (try reader.expression(reference, depth: 0), reader.misfit)
     }
 
-    /// An expression, where one that cannot be read is none.
+    /// Decodes an expression; returns nil if it is not supported.
     package static func readableExpression(
         _ reference: PropertyListValue?, in archive: KeyedArchiveReader
     ) throws -> Expression? {

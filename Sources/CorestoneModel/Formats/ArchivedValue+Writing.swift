@@ -1,15 +1,19 @@
+import CorestoneFormats
 import CorestoneValues
 
-/// Plain data as NSKeyedArchiver writes it, so that Apple's framework reads it: what `decodeArchive` reads.
+/// Encodes plain data as NSKeyedArchiver does, so that Apple's framework and `decodeArchive` can read it.
 ///
-/// The same value always gives the same bytes.
-/// - Throws: `.unsupported` for a managed object, and for what is nested more than 128 deep.
+/// Deterministic.
+///
+/// - Throws: `.unsupported` for a managed object, or for a value that is nested more than 128 levels deep.
 public func encodeArchive(_ value: PropertyValue) throws -> [UInt8] {
     let archiver = KeyedArchiver()
     return archiver.encoded(root: try archiver.plainData(value))
 }
 
 extension KeyedArchiver {
+    /// Returns the value as plain data for an archive.
+    ///
     /// - Throws: as `encodeArchive`.
     func plainData(_ value: PropertyValue, depth: Int = 0) throws -> PropertyListValue {
         guard depth <= PropertyListLimits().depth else {
@@ -37,8 +41,10 @@ extension KeyedArchiver {
         }
     }
 
-    /// Numbers lie in an object's fields as they are, where `decodeDoubleForKey:` and its like look for them; all else is
-    /// referred to.
+    /// Encodes the fields of an object.
+    ///
+    /// Numbers are stored inline, where `decodeDoubleForKey:` and similar methods expect them; other values are
+    /// references.
     private func fields(of object: ArchivedObject, depth: Int) throws -> PropertyListValue {
         let number = reserve()
         var fields: [String: PropertyListValue] = [:]

@@ -1,15 +1,19 @@
+import CorestoneFormats
 import CorestonePredicate
 import CorestoneValues
 
-/// What a keyed archive holds, as plain data: what transformable attributes keep in a store of Apple's framework.
+/// Decodes a keyed archive as plain data.
 ///
-/// Strings, numbers, decimals, dates, data, UUIDs and URLs, in arrays, sets and dictionaries with strings as keys. An ordered
-/// set comes as an array, an archive with several roots as a dictionary of them, and an object of any other class as an
-/// `ArchivedObject`. No class that the archive names is ever made.
-/// - Parameter bytes: the value of a transformable attribute, a property list in binary or in XML.
-/// - Throws: `.storeCorrupt` when the bytes are no keyed archive, contradict themselves or go beyond a limit; `.unsupported`,
-///   when it holds a dictionary with other keys than strings, or what no archive says completely. The bytes remain what the
-///   attribute's own transformer reads.
+/// An example is the value of a transformable attribute in a store of Apple's framework.
+///
+/// Supports strings, numbers, decimals, dates, data, UUIDs and URLs, in arrays, sets and dictionaries with strings as
+/// keys. An ordered set becomes an array, an archive with several roots a dictionary, and an object of any other class
+/// an `ArchivedObject`. Classes in the archive are never instantiated.
+///
+/// - Parameter bytes: the stored value of a transformable attribute: a binary or XML property list.
+/// - Throws: `.storeCorrupt` if the bytes are not a keyed archive, are inconsistent or exceed a limit; `.unsupported`
+///   for a dictionary with keys that are not strings, or for incomplete objects. The attribute's own transformer can
+///   still decode the bytes.
 public func decodeArchive(_ bytes: [UInt8]) throws -> PropertyValue {
     if bytes.starts(with: ArchiveDecoder.typedStream) {
         throw ArchiveDecoder.unsupported("is a typed stream of NSArchiver, not a keyed archive")
@@ -21,9 +25,13 @@ public func decodeArchive(_ bytes: [UInt8]) throws -> PropertyValue {
 
 private struct ArchiveDecoder {
     let reader: KeyedArchiveReader
-    /// Values that may still be made: an archive may refer to one object any number of times.
+    /// The number of values that may still be decoded.
+    ///
+    /// It is limited because an archive may refer to one object many times.
     private var count = ArchiveDecoder.limits.count
-    /// Bytes of text and data that may still be made. Only what is shared is more than the archive itself.
+    /// The number of bytes of text and data that may still be decoded.
+    ///
+    /// Only shared values exceed the size of the archive.
     private var size: Int
 
     static var limits: PropertyListLimits {
@@ -32,10 +40,10 @@ private struct ArchiveDecoder {
         return limits
     }
 
-    /// What shared text and data may come to together in an archive of any size.
+    /// The limit of shared text and data that applies even to a small archive.
     static let sharedSize = 64 << 20
 
-    /// How archives of NSArchiver begin, before keyed ones.
+    /// The first bytes of archives of NSArchiver, the predecessor of NSKeyedArchiver.
     static let typedStream = Array("\u{4}\u{b}streamtyped".utf8)
 
     static func unsupported(_ what: String, value: PropertyValue? = nil) -> CoreError {
@@ -53,7 +61,7 @@ private struct ArchiveDecoder {
     }
 
     private mutating func decode(_ reference: PropertyListValue, depth: Int) throws -> PropertyValue {
-        // Deeper than this is a circle, too.
+        // A cycle exceeds the limit too.
         guard depth <= ArchiveDecoder.limits.depth else {
             throw archiveError(
                 "the archive is nested more than \(ArchiveDecoder.limits.depth) levels deep, or contains a cycle; archive a flatter value"
@@ -94,7 +102,7 @@ private struct ArchiveDecoder {
         return value
     }
 
-    /// The fields of an object of any class.
+    /// Decodes the fields of an object of any class.
     private mutating func object(
         _ reference: PropertyListValue, _ className: String, depth: Int
     ) throws -> ArchivedObject {

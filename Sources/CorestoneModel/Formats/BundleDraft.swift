@@ -1,13 +1,14 @@
+import CorestoneFormats
 import CorestoneValues
 
-/// A bundle that is being written, beside the one that it replaces.
+/// A new version of a bundle, written next to the bundle that it replaces.
 final class BundleDraft {
     private let kind: ModelKind
     private let folder: FolderDraft
     private let target: ModelFile
-    /// Of the versions that are there so far.
+    /// The names of the versions so far.
     private var names: [String] = []
-    /// What the bundle says about its versions; we know of some of it.
+    /// The bundle's property list of versions, including unknown entries.
     private var list: [String: PropertyListValue] = [:]
     private var hashes: [String: [String: [UInt8]]] = [:]
     private var checksums: [String: String] = [:]
@@ -20,7 +21,7 @@ final class BundleDraft {
 
     func discard() { folder.discard() }
 
-    /// Takes over all that the bundle holds.
+    /// Copies the contents of the existing bundle.
     func keep() throws {
         try folder.keep()
         guard target.exists, let bundle = try ModelBundle(target), bundle.isSource == kind.isSource else { return }
@@ -35,9 +36,9 @@ final class BundleDraft {
         }
     }
 
-    /// Takes over what lies in a compiled bundle beside the versions, all of which are to be replaced.
+    /// Copies the other files of an existing compiled bundle, all of whose versions will be replaced.
     ///
-    /// - Throws: `.invalidArgument` for a folder that holds other things and is no such bundle.
+    /// - Throws: `.invalidArgument` if the folder is not empty and not a compiled bundle.
     func keepOthers() throws {
         guard target.exists, !(try target.entries().isEmpty) else { return }
         guard let bundle = try ModelBundle(target), !bundle.isSource else {
@@ -58,7 +59,7 @@ final class BundleDraft {
         hashes[name] = entityVersionHashes(of: model)
         checksums[name] = hashes[name].map(modelVersionChecksum)
         try folder.write(bytes, to: fileName)
-        // Apple's framework would prefer it, and it says what the model was before.
+        // Apple's framework would prefer this outdated file.
         folder.remove("\(name).omo")
     }
 
@@ -87,10 +88,10 @@ final class BundleDraft {
         }
     }
 
-    /// The most bytes that a file's name may have.
+    /// The limit of the length of a file name, in bytes.
     private static let maximumNameSize = 255
 
-    /// Says which version is the current one, and puts the bundle into its place.
+    /// Sets the current version, and moves the bundle to its final path.
     func commit(current: String) throws {
         if kind == .sourceBundle {
             list["_XCCurrentVersionName"] = .string("\(current).xcdatamodel")
@@ -104,7 +105,7 @@ final class BundleDraft {
         try folder.commit()
     }
 
-    /// Writes entries over those of the same versions.
+    /// Adds entries to a dictionary of the property list, and replaces entries of the same versions.
     private func add(_ name: String, _ entries: [String: PropertyListValue]) {
         let key = "NSManagedObjectModel_\(name)"
         list[key] = .dictionary((list[key]?.dictionary ?? [:]).merging(entries) { _, new in new })

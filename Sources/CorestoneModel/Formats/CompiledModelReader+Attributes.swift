@@ -1,3 +1,4 @@
+import CorestoneFormats
 import CorestonePredicate
 import CorestoneValues
 
@@ -11,7 +12,7 @@ extension CompiledModelReader {
     }
 
     func describe(_ attribute: Attribute, _ fields: Fields) throws {
-        // What the attribute cannot hold is a default in vain, an object of the application's for example.
+        // A default that the attribute cannot have, such as an object of the application, has no effect.
         if let value = archive.value(fields["NSDefaultValue"]), !value.isNull, let suited = try? attribute.accept(value)
         {
             try attribute.setDefaultValue(suited)
@@ -82,7 +83,9 @@ extension CompiledModelReader {
         return archive.names(list)
     }
 
-    /// - Parameter expressionText: reads the expression of a reference.
+    /// Reads an element of a fetch index.
+    ///
+    /// - Parameter expressionText: decodes the expression of a reference.
     private func indexElement(
         _ reference: PropertyListValue, expressionText: (PropertyListValue?) throws -> ExpressionText?
     ) throws -> FetchIndex.Element? {
@@ -101,8 +104,9 @@ extension CompiledModelReader {
             collation: collation, isAscending: isAscending)
     }
 
-    /// Before there were fetch indexes: marked attributes, and lists of names. Their names are those that newer compilers
-    /// give them.
+    /// Reads the indexes of older models: indexed attributes, and lists of names.
+    ///
+    /// The indexes get the names that newer compilers generate.
     private func readOldIndexes(of entity: Entity, _ fields: Fields) throws {
         let indexed = archive.entries(fields["NSProperties"]).filter {
             archive.fields($0.value)?["NSIsIndexed"]?.flag == true
@@ -127,7 +131,9 @@ extension CompiledModelReader {
         }
     }
 
-    /// - Parameter what: whose request it is, for the error.
+    /// Reads an archived fetch request.
+    ///
+    /// - Parameter what: the owner of the request, for errors.
     func template(
         _ fields: Fields, _ what: String, of entity: String?, key: String, entityName: String = ""
     ) throws -> FetchRequestTemplate {

@@ -1,11 +1,12 @@
+import CorestoneFormats
 import CorestonePredicate
 import CorestoneValues
 
 extension Model {
-    /// The model of a `.mom` file, or of an expanded `Z_MODELCACHE`. It is not frozen.
+    /// Reads the model of a `.mom` file, or of a decompressed `Z_MODELCACHE`. It is not frozen.
     ///
-    /// - Throws: `.storeCorrupt` when the bytes are no compiled model or go beyond a limit, which the message names;
-    ///   `.model` when the model in them contradicts itself.
+    /// - Throws: `.storeCorrupt` if the bytes are not a compiled model or exceed a limit; `.model` if the model is
+    ///   inconsistent.
     public convenience init(compiledModel bytes: [UInt8]) throws {
         self.init()
         try read(compiled: try KeyedArchiveReader(bytes))
@@ -28,7 +29,7 @@ extension Model {
         }
     }
 
-    /// The model that a store carries in `Z_MODELCACHE`: a compiled model under raw DEFLATE.
+    /// Reads the model that a store contains in `Z_MODELCACHE`: a compiled model compressed with raw DEFLATE.
     public convenience init(modelCache bytes: [UInt8]) throws {
         try self.init(compiledModel: inflateRaw(bytes, limit: Model.maximumFileSize))
     }
@@ -36,20 +37,24 @@ extension Model {
 
 package func archiveError(_ what: String) -> CoreError { CoreError(.storeCorrupt, code: .persistentStoreOpen, what) }
 
-/// Fills a model from an archive of `NSManagedObjectModel` (store-format.md section 3), which may come from anywhere:
-/// the model's own rules are checked, what is missing has Core Data's default, and what is unknown is left out.
+/// A builder of a model from an archive of `NSManagedObjectModel` (store-format.md, section 3).
+///
+/// The archive may be untrusted. The model's own rules are checked, missing fields have Core Data's defaults, and
+/// unknown fields are ignored.
 final class CompiledModelReader {
     typealias Fields = KeyedArchiveReader.Fields
 
-    /// Entities, properties and references to them that are followed; an archive can share its lists among many.
+    /// The limit of entities, properties and references to them that are read.
+    ///
+    /// An archive can share lists among many objects.
     static let maximumCount = 1_000_000
 
     let archive: KeyedArchiveReader
     let model: Model
-    /// By name, what the archive says of each entity.
+    /// The archived fields of each entity, by name.
     private var fields: [String: Fields] = [:]
     private var count = 0
-    private var inverses = InverseNames()
+    private var inverses = PendingInverses()
 
     init(_ archive: KeyedArchiveReader, into model: Model) {
         self.archive = archive
@@ -72,7 +77,7 @@ final class CompiledModelReader {
         try readConfigurations(root)
     }
 
-    /// Counts what is read, so that shared lists cannot make work without end.
+    /// Counts the parts that are read. The limit bounds the work that shared lists can cause.
     func spend(_ amount: Int) throws {
         count += amount
         guard count <= CompiledModelReader.maximumCount else {
@@ -83,7 +88,7 @@ final class CompiledModelReader {
         }
     }
 
-    /// Reads a predicate or an expression; an error names its owner.
+    /// Decodes a predicate or an expression. An error names its owner.
     func naming<Meaning>(
         _ owner: String, _ entity: String?, _ key: String, _ read: () throws -> Meaning
     ) throws -> Meaning {
@@ -107,7 +112,7 @@ final class CompiledModelReader {
         for (key, value) in try userInfo(fields) { try entity.setUserInfo(value, forKey: key) }
     }
 
-    /// The entity of a name that another part of the archive mentions.
+    /// Returns the entity to which another part of the archive refers.
     func required(_ name: String, _ what: String, _ entity: Entity, key: String? = nil) throws -> Entity {
         if let found = model.entity(named: name) { return found }
         throw modelError(
@@ -123,7 +128,7 @@ final class CompiledModelReader {
 
     // MARK: - Properties
 
-    /// An entity's list includes what it inherits; its own are those that its parent does not have.
+    /// Reads the properties of an entity. The archived list includes inherited properties, which are skipped.
     private func readProperties(of entity: Entity, _ fields: Fields) throws {
         let entries = archive.entries(fields["NSProperties"])
         try spend(entries.count)
@@ -136,7 +141,7 @@ final class CompiledModelReader {
         var own: [String: PropertyListValue] = [:]
         for (name, reference) in entries where !inherited.contains(name) { own[name] = reference }
         for name in sortedByBytes(own.keys) {
-            // A proxy may stand for a property.
+            // A proxy may represent a property.
             let reference = archive.fields(own[name])?["NSUnderlyingProperty"] ?? own[name]
             guard let fields = archive.fields(reference) else { continue }
             try readProperty(named: name, of: archive.className(reference), fields, entity)
@@ -210,7 +215,7 @@ final class CompiledModelReader {
         let relationship = try entity.addRelationship(
             named: name, destination: destination, isToMany: maximum != 1,
             isOrdered: maximum != 1 && fields["NSIsOrdered"]?.flag == true)
-        // Without bound is 0, and -1 in models that a program built: as 32 bits, which is how the version hash has it.
+        // No maximum is 0, or -1 in models that were built in code. The version hash covers it as 32 bits.
         try relationship.setCounts(
             minimum: UInt32(clamping: minimum), maximum: UInt32(bitPattern: Int32(clamping: maximum)))
         if let rule = UInt32(exactly: fields["NSDeleteRule"]?.integer ?? 1).flatMap(DeleteRule.init(rawValue:)) {

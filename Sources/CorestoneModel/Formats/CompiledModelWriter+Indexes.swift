@@ -1,7 +1,10 @@
+import CorestoneFormats
 import CorestoneValues
 
 extension CompiledModelWriter {
-    /// Fetch indexes, and again those of several attributes in the older form that both files carry.
+    /// Archives the fetch indexes.
+    ///
+    /// Indexes with several elements are also archived in the older form, which both kinds of files contain.
     func indexes(of entity: Entity, _ byName: [String: Property]) throws -> [String: PropertyListValue] {
         let descriptions = try entity.indexes.map { index in
             let number = archiver.reserve()
@@ -38,14 +41,16 @@ extension CompiledModelWriter {
         ]
     }
 
-    /// What an element indexes instead of a property.
+    /// Archives the expression of an index element.
     private func description(
         of element: FetchIndex.Element, _ expression: PropertyListValue
     ) -> PropertyListValue {
         archiver.description(named: element.property, expression, type: element.expressionType)
     }
 
-    /// - Parameter what: whose request it is, for the error.
+    /// Archives a fetch request.
+    ///
+    /// - Parameter what: the owner of the request, for errors.
     func fetchRequest(
         _ template: FetchRequestTemplate, _ what: String, of entity: String, key: String
     ) throws -> PropertyListValue {
@@ -58,8 +63,9 @@ extension CompiledModelWriter {
 }
 
 extension FetchIndex.Element {
-    /// How the older form calls the element: it has attributes and key paths, partial indexes among them; nil for an index
-    /// that it does not have.
+    /// Returns the name of the element in the older form, which supports attributes and key paths.
+    ///
+    /// Returns nil for other elements.
     fileprivate func compoundName(_ properties: [String: Property]) -> String? {
         guard let expression else { return properties[property] is Attribute ? property : nil }
         switch expression.expression {
@@ -71,8 +77,11 @@ extension FetchIndex.Element {
 }
 
 extension FetchRequestTemplate {
-    /// What Apple's archives say in `NSFetchRequestFlags`. All known ones have the number of a request as it is made, so
-    /// which bit says what is not known: what differs lies beside it, under names that Apple's framework passes over.
+    /// The flags of a request that are archived with keys of this library.
+    ///
+    /// Apple's archives have a number in `NSFetchRequestFlags`, but all known archives contain the default, so the
+    /// meaning of its bits is unknown. Flags that differ from their default are archived next to it, with keys of this
+    /// library that Apple's framework ignores.
     static let archivedFlags:
         [(key: String, value: any WritableKeyPath<FetchRequestTemplate, Bool> & Sendable, isUsual: Bool)] = [
             ("CSTIncludesSubentities", \.includesSubentities, true),

@@ -1,20 +1,26 @@
+import CorestoneFormats
 import CorestonePredicate
 import CorestoneValues
 
-/// What a model's author wrote is compiled as it stands or not at all: without its predicate a request finds everything.
+/// Compilation of predicates and expressions.
+///
+/// They are compiled unchanged, or the compilation fails, because a request without its predicate would fetch all
+/// objects.
 extension CompiledModelWriter {
-    /// The archived predicate; the archive's null for none.
+    /// Returns the archived predicate; the archive's null for nil.
+    ///
     /// - Parameters:
-    ///   - what: what it is a predicate of, for the error.
+    ///   - what: the owner of the predicate, for errors.
     ///   - key: the name of the property, template or index.
-    /// - Throws: `.model` when it cannot be read, or no archive can say it.
+    /// - Throws: `.model` if the predicate cannot be parsed or archived.
     func predicate(
         _ text: PredicateText?, _ what: String, of entity: String?, key: String
     ) throws -> PropertyListValue {
         try text.map { try compiled($0, what, entity, key, archiver.predicate) } ?? KeyedArchiver.null
     }
 
-    /// The archived expression.
+    /// Returns the archived expression.
+    ///
     /// - Throws: as `predicate`.
     func expression(_ text: ExpressionText, _ what: String, of entity: String, key: String) throws -> PropertyListValue
     {
@@ -33,7 +39,7 @@ extension CompiledModelWriter {
             throw CoreError(
                 .model, code: .coreData,
                 "\(what) cannot be compiled for a .mom file or a store: \(error.message)",
-                entity: entity, key: key, value: error.value, predicate: text.text)
+                entity: entity, key: key, value: error.value, predicate: text.text, offset: error.offset)
         }
     }
 }

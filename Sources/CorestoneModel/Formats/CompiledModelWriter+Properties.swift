@@ -1,3 +1,4 @@
+import CorestoneFormats
 import CorestoneValues
 
 extension CompiledModelWriter {
@@ -36,8 +37,10 @@ extension CompiledModelWriter {
         }
     }
 
-    /// What every file of Apple's says, bit for bit: 0 always, 1 optional, 2 read-only, 3 transient, 4 and 5 without
-    /// validation predicates, 6 without user info, 7 without a version hash modifier, 8 found by Spotlight, 10 ordered.
+    /// Returns the private flags, as in all files of Apple.
+    ///
+    /// By bit: 0 always, 1 optional, 2 read-only, 3 transient, 4 and 5 no validation predicates, 6 no user info, 7 no
+    /// version hash modifier, 8 indexed by Spotlight, 10 ordered.
     private func privateFlags(_ property: Property) -> Int64 {
         var flags: Int64 = 1
         if property.isOptional { flags |= 1 << 1 }
@@ -51,7 +54,7 @@ extension CompiledModelWriter {
         return flags
     }
 
-    /// Two lists side by side.
+    /// Returns the validation rules as two parallel lists.
     private func validation(_ property: Property, of entity: Entity) throws -> [String: PropertyListValue] {
         var (predicates, warnings): ([PropertyListValue], [PropertyListValue]) = ([], [])
         for rule in property.validationRules {
@@ -109,7 +112,7 @@ extension CompiledModelWriter {
 }
 
 extension Property {
-    /// What is computed cannot be set.
+    /// Whether the property is computed and cannot be set.
     fileprivate var isReadOnly: Bool { self is FetchedProperty || (self as? Attribute)?.derivation != nil }
 }
 

@@ -1,6 +1,7 @@
+import CorestoneFormats
 import CorestoneValues
 
-/// Who reads the compiled model: the keys are the same, a few containers differ.
+/// The two forms of a compiled model, which differ in a few containers.
 public enum CompiledModelForm: Sendable {
     /// A `.mom` file, as Xcode's compiler writes it.
     case file
@@ -8,18 +9,21 @@ public enum CompiledModelForm: Sendable {
     case cache
 }
 
-/// The model as a keyed archive that Apple's framework reads (store-format.md section 3).
+/// Encodes the model as a keyed archive that Apple's framework can read (store-format.md, section 3).
 ///
-/// The model may be frozen or not. In a store an entity lists what it inherits too, written out in full; in a file it lists
-/// its own properties alone. All known files of Apple's do so.
-/// - Throws: `.model` for a predicate or expression that cannot be read, or that no archive can say.
+/// The model does not have to be frozen. In a store, an entity lists inherited properties too; in a file, it lists only
+/// its own. All known files of Apple have these forms.
+///
+/// - Throws: `.model` for a predicate or expression that cannot be parsed or archived.
 public func compiledModel(_ model: Model, form: CompiledModelForm = .cache) throws -> [UInt8] {
     try CompiledModelWriter(model: model, form: form).encoded()
 }
 
+/// A writer that archives a model as an `NSManagedObjectModel`.
 final class CompiledModelWriter {
     typealias ClassName = KeyedArchiver.ClassName
 
+    /// A property in the list of an entity, which may inherit it.
     struct PropertyPlace: Hashable {
         let entity: ObjectIdentifier
         let property: ObjectIdentifier
@@ -61,7 +65,7 @@ final class CompiledModelWriter {
         return archiver.encoded(root: .uid(root))
     }
 
-    /// The dictionary with fixed keys that the framework puts into a store.
+    /// Returns the dictionary with fixed keys that Apple's framework writes into a store.
     private func knownKeys(_ names: [String], _ sorted: [Entity]) -> PropertyListValue {
         let mapping = archiver.add(
             ClassName("NSKnownKeysMappingStrategy1", "NSKnownKeysMappingStrategy"),
@@ -151,7 +155,7 @@ final class CompiledModelWriter {
         for property in listed { try write(property, of: entity) }
     }
 
-    /// The properties that stand in the archive of an entity.
+    /// Returns the properties that the archive of an entity lists.
     private func listed(_ entity: Entity) -> [Property] {
         form == .cache
             ? entity.allProperties + entity.fetchedProperties : entity.ownProperties + entity.ownFetchedProperties

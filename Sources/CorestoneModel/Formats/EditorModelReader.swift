@@ -1,8 +1,11 @@
+import CorestoneFormats
 import CorestoneValues
 
 extension Model {
-    /// The model of an archive of Xcode's model editor: the `elements` file of an old `.xcdatamodel`, and what mapping
-    /// models keep of their source and destination. It is not frozen.
+    /// Reads an archive of Xcode's model editor.
+    ///
+    /// It is the `elements` file of an old `.xcdatamodel`, or the source or destination model in a mapping model. The
+    /// model is not frozen.
     ///
     /// - Throws: as `Model(compiledModel:)`.
     public convenience init(editorModel bytes: [UInt8]) throws {
@@ -20,16 +23,16 @@ extension Model {
     }
 }
 
-/// Reads the editor's objects as the elements that newer editors write as XML.
+/// The conversion of the editor's objects to the elements that newer editors write as XML.
 ///
-/// Every object has stereotypes, and each of those named values, which are what `contents` has as attributes.
+/// Every object has stereotypes with named values, which correspond to the attributes in `contents`.
 struct EditorModelReader {
     /// The class of the archive's root.
     static let className = "XDPMModel"
 
     typealias Fields = KeyedArchiveReader.Fields
 
-    /// Objects that are followed: an archive can share them at will.
+    /// The limit of objects that are read, because an archive can share them.
     static let maximumCount = 1_000_000
 
     private let archive: KeyedArchiveReader
@@ -65,7 +68,7 @@ struct EditorModelReader {
         }
     }
 
-    /// The named values of an object, those of all its stereotypes together.
+    /// Returns the named values of all stereotypes of an object.
     private mutating func values(_ fields: Fields) throws -> [String: PropertyListValue] {
         var values: [String: PropertyListValue] = [:]
         for (_, stereotype) in archive.entries(fields["XDBucketForStereotypesstorage"]) {
@@ -76,7 +79,7 @@ struct EditorModelReader {
         return values
     }
 
-    /// The texts of a list, or the names of the objects in it.
+    /// Returns the strings of a list, or the names of its objects.
     private func names(_ list: PropertyListValue?) -> [String] {
         archive.elements(list).compactMap { archive.string($0) ?? archive.string(archive.fields($0)?["_name"]) }
     }
@@ -114,7 +117,7 @@ struct EditorModelReader {
         return element
     }
 
-    /// A list of lists of names, as elements within elements.
+    /// Converts a list of lists of names to nested elements.
     private mutating func lists(
         _ outer: String, of middle: String, of inner: String, _ value: PropertyListValue?
     ) throws -> [SourceElement] {
@@ -129,7 +132,7 @@ struct EditorModelReader {
 
     // MARK: - Properties
 
-    /// nil for what is no property.
+    /// Converts a property; returns nil for other objects.
     private mutating func property(named name: String, _ reference: PropertyListValue) throws -> SourceElement? {
         guard let fields = archive.fields(reference) else { return nil }
         let values = try values(fields)
@@ -143,7 +146,7 @@ struct EditorModelReader {
             element.elements.append(fetchRequest(request))
         default: return nil
         }
-        // A fetched property is transient by nature, and optional unless it says otherwise.
+        // A fetched property is always transient, and optional by default.
         let isFetched = element.name == "fetchedProperty"
         element.set("optional", flag: values["XD_PPSK_isOptional"]?.flag ?? isFetched)
         element.set("transient", flag: values["XD_PPSK_isTransient"]?.flag == true && !isFetched)

@@ -1,12 +1,13 @@
+import CorestoneFormats
 import CorestonePredicate
 import CorestoneValues
 
-/// A fetch request as NSKeyedArchiver would write it, for keeping it outside of a model.
+/// A fetch request in the form of NSKeyedArchiver, for storage outside a model.
 ///
-/// The fields are those that requests have within compiled models. What a template has no place for lies beside them, under
-/// names that Apple's framework passes over.
+/// The fields are those of requests in compiled models. Settings that a template does not have are archived next to
+/// them, with keys that Apple's framework ignores.
 package struct FetchRequestArchive {
-    /// A property, or what computes the values.
+    /// A fetched column: a property, or an expression with a name.
     package struct Column {
         package let name: String
         package let expression: Expression?
@@ -32,7 +33,9 @@ package struct FetchRequestArchive {
 
     package init(_ template: FetchRequestTemplate) { self.template = template }
 
-    /// - Throws: `.unsupported` for what no archive can say, such as a block or an object in a predicate.
+    /// Returns the archived request.
+    ///
+    /// - Throws: `.unsupported` for a predicate that cannot be archived, such as one with a block or an object.
     package func encoded() throws -> [UInt8] {
         let archiver = KeyedArchiver()
         func names(_ names: [String]) -> PropertyListValue {
@@ -66,7 +69,9 @@ package struct FetchRequestArchive {
         return archiver.encoded(root: .uid(number))
     }
 
-    /// - Throws: `.storeCorrupt` for bytes that are no archive of a request, or go beyond a limit.
+    /// Reads an archived request.
+    ///
+    /// - Throws: `.storeCorrupt` if the bytes are not an archived request or exceed a limit.
     package init(_ bytes: [UInt8]) throws {
         let archive = try KeyedArchiveReader(bytes)
         guard let fields = archive.rootFields, archive.className(archive.root) == "NSFetchRequest" else {
@@ -102,10 +107,10 @@ package struct FetchRequestArchive {
     }
 }
 
-// MARK: - What models have in common with it
+// MARK: - Requests in models
 
 extension KeyedArchiver {
-    /// The fields of a request without columns and groups.
+    /// Returns the fields of a request, without columns and groups.
     func fields(
         of template: FetchRequestTemplate, entity: PropertyListValue, predicate: PropertyListValue
     ) -> [String: PropertyListValue] {
@@ -133,7 +138,7 @@ extension KeyedArchiver {
         return request.merging(flags.map { ($0.key, .bool(!$0.isUsual)) }) { old, _ in old }
     }
 
-    /// What is computed instead of read.
+    /// Archives a computed column or index element.
     func description(named name: String, _ expression: PropertyListValue, type: AttributeType) -> PropertyListValue {
         add(
             ClassName("NSExpressionDescription", "NSPropertyDescription"),
@@ -167,7 +172,7 @@ extension KeyedArchiveReader {
         return template
     }
 
-    /// The strings of a list, and the names of the properties in it.
+    /// Returns the strings of a list, and the names of the properties in it.
     func names(_ list: PropertyListValue?) -> [String] {
         elements(list).compactMap { string($0) ?? string(fields($0)?["NSPropertyName"]) }
     }

@@ -2,20 +2,25 @@ import CPlatform
 import CorestoneValues
 import Glibc
 
-/// A folder that is created beside the one that it replaces, so that a reader never finds an incomplete folder.
+/// A folder that is created beside the folder that it replaces.
+///
+/// A reader thus never finds an incomplete folder.
 package struct FolderDraft {
     private let target: ModelFile
-    /// What will be the folder.
+    /// The draft, which becomes the folder.
     let file: ModelFile
 
-    /// - Throws: `.storeIO` when there can be no folder, or something else is there.
+    /// Creates the draft of a folder.
+    ///
+    /// - Throws: `.storeIO` if the draft cannot be created, or if the target is not a folder.
     package init(replacing target: ModelFile) throws {
         guard !target.exists || target.isFolder else {
             throw target.failure("is not a folder; remove it, or choose another path")
         }
         self.target = target
         file = target.draft
-        // It gets the permissions of the former one in the end; until then nobody else looks into it.
+        // The draft gets the permissions of the replaced folder when it is committed. Until then, other users cannot
+        // access it.
         try FolderDraft.make(file, target.exists ? 0o700 : 0o777)
     }
 
@@ -23,13 +28,13 @@ package struct FolderDraft {
         guard mkdir(folder.path, mode) == 0 else { throw folder.systemFailure("cannot be created") }
     }
 
-    /// Brings in what the folder to be replaced holds, as further names of the same files.
+    /// Copies the contents of the folder to be replaced, as hard links.
     package func keep(isDropped: (_ name: String) -> Bool = { _ in false }) throws {
         guard target.exists else { return }
         try FolderDraft.link(target, into: file, depth: 0, isDropped: isDropped)
     }
 
-    /// Folders within folders that are brought along; bundles have one or two.
+    /// The limit of nested folders that are copied. Bundles have one or two levels.
     private static let maximumDepth = 16
 
     private static func link(
@@ -46,7 +51,7 @@ package struct FolderDraft {
                 try link(old, into: new, depth: depth + 1)
                 old.permissions?.give(toFolderAt: new.path)
             } else if linkat(AT_FDCWD, old.path, AT_FDCWD, new.path, 0) != 0 {
-                // A file system without further names, or another file system.
+                // The file system does not support hard links, or the file is on another file system.
                 if let goal = old.linkGoal {
                     guard symlink(goal, new.path) == 0 else { throw new.systemFailure("cannot be created") }
                 } else {
@@ -57,7 +62,7 @@ package struct FolderDraft {
         try copy.synchronize()
     }
 
-    /// Writes a file, within folders that are made, in the place of what was kept.
+    /// Writes a file, and replaces a copied one. Creates the folders in its path.
     package func write(_ bytes: [UInt8], to names: String...) throws {
         var place = file
         for name in names.dropLast() {
@@ -75,8 +80,9 @@ package struct FolderDraft {
         try place.synchronize()
     }
 
-    /// What a kept link leads to is not the bundle's to change: the bundle gets a folder of its own instead, with the same
-    /// files.
+    /// Replaces a copied link by a folder with the same files.
+    ///
+    /// The target of the link does not belong to the bundle.
     private func replaceLink(_ link: ModelFile) throws {
         let goal = try link.withoutLinks()
         unlink(link.path)
@@ -86,16 +92,16 @@ package struct FolderDraft {
         goal.permissions?.give(toFolderAt: link.path)
     }
 
-    /// Removes a file that was kept, if it is there.
+    /// Removes a copied file, if it exists.
     func remove(_ name: String) { unlink(file.child(name).path) }
 
-    /// Puts the draft into its place; what was there before ends.
+    /// Moves the draft to its final path. The replaced folder is removed.
     package func commit() throws {
         try file.synchronize()
         if let permissions = target.permissions {
             permissions.give(toFolderAt: file.path)
             if !platform_exchange(file.path, target.path) {
-                // A file system that cannot exchange two names.
+                // The file system cannot exchange two names.
                 let former = target.draft
                 guard rename(target.path, former.path) == 0 else { throw target.systemFailure("cannot be replaced") }
                 guard rename(file.path, target.path) == 0 else {
@@ -112,15 +118,15 @@ package struct FolderDraft {
         discard()
     }
 
-    /// Removes what has not become the folder, or is no longer.
+    /// Removes the draft, or after a commit the replaced folder.
     package func discard() { file.remove() }
 }
 
 extension ModelFile {
-    /// Removes the folder with all that is in it. What cannot be removed stays.
+    /// Removes the folder with its contents, as far as permissions allow.
     fileprivate func remove(depth: Int = 0) {
         if isFolder, !isLink, depth < 64 {
-            // Folders that may only be read come along too.
+            // Read-only folders are removed too.
             chmod(path, 0o700)
             for name in (try? entries()) ?? [] { child(name).remove(depth: depth + 1) }
             rmdir(path)

@@ -1,11 +1,12 @@
+import CorestoneFormats
 import CorestoneValues
 
-/// Values from the JSON that `JSONText` writes.
+/// Decodes the JSON that `JSONText` writes.
 ///
-/// - Throws: `.invalidArgument` for what is no JSON, and for a tag with something else behind it than it stands for.
+/// - Throws: `.invalidArgument` for invalid JSON, and for a tag with content of the wrong type.
 package func decodeTaggedJSON(_ bytes: [UInt8]) throws -> PropertyValue { try untagged(decodeJSON(bytes)) }
 
-/// The value that tags such as `$date` make of one of JSON.
+/// Decodes tags such as `$date` in a JSON value.
 func untagged(_ value: PropertyValue) throws -> PropertyValue {
     switch value {
     case .array(let values): return .array(try values.map(untagged))
@@ -57,7 +58,7 @@ private func meaning(of tag: String, _ content: PropertyValue) throws -> Propert
     return found
 }
 
-/// nil unless the content is a number; a boolean is not one.
+/// Returns the number of seconds; nil if the content is not a number. A boolean is not.
 private func seconds(_ content: PropertyValue) throws -> Double? {
     switch try untagged(content) {
     case .int(let number): Double(number)

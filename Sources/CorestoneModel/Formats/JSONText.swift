@@ -1,15 +1,17 @@
 import CorestoneValues
 
-/// Values as JSON that tells every type: what JSON has no type for is an object with one key that begins with `$`.
+/// An encoder of values as JSON with types.
+///
+/// A value without a JSON type becomes an object with one key that begins with `$`.
 package struct JSONText {
     package private(set) var text = ""
 
-    /// Whether keys may begin with `$`, as tags do.
+    /// Whether to write plain JSON, in which keys may begin with `$`.
     private var isPlain = false
 
     package init(_ value: PropertyValue) { add(value) }
 
-    /// Plain JSON: of what it has no type for there must be nothing.
+    /// Encodes plain JSON. The value must not contain types that JSON does not support.
     package init(plain value: PropertyValue) {
         isPlain = true
         add(value)
@@ -21,7 +23,7 @@ package struct JSONText {
         case .bool(let flag): text += flag ? "true" : "false"
         case .int(let number): text += String(number)
         case .double(let number):
-            // Always with a point or an exponent, so that reals stay reals.
+            // The text always has a point or an exponent, so that it is parsed to a double.
             if number.isFinite {
                 text += "\(number)"
             } else {
@@ -46,13 +48,13 @@ package struct JSONText {
         }
     }
 
-    /// What the tag `$real` stands before.
+    /// The values of the tag `$real`.
     static let reals = ["nan": Double.nan, "inf": .infinity, "-inf": -.infinity]
 
-    /// NaN is one word, whatever its sign and payload.
+    /// Returns the word for a number that is not finite. All NaNs have the same word.
     private static func word(_ number: Double) -> String { number.isNaN ? "nan" : number < 0 ? "-inf" : "inf" }
 
-    /// Members of a set in an order that is always the same.
+    /// Returns the elements of a set in a deterministic order.
     static func ordered(_ values: Set<PropertyValue>) -> [PropertyValue] {
         if values.count < 2 { return Array(values) }
         return values.map { (Text(JSONText($0).text), $0) }.sorted { $0.0 < $1.0 }.map(\.1)

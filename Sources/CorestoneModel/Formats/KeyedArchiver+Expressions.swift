@@ -1,10 +1,13 @@
+import CorestoneFormats
 import CorestonePredicate
 import CorestoneValues
 
-/// Predicates and expressions as Foundation archives them. Fields that no known archive shows follow those that do;
-/// `Extrapolation` names the expressions that have them.
+/// Encoding of expressions, as by Foundation.
+///
+/// Fields that are not in any known archive follow the pattern of known ones; `Extrapolation` lists the expressions
+/// with such fields.
 extension KeyedArchiver {
-    /// Foundation's numbers of expression types.
+    /// The numbers of Foundation's expression types.
     enum ExpressionType: Int64 {
         case constant = 0, selfObject, variable, keyPath, function, unionSet, intersectSet, minusSet
         case keyPathSpecifier = 10
@@ -13,7 +16,9 @@ extension KeyedArchiver {
         case fetchRequest = 50
     }
 
-    /// - Throws: `.unsupported` for what no archive can say.
+    /// Archives an expression.
+    ///
+    /// - Throws: `.unsupported` for an expression that cannot be archived.
     package func expression(_ expression: Expression) throws -> PropertyListValue {
         try spend(1)
         switch expression {
@@ -54,7 +59,7 @@ extension KeyedArchiver {
         }
     }
 
-    /// Expressions with a class of their own.
+    /// Encodes the expressions that have their own class.
     private func composed(_ expression: Expression) throws -> PropertyListValue {
         switch expression {
         case .subquery(let collection, let name, let condition):
@@ -99,7 +104,9 @@ extension KeyedArchiver {
         }
     }
 
-    /// The request of a FETCH expression. The call that Xcode's compiler creates for a mapping model has immutable arguments.
+    /// Encodes the request of a FETCH expression.
+    ///
+    /// The arguments are immutable in the call that Xcode's compiler creates for a mapping model.
     private func request(_ request: Expression) throws -> PropertyListValue {
         guard case .message(let receiver, .constant(.text(let selector)), let arguments) = request,
             selector.string == KeyedArchiver.requestSelector
@@ -142,7 +149,7 @@ extension KeyedArchiver {
         return call(function.rawValue, of: utilities, arguments, className: ["NSFunctionExpression"])
     }
 
-    /// The class whose methods the built-in functions are.
+    /// The class that implements the built-in functions.
     static let utilities = "_NSPredicateUtilities"
 
     private func call(
@@ -188,7 +195,7 @@ extension SetOperator {
 }
 
 extension ElementIndex {
-    /// The word of a place that has one.
+    /// The keyword of the index; nil for a value.
     fileprivate var symbol: String? {
         switch self {
         case .first: "FIRST"
@@ -207,7 +214,7 @@ extension ElementIndex {
 }
 
 extension PropertyValue {
-    /// What a collection holds, collections within it included.
+    /// The number of elements, including those of nested collections.
     fileprivate var elementCount: Int {
         switch self {
         case .array(let values): values.reduce(values.count) { $0 + $1.elementCount }
@@ -217,7 +224,7 @@ extension PropertyValue {
         }
     }
 
-    /// A yes or a no, also as a number.
+    /// The value as a Boolean; a number must be 0 or 1.
     fileprivate var flag: Bool? {
         if case .bool(let flag) = self { return flag }
         return number.flatMap { $0 == 0 ? false : $0 == 1 ? true : nil }

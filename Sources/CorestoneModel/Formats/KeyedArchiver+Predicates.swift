@@ -1,9 +1,12 @@
+import CorestoneFormats
 import CorestonePredicate
 import CorestoneValues
 
-/// Predicates as Foundation archives them.
+/// Encoding of predicates, as by Foundation.
 extension KeyedArchiver {
-    /// - Throws: `.unsupported` for what no archive can say.
+    /// Archives a predicate.
+    ///
+    /// - Throws: `.unsupported` for a predicate that cannot be archived.
     func predicate(_ predicate: Predicate) throws -> PropertyListValue {
         try spend(1)
         switch predicate {
@@ -69,12 +72,14 @@ extension KeyedArchiver {
 }
 
 extension Comparison.Operator {
-    /// Foundation's number of the operator.
+    /// The number of the operator in Foundation.
     var archiveType: Int64 {
         Comparison.Operator.archiveTypes.first { $0.1 == self }?.0 ?? Comparison.Operator.customType
     }
 
-    /// - Parameter selector: what names an operator that has no number.
+    /// Creates the operator of an archived number; nil for an unknown one.
+    ///
+    /// - Parameter selector: the name of an operator without a number.
     init?(archiveType: Int64, selector: String?) {
         if let found = Comparison.Operator.archiveTypes.first(where: { $0.0 == archiveType }) {
             self = found.1

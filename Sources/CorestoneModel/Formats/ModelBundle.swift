@@ -1,25 +1,26 @@
+import CorestoneFormats
 import CorestoneValues
 
-/// One version of a model that lies in a bundle with others.
+/// A version of a model in a bundle.
 public struct ModelVersion: Sendable, Hashable {
-    /// Its name without extension.
+    /// The name of the version's file without extension.
     public let name: String
-    /// Whether it is the one that is used unless another is asked for.
+    /// Whether this version is used by default.
     public let isCurrent: Bool
-    /// Where it lies.
+    /// The path of the version's file or folder.
     public let path: String
-    /// By entity, the version hashes that the bundle's `VersionInfo.plist` has on record; empty without.
+    /// The version hashes in the bundle's `VersionInfo.plist`, by entity; empty if it does not have any.
     public let recordedHashes: [String: [UInt8]]
-    /// The checksum over them that newer compilers add.
+    /// The checksum of the hashes, which newer compilers add.
     public let recordedChecksum: String?
 }
 
-/// A folder with versions of a model: `.xcdatamodeld` with sources, `.momd` with compiled ones.
+/// A folder with versions of a model: `.xcdatamodeld` with source models, `.momd` with compiled models.
 struct ModelBundle {
     let versions: [ModelVersion]
-    /// Whether the versions are sources.
+    /// Whether the versions are source models.
     let isSource: Bool
-    /// All that `.xccurrentversion` or `VersionInfo.plist` says.
+    /// The contents of `.xccurrentversion` or `VersionInfo.plist`.
     let list: [String: PropertyListValue]
     /// The name of the current version, which may be missing.
     let current: String?
@@ -27,7 +28,7 @@ struct ModelBundle {
     static let sourceList = ".xccurrentversion"
     static let compiledList = "VersionInfo.plist"
 
-    /// nil when the folder is no bundle.
+    /// Reads a bundle; nil if the folder is not a bundle.
     init?(_ folder: ModelFile) throws {
         let entries = try folder.entries()
         let sources = entries.filter { $0.hasSuffix(".xcdatamodel") }
@@ -47,7 +48,7 @@ struct ModelBundle {
         _ names: [String], in folder: ModelFile, current: String?, _ list: [String: PropertyListValue]
     ) -> [ModelVersion] {
         let stems = names.map(ModelFile.stem)
-        // Without a word about it: the only one, or the one that is called like the bundle.
+        // The default is the only version, or the version with the name of the bundle.
         let chosen = stems.place(of: current ?? (stems.count == 1 ? stems[0] : folder.stem))
         func recorded(_ name: String, _ place: Int) -> PropertyListValue? {
             let entries = list[name]?.dictionary ?? [:]
@@ -65,7 +66,9 @@ struct ModelBundle {
         }
     }
 
-    /// Xcode numbers versions at the end of their names: the second comes before the tenth.
+    /// Returns a sort key of a name.
+    ///
+    /// The number at the end is compared as a number: version 2 precedes version 10.
     static func order(_ name: String) -> (Text, Int) {
         let digits = name.reversed().prefix { $0.isASCII && $0.isNumber }.count
         return (Text(String(name.dropLast(digits))), Int(name.suffix(digits)) ?? 0)
@@ -79,12 +82,14 @@ struct ModelBundle {
         }
     }
 
-    /// The name of a version that may be given as that of its file. Any other dot is part of it, as in `1.5`.
+    /// Returns the name of a version, without the extension if it is a file name.
+    ///
+    /// Other dots are part of the name, as in `1.5`.
     private static func versionName(_ text: String) -> String {
         [".xcdatamodel", ".mom"].contains { text.hasSuffix($0) } ? ModelFile.stem(text) : text
     }
 
-    /// The version of a name; the current one for nil.
+    /// Returns the version of a name; nil is the current version.
     func version(_ name: String?, of folder: ModelFile) throws -> ModelVersion {
         let names = versions.map(\.name)
         if let name {
@@ -105,12 +110,16 @@ struct ModelBundle {
 }
 
 extension String {
-    /// Whether the name is that of the same file. Strings are equal that compose their letters otherwise (é of one or of two
-    /// characters), and so are names on Apple's file systems; on Linux they are those of two files.
+    /// Whether the names are equal byte by byte, and so denote the same file.
+    ///
+    /// Strings in different Unicode normalisation forms are equal, as are file names on Apple's file systems, but on
+    /// Linux they denote two files.
     func isSpelt(like other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }
 
 extension [String] {
-    /// Where a name stands: in the same bytes, or else composed otherwise, as a file system may have done.
+    /// Returns the index of a name.
+    ///
+    /// The name has the same bytes, or else another normalisation form, because a file system may have changed it.
     func place(of name: String) -> Int? { firstIndex { $0.isSpelt(like: name) } ?? firstIndex(of: name) }
 }

@@ -1,8 +1,9 @@
 import CZlib
 import CorestoneValues
 
-/// Compresses as raw DEFLATE, without a header: the form of `Z_MODELCACHE`.
-/// - Throws: `.noMemory` when zlib has none.
+/// Compresses with raw DEFLATE, without a header: the form of `Z_MODELCACHE`.
+///
+/// - Throws: `.noMemory` if zlib cannot allocate memory.
 public func deflateRaw(_ bytes: [UInt8]) throws -> [UInt8] {
     let stream = newStream()
     defer { stream.deallocate() }
@@ -14,10 +15,10 @@ public func deflateRaw(_ bytes: [UInt8]) throws -> [UInt8] {
     return output
 }
 
-/// Expands raw DEFLATE.
+/// Decompresses raw DEFLATE.
 ///
-/// - Parameter limit: the most bytes that may come out, so that a small file cannot fill the memory.
-/// - Throws: `.storeCorrupt` when the bytes are no DEFLATE, end early, or expand beyond the limit.
+/// - Parameter limit: the maximum size of the result in bytes. It prevents a small file from exhausting memory.
+/// - Throws: `.storeCorrupt` if the bytes are not DEFLATE, are truncated, or exceed the limit when decompressed.
 public func inflateRaw(_ bytes: [UInt8], limit: Int = 64 << 20) throws -> [UInt8] {
     let stream = newStream()
     defer { stream.deallocate() }
@@ -45,14 +46,16 @@ public func inflateRaw(_ bytes: [UInt8], limit: Int = 64 << 20) throws -> [UInt8
     }
 }
 
-/// A stream that stays where it is: zlib remembers its address.
+/// Allocates a stream with a stable address, because zlib stores it.
 private func newStream() -> z_streamp {
     let stream = z_streamp.allocate(capacity: 1)
     stream.initialize(to: z_stream())
     return stream
 }
 
-/// Feeds the stream piece by piece, since its counters have 32 bits, until it ends, fails, stalls or exceeds the limit.
+/// Processes the input in pieces, because the stream's counters have 32 bits.
+///
+/// Stops when the stream ends, fails, stalls or exceeds the limit.
 private func pump(
     _ stream: z_streamp, _ input: [UInt8], into output: inout [UInt8], limit: Int,
     _ step: (z_streamp, Bool) -> Int32

@@ -2,7 +2,7 @@ import CorestoneValues
 import Glibc
 
 extension ModelFile {
-    /// What a symbolic link says that it leads to; nil for anything else.
+    /// The target of a symbolic link; nil for other files.
     var linkGoal: String? {
         var goal = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = goal.withUnsafeMutableBytes { buffer in
@@ -15,9 +15,11 @@ extension ModelFile {
 
     var isLink: Bool { linkGoal != nil }
 
-    /// The file itself, or what the link leads to, which need not be there yet. Errors call it as before.
+    /// Returns the file itself, or the target of a link, which does not have to exist.
     ///
-    /// - Throws: `.storeIO` for links in a circle.
+    /// Errors name the original path.
+    ///
+    /// - Throws: `.storeIO` for a cycle of links.
     func withoutLinks() throws -> ModelFile {
         var file = self
         for _ in 0...ModelFile.maximumLinks {
@@ -29,10 +31,10 @@ extension ModelFile {
         )
     }
 
-    /// As many as Linux follows.
+    /// The maximum number of links that are followed, which is that of Linux.
     private static let maximumLinks = 40
 
-    /// Whether something else lies in the folder, on whatever ways both are named.
+    /// Whether another file is in this folder, by their real paths.
     func contains(_ other: ModelFile) -> Bool {
         guard let own = realPath, let inner = other.realPath else { return false }
         return inner.utf8.starts(with: (own + "/").utf8)

@@ -2,12 +2,15 @@ import CorestoneValues
 import Glibc
 
 extension ModelFile {
-    /// Runs a change of the file or folder while no other writer of models, in this process or another, changes anything in
-    /// the folder around it: who adds to a bundle keeps what the one before has added.
+    /// Runs a change of the file or folder with an exclusive lock for writers of models.
     ///
-    /// - Throws: `.storeBusy` when another process does not end; `.storeIO` when there is no such folder.
+    /// No other writer of models, in this process or another, changes the parent folder meanwhile. A writer that adds a
+    /// version to a bundle thus keeps versions that other writers added.
+    ///
+    /// - Throws: `.storeBusy` if another process holds the lock too long; `.storeIO` if the parent folder cannot be
+    ///   opened.
     func alone<Result>(_ change: () throws -> Result) throws -> Result {
-        // The folder around it: a bundle itself is exchanged for its successor.
+        // The parent folder is locked, because a bundle itself is replaced.
         let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw systemFailure("cannot be written, because its folder cannot be opened")
@@ -15,20 +18,21 @@ extension ModelFile {
         defer { close(descriptor) }
         return try ModelFile.writers.with {
             try lock(descriptor)
-            // Said aloud: a process that was forked off in between has the descriptor too.
+            // Unlocked explicitly, because a child process that was forked meanwhile has the descriptor too.
             defer { flock(descriptor, LOCK_UN) }
             return try change()
         }
     }
 
-    /// For file systems without locks of their own.
+    /// The lock that serialises writers of this process, even on file systems without locks.
     private static let writers = RecursiveLock(.modelFiles)
+    /// The time-out for the lock, in seconds.
     private static let patience = 30.0
 
     private func lock(_ descriptor: Int32) throws {
         let pause: UInt32 = 5_000
         for _ in 0..<Int(ModelFile.patience * 1_000_000 / Double(pause)) {
-            // What cannot be locked is changed without.
+            // A file system without locks is changed without one.
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR) { return }
             usleep(pause)
         }

@@ -1,20 +1,21 @@
+import CorestoneFileSystem
 import CorestoneValues
 import Glibc
 
 extension ModelFile {
-    /// Puts a file there, or another one in the place of the one that is there: whoever opens it finds the whole of one or the
-    /// other, also after a crash.
+    /// Creates or replaces the file atomically: readers find the complete old or new file, even after a crash.
     ///
     /// - Parameters:
-    ///   - permissions: nil for those of the file that is there; where none is, what the process's mask says.
-    ///   - isAboutToReplace: gets the path under which all lies, a moment before it gets its name.
-    ///   - progress: receives the bytes that are written. If it throws, the file stays as it is.
+    ///   - permissions: the permissions; nil for those of the existing file, or for a new file those of the process's
+    ///     mask.
+    ///   - isAboutToReplace: receives the path of the complete draft just before it is renamed.
+    ///   - progress: receives the number of bytes written. If it throws, the existing file stays unchanged.
     package func write(
         _ bytes: [UInt8], permissions: FilePermissions? = nil, isAboutToReplace: (String) throws -> Void = { _ in },
         progress: (_ written: Int) throws -> Void = { _ in }
     ) throws {
         let draft = self.draft
-        // Whatever can fail shall do so before the old file is gone.
+        // Steps that can fail run before the old file is replaced.
         let folder = try self.folder.opened()
         defer { close(folder) }
         do {
@@ -28,31 +29,35 @@ extension ModelFile {
         try self.folder.synchronize(folder)
     }
 
-    /// Removes the drafts and folders beside the file that a crash left. Only while no process writes the file.
+    /// Removes drafts and work folders next to the file that a crash left.
+    ///
+    /// No process may write the file meanwhile.
     package func removeDrafts() {
         for path in drafts where unlink(path) != 0 { WorkFolder.removeAbandoned(path) }
     }
 
-    /// Removes the folders beside the file that a crash left. Those of processes that run stay.
+    /// Removes work folders next to the file that a crash left. Those of running processes stay.
     package func removeAbandonedFolders() { drafts.forEach(WorkFolder.removeAbandoned) }
 
     private var drafts: [String] {
         let (start, end) = (".\(name).", ModelFile.endOfDraft)
         return ((try? folder.entries()) ?? []).compactMap { entry in
             guard entry.hasPrefix(start), entry.hasSuffix(end) else { return nil }
-            // Not those of a file whose name only begins like this one's.
+            // Skips drafts of a file whose name only begins with this name.
             let middle = entry.dropFirst(start.count).dropLast(end.count)
             return UInt64(middle, radix: 36) == nil ? nil : folder.child(entry).path
         }
     }
 
-    /// A folder beside the file, for work whose result replaces it. `removeDrafts` removes it if a crash leaves it.
-    /// Returns nil if it cannot be created, and leaves the reason in `errno`.
+    /// Creates a folder next to the file, for work whose result replaces the file.
+    ///
+    /// `removeDrafts` removes the folder after a crash. Returns nil if it cannot be created, with the reason in
+    /// `errno`.
     package func workFolder() -> WorkFolder? {
         WorkFolder(start: folder.child(".\(name).").path, end: ModelFile.endOfDraft)
     }
 
-    /// A name beside it that nobody has; errors call it as the file itself.
+    /// A file with an unused name next to this file. Its errors name this file.
     var draft: ModelFile {
         let name = ".\(name).\(String(UInt64.random(in: .min ... .max), radix: 36))\(ModelFile.endOfDraft)"
         return ModelFile(folder.child(name).path, shownAs: shown)
@@ -60,14 +65,17 @@ extension ModelFile {
 
     private static let endOfDraft = ".corestone-part"
 
-    /// Bytes of a name beside which there is room for that of a draft, of 255 that file systems take.
+    /// The limit of the length of a file name in bytes.
+    ///
+    /// The name of its draft does not exceed 255 bytes, the limit of file systems.
     package static let longestName = 255 - 15 - endOfDraft.utf8.count
 
-    /// Bytes between two calls of a progress function.
+    /// The number of bytes between two calls of a progress function.
     private static let bytesAtATime = 1 << 20
 
-    /// Writes a new file, down to the disk.
-    /// - Parameter permissions: nil for what the process's mask says.
+    /// Creates a file and flushes it to disk.
+    ///
+    /// - Parameter permissions: the permissions; nil for those of the process's mask.
     func create(
         _ bytes: [UInt8], _ permissions: FilePermissions?, _ progress: (_ written: Int) throws -> Void = { _ in }
     ) throws {
@@ -90,7 +98,7 @@ extension ModelFile {
         guard fsync(descriptor) == 0 else { throw systemFailure("cannot be flushed to disk") }
     }
 
-    /// Brings the names in a folder to the disk.
+    /// Flushes the entries of the folder to disk.
     func synchronize() throws {
         let descriptor = try opened()
         defer { close(descriptor) }
@@ -104,7 +112,7 @@ extension ModelFile {
     }
 
     private func synchronize(_ descriptor: Int32) throws {
-        // Some file systems have no such thing for folders.
+        // Some file systems do not support this for folders.
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw systemFailure("cannot be flushed to disk") }
     }
 

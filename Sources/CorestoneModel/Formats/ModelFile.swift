@@ -1,10 +1,12 @@
+import CorestoneFileSystem
+import CorestoneFormats
 import CorestoneValues
 import Glibc
 
-/// A file or folder that is said to hold a model.
+/// A file or folder that may contain a model.
 package struct ModelFile {
     package let path: String
-    /// What errors call it: the path that the host gave, also of a draft and of what a link leads to.
+    /// The path for errors: the host's path, even for a draft and for the target of a link.
     let shown: String
 
     package init(_ path: String, shownAs shown: String? = nil) {
@@ -14,7 +16,7 @@ package struct ModelFile {
         self.shown = shown ?? path
     }
 
-    /// The last part of the path, and without what follows its last dot.
+    /// The last component of the path. `stem` is the name without its extension.
     package var name: String { path.split(separator: "/").last.map(String.init) ?? path }
     var stem: String { ModelFile.stem(name) }
 
@@ -23,7 +25,7 @@ package struct ModelFile {
         return String(name[..<dot])
     }
 
-    /// The folder it lies in.
+    /// The parent folder.
     var folder: ModelFile {
         guard let slash = path.lastIndex(of: "/") else { return ModelFile(".") }
         return ModelFile(slash == path.startIndex ? "/" : String(path[..<slash]))
@@ -34,7 +36,7 @@ package struct ModelFile {
         return ModelFile(inside(path), shownAs: inside(shown))
     }
 
-    /// What the system knows of it, or of what it leads to; nil when nothing is there.
+    /// The file status, following links; nil if it cannot be read, for example because the file does not exist.
     var facts: stat? {
         var facts = stat()
         return stat(path, &facts) == 0 ? facts : nil
@@ -43,10 +45,22 @@ package struct ModelFile {
     package var isFolder: Bool { facts.map { $0.st_mode & S_IFMT == S_IFDIR } ?? false }
     package var exists: Bool { facts != nil }
 
-    /// Names in a folder are listed up to this many; bundles hold a few versions.
+    /// Checks that the file or folder exists.
+    ///
+    /// - Throws: `.storeIO` if it does not exist, or with the system's error if its status cannot be read.
+    func requireExistence() throws {
+        var facts = stat()
+        guard stat(path, &facts) != 0 else { return }
+        let number = errno
+        throw failure(
+            number == ENOENT || number == ENOTDIR
+                ? "does not exist; check the path" : "cannot be read: \(String(cString: strerror(number)))")
+    }
+
+    /// The limit of entries of a folder. Bundles contain a few versions.
     static let maximumEntries = 10_000
 
-    /// The names in the folder, sorted; without `.` and `..`.
+    /// Returns the names in the folder, sorted, without `.` and `..`.
     package func entries() throws -> [String] {
         guard let folder = FolderNames(path) else {
             throw failure("cannot be listed: \(String(cString: strerror(errno)))")
@@ -63,11 +77,11 @@ package struct ModelFile {
         return sortedByBytes(names)
     }
 
-    /// The whole content of a regular file.
+    /// Reads a regular file as a whole.
     ///
-    /// - Parameter holes: bytes of a sparse file that may be missing: nobody paid for the memory that they take.
+    /// - Parameter holes: the limit of bytes in the holes of a sparse file, which use memory but no disk space.
     package func bytes(limit: Int = Model.maximumFileSize, holes: Int = .max) throws -> [UInt8] {
-        // A pipe would keep us waiting for whoever writes to it.
+        // O_NONBLOCK, because opening a pipe would wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw failure("cannot be read: \(String(cString: strerror(errno)))") }
         defer { close(descriptor) }
@@ -84,7 +98,7 @@ package struct ModelFile {
                 "is a sparse file of \(size) bytes with holes beyond the store's value_limit of \(holes) bytes; raise "
                     + "value_limit if the file is trusted", key: "value_limit", value: .int(Int64(holes)))
         }
-        try MemoryRoom.require(size, to: "read \(shown)", file: shown, isOfAtomicStore: holes != .max)
+        try MemoryCheck.require(size, to: "read \(shown)", file: shown, isOfAtomicStore: holes != .max)
         var (count, errorNumber) = (0, Int32(0))
         let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, used in
             while count < size {
@@ -100,7 +114,9 @@ package struct ModelFile {
         return bytes
     }
 
-    /// - Parameter what: what follows the path in a sentence.
+    /// Creates the error for a failed operation on the file.
+    ///
+    /// - Parameter what: the clause after the path.
     package func failure(
         _ what: String, _ status: Status = .storeIO, entity: String? = nil, key: String? = nil,
         value: PropertyValue? = nil
@@ -108,13 +124,14 @@ package struct ModelFile {
         CoreError(status, code: .coreData, "\(shown) \(what)", entity: entity, key: key, value: value, file: shown)
     }
 
-    /// Runs a reader; its errors name the file.
+    /// Runs `body`, which reads the file. Its errors name the file.
     package func reading<Result>(as noun: String = "a model", _ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CoreError where error.file == nil {
             throw CoreError(
                 error.status == .storeCorrupt ? .model : error.status, code: .coreData,
                 "\(shown) cannot be read as \(noun): \(error.message)", entity: error.entity, key: error.key,
-                value: error.value, file: shown, offset: error.offset)
+                value: error.value, predicate: error.predicate, objectURI: error.objectURI, file: shown,
+                offset: error.offset)
         }
     }
 }

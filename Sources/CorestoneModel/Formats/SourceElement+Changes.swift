@@ -1,6 +1,6 @@
-/// Elements of which a model keeps values alone, rewritten after a change with all that they said beside.
+/// Rewriting of elements without extras after a change of the model, which keeps their unknown content.
 extension SourceElement {
-    /// What tells an element from those beside it.
+    /// The key that distinguishes an element from its siblings.
     struct Identity: Hashable, Sendable {
         let kind: String
         let name: String?
@@ -19,18 +19,19 @@ extension SourceElement {
         return Identity(kind: self.name, name: name)
     }
 
-    /// Whether two elements say the same, wherever they stand.
+    /// Whether two elements are equal, regardless of their index.
     func says(_ other: SourceElement) -> Bool {
         name == other.name && attributes == other.attributes && text == other.text
             && elements.count == other.elements.count && zip(elements, other.elements).allSatisfy { $0.says($1) }
     }
 
-    /// The element as the source said it, with what has changed in the model since: the rest keeps its words and its place,
-    /// and so does what means nothing to a model.
+    /// Returns the original element with the changes of the model.
+    ///
+    /// Unchanged parts and unknown content keep their spelling and order.
     ///
     /// - Parameters:
-    ///   - former: what we would have written for the model as it was read.
-    ///   - now: what we write for it as it is.
+    ///   - former: the element that the writer would have produced for the model as it was read.
+    ///   - now: the element that the writer produces for the current model.
     func changed(from former: SourceElement, to now: SourceElement) -> SourceElement {
         var element = self
         for name in Set(former.attributes.keys).union(now.attributes.keys)
@@ -50,14 +51,16 @@ extension [SourceElement] {
         return elements
     }
 
-    /// For each element, where its counterpart stands in another list: what is called the same or, when it may be called
-    /// otherwise by now, what stands at the same place while nothing has gone.
+    /// Returns the index of each element's counterpart in another list.
+    ///
+    /// The counterpart is the element with the same identity. With `afterRenaming`, the element at the same index is a
+    /// counterpart too, unless elements were removed.
     fileprivate func counterparts(in others: [SourceElement], afterRenaming: Bool = false) -> [Int?] {
         var waiting = Dictionary(grouping: others.indices.reversed()) { others[$0].identity }
         var found: [Int?] = map { waiting[$0.identity]?.popLast() }
         guard afterRenaming, count <= others.count else { return found }
         var taken = Set(found.compactMap { $0 })
-        // Keys of user info have no other names: a new one is another entry.
+        // A new key of user info is always a new entry.
         for place in indices where found[place] == nil && self[place].name != "entry" {
             if self[place].name == others[place].name, taken.insert(place).inserted { found[place] = place }
         }
@@ -65,12 +68,14 @@ extension [SourceElement] {
     }
 }
 
-/// What becomes of the elements within one.
+/// The application of changes to the children of an element.
 private struct ElementChange {
     let said: [SourceElement]
     let former: [SourceElement]
     let now: [SourceElement]
-    /// By place in `said`, where that stands in `former`; by place in `former`, where that stands in `now`.
+    /// The index in `former` for each index in `said`.
+    ///
+    /// `becomes` is the index in `now` for each index in `former`.
     private let readAs: [Int?]
     private let becomes: [Int?]
 
@@ -80,8 +85,9 @@ private struct ElementChange {
         becomes = former.counterparts(in: now, afterRenaming: true)
     }
 
-    /// What the source said and the model still has, by its places in the source: where it was, unless the model has another
-    /// order by now.
+    /// The original elements that the model still has, by index in the source.
+    ///
+    /// They keep their order, unless the order in the model changed.
     private var stayers: [Int: (said: Int, former: Int, now: Int)] {
         var all: [(said: Int, former: Int, now: Int)] = []
         for (place, read) in readAs.enumerated() {
@@ -105,16 +111,16 @@ private struct ElementChange {
                 result.append(said[stayer.said].changed(from: former[stayer.former], to: now[stayer.now]))
                 result += new[stayer.now] ?? []
             } else if readAs[place] == nil, !gone.contains(said[place].identity) {
-                // Nobody read it; but for a second one of what has gone, which would come to count.
+                // Unknown content is kept, except a duplicate of a removed element, which would replace the element.
                 result.append(said[place])
             }
         }
         return first < 0 ? result + (new[-1] ?? []) : result
     }
 
-    /// What the source did not say, by what it follows in the model, -1 for nothing.
+    /// Returns the new elements, by the index of the element before them; -1 for the first ones.
     private func newElements(behind stayers: Set<Int>) -> [Int: [SourceElement]] {
-        // What we would have written before, and the source did not say, says nothing new.
+        // Elements that the writer would have produced before and that the source omits are not new.
         let silent = Set(former.indices.filter { place in becomes[place].map { former[place].says(now[$0]) } ?? false })
         let unsaid = Set(silent.compactMap { becomes[$0] })
         var new: [Int: [SourceElement]] = [:]

@@ -1,14 +1,15 @@
+import CorestoneFormats
 import CorestoneValues
 
-/// The order in which Xcode writes what a source model holds.
+/// The order in which Xcode writes the parts of a source model.
 extension SourceElement {
-    /// Where a kind of element stands among the others within the same element; what Xcode does not know stands last.
+    /// The rank of a kind of element among its siblings; unknown kinds are last.
     var rank: Int { SourceElement.ranks[name] ?? SourceElement.ranks.count }
 
-    /// By which Xcode sorts elements of one kind.
+    /// The name by which Xcode sorts elements of one kind.
     var sortName: Text { Text(attributes["name"] ?? "") }
 
-    /// The attributes in Xcode's order, then those that it does not know, by name.
+    /// The attributes in Xcode's order, then unknown ones by name.
     var orderedAttributes: [(name: String, value: String)] {
         var known = SourceElement.attributeOrder[name] ?? []
         if name == "model", isOfOldXcode { known.swapAt(known.count - 1, 1) }
@@ -18,7 +19,7 @@ extension SourceElement {
         }.map(\.element)
     }
 
-    /// Up to Xcode 7 the version identifier stood first.
+    /// Whether the file was saved by Xcode 7 or older, which wrote the version identifier first.
     private var isOfOldXcode: Bool {
         guard let version = attributes["lastSavedToolsVersion"]?.prefix(while: { $0 != "." }),
             let number = Int(version)
@@ -32,7 +33,9 @@ extension SourceElement {
             "fetchIndex", "compoundIndexes", "uniquenessConstraints", "userInfo", "elements",
         ].enumerated().map { ($1, $0) })
 
-    /// Each of them has its place in files that Xcode wrote, but for a few that were never seen together.
+    /// The order of attributes, as in files of Xcode.
+    ///
+    /// It is a guess for a few attributes that do not occur together in any known file.
     private static let attributeOrder: [String: [String]] = [
         "model": [
             "name", "", "type", "documentVersion", "lastSavedToolsVersion", "systemVersion", "minimumToolsVersion",

@@ -2,18 +2,18 @@ import CorestonePredicate
 import CorestoneValues
 
 extension SourceElement {
-    /// Takes an attribute out of the element, so that what is left is what nobody asked for.
+    /// Removes an attribute and returns its value. The remaining attributes are unknown ones.
     @discardableResult
     mutating func take(_ name: String) -> String? { attributes.removeValue(forKey: name) }
 
-    /// Takes a flag; what is none stays, and is false.
+    /// Removes a flag and returns its value. An invalid flag stays, and counts as false.
     mutating func takeFlag(_ name: String) -> Bool {
         guard let flag = attributes[name].flatMap(SourceElement.flag) else { return false }
         take(name)
         return flag
     }
 
-    /// Takes a number of members; what is none stays.
+    /// Removes a number of members and returns it. An invalid number stays.
     mutating func takeCount(_ name: String) -> UInt32? {
         guard let count = attributes[name].flatMap({ UInt32($0) }) else { return nil }
         take(name)
@@ -22,7 +22,7 @@ extension SourceElement {
 
     func flag(_ name: String) -> Bool { attributes[name].flatMap(SourceElement.flag) ?? false }
 
-    /// YES and NO, and what other writers have for them; nil for anything else.
+    /// Parses YES and NO, and the forms of other writers; returns nil for other texts.
     static func flag(_ text: String) -> Bool? {
         switch text {
         case "YES", "true", "1": true
@@ -31,9 +31,9 @@ extension SourceElement {
         }
     }
 
-    /// The value of an attribute that the element must have.
+    /// Returns the value of a required attribute.
     ///
-    /// - Parameter entity: the entity in which the element stands, for the error.
+    /// - Parameter entity: the entity that contains the element, for errors.
     func required(_ name: String, of entity: Entity? = nil) throws -> String {
         if let text = attributes[name] { return text }
         throw modelError(
@@ -49,9 +49,9 @@ extension SourceElement {
         }
     }
 
-    /// The type of an `<attribute>`; none is undefined.
+    /// Returns the type of an `<attribute>`; undefined if it is missing.
     ///
-    /// - Parameter composite: the attribute of which it is an element, for the error.
+    /// - Parameter composite: the composite attribute that contains it, for errors.
     func attributeType(of entity: Entity, in composite: Attribute? = nil) throws -> AttributeType {
         guard let text = attributes["attributeType"] else { return .undefined }
         if let type = AttributeType(source: text) { return type }
@@ -64,7 +64,7 @@ extension SourceElement {
             value: .string(text))
     }
 
-    /// The default value, when it is one of the type; else it stays in the element.
+    /// Removes the default value and returns it. A value that is invalid for the type stays.
     mutating func takeDefault(of type: AttributeType) -> PropertyValue? {
         let name = type == .date ? "defaultDateTimeInterval" : "defaultValueString"
         guard let text = attributes[name], let value = type.value(source: text) ?? type.leadingInteger(text) else {
@@ -74,7 +74,7 @@ extension SourceElement {
         return value
     }
 
-    /// The bounds of a value as the rules that they stand for, with Core Data's codes. Those that cannot be read stay.
+    /// Removes the bounds of a value and returns them as validation rules with Core Data's codes. Invalid bounds stay.
     mutating func takeRules(of type: AttributeType) -> [ValidationRule] {
         var rules: [ValidationRule] = []
         let names =
@@ -93,13 +93,13 @@ extension SourceElement {
 }
 
 extension AttributeType {
-    /// How source models spell the type.
+    /// Creates a type from its name in source models.
     init?(source text: String) {
         guard let type = AttributeType.allCases.first(where: { $0.sourceName == text }) else { return nil }
         self = type
     }
 
-    /// The value that a text in a source model stands for; nil when it is none of the type.
+    /// Parses a value of the type in a source model; returns nil for an invalid text.
     package func value(source text: String) -> PropertyValue? {
         switch self {
         case .integer16: Int16(text).map { .int(Int64($0)) }
@@ -117,7 +117,9 @@ extension AttributeType {
         }
     }
 
-    /// The number with which a text begins, as the compiler reads defaults of integers: `0.0` and even `NO` are 0.
+    /// Parses the number at the start of a text.
+    ///
+    /// Xcode's compiler does this for default values of integers: `0.0` and even `NO` are 0.
     fileprivate func leadingInteger(_ text: String) -> PropertyValue? {
         guard self == .integer16 || self == .integer32 || self == .integer64 else { return nil }
         let sign = text.hasPrefix("-") ? "-" : ""
@@ -129,7 +131,7 @@ extension AttributeType {
 }
 
 extension DeleteRule {
-    /// How source models spell the rule.
+    /// The name of the rule in source models.
     package var sourceText: String {
         switch self {
         case .noAction: "No Action"
@@ -151,7 +153,7 @@ extension FetchRequestTemplate {
             entityName: element.attributes["entity"] ?? "",
             predicate: element.attributes["predicateString"].map { PredicateText($0) })
         func number(_ name: String) -> Int { max(element.attributes[name].flatMap { Int($0) } ?? 0, 0) }
-        // What is not said is as a request is made.
+        // Missing flags have the defaults of a new request.
         func flag(_ name: String, _ fallback: Bool) -> Bool {
             element.attributes[name] == nil ? fallback : element.flag(name)
         }

@@ -1,8 +1,9 @@
-/// Elements of which a model keeps values, and no object that could have extras of its own.
+/// The known content of elements without extras.
 ///
-/// One that says anything beyond its words here is kept whole, beside what is read of it.
+/// An element with unknown content is kept as a whole in the extras of its owner, in addition to the values that are
+/// read from it.
 extension SourceElement {
-    /// Whether a model has a place for all that the element and those in it say.
+    /// Whether the model represents the whole content of the element.
     var isUnderstood: Bool {
         guard let words = SourceElement.vocabulary[name],
             attributes.allSatisfy({ name, value in words.attributes[name]?.admits(value) ?? false }),
@@ -15,18 +16,21 @@ extension SourceElement {
                 != (attributes["expression"] == nil && attributes["expressionType"] == nil)
     }
 
-    /// Whether it is understood and has the name that Xcode gives to requests of fetched properties, which models need not keep.
+    /// Whether the request of a fetched property is fully supported and has Xcode's default name.
+    ///
+    /// A model does not have to keep the default name.
     var isPlainRequestOfProperty: Bool {
         isUnderstood && (attributes["name"] ?? "fetchedPropertyFetchRequest") == "fetchedPropertyFetchRequest"
     }
 
+    /// The known attributes and children of a kind of element.
     private struct Words: Sendable {
         var attributes: [String: Meaning] = [:]
         var required: [String] = []
         var elements: Set<String> = []
     }
 
-    /// What the value of an attribute can be.
+    /// The type of an attribute's value.
     private enum Meaning: Sendable {
         case text, flag, count, attributeType
         case one(of: Set<String>)

@@ -1,16 +1,17 @@
+import CorestoneFormats
 import CorestonePredicate
 import CorestoneValues
 
-// What we write for each part of a model: the counterpart of SourceElement+Reading.
+// The elements for the parts of a model: the counterpart of SourceElement+Reading.
 
 extension SourceElement {
-    /// An element whose children stand in their order.
+    /// Creates an element whose children have ascending indexes.
     init(_ name: String, _ attributes: [String: String], _ elements: [SourceElement] = []) {
         self.init(name: name, attributes: attributes, elements: elements)
         for place in self.elements.indices { self.elements[place].place = place }
     }
 
-    /// The `<userInfo>` of entries, nil without any.
+    /// Creates a `<userInfo>` element; nil without entries.
     static func userInfo(_ entries: [String: String]) -> SourceElement? {
         guard !entries.isEmpty else { return nil }
         return SourceElement(
@@ -64,7 +65,7 @@ extension SourceElement {
             configuration.entityNames.map { SourceElement("memberEntity", ["name": $0]) })
     }
 
-    /// How Xcode calls the request of a fetched property.
+    /// The name that Xcode gives to the request of a fetched property.
     static let fetchedPropertyRequest = "fetchedPropertyFetchRequest"
 }
 
@@ -85,7 +86,7 @@ extension Entity {
         return words
     }
 
-    /// What stands in its element beside the properties.
+    /// The child elements except properties.
     var sourceElements: [SourceElement] {
         let alone = Set(indexes.filter { $0.spelling == .fetchIndex && $0.isPlain }.map { $0.elements[0].property })
         var elements = indexes.filter { index in
@@ -156,7 +157,7 @@ extension Attribute {
         }
     }
 
-    /// A name for a composite type that has none: as Xcode spells types.
+    /// A name for an unnamed composite type, in Xcode's style.
     private var sourceCompositeName: String { name.prefix(1).uppercased() + name.dropFirst() }
 }
 
@@ -177,13 +178,13 @@ extension Relationship {
 // MARK: - Values
 
 extension AttributeType {
-    /// How a source model spells a value of the type; nil for what it has no way to say.
+    /// Returns the text of a value in a source model; nil if it cannot be represented.
     func sourceText(of value: PropertyValue) -> String? {
         switch value {
         case .bool(let flag): flag ? "YES" : "NO"
         case .int(let number): String(number)
         case .double(let number): self == .float ? Float(number).description : number.description
-        // Xcode's zero.
+        // The form of zero in Xcode.
         case .decimal(let number): number == DecimalNumber(0) ? "0.0" : number.description
         case .text(let text), .uri(let text): text.string
         case .uuid(let uuid): uuid.description
@@ -194,7 +195,7 @@ extension AttributeType {
 }
 
 extension ValidationRule {
-    /// The attribute that says the rule; nil for one that a source model has no word for.
+    /// Returns the attribute that represents the rule; nil if a source model cannot represent it.
     func sourceAttribute(of type: AttributeType) -> (name: String, text: String)? {
         guard case .comparison(let comparison)? = predicate.predicate,
             case .constant(let value) = comparison.right
@@ -212,7 +213,7 @@ extension ValidationRule {
 }
 
 extension Derivation {
-    /// The expression as Xcode's editor has it: `count:(pages)` is `pages.@count`.
+    /// The expression in the form of Xcode's editor: `count:(pages)` is `pages.@count`.
     var sourceText: String? {
         guard case .function(let function, let arguments)? = expression.expression, arguments.count == 1,
             case .keyPath(let path) = arguments[0], let name = function.collectionOperatorName

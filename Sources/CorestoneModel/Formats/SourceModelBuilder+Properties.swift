@@ -1,9 +1,9 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// Attributes, relationships and fetched properties of a source model.
+/// Reading of attributes, relationships and fetched properties of a source model.
 extension SourceModelBuilder {
-    /// What every kind of property says; the rest of the element are its extras.
+    /// Reads the settings that all properties share. The rest of the element is kept as extras.
     private func finish(_ property: Property, _ element: inout SourceElement, _ said: [String: String]) throws {
         element.take("name")
         try property.setOptional(element.takeFlag("optional"))
@@ -35,7 +35,7 @@ extension SourceModelBuilder {
     func describe(_ attribute: Attribute, _ element: inout SourceElement) throws {
         let said = element.attributes
         element.take("attributeType")
-        // Of an element of a composite it means nothing.
+        // The flag has no meaning for an element of a composite attribute.
         if attribute.composite == nil { _ = element.takeFlag("indexed") }
         if element.takeFlag("allowsExternalBinaryDataStorage") { try attribute.setAllowsExternalStorage(true) }
         if element.takeFlag("preserveAfterDeletion") { try attribute.setPreservesValueInHistory(true) }
@@ -87,7 +87,7 @@ extension SourceModelBuilder {
     }
 
     func addRelationships() throws {
-        var inverses = InverseNames()
+        var inverses = PendingInverses()
         var all: [(Relationship, SourceElement)] = []
         for (entity, element) in relationships {
             try attempt {
@@ -99,7 +99,7 @@ extension SourceModelBuilder {
             }
         }
         try inverses.connect()
-        // A name that is not answered is left where it was found.
+        // An inverse that the other side does not name stays in the extras.
         for (relationship, element) in all {
             guard let inverse = relationship.inverse else { continue }
             var extras = relationship.extras
@@ -128,7 +128,10 @@ extension SourceModelBuilder {
                     "has the destination \"\($0)\", which is not an entity of the model; add the entity, or set another destination"
                 }
                 ?? "does not have a destination; set one"
-            try note(modelError("\(entity.name).\(name) \(what)", entity: entity.name, key: name))
+            try note(
+                modelError(
+                    "\(entity.name).\(name) \(what)", entity: entity.name, key: name,
+                    value: target.map { .string($0) }))
         }
         let destination = found ?? entity
         let maximum = element.takeCount("maxCount")

@@ -1,9 +1,10 @@
+import CorestoneFormats
 import CorestoneValues
 
-/// Makes a model of the elements of a source model (store-format.md section 4), one by one.
+/// A builder of a model from the elements of a source model (store-format.md, section 4).
 ///
-/// What refers to something that may stand further down is settled by `finish`. What has no place in a `Model` goes into
-/// the `extras` of what it was said of: nothing that the file says is lost.
+/// Elements are added one by one. `finish` resolves references to elements that may follow later. Content that `Model`
+/// does not represent is kept in the `extras` of its part, so that no information is lost.
 final class SourceModelBuilder {
     let model: Model
     private var parents: [(child: Entity, parent: String)] = []
@@ -13,25 +14,27 @@ final class SourceModelBuilder {
     var compositeAttributes: [(attribute: Attribute, type: String)] = []
     var compositeElementCount = 0
     private var extras = SourceExtras()
-    /// The attributes of the `<model>` itself, and the elements in it that are no entities.
+    /// The `<model>` element with its attributes, and its children except entities.
     private var said = SourceElement("model", [:])
 
-    /// Elements of composite attributes in all: types within types would grow without end.
+    /// The limit of elements of all composite attributes, because nested types could grow without limit.
     static let maximumCompositeElements = 100_000
 
-    /// Whether the model is only to be looked at: what cannot be in one is noted, and the rest is read.
+    /// Whether the model is a draft, which is only inspected.
+    ///
+    /// Problems of a draft are recorded, and the rest is read.
     let isDraft: Bool
-    /// Problems of a draft that are told.
+    /// The limit of recorded problems of a draft.
     static let maximumProblems = 1000
 
     init(_ model: Model, asDraft isDraft: Bool = false) { (self.model, self.isDraft) = (model, isDraft) }
 
-    /// Runs a part of the reading. What a draft lacks ends that part alone.
+    /// Reads a part of the model with `body`. In a draft, an error ends only this part.
     func attempt(_ body: () throws -> Void) throws {
         do { try body() } catch let problem as CoreError where isDraft && problem.status == .model { try note(problem) }
     }
 
-    /// Takes note of what is wrong with a draft; for any other model it is the end.
+    /// Records a problem of a draft; throws it for any other model.
     func note(_ problem: CoreError) throws {
         guard isDraft, model.draftProblems.count < SourceModelBuilder.maximumProblems else { throw problem }
         model.forgetMistake()
@@ -44,7 +47,7 @@ final class SourceModelBuilder {
         said.attributes = attributes
         let name = "userDefinedModelVersionIdentifier"
         let identifiers = attributes[name] ?? ""
-        // Several stand there with commas between them; without any the compiler writes an empty one.
+        // Several identifiers are separated by commas. Without any, the compiler writes an empty identifier.
         try identifiers.split(separator: ",", omittingEmptySubsequences: false).forEach {
             try model.addVersionIdentifier(String($0))
         }
@@ -106,7 +109,7 @@ final class SourceModelBuilder {
         }
         try addRelationships()
         for (attribute, type) in compositeAttributes { try attempt { try addElements(to: attribute, of: type) } }
-        // The elements of a composite type lie in the attributes of the type, if there are any.
+        // The elements of a composite type are already in the attributes of the type, if there are any.
         for (name, composite) in composites {
             let isPlain = composite.attributes.count == 1 && composite.elements.allSatisfy { $0.name == "attribute" }
             keep(composite, unless: isPlain && usedComposites.contains(name))
@@ -143,11 +146,13 @@ final class SourceModelBuilder {
         entity.sourceForm.note(others, rest, instead: entity.sourceElements)
     }
 
-    /// Elements that become properties.
+    /// The names of the elements that become properties.
     static let properties: Set<String> = ["attribute", "relationship", "fetchedProperty"]
 
-    /// An attribute that is marked as indexed has an index of its name. The compiler marks those too that a fetch index
-    /// has alone and ascending: Apple's stores then have both.
+    /// Adds the indexes of single attributes, which have the name of the attribute.
+    ///
+    /// They are those of attributes that are marked as indexed, and of attributes that are the only, ascending element
+    /// of a fetch index. In the second case, Apple's stores have both indexes.
     private func addIndexesOfAttributes(to entity: Entity, _ element: SourceElement) throws {
         let marked = element.elements.filter { $0.name == "attribute" && $0.flag("indexed") }
         let spelt = try element.elements.filter { $0.name == "fetchIndex" }.map { try FetchIndex($0, of: entity) }
@@ -163,7 +168,7 @@ final class SourceModelBuilder {
         }
     }
 
-    /// Whether models have a place for all that the element says.
+    /// Adds a child element. Returns whether the model represents all of its content.
     private func add(_ element: SourceElement, to entity: Entity) throws -> Bool {
         var element = element
         switch element.name {
@@ -196,7 +201,7 @@ final class SourceModelBuilder {
         return true
     }
 
-    /// The type of an `<attribute>`; in a draft one that is not known is none.
+    /// Returns the type of an `<attribute>`. In a draft, an unknown type is undefined.
     private func type(of element: SourceElement, _ entity: Entity) throws -> AttributeType {
         do { return try element.attributeType(of: entity) } catch let problem as CoreError {
             try note(problem)
@@ -204,7 +209,9 @@ final class SourceModelBuilder {
         }
     }
 
-    /// Whether models have a place for all that the `<userInfo>` says. A key that is there already is not set again.
+    /// Reads a `<userInfo>`, without keys that are already set.
+    ///
+    /// Returns whether the model represents all of its content.
     func take(
         _ userInfo: SourceElement, isKnown: (_ key: String) -> Bool,
         set: (_ key: String, _ value: String) throws -> Void

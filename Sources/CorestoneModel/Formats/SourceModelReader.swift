@@ -1,35 +1,39 @@
+import CorestoneFormats
 import CorestoneValues
 
 extension Model {
-    /// The model of a source model's `contents` file: the XML that Xcode writes into an `.xcdatamodel`. It is not frozen.
+    /// Reads the `contents` file of a source model: the XML that Xcode writes into an `.xcdatamodel`.
     ///
-    /// - Throws: `.storeCorrupt` when the bytes are no such XML or go beyond a limit, which the message names; `.model` when
-    ///   the model in them contradicts itself.
+    /// The model is not frozen.
+    ///
+    /// - Throws: `.storeCorrupt` if the bytes are not such XML or exceed a limit; `.model` if the model is
+    ///   inconsistent.
     public convenience init(sourceModel bytes: [UInt8]) throws {
         self.init()
         try SourceModelReader(into: self).read(bytes)
     }
 }
 
-/// Reads `contents` element by element: what lies on the top level is handed to the builder as soon as it ends, so that no
-/// more than one entity is in memory twice.
+/// A reader of `contents`, element by element.
+///
+/// A top-level element is passed to the builder as soon as it ends, so at most one entity is in memory twice.
 final class SourceModelReader: XMLHandler {
-    /// Elements in all. The largest known model has 2,000.
+    /// The limit of elements. The largest known model has 2,000.
     static let maximumCount = 1_000_000
-    /// Elements within each other. Known models have 5.
+    /// The limit of nested elements. Known models have 5 levels.
     static let maximumDepth = 64
 
     private let builder: SourceModelBuilder
     private lazy var parser = XMLParser(
         "source model", maximumDepth: SourceModelReader.maximumDepth, maximumSize: Model.maximumFileSize,
         handler: self)
-    /// The elements that have not ended, without `<model>` itself.
+    /// The open elements, without `<model>` itself.
     private var open: [SourceElement] = []
     private var hasModel = false
     private var count = 0
     /// The text since the last tag.
     private var characters: [UInt8] = []
-    /// What stood on the top level so far.
+    /// The number of children of `<model>` so far.
     private var topCount = 0
 
     init(into model: Model, asDraft: Bool = false) { builder = SourceModelBuilder(model, asDraft: asDraft) }
@@ -63,7 +67,7 @@ final class SourceModelReader: XMLHandler {
         if let element = open.popLast() { try place(element) }
     }
 
-    /// White space only lays the file out.
+    /// Adds the text since the last tag, unless it is only white space.
     private func endText() throws {
         defer { characters.removeAll(keepingCapacity: true) }
         if characters.allSatisfy({ [0x09, 0x0A, 0x0D, 0x20].contains($0) }) { return }

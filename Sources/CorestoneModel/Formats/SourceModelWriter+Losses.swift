@@ -1,12 +1,14 @@
+import CorestoneFormats
 import CorestoneValues
 
 extension Model {
-    /// What the model knows and the source that Xcode edits has no way to say, each as the object of a sentence: conditions
-    /// of an author's own words, defaults of binary attributes, the order of a fetch. The localisation is not among them: it
-    /// has a file of its own.
+    /// The parts of the model that a source model cannot represent, each as the object of a sentence.
+    ///
+    /// Examples are validation rules with custom messages, defaults of binary attributes and the order of a fetch. The
+    /// localisation is not included, because it has its own file.
     public var sourceLosses: [String] { sourceLossPlaces.map(\.text) }
 
-    /// The same, each with the entity and the key that it names.
+    /// The same parts, each with its entity and key.
     var sourceLossPlaces: [SourceLoss] {
         let requests = sortedByBytes(fetchRequestTemplates.keys).flatMap { name in
             (fetchRequestTemplates[name]?.sourceLosses ?? []).map {
@@ -19,7 +21,7 @@ extension Model {
     }
 }
 
-/// A part of a model that a source has no way to say.
+/// A part of a model that a source model cannot represent.
 struct SourceLoss {
     let text: String
     let entity: String?
@@ -64,7 +66,7 @@ extension Attribute {
         func add(_ text: String) { losses.append(SourceLoss(text, entity.name, path)) }
         var words: Set<String> = []
         for rule in validationRules {
-            // Of two rules of one kind only one has a place.
+            // A source model can have only one rule of each kind.
             guard let name = rule.sourceAttribute(of: type)?.name, words.insert(name).inserted else {
                 add("the validation predicate \(rule.predicate.text) of \(place)")
                 continue

@@ -1,16 +1,17 @@
+import CorestoneFormats
 import CorestoneValues
 
 extension Model {
-    /// The model as the `contents` of an `.xcdatamodel`, as Xcode writes it.
+    /// Encodes the model as the `contents` of an `.xcdatamodel`, as Xcode writes it.
     ///
-    /// A model that was read from such a file comes back with all that the file said, in its order and its words, but for
-    /// what was changed. New entities and properties stand where Xcode puts them: in the order of names.
+    /// A model that was read from such a file is written with all of its original content, in its order and spelling,
+    /// except for changes. New entities and properties are inserted where Xcode inserts them, by name.
     ///
-    /// What only the whole model can tell, and `freeze` refuses, is written as it is: a source may be under construction, and
-    /// be mended one mistake at a time.
-    /// - Parameter isLossy: whether to leave out what a source model has no way to say, instead of refusing.
-    /// - Throws: `.model` that names what a source model has no way to say (`sourceLosses`); the first call that failed in
-    ///   the model's construction.
+    /// Errors that only `freeze` detects do not prevent writing, because a source model may be incomplete.
+    ///
+    /// - Parameter isLossy: whether to omit parts that a source model cannot represent, instead of throwing.
+    /// - Throws: `.model` with the parts that a source model cannot represent (`sourceLosses`); the first error of the
+    ///   model's construction.
     public func source(isLossy: Bool = false) throws -> [UInt8] {
         try requireSound()
         let losses = isLossy ? [] : sourceLossPlaces
@@ -30,12 +31,12 @@ extension Model {
     var sourceAttributes: [String: String] {
         [
             "type": "com.apple.IDECoreDataModeler.DataModel", "documentVersion": "1.0",
-            // The empty one stands for none.
+            // An empty identifier represents no identifier.
             "userDefinedModelVersionIdentifier": versionIdentifiers.filter { !$0.isEmpty }.joined(separator: ","),
         ]
     }
 
-    /// What stands in the `<model>` beside the entities.
+    /// The children of `<model>` except entities.
     var sourceElements: [SourceElement] {
         sourceComposites
             + sortedByBytes(fetchRequestTemplates.keys).compactMap { name in
@@ -43,7 +44,7 @@ extension Model {
             } + configurations.map { SourceElement($0) }
     }
 
-    /// The types of composite attributes, each once.
+    /// The types of composite attributes, without duplicates.
     private var sourceComposites: [SourceElement] {
         var found: [String: SourceElement] = [:]
         var waiting = entities.flatMap(\.ownAttributes)
@@ -60,7 +61,7 @@ extension Model {
 }
 
 extension Property {
-    /// The whole element.
+    /// The whole element of the property.
     var sourceElement: SourceElement {
         SourceElement(
             sourceName, sourceForm.attributes(sourceAttributes, extras),
@@ -68,13 +69,15 @@ extension Property {
     }
 }
 
-/// Puts the elements of a source model together.
+/// The creation of the elements of a source model.
 struct SourceModelWriter {
     private let source: Model
 
     init(_ model: Model) { source = model }
 
-    /// What Xcode asks for in a model that it did not write; the versions are those of the Xcode whose layout ours is.
+    /// The attributes that Xcode requires in a new model.
+    ///
+    /// The versions are those of the Xcode version whose layout is used here.
     private static let head = [
         "lastSavedToolsVersion": "22758", "systemVersion": "23F79", "minimumToolsVersion": "Automatic",
         "sourceLanguage": "Swift",
@@ -95,7 +98,7 @@ struct SourceModelWriter {
 
     private func entity(_ entity: Entity) -> SourceElement {
         var attributes = entity.sourceAttributes
-        // Xcode says so of every entity.
+        // Xcode writes this for every entity.
         if entity.sourceForm.place == nil { attributes["syncable"] = "YES" }
         var items = (entity.ownProperties + entity.ownFetchedProperties).map {
             SourceItem($0.sourceElement, place: $0.sourceForm.place, isSorted: true)
@@ -104,7 +107,9 @@ struct SourceModelWriter {
         return SourceElement("entity", entity.sourceForm.attributes(attributes, entity.extras), items.ordered)
     }
 
-    /// The canvas of older editors shows every entity: new ones get their box, others lose it.
+    /// Updates the canvas of older editors, which shows every entity.
+    ///
+    /// Adds boxes of new entities, and removes those of removed entities.
     private func canvas(_ canvas: SourceElement) -> SourceElement {
         let entities = Set(source.entities.map(\.name))
         let boxes = canvas.elements.filter { $0.name == "element" }

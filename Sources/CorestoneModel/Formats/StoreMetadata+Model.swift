@@ -1,26 +1,32 @@
 import CorestoneValues
 
-/// The model that an XML or binary store carries in its metadata, as SQLite stores carry theirs in a table of its own.
+/// The model in the metadata of an XML or binary store. SQLite stores have it in a separate table.
 extension StoreMetadata {
-    /// Has an XML or binary store carry a model: compiled and compressed as in `Z_MODELCACHE`. A model that cannot be compiled is left out;
-    /// then a migration needs it from elsewhere.
+    /// Stores the model in the metadata of an XML or binary store.
+    ///
+    /// The model is compiled and compressed as in `Z_MODELCACHE`. A model that cannot be compiled is omitted; a
+    /// migration then needs it from another source.
     mutating func carry(_ model: Model) {
         guard [StoreType.xml, .binary].map(\.rawValue).contains(storeType) else { return }
         let content = try? deflateRaw(compiledModel(model, form: .cache))
         values[Key.model] = content.map { .data($0) }
     }
 
-    /// The model that the store carries, not frozen; nil if it carries none, or one of other version hashes: Apple's framework would
-    /// replace the hashes and keep the entry.
+    /// Returns the model in the metadata, not frozen.
     ///
-    /// - Throws: `.storeCorrupt` or `.model` if it cannot be read.
+    /// Returns nil if the metadata does not contain a model. Also returns nil if the version hashes of the model differ
+    /// from those of the metadata, because Apple's framework may have replaced the hashes and kept the model.
+    ///
+    /// - Throws: `.storeCorrupt` or `.model` if the model cannot be read.
     public func carriedModel() throws -> Model? {
         guard let content = values[Key.model]?.data, !content.isEmpty else { return nil }
         let model = try Model(modelCache: content)
         return CorestoneModel.entityVersionHashes(of: model) == entityVersionHashes ? model : nil
     }
 
-    /// The first entity whose root in the store is not its root in the model; nil if the store does not carry its model.
+    /// Returns the first entity whose root in the store differs from its root in the model.
+    ///
+    /// Returns nil if all roots are equal, or if the store does not contain its model.
     package func entityInAnotherTree(than model: Model) -> (entity: Entity, storedRoot: String)? {
         guard let stored = try? carriedModel() else { return nil }
         for entity in model.preorder {

@@ -1,11 +1,11 @@
 import CorestoneValues
 
-/// The models that a store has had before its present one.
+/// The former models of a store.
 extension StoreMetadata {
-    /// Digests of version hashes (`modelVersionDigest`), the oldest first.
+    /// The digests of the version hashes of former models (`modelVersionDigest`), oldest first.
     public var pastModelDigests: [String] { (values[Key.pastModels]?.array ?? []).compactMap(\.string) }
 
-    /// Adds the present model to those of the past, before another one is set.
+    /// Adds the current model to the former ones, before another model is set.
     package mutating func rememberModel() {
         let hashes = entityVersionHashes
         if hashes.isEmpty { return }

@@ -1,27 +1,29 @@
+import CorestoneFormats
 import CorestoneValues
 
 extension StoreMetadata {
-    /// What tells a store, its type and its model: no host changes it.
+    /// The keys that identify the store, its type and its model. Hosts cannot change them.
     private static let guaranteed = [
         Key.storeType, Key.frameworkVersion, Key.hashes, Key.hashesVersion, Key.identifiers, Key.digest, Key.checksum,
         Key.autoVacuum, Key.deferredMigration, Key.model, Key.pastModels,
     ]
 
-    /// Whether an entry tells what the store is, so that it stays as it is.
+    /// Whether an entry identifies the store, its type or its model, so that hosts cannot change it.
     public static func isGuaranteed(_ key: String) -> Bool { key == Key.uuid || guaranteed.contains(key) }
 
-    /// Every entry, with the store's type and its UUID, as Core Data gives a store's metadata to a host.
+    /// All entries, with the store's type and UUID, as Core Data returns the metadata of a store.
     public var dictionary: [String: PropertyListValue] {
         var result = values
         result[Key.uuid] = .string(uuid.description)
         return result
     }
 
-    /// The same store with other entries: all that are given, and no others but those that it needs, which stay as they are
-    /// whether they are given or not.
+    /// Returns the metadata with other entries.
     ///
-    /// - Parameter file: the store, for errors.
-    /// - Throws: `.invalidArgument` with the key where another value is given for one of those.
+    /// Entries that hosts cannot change stay, even if they are missing in `entries`.
+    ///
+    /// - Parameter file: the path of the store, for errors.
+    /// - Throws: `.invalidArgument` with the key if `entries` has another value for an entry that hosts cannot change.
     public func replacing(_ entries: [String: PropertyListValue], file: String) throws -> StoreMetadata {
         var result = self
         result.values = entries
@@ -50,7 +52,7 @@ extension StoreMetadata {
             value: scalar(given), file: file)
     }
 
-    /// The value for an error; nil for a container.
+    /// Returns the value for an error; nil for a container.
     private static func scalar(_ value: PropertyListValue) -> PropertyValue? {
         switch value {
         case .bool(let flag): .bool(flag)
@@ -63,7 +65,7 @@ extension StoreMetadata {
         }
     }
 
-    /// Reads a property list that a host gave.
+    /// Decodes a property list from the host.
     public static func entries(decoding bytes: [UInt8], file: String) throws -> [String: PropertyListValue] {
         func failure(_ what: String) -> CoreError {
             CoreError(

@@ -1,14 +1,16 @@
+import CorestoneFormats
 import CorestoneValues
 
-/// What a store says about itself: which framework wrote it and by which model, and whatever the application added.
+/// The metadata of a store: the framework and the model with which it was written, and application entries.
 ///
-/// Keys that we do not know survive reading and writing.
+/// Unknown keys are kept.
 public struct StoreMetadata: Sendable {
-    /// The store's identity (`Z_UUID`), the host of its objects' URIs.
+    /// The UUID of the store (`Z_UUID`), which is the host part of the URIs of its objects.
     public var uuid: UUIDValue
-    /// Every entry of the property list, by key.
+    /// The entries of the property list, by key.
     public var values: [String: PropertyListValue]
 
+    /// The keys of the entries that the framework and this library define.
     public enum Key {
         public static let frameworkVersion = "NSPersistenceFrameworkVersion"
         public static let hashes = "NSStoreModelVersionHashes"
@@ -16,24 +18,26 @@ public struct StoreMetadata: Sendable {
         public static let identifiers = "NSStoreModelVersionIdentifiers"
         public static let digest = "NSStoreModelVersionHashesDigest"
         public static let checksum = "NSStoreModelVersionChecksumKey"
-        /// The library's own, in XML and binary stores: the compiled model.
+        /// The compiled model, in XML and binary stores; a key of this library.
         public static let model = "CST_Model"
-        /// The library's own: digests of the models that the store had before its present one.
+        /// The digests of the former models of the store; a key of this library.
         public static let pastModels = "CST_PastModelDigests"
         public static let storeType = "NSStoreType"
-        /// The identity, in dictionaries for hosts; the file itself keeps it apart.
+        /// The UUID in dictionaries for hosts. The file stores it separately.
         public static let uuid = "NSStoreUUID"
         public static let autoVacuum = "_NSAutoVacuumLevel"
-        /// True while a lightweight migration that was put off is unfinished.
+        /// The mark of an unfinished deferred lightweight migration.
         public static let deferredMigration = "NSPersistentStoreDeferredLightweightMigrationOptionKey"
     }
 
-    /// The version that new stores name as their writer: the newest of the known stores, whose layout ours is.
+    /// The framework version in new stores, which is that of the newest known stores.
+    ///
+    /// The layout of those stores is used here.
     public static let frameworkVersion: Int64 = 1522
-    /// The rule by which entity version hashes are computed.
+    /// The version of the algorithm of entity version hashes.
     public static let hashesVersion: Int64 = 3
 
-    /// The metadata of a new store of the model.
+    /// Creates the metadata of a new store of the model.
     public init(model: Model, type: StoreType = .sqlite, uuid: UUIDValue = .random()) {
         self.uuid = uuid
         values = [
@@ -43,36 +47,38 @@ public struct StoreMetadata: Sendable {
         setModel(model)
     }
 
-    /// The metadata of a store that says nothing but who it is, as some very old ones.
+    /// Creates the metadata of a store that has only a UUID, like some very old stores.
     public init(uuid: UUIDValue) {
         self.uuid = uuid
         values = [:]
     }
 
-    /// Reads the property list of `Z_PLIST`.
+    /// Decodes the property list of `Z_PLIST`.
     ///
-    /// - Parameter uuid: what `Z_UUID` holds.
-    /// - Throws: `.storeCorrupt` when the bytes are no property list (binary, or XML as very old stores have) with a dictionary on top.
+    /// - Parameter uuid: the value of `Z_UUID`.
+    /// - Throws: `.storeCorrupt` if the bytes are not a property list (binary, or XML in very old stores) with a
+    ///   dictionary as its root.
     public init(decoding bytes: [UInt8], uuid: UUIDValue = .random()) throws {
-        guard case .dictionary(let values) = try decodeAnyPropertyList(bytes) else {
+        let root = try decodeAnyPropertyList(bytes)
+        guard case .dictionary(let values) = root else {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
-                "the root of the metadata's property list is not a dictionary")
+                "the root of the metadata's property list is \(root.kindPhrase), not a dictionary")
         }
         self.uuid = uuid
         self.values = values
     }
 
-    /// The binary property list of `Z_PLIST`.
+    /// Encodes the binary property list of `Z_PLIST`.
     public func encoded() -> [UInt8] { encodePropertyList(.dictionary(values)) }
 
-    /// Whether it names another model than this, by the version hashes; false where it names none.
+    /// Whether the version hashes differ from those of the model; false without hashes.
     package func isOfAnotherModel(than model: Model) -> Bool {
         let hashes = entityVersionHashes
         return !hashes.isEmpty && hashes != CorestoneModel.entityVersionHashes(of: model)
     }
 
-    /// Takes over the model's hashes and identifiers; every other entry stays.
+    /// Sets the hashes and identifiers of the model. Other entries stay.
     public mutating func setModel(_ model: Model) {
         let hashes = CorestoneModel.entityVersionHashes(of: model)
         values[Key.hashes] = .dictionary(hashes.mapValues { .data($0) })
@@ -86,28 +92,30 @@ public struct StoreMetadata: Sendable {
 }
 
 extension StoreMetadata {
-    /// The hashes of the model that wrote the store, by entity name; empty when it says nothing.
+    /// The version hashes of the model with which the store was written, by entity name; empty without hashes.
     public var entityVersionHashes: [String: [UInt8]] {
         (values[Key.hashes]?.dictionary ?? [:]).compactMapValues(\.data)
     }
 
     public var versionIdentifiers: [String] { (values[Key.identifiers]?.array ?? []).compactMap(\.string) }
-    /// What the application wrote, without what the framework needs.
+    /// The entries of the application, without those of the framework.
     public var applicationValues: [String: PropertyListValue] {
         values.filter { StoreMetadata.isOfApplication($0.key) }
     }
 
-    /// Whether an entry is the application's.
+    /// Whether an entry belongs to the application.
     public static func isOfApplication(_ key: String) -> Bool {
         !key.hasPrefix("NS") && !key.hasPrefix("_NS") && key != Key.model && key != Key.pastModels
     }
     public var storeType: String? { values[Key.storeType]?.string }
-    /// The version of Core Data that last wrote the store; 0 when it says nothing.
+    /// The version of Core Data that last wrote the store; 0 if it is unknown.
     public var frameworkVersion: Int64 { values[Key.frameworkVersion]?.integer ?? 0 }
     public var digest: String? { values[Key.digest]?.string }
     public var checksum: String? { values[Key.checksum]?.string }
 
-    /// The entities that tell the store's model from `model`: in one of them only, or hashed differently.
+    /// Returns the entities that differ between the store's model and `model`.
+    ///
+    /// These entities exist in only one of the models, or have different version hashes.
     public func differingEntities(from model: Model) -> ModelDifference {
         let (ours, theirs) = (CorestoneModel.entityVersionHashes(of: model), entityVersionHashes)
         let common = Set(ours.keys).intersection(theirs.keys)
@@ -118,7 +126,7 @@ extension StoreMetadata {
     }
 }
 
-/// Entity names by which two models differ, sorted.
+/// The names of entities that differ between two models, sorted.
 public struct ModelDifference: Sendable, Equatable {
     public var onlyInStore: [String]
     public var onlyInModel: [String]
@@ -129,7 +137,7 @@ public struct ModelDifference: Sendable, Equatable {
     /// The entity that an error names.
     package var first: String? { (changed + onlyInModel + onlyInStore).first }
 
-    /// For messages.
+    /// The text for messages.
     package var text: String {
         var parts: [String] = []
         func add(_ names: [String], _ text: (String) -> String) {
@@ -139,5 +147,23 @@ public struct ModelDifference: Sendable, Equatable {
         add(onlyInModel) { "the store does not have \($0)" }
         add(onlyInStore) { "the model does not have \($0)" }
         return parts.joined(separator: ", and ")
+    }
+}
+
+extension PropertyListValue {
+    /// The type of the value with an article, for messages.
+    fileprivate var kindPhrase: String {
+        switch self {
+        case .null: "null"
+        case .bool: "a boolean"
+        case .integer, .unsigned: "an integer"
+        case .real: "a floating-point number"
+        case .date: "a date"
+        case .data: "data"
+        case .string: "a string"
+        case .uid: "a reference"
+        case .array: "an array"
+        case .dictionary: "a dictionary"
+        }
     }
 }

@@ -1,8 +1,9 @@
+import CorestoneFormats
 import CorestoneValues
 
-/// The version hash of every entity, 32 bytes each, by name (store-format.md section 5, hashes version 3).
+/// Returns the version hash of every entity, 32 bytes each, by name (store-format.md, section 5, hashes version 3).
 ///
-/// Two models whose entities hash alike can use the same store. The model may be frozen or not.
+/// Two models with equal version hashes can use the same store. The model does not have to be frozen.
 public func entityVersionHashes(of model: Model) -> [String: [UInt8]] {
     var known: [ObjectIdentifier: [UInt8]] = [:]
     func hash(_ entity: Entity) -> [UInt8] {
@@ -14,12 +15,12 @@ public func entityVersionHashes(of model: Model) -> [String: [UInt8]] {
     return Dictionary(model.entities.map { ($0.name, hash($0)) }, uniquingKeysWith: { first, _ in first })
 }
 
-/// `NSStoreModelVersionHashesDigest`: one text for all entities, their names included.
+/// Returns `NSStoreModelVersionHashesDigest`: a digest of the hashes of all entities and their names.
 public func modelVersionDigest(_ hashes: [String: [UInt8]]) -> String {
     base64(sha512(sortedByBytes(hashes.keys).flatMap { Array($0.utf8) + (hashes[$0] ?? []) }))
 }
 
-/// `NSStoreModelVersionChecksumKey`: one text for the hashes alone.
+/// Returns `NSStoreModelVersionChecksumKey`: a checksum of the hashes alone.
 public func modelVersionChecksum(_ hashes: [String: [UInt8]]) -> String {
     base64(sha256(sortedByBytes(hashes.keys).flatMap { hashes[$0] ?? [] }))
 }
@@ -37,7 +38,7 @@ private func versionHash(of entity: Entity, parent: [UInt8]?) -> [UInt8] {
     return sha256(bytes)
 }
 
-/// The digest of one property, which an entity's hash takes in.
+/// Returns the digest of a property, which is part of the entity's hash.
 func versionHash(of property: Property) -> [UInt8] {
     if let derivation = (property as? Attribute)?.derivation { return sha256(Array(derivation.expression.text.utf8)) }
     let modifier = Array((property.versionHashModifier ?? "").utf8)
@@ -46,11 +47,12 @@ func versionHash(of property: Property) -> [UInt8] {
         bytes += int32(attribute.type.rawValue)
         if attribute.allowsExternalStorage { bytes.append(1) }
         if attribute.preservesValueInHistory { bytes.append(1) }
-        // No known hash covers composites: their elements are taken in as an entity takes in its properties.
+        // The hash of composite attributes is not confirmed by any known file. Elements are hashed like the properties
+        // of an entity.
         for element in attribute.elements { bytes += versionHash(of: element) }
     } else if let relationship = property as? Relationship {
         bytes += Array(relationship.destination.name.utf8)
-        // Empty for a relationship that is its own inverse, which the known hashes tell by the name.
+        // Empty for a relationship that is its own inverse, which the known hashes determine by the name.
         if let inverse = relationship.inverse, inverse.name != relationship.name { bytes += Array(inverse.name.utf8) }
         bytes +=
             int32(Int32(bitPattern: relationship.maximumCount)) + int32(Int32(bitPattern: relationship.minimumCount))

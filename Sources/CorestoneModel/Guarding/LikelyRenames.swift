@@ -1,14 +1,16 @@
 import CorestoneValues
 
-/// Finds removed and added parts that are probably one part under a new name.
+/// The search for removed and added parts that are probably one renamed part.
 struct LikelyRenames {
     let mapping: ModelMapping
-    /// Versions that are known, the oldest first, whether a step begins with them or not.
+    /// All known versions, oldest first, including those at which a step does not start.
     let known: [Model]
-    /// Versions between the two of the mapping.
+    /// The versions between the two of the mapping.
     let between: [Model]
 
-    /// Returns the removed property that `property` probably was, with the reason; nil if no removed property is similar.
+    /// Returns the removed property that `property` probably was, with the reason.
+    ///
+    /// Returns nil if no removed property is similar.
     func origin(of property: Property, _ pair: EntityPair) -> (property: Property, reason: String)? {
         guard let old = pair.source, let new = pair.destination else { return nil }
         let candidates = pair.removed.filter { $0.entity === old && hasShape(of: property, $0) }
@@ -18,7 +20,7 @@ struct LikelyRenames {
         return nil
     }
 
-    /// Whether values of one could be those of the other.
+    /// Whether the properties have compatible types.
     func hasShape(of property: Property, _ former: Property) -> Bool {
         switch (former, property) {
         case (let from as Attribute, let to as Attribute):
@@ -30,7 +32,7 @@ struct LikelyRenames {
         }
     }
 
-    /// Whether a version has both, or a version in between has neither.
+    /// Whether a version contains both properties, or a version in between contains neither.
     private func existedBeside(_ property: Property, _ former: Property, of entity: Entity) -> Bool {
         func names(_ model: Model) -> Set<String>? {
             model.entities.first { $0.canonicalName == entity.canonicalName }
@@ -82,14 +84,15 @@ extension LikelyRenames {
             let shared = own.intersection(shape).count
             let all = own.union(shape).count
             let isSimilar = areSimilarNames(former.name, entity.name)
-            // Most properties are the same: two at least, or one where the names are similar too.
+            // At least two thirds of the properties must be the same, and at least two; with similar names, half of
+            // them suffice.
             guard shared * 3 >= all * 2 && shared >= 2 || isSimilar && shared * 2 >= all else { continue }
             if best.map({ shared > $0.shared }) ?? true { best = (former, shared) }
         }
         return best.map { ($0.entity, "\($0.shared) of its properties") }
     }
 
-    /// Names and types of what the entity declares.
+    /// Returns the names and types of the properties that the entity declares.
     private func shape(of entity: Entity) -> Set<String> {
         let own = (entity.ownAttributes as [Property] + entity.ownRelationships).filter { !$0.isTransient }
         return Set(

@@ -1,18 +1,18 @@
 import CorestoneValues
 
-/// A problem in the step from earlier versions of a model to a newer one, or in a store that would make that step.
+/// A problem of the migration from earlier versions of a model to a newer one, or of a store in that migration.
 public struct MigrationFinding: Hashable, Sendable {
     public let rule: MigrationRule
     public let severity: LintFinding.Severity
-    /// The earlier versions in whose step the problem occurs, the oldest first; empty for a finding about a store.
+    /// The earlier versions whose migration has the problem, oldest first; empty for a finding about a store.
     public internal(set) var versions: [String]
     /// The path of the store; nil for a finding about models.
     public let store: String?
     public let entity: String?
     public let key: String?
-    /// One sentence that names the part and both sides of the change.
+    /// The problem: one sentence that names the part and both of its versions.
     public let message: String
-    /// What to do; may be empty if the message names it.
+    /// The remedy; empty if the message implies it.
     public let remedy: String
 
     package init(
@@ -25,7 +25,9 @@ public struct MigrationFinding: Hashable, Sendable {
         (self.message, self.remedy) = (message, remedy)
     }
 
-    /// - Parameter error: its message has the remedy after its first semicolon.
+    /// Creates a finding from an error.
+    ///
+    /// - Parameter error: the error; the part of its message after the first semicolon is the remedy.
     package init(
         _ rule: MigrationRule, versions: [String] = [], store: String? = nil, _ error: CoreError
     ) {
@@ -47,7 +49,7 @@ public struct MigrationFinding: Hashable, Sendable {
         )
     }
 
-    /// The finding in a line: severity, message, remedy, rule, versions.
+    /// The finding as one line: store, message, remedy, rule, versions.
     public var text: String {
         let steps = versions.isEmpty ? "" : ", from " + versions.map { "\"\($0)\"" }.joined(separator: ", ")
         let subject = store.map { "\($0): " } ?? ""

@@ -1,10 +1,11 @@
 import CorestoneValues
 
-/// Checks whether stores of earlier versions of a model can be migrated to a newer one, and whether a change loses data by mistake.
+/// A check of migrations from earlier versions of a model to a newer one.
 ///
-/// Immutable. The models are frozen by a check.
+/// It reports stores that cannot be migrated, and migrations that would lose data by mistake. Immutable; the check
+/// freezes the models.
 public struct MigrationGuard: Sendable {
-    /// A version of a model, with the name that findings have for it.
+    /// A version of a model, with its name in findings.
     public struct Version: Sendable {
         public let name: String
         public let model: Model
@@ -14,28 +15,34 @@ public struct MigrationGuard: Sendable {
 
     /// The version to which stores are migrated.
     public let newest: Version
-    /// The versions of which there are stores, the oldest first.
+    /// The versions of existing stores, oldest first.
     public let older: [Version]
-    /// Further versions, which only show former names of a part.
+    /// The other versions, which are used only to find former names.
     public let related: [Model]
-    /// Which changes of types the application allows (`MigrationOptions.allowsTypeChanges`).
+    /// The changes of types that the application allows (`MigrationOptions.allowsTypeChanges`).
     public var typeChanges = TypeChanges.refused
-    /// With `.cloudKit`, changes are findings that the production schema of CloudKit does not allow.
+    /// The use of the model.
+    ///
+    /// With `.cloudKit`, changes that CloudKit's production schema does not allow are findings too.
     public var profile = LintProfile.standard
-    /// Whether stores of one version get to another one without inference, by a mapping model or over other versions. Such a step is not
-    /// checked: its author decided what happens to the data.
+    /// Whether stores of one version are migrated to another one without inference.
+    ///
+    /// Such a migration uses a mapping model or intermediate versions. It is not checked, because its author decided
+    /// how data is migrated.
     public var hasRoute: @Sendable (_ from: Model, _ to: Model) -> Bool = { _, _ in false }
-    /// Findings about the files of the versions.
+    /// The findings about the files of the versions.
     private var fileFindings: [MigrationFinding] = []
 
     public init(newest: Version, older: [Version], related: [Model] = []) {
         (self.newest, self.older, self.related) = (newest, older, related)
     }
 
-    /// Every problem of the steps to the newest version; a problem that several steps have is one finding. Removed parts and other
-    /// accepted risks are reported for the step from the latest of the older versions only.
+    /// Returns the problems of all migrations to the newest version.
     ///
-    /// - Throws: what `Model.freeze` throws for a model that no store can be made of.
+    /// A problem of several migrations is one finding. Removals and other accepted risks are reported only for the
+    /// latest of the older versions.
+    ///
+    /// - Throws: errors of `Model.freeze`.
     public func findings() throws -> [MigrationFinding] {
         var found = fileFindings
         var places: [[String?]: Int] = [:]
@@ -44,7 +51,7 @@ public struct MigrationGuard: Sendable {
                 from: version, to: newest, typeChanges: typeChanges, older: older.map(\.model), related: related,
                 between: older[(place + 1)...].map(\.model))
             step.look(isLatest: place == older.count - 1, profile: profile)
-            // The search for mapping models reads many files, so only steps with findings are looked up.
+            // The search for mapping models reads many files, so it is limited to steps with findings.
             if !step.findings.isEmpty, hasRoute(version.model, newest.model) { continue }
             for finding in step.findings {
                 let identity = [finding.rule.rawValue, finding.entity, finding.key]
@@ -63,16 +70,17 @@ public struct MigrationGuard: Sendable {
 // MARK: - Files
 
 extension MigrationGuard {
-    /// The versions that files hold.
+    /// Creates a guard for versions in files.
     ///
     /// - Parameters:
-    ///   - old: a model, a bundle of versions, or a folder of frozen versions (`ModelRelease`). The versions of a folder are
-    ///     compared with those of the same name in the bundle `new`.
-    ///   - versions: those of `old` from which stores come; empty for every one. If `old` and `new` are the same bundle, these are
-    ///     the versions before the newest: of names that differ only in numbers those with lower ones, and all with other names.
+    ///   - old: a model, a bundle of versions, or a folder of frozen versions (`ModelRelease`). The versions of a
+    ///     folder are compared with those of the same name in the bundle `new`.
+    ///   - versions: the versions of `old` that stores may have; empty for all. If `old` and `new` are the same bundle,
+    ///     these are the versions before the newest: the versions whose names differ only in lower numbers, and all
+    ///     versions with other names.
     ///   - new: a model or a bundle; nil for `old`.
-    ///   - version: of the bundle `new`; nil for the current one.
-    /// - Throws: as `Model(contentsOf:version:)`; `.invalidArgument` for a version that does not exist.
+    ///   - version: the newest version in the bundle `new`; nil for the current one.
+    /// - Throws: as `Model(contentsOf:version:)`; `.invalidArgument` for an unknown version.
     public init(
         from old: String, versions: [String] = [], to new: String? = nil, version: String? = nil
     ) throws {
@@ -83,7 +91,7 @@ extension MigrationGuard {
         func read(_ version: ModelVersion) throws -> Version {
             Version(name: version.name, model: try Model(contentsOf: version.path))
         }
-        // Versions with other names come first.
+        // Versions with other names are first.
         let own = VersionOrder(name)
         let earlier = listed.filter { $0.name != name && !VersionOrder($0.name).isLater(than: own) }
             .sorted { VersionOrder.precedes($0.name, $1.name) }
@@ -126,7 +134,9 @@ extension MigrationGuard {
     }
 }
 
-/// The name of a version as texts with a number after each, by which versions are ordered: `Notes`, `Notes 2`, `Notes 10`; `2.9.1`,
+/// A sort key for the name of a version.
+///
+/// It consists of texts, each followed by a number. Examples of the order: `Notes`, `Notes 2`, `Notes 10`; `2.9.1`,
 /// `2.10`.
 private struct VersionOrder {
     private var texts: [String] = []
@@ -144,7 +154,7 @@ private struct VersionOrder {
         add(text, digits)
     }
 
-    /// A text without a number belongs to the first version, as in Xcode.
+    /// Adds a text and its number. A text without a number belongs to the first version, as in Xcode.
     private mutating func add(_ text: String, _ digits: String) {
         var text = text
         while text.hasSuffix(" ") { text.removeLast() }
@@ -172,7 +182,7 @@ private struct VersionOrder {
 }
 
 extension ModelFile {
-    /// Whether both paths lead to one file or folder.
+    /// Whether both paths denote the same file or folder.
     fileprivate func isSame(as other: ModelFile) -> Bool {
         guard let one = facts, let two = other.facts else { return path == other.path }
         return one.st_ino == two.st_ino && one.st_dev == two.st_dev

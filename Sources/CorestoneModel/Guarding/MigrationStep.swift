@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// The step from one version of a model to the newest one.
+/// The check of the migration from one version of a model to the newest one.
 struct MigrationStep {
     let from: MigrationGuard.Version
     let to: MigrationGuard.Version
@@ -10,14 +10,16 @@ struct MigrationStep {
     private let known: [Model]
     private let related: [Model]
     private(set) var findings: [MigrationFinding] = []
-    /// Removed parts that another finding names.
+    /// The parts that another finding already covers.
     private var explained: Set<ObjectIdentifier> = []
     private var reported: Set<[String?]> = []
 
+    /// Creates the check of one migration.
+    ///
     /// - Parameters:
-    ///   - older: all versions of which there are stores.
-    ///   - related: further versions, for former names.
-    ///   - between: the versions between the two.
+    ///   - older: all versions of existing stores.
+    ///   - related: other versions, for former names.
+    ///   - between: the versions between `from` and `to`.
     init(
         from: MigrationGuard.Version, to: MigrationGuard.Version, typeChanges: TypeChanges, older: [Model],
         related: [Model], between: [Model]
@@ -27,7 +29,9 @@ struct MigrationStep {
         renames = LikelyRenames(mapping: mapping, known: known, between: between)
     }
 
-    /// - Parameter isLatest: whether there is no later version before the newest: only then are removals reported.
+    /// Checks the migration.
+    ///
+    /// - Parameter isLatest: whether `from` is the latest of the older versions. Only then are removals reported.
     mutating func look(isLatest: Bool, profile: LintProfile) {
         for refusal in refusals { add(refusal) }
         lookForChains(isLatest: isLatest)
@@ -93,7 +97,9 @@ extension MigrationStep {
         }
     }
 
-    /// Whether the renaming identifier is a later name of a part; else it is another one than in the earlier version, or none.
+    /// Whether the renaming identifier is a later name of a part of an earlier version.
+    ///
+    /// Otherwise it differs from the identifier in the earlier version, or is missing.
     private func namesFormerPart(_ entity: Entity, _ key: String?) -> Bool {
         guard let key else {
             return known.contains { model in
@@ -109,7 +115,7 @@ extension MigrationStep {
         }
     }
 
-    /// What the chained identifier names is removed, and needs no finding of its own.
+    /// Marks the parts to which a chained identifier refers, which do not need a separate finding.
     private mutating func explain(_ entity: Entity, _ key: String?) {
         guard let key else {
             let named = entity.renamingIdentifier.flatMap(from.model.entity(named:))
@@ -198,7 +204,9 @@ extension MigrationStep {
             "correct or remove it, unless a version that is not checked has it", severity: .note)
     }
 
-    /// Names that were exchanged between properties of one type: the version hash is the same, so each keeps the values that it has.
+    /// Reports properties of one type whose names were exchanged.
+    ///
+    /// The version hash does not change, so stores are not migrated and each name keeps its values.
     private mutating func lookForUnappliedRenames(_ pair: EntityPair) {
         guard let old = pair.source, let new = pair.destination else { return }
         for property in new.storedTopProperties where property.entity === new {
@@ -229,7 +237,7 @@ extension MigrationStep {
 // MARK: - Values
 
 extension MigrationStep {
-    /// What existing objects lack.
+    /// Reports required properties without a value in existing objects.
     private mutating func lookAtRequired(_ pair: EntityPair) {
         guard let old = pair.source, !old.isAbstract else { return }
         for property in pair.added where !property.isOptional && !explained.contains(ObjectIdentifier(property)) {
@@ -266,7 +274,7 @@ extension MigrationStep {
                     "keep the entity, or copy its objects in an earlier release")
                 continue
             }
-            // An abstract entity does not have objects of its own.
+            // An abstract entity does not have objects.
             for property in pair.removed where !old.isAbstract && !explained.contains(ObjectIdentifier(property)) {
                 if (property as? Attribute)?.derivation != nil { continue }
                 let isTransient = pair.destination?.anyProperty(named: property.name)?.isTransient == true
@@ -285,7 +293,7 @@ extension MigrationStep {
                     pair.properties.first { $0.source.path == name }?.destination.path ?? name
                 })
         }
-        // What is unique by fewer attributes is unique by more.
+        // Values that are unique for some attributes are unique for additional attributes too.
         for constraint in new.uniqueConstraints where !former.contains(where: { $0.isSubset(of: constraint) }) {
             let names = constraint.joined(separator: ", ")
             add(
@@ -315,7 +323,7 @@ extension MigrationStep {
         }
     }
 
-    /// Changes that do nothing, and that do nothing but force a migration.
+    /// Reports changes without effect, and changes whose only effect is a migration.
     private mutating func lookForChangesWithoutEffect() {
         let changes = from.model.changes(to: to.model)
         let hashed = changes.filter(\.changesHash)

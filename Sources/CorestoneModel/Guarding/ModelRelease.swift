@@ -1,27 +1,30 @@
+import CorestoneFormats
 import CorestoneValues
 import Glibc
 
-/// A released version of a model, kept as a compiled file that does not change: `NAME.mom`, with a manifest `NAME.json` of its version
-/// hashes beside it.
+/// A released version of a model.
+///
+/// It consists of an immutable compiled file `NAME.mom`, and a manifest `NAME.json` with its version hashes in the same
+/// folder.
 public struct ModelRelease: Sendable, Hashable {
     public let name: String
     /// The path of the compiled model.
     public let path: String
-    /// One text for the version hashes, as in `VersionInfo.plist`.
+    /// The checksum of the version hashes, as in `VersionInfo.plist`.
     public let checksum: String
     /// The version hash of each entity.
     public let versionHashes: [String: [UInt8]]
-    /// The SHA-256 of the file.
+    /// The SHA-256 digest of the compiled model.
     public let fileDigest: [UInt8]
 
-    /// The model, which must be the one that was frozen.
+    /// Reads the model.
     ///
-    /// - Throws: `.model` if the file is not the one of the manifest.
+    /// - Throws: `.model` if the file does not match its manifest.
     public func model() throws -> Model {
         let file = ModelFile(path)
         let bytes = try file.bytes()
         guard sha256(bytes) == fileDigest else {
-            throw file.failure("does not match its manifest; restore the file from version control", .model)
+            throw file.failure("does not match its manifest; restore both files from version control", .model)
         }
         let model = try file.reading { try Model(data: bytes) }
         model.versionNameText = Text(name)
@@ -32,11 +35,13 @@ public struct ModelRelease: Sendable, Hashable {
 // MARK: - Writing
 
 extension ModelRelease {
-    /// Keeps a version of a model in a folder, which is created if it does not exist. The same model gives the same bytes.
+    /// Saves a version of a model in a folder, which is created if it does not exist.
     ///
-    /// - Returns: false if the folder has the version already.
-    /// - Throws: `.invalidArgument` if the folder has another model of this name, and for a name that cannot be that of a file;
-    ///   `.model` for a model of which no store can be made; `.storeIO` if the file system refuses.
+    /// The files are deterministic.
+    ///
+    /// - Returns: false if the folder already has the version.
+    /// - Throws: `.invalidArgument` if the folder contains another model of this name, or if the name is not a valid
+    ///   file name; `.model` if the model is invalid; `.storeIO` for errors of the file system.
     @discardableResult
     public static func keep(_ model: Model, as name: String, inFolder path: String) throws -> Bool {
         let folder = ModelFile(path)
@@ -44,7 +49,7 @@ extension ModelRelease {
         guard isUsable, name.utf8.first != UInt8(ascii: "."), !name.utf8.contains(UInt8(ascii: "/")) else {
             throw folder.failure(
                 "cannot contain the version \"\(name.prefix(40))\", because the name of a version must have 1 to 200 bytes, no slash "
-                    + "or NUL character, and no dot at its beginning; rename the version", .invalidArgument,
+                    + "or NUL byte, and no dot at its beginning; rename the version", .invalidArgument,
                 value: .string(name))
         }
         let bytes = try model.compiledFile()
@@ -63,7 +68,7 @@ extension ModelRelease {
         return true
     }
 
-    /// Without a date: the same version gives the same text.
+    /// Encodes the manifest. It does not have a date, so that it is deterministic.
     private static func manifest(_ name: String, _ hashes: [String: [UInt8]], _ digest: [UInt8]) -> String {
         var text = "{\n  \"version\": "
         text.appendJSON(name)
@@ -87,10 +92,11 @@ extension ModelRelease {
 // MARK: - Reading
 
 extension ModelRelease {
-    /// The versions that a folder has, in the order of their names; empty for a folder without manifests, and for a file. A version whose
-    /// model is missing is among them.
+    /// Returns the versions in a folder, by name; empty for a folder without manifests, and for a file.
     ///
-    /// - Throws: `.model` for a manifest that cannot be read.
+    /// A version whose model is missing is included.
+    ///
+    /// - Throws: `.model` if a manifest cannot be read.
     public static func releases(inFolder path: String) throws -> [ModelRelease] {
         let folder = ModelFile(path)
         guard folder.isFolder else { return [] }
@@ -98,7 +104,7 @@ extension ModelRelease {
         let names = Set(entries)
         let found = try entries.filter { $0.hasSuffix(manifestEnd) }.compactMap { entry -> ModelRelease? in
             do { return try ModelRelease(folder, manifest: folder.child(entry)) } catch {
-                // Without a model beside it, it is a file of another program.
+                // Without a model next to it, the file belongs to another program.
                 if names.contains("\(entry.dropLast(manifestEnd.utf8.count)).mom") { throw error }
                 return nil
             }
@@ -126,9 +132,9 @@ extension ModelRelease {
 // MARK: - Checking
 
 extension ModelRelease {
-    /// Whether frozen versions are still the ones that were frozen, and those of a bundle are still the same.
+    /// Checks that released versions were not changed, and that the versions of a bundle still match them.
     ///
-    /// - Parameter bundle: a bundle of versions, or a model whose file has the name of a frozen version.
+    /// - Parameter bundle: a bundle of versions, or a model whose file has the name of a released version.
     public static func findings(inFolder path: String, comparedWith bundle: String) throws -> [MigrationFinding] {
         let versions = try Model.versions(of: bundle)
         return try releases(inFolder: path).flatMap { release -> [MigrationFinding] in
@@ -158,7 +164,10 @@ extension ModelRelease {
         }
     }
 
-    /// A change of a version hash is an error: stores of the version would not be recognised. All others are warnings.
+    /// Returns the changes of a released version.
+    ///
+    /// A change of a version hash is an error, because stores of the version would not be recognised. Other changes are
+    /// warnings.
     private func changes(_ frozen: Model, _ model: Model, _ bundle: String) -> [MigrationFinding] {
         frozen.changes(to: model).filter { !$0.isEditorial }.map { change in
             MigrationFinding(
@@ -172,7 +181,7 @@ extension ModelRelease {
 }
 
 extension ModelFile {
-    /// Whether it is a folder of versions.
+    /// Whether the file is a bundle of versions.
     fileprivate var isBundle: Bool { isFolder && ((try? ModelBundle(self)) ?? nil) != nil }
 
     fileprivate func createFolder() throws {

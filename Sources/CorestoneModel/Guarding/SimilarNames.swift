@@ -1,9 +1,10 @@
 import CorestoneValues
 
-/// Whether two names probably stand for one thing that was renamed: `createdAt` and `creation_date`, but not `startDate` and
-/// `endDate`.
+/// Whether two names are probably the old and the new name of one part.
 ///
-/// - Parameter context: names of the owner, whose words do not count: `title` of Note is its `noteTitle`.
+/// True for `createdAt` and `creation_date`, but not for `startDate` and `endDate`.
+///
+/// - Parameter context: names of the owner, whose words are ignored: `title` of Note matches `noteTitle`.
 func areSimilarNames(_ one: String, _ other: String, within context: [String] = []) -> Bool {
     let (first, second) = (words(of: one), words(of: other))
     if first.joined() == second.joined() { return true }
@@ -14,7 +15,7 @@ func areSimilarNames(_ one: String, _ other: String, within context: [String] = 
         || a.count == 2 && areSimilarWords(a[0], b[1]) && areSimilarWords(a[1], b[0])
 }
 
-/// The words of a name in lower case: `isRead`, `created_at`, `URLString`, `line2`.
+/// Splits a name into words in lower case: `isRead`, `created_at`, `URLString`, `line2`.
 func words(of name: String) -> [String] {
     var (found, word) = ([String](), "")
     let letters = Array(name)
@@ -40,17 +41,17 @@ private func significant(_ words: [String], _ ignored: Set<String>) -> [String] 
 
 private func areSimilarWords(_ one: String, _ other: String) -> Bool {
     if one == other { return true }
-    // Of numbered names another one is meant.
+    // Different numbers denote different parts.
     if one.allSatisfy(\.isNumber) || other.allSatisfy(\.isNumber) { return false }
     if synonyms.contains(where: { $0.contains(one) && $0.contains(other) }) { return true }
     let (a, b) = (Array(one), Array(other))
     let common = zip(a, b).prefix { $0 == $1 }.count
     if common >= 3, endings.contains(String(a[common...])), endings.contains(String(b[common...])) { return true }
-    // A misspelling; few concern the first letter.
+    // This is a misspelling, which seldom affects the first letter.
     return min(a.count, b.count) >= 4 && common > 0 && isOneSlip(a, b)
 }
 
-/// Whether one letter was added, omitted or replaced, or two neighbours were exchanged.
+/// Whether one letter was added, omitted or replaced, or two adjacent letters were exchanged.
 private func isOneSlip(_ a: [Character], _ b: [Character]) -> Bool {
     if a.count > b.count { return isOneSlip(b, a) }
     guard b.count - a.count <= 1 else { return false }
@@ -62,13 +63,13 @@ private func isOneSlip(_ a: [Character], _ b: [Character]) -> Bool {
         && a[(start + 2)...].elementsEqual(b[(start + 2)...])
 }
 
-/// Words that seldom distinguish two properties.
+/// The words that seldom distinguish two properties.
 private let neutralWords: Set<String> = [
     "a", "an", "the", "is", "has", "my", "value", "text", "string", "raw", "full", "display", "object", "property",
     "attribute", "field",
 ]
 
-/// Endings of forms of one word, as of `created` and `creation`.
+/// The endings of forms of one word, such as `created` and `creation`.
 private let endings: Set<String> = ["", "s", "es", "y", "ies", "d", "ed", "ied", "e", "ion", "ation", "cation", "ing"]
 
 private let synonyms: [Set<String>] = [

@@ -1,11 +1,12 @@
-/// Something in a model that is wrong, or that people regret later.
+/// A problem of a model, or a likely mistake.
 public struct LintFinding: Hashable, Sendable {
+    /// The severity of a finding.
     public enum Severity: String, Sendable {
-        /// It does not work.
+        /// The model does not work.
         case error
-        /// It works otherwise than most expect.
+        /// The model works, but probably not as intended.
         case warning
-        /// It is worth a thought.
+        /// The model works; the finding is a suggestion.
         case note
     }
 
@@ -13,20 +14,20 @@ public struct LintFinding: Hashable, Sendable {
     public let severity: Severity
     public let entity: String?
     public let key: String?
-    /// What is there, in one sentence that names it.
+    /// The problem: one sentence that names the part.
     public let message: String
     public let remedy: String
 }
 
-/// What a model is meant for.
+/// The intended use of a model.
 public enum LintProfile: String, Sendable, CaseIterable {
     /// Any store.
     case standard
-    /// A store that CloudKit mirrors, beside the standard rules.
+    /// A store that CloudKit mirrors. Adds rules to the standard ones.
     case cloudKit = "cloudkit"
 }
 
-/// What is looked for; docs/reference/lint.md says of each why.
+/// The rules of the linter; docs/reference/lint.md explains each.
 public enum LintRule: String, Sendable, CaseIterable {
     case reservedName = "reserved-name"
     case nameCollision = "name-collision"

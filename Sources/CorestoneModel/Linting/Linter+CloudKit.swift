@@ -1,7 +1,10 @@
-/// What CloudKit asks of the models that it mirrors: records come one by one and in any order, so nothing may depend on
-/// another record being there.
+/// The requirements of CloudKit for models that it mirrors.
+///
+/// Records arrive one by one and in any order, so an object must not depend on the presence of another one.
 extension Linter {
-    /// Looks at the entities of the configurations that are used with CloudKit, at all of them where no configuration is.
+    /// Checks the entities that are used with CloudKit.
+    ///
+    /// These are the entities of its configurations, or all entities without such a configuration.
     mutating func lookForCloudKit(in model: Model) {
         let mirrored = model.configurations.filter(\.isUsedWithCloudKit)
         let names = Set(mirrored.flatMap(\.entityNames))
@@ -13,15 +16,15 @@ extension Linter {
         }
     }
 
-    /// Objects of one record zone cannot refer to those of another store.
+    /// Checks destinations, because an object in a record zone cannot refer to an object of another store.
     private mutating func look(at entity: Entity, in configuration: ModelConfiguration) {
         for relationship in entity.ownRelationships where !relationship.isTransient {
             let name = relationship.destination.name
             if configuration.entityNames.contains(name) { continue }
             add(
                 .cloudKitConfiguration, entity, relationship.name,
-                "\(entity.name).\(relationship.name) leads to \(name), which is not in the configuration "
-                    + "\"\(configuration.name)\" that is used with CloudKit",
+                "\(entity.name).\(relationship.name) has the destination \(name), which is not in the "
+                    + "CloudKit configuration \"\(configuration.name)\"",
                 "add \(name) to the configuration, or replace the relationship by a fetched property")
         }
     }

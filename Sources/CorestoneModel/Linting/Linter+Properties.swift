@@ -117,10 +117,13 @@ extension Linter {
     }
 }
 
-// MARK: - Texts in the language of predicates
+// MARK: - Predicates and expressions
 
 extension Linter {
-    /// - Parameter isCollection: the predicate is asked of members as a whole, which have keys of their own.
+    /// Checks the key paths of a predicate.
+    ///
+    /// - Parameter isCollection: whether the predicate applies to the members as a collection, which has additional
+    ///   keys.
     mutating func look(
         at text: PredicateText, of entity: Entity, _ owner: Entity, _ key: String?, _ what: String,
         isCollection: Bool = false
@@ -166,14 +169,16 @@ extension Linter {
                     "\(what) uses \(property.entity.name).\(property.name), which is transient and not stored",
                     "make the property persistent, or evaluate it in memory")
             }
-            // What values have inside is their own.
+            // Keys within a value cannot be checked.
             if property is Attribute { return }
         }
     }
 }
 
 extension Attribute {
-    /// Whether an expression has a form by which stores compute this attribute. Keys that are not there are told apart.
+    /// Whether stores can compute this attribute with an expression of this form.
+    ///
+    /// Unknown keys are reported separately.
     fileprivate func canBeDerived(by expression: Expression) -> Bool {
         switch expression {
         case .keyPath(let path):

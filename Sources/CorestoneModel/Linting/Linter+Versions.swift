@@ -1,11 +1,14 @@
 // Renaming identifiers across the versions of a model.
 
 extension Linter {
-    /// An identifier that names the previous version instead of the first one matches nothing in the next migration: the values
-    /// of the element are removed, and a new one is added.
-    /// - Parameter former: earlier versions of the model, the oldest first.
+    /// Reports chained identifiers.
+    ///
+    /// An identifier that is the name in the previous version, instead of the first one, does not match in the next
+    /// migration. The migration then deletes the values of the element and adds a new element.
+    ///
+    /// - Parameter former: earlier versions of the model, oldest first.
     mutating func lookForChains(in model: Model, after former: [Model]) {
-        // The newest version decides; what it shows is not shown again.
+        // Newest versions first, so that a finding about a newer version is not repeated for older ones.
         let versions = former.reversed().map { version in
             (
                 version,
@@ -43,9 +46,11 @@ extension Linter {
         }
     }
 
+    /// Adds a finding about a renaming identifier.
+    ///
     /// - Parameters:
-    ///   - identifier: of the element, that is, its renaming identifier, or else its name.
-    ///   - formerName: of the element in the earlier version, whose identifier was `formerIdentifier`.
+    ///   - identifier: the renaming identifier of the element, or else its name.
+    ///   - formerName: the name of the element in the earlier version, where its identifier is `formerIdentifier`.
     private mutating func add(
         chainOf element: String, _ identifier: String, after formerName: String, _ formerIdentifier: String,
         _ entity: Entity, _ key: String?

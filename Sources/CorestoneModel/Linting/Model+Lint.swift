@@ -1,10 +1,13 @@
+import CorestoneFormats
 import CorestonePredicate
 import CorestoneValues
 
 extension Model {
-    /// What is wrong or doubtful in the model, frozen or not: entity by entity, then the requests and configurations of the
-    /// model, then renaming identifiers. The same model gives the same findings in the same order.
-    /// - Parameter formerVersions: earlier versions of the model, the oldest first, with which renaming identifiers are compared.
+    /// Returns problems and likely mistakes of the model, which does not have to be frozen.
+    ///
+    /// The order is deterministic: entity by entity, then fetch requests and configurations, then renaming identifiers.
+    ///
+    /// - Parameter formerVersions: earlier versions of the model, oldest first, for the check of renaming identifiers.
     public func lint(_ profile: LintProfile = .standard, formerVersions: [Model] = []) -> [LintFinding] {
         var linter = Linter()
         for entity in entities { linter.look(at: entity) }
@@ -26,7 +29,7 @@ extension Model {
     }
 }
 
-/// Gathers findings.
+/// The collected findings about a model.
 struct Linter {
     private(set) var findings: [LintFinding] = []
 
@@ -90,7 +93,7 @@ extension Linter {
         }
     }
 
-    /// A property that needs a column.
+    /// Checks a reference to a property that must have a column.
     private mutating func check(
         _ name: String, of entity: Entity, _ what: String, unknown: LintRule, transient: LintRule
     ) {
@@ -107,7 +110,9 @@ extension Linter {
         }
     }
 
-    /// Names of one table: those of all entities of a tree, whose columns SQLite tells apart without regard to case.
+    /// Checks the column names in the table of an entity tree.
+    ///
+    /// SQLite compares column names without regard to case.
     fileprivate mutating func lookAtTable(of root: Entity) {
         var first: [String: Property] = [:]
         for entity in root.withDescendants {
@@ -129,7 +134,7 @@ extension Linter {
     }
 }
 
-/// Methods without arguments of NSObject and NSManagedObject.
+/// The methods without arguments of NSObject and NSManagedObject.
 private let reservedNames: Set<String> = [
     "alloc", "allocWithZone", "autorelease", "autoContentAccessingProxy", "awakeFromFetch", "awakeFromInsert",
     "changedValues",

@@ -1,9 +1,11 @@
 import CorestoneValues
 
-/// Changes of an attribute's type in a migration that was allowed to make them.
+/// Conversion of values for changes of an attribute's type that a migration allows.
 extension AttributeType {
-    /// Whether values of this type can become values of the other one: numbers and Booleans among each other and to text and back, dates
-    /// and floating-point numbers (seconds since 2001), UUIDs and URIs and text, bytes and transformable values.
+    /// Whether values of this type can be converted to the other type.
+    ///
+    /// Numbers and Booleans convert to each other and to text and back, UUIDs and URIs to text and back. Dates convert
+    /// to floating-point numbers (seconds since 2001) and back, and binary data to transformable values and back.
     package func converts(to other: AttributeType) -> Bool {
         if self == other { return true }
         switch (self, other) {
@@ -23,9 +25,9 @@ extension AttributeType {
         }
     }
 
-    /// The value of this type as one of the other type; nil if the conversion would change it.
+    /// Converts a value of this type to the other type; returns nil if the conversion would change it.
     ///
-    /// A text is exact if it is spelled as the number, UUID or URI prints itself.
+    /// A text is converted only if it is equal to the printed form of the number, UUID or URI.
     package func exactConversion(of value: PropertyValue, to other: AttributeType) -> PropertyValue? {
         switch (value, other) {
         case (.null, _): return .null
@@ -64,7 +66,7 @@ extension AttributeType {
 }
 
 extension DecimalNumber {
-    /// nil for a value that is not a number.
+    /// Creates a decimal from a number; returns nil for other values.
     fileprivate init?(number value: PropertyValue) {
         switch value {
         case .int(let number): self.init(number)

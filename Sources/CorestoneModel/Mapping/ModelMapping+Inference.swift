@@ -1,18 +1,21 @@
+import CorestoneFormats
 import CorestoneValues
 
-/// Which changes of a type an inferred migration may make.
+/// The changes of types that an inferred migration supports.
 public enum TypeChanges: Sendable {
-    /// None, as in Core Data.
+    /// No changes, as in Core Data.
     case refused
-    /// Those that `AttributeType.conversion(to:)` names; a value that would change fails the migration.
+    /// The changes that `AttributeType.converts(to:)` supports.
+    ///
+    /// If a value cannot be converted exactly, the migration fails.
     case exact
 }
 
 extension ModelMapping {
-    /// Infers how `source` becomes `destination`. Both are frozen.
+    /// Infers the mapping from `source` to `destination`. Freezes both models.
     ///
-    /// - Throws: `.migration` (134190) for what cannot be inferred, with a child for each difference that names both sides and the
-    ///   remedy.
+    /// - Throws: `.migration` (134190) if a change cannot be inferred, with a child for each change that names both
+    ///   sides and the remedy.
     public static func inferred(
         from source: Model, to destination: Model, typeChanges: TypeChanges = .refused
     ) throws -> ModelMapping {
@@ -21,9 +24,9 @@ extension ModelMapping {
         return outcome.mapping
     }
 
-    /// The correspondence as far as it can be inferred, and each change that cannot.
+    /// Returns the mapping as far as it can be inferred, and each change that cannot be inferred.
     ///
-    /// - Throws: what `freeze` throws for a model that cannot be used.
+    /// - Throws: errors of `Model.freeze`.
     static func outcome(
         from source: Model, to destination: Model, typeChanges: TypeChanges
     ) throws -> (mapping: ModelMapping, refusals: [MappingRefusal]) {
@@ -37,10 +40,12 @@ extension ModelMapping {
 /// A change that cannot be inferred.
 struct MappingRefusal {
     enum Kind {
-        /// Several parts of a model have one identifier.
+        /// Several parts of a model have the same identifier.
         case ambiguousIdentifier
         case typeChange
-        /// Trees that become one, a to-many relationship that becomes to-one, another destination, and so on.
+        /// Other changes.
+        ///
+        /// Examples: merged entity trees, a to-many relationship that becomes to-one, another destination.
         case other
     }
 
@@ -48,17 +53,17 @@ struct MappingRefusal {
     let error: CoreError
 }
 
-/// Pairs entities and properties, and collects the reasons why that cannot be done.
+/// The pairing of entities and properties, with the changes that cannot be inferred.
 private struct MappingInference {
     let source: Model
     let destination: Model
     let typeChanges: TypeChanges
     private var refusals: [MappingRefusal] = []
     private var warnings: [String] = []
-    /// By the index of the destination's entity.
+    /// The paired entities, by the index of the entity in the other model.
     private var sources: [Entity?] = []
     private var destinations: [Entity?] = []
-    /// Pairs of properties that were checked.
+    /// The pairs of properties that were already checked.
     private var judged: Set<[ObjectIdentifier]> = []
 
     init(source: Model, destination: Model, typeChanges: TypeChanges) {
@@ -100,7 +105,7 @@ private struct MappingInference {
             children: refusals.count == 1 ? [] : refusals)
     }
 
-    /// For an error message: "a, b and c".
+    /// Returns the names as a list for an error message: "a, b and c".
     private static func listed(_ names: [String]) -> String {
         let sorted = sortedByBytes(names)
         return sorted.dropLast().joined(separator: ", ") + " and " + (sorted.last ?? "")
@@ -143,7 +148,9 @@ extension MappingInference {
         }
     }
 
-    /// An identifier that names the previous version instead of the first one matches nothing.
+    /// Adds a warning for an identifier that is the name in the previous version.
+    ///
+    /// It does not match, because the identifier must be the name in the first version.
     private mutating func warnIfChained(_ entity: Entity) {
         if let identifier = entity.renamingIdentifier, let named = source.entity(named: identifier) {
             warnings.append(
@@ -157,7 +164,7 @@ extension MappingInference {
         }
     }
 
-    /// Rows of one tree are numbered together, so two trees cannot become one.
+    /// Rejects merged entity trees, because primary keys are unique only within a tree.
     private mutating func checkTrees() {
         for root in destination.preorder where root.parent == nil {
             let former = root.withDescendants.compactMap { entity in
@@ -174,7 +181,7 @@ extension MappingInference {
 // MARK: - Properties
 
 extension MappingInference {
-    /// For an error: how to do what cannot be inferred.
+    /// The remedy for a change that cannot be inferred, for an error message.
     fileprivate static let byHand = "copy the objects into a new store (corestone dump, corestone load)"
 
     private mutating func pairProperties(_ former: Entity, _ entity: Entity, isEqual: Bool) -> EntityPair {
@@ -210,7 +217,7 @@ extension MappingInference {
         _ former: Property, _ property: Property, of entity: Entity, _ pairs: inout [PropertyPair],
         _ added: inout [Property]
     ) {
-        // Subentities inherit the pair; it is judged once.
+        // Subentities inherit the pair, which is checked once.
         let isNew = judged.insert([ObjectIdentifier(former), ObjectIdentifier(property)]).inserted
         switch (former, property) {
         case (let from as Attribute, let to as Attribute) where from.type == .composite && to.type == .composite:
@@ -263,8 +270,9 @@ extension MappingInference {
             if hasTargets { return }
             return refuse(
                 "\(entity.name).\(to.name) has the destination \(from.destination.name) in the store, which is not in the model, but "
-                    + "\(to.destination.name) in the model; rename the relationship, or give \(to.destination.name) the renaming "
-                    + "identifier \"\(from.destination.canonicalName)\"", entity.name, to.name)
+                    + "\(to.destination.name) in the model; rename the relationship, or set the renaming "
+                    + "identifier of \(to.destination.name) to \"\(from.destination.canonicalName)\"",
+                entity.name, to.name)
         }
         guard
             target.isKind(of: to.destination) || to.destination.isKind(of: target)
@@ -279,7 +287,7 @@ extension MappingInference {
     }
 
     private mutating func warnIfChained(_ property: Property, of entity: Entity, _ former: Entity) {
-        // Inherited properties are named once.
+        // Inherited properties are reported once.
         guard property.entity === entity else { return }
         let stored = former.storedTopProperties
         if let identifier = property.renamingIdentifier, let named = stored.first(where: { $0.name == identifier }) {
@@ -297,16 +305,16 @@ extension MappingInference {
 }
 
 extension Entity {
-    /// Attributes and relationships that stores have, inherited ones first; composite attributes as wholes.
+    /// The persistent attributes and relationships, inherited ones first; composite attributes without their elements.
     var storedTopProperties: [Property] {
         allProperties.filter { !$0.isTransient && !($0 is FetchedProperty) && ($0 as? Attribute)?.composite == nil }
     }
-    /// Those of which a store has a column or pairs.
+    /// The persistent properties with a column or with join rows.
     package var storedProperties: [Property] { storedTopProperties.flatMap(\.storedLeaves) }
 }
 
 extension Property {
-    /// The property, or the elements of a composite attribute.
+    /// The property itself, or the leaves of a composite attribute.
     fileprivate var storedLeaves: [Property] { (self as? Attribute)?.leaves ?? [self] }
     fileprivate var kindName: String { self is Relationship ? "a relationship" : "an attribute" }
 }

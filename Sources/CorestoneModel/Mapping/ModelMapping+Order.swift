@@ -1,7 +1,9 @@
 extension ModelMapping {
-    /// Whether the new model only lacks entities and properties: then it may be the older one of the two.
+    /// Whether the destination only lacks entities and properties of the source.
+    ///
+    /// It may then be the older model.
     package var onlyRemoves: Bool {
-        // A renaming identifier names the former name: the new model knows the store's.
+        // A renaming identifier is a reference to the former name, so such a model is newer than the store's.
         let renames = entities.contains { pair in
             pair.source != nil && pair.destination != nil && pair.source?.name != pair.destination?.name
                 || pair.properties.contains(where: \.isRenamed)
@@ -11,7 +13,7 @@ extension ModelMapping {
         return !removals.isEmpty && !adds && !renames && !changes
     }
 
-    /// Names of the entities and properties that the new model lacks.
+    /// The names of the removed entities and properties.
     package var removals: [String] {
         entities.flatMap { pair -> [String] in
             guard let source = pair.source else { return [] }

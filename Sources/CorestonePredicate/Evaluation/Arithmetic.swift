@@ -1,8 +1,10 @@
 import CorestoneValues
 import Glibc
 
-/// Arithmetic on numbers of all kinds. Two integers give an integer, and division cuts off; what overflows, and
-/// everything with a double, gives a double; decimals stay decimals among decimals and integers.
+/// Arithmetic on numbers of all types.
+///
+/// Two integers result in an integer, and division truncates. An overflow results in a double, and so does every
+/// operand that is a double. Decimals with decimals or integers result in decimals.
 enum Arithmetic {
     static func combine(_ function: Function, _ left: PropertyValue, _ right: PropertyValue) throws -> PropertyValue {
         guard let a = left.number, let b = right.number else {
@@ -57,7 +59,7 @@ enum Arithmetic {
         }
     }
 
-    /// A number cut off to an integer, for bits and remainders.
+    /// Truncates a number to an integer, for bit operations and remainders.
     static func whole(_ value: PropertyValue, for function: Function) throws -> Int64 {
         if let integer = value.integer { return integer }
         guard let number = value.number else {
@@ -72,7 +74,7 @@ enum Arithmetic {
         return integer
     }
 
-    /// A function of one number.
+    /// Applies a function of one number.
     static func apply(_ function: Function, _ value: PropertyValue) throws -> PropertyValue {
         guard let number = value.number else {
             let fault = value.isNull ? "not nil" : "but \(value.excerpt) is \(value.kind)"
@@ -106,7 +108,7 @@ enum Arithmetic {
 }
 
 extension PropertyValue {
-    /// Integers and booleans.
+    /// The value of an integer or a boolean; nil for other types.
     fileprivate var integer: Int64? {
         switch self {
         case .int(let value): value

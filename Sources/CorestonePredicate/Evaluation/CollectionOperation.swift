@@ -1,7 +1,9 @@
 import CorestoneValues
 
-/// `@count`, `@sum` and the other operators on collections.
+/// The evaluation of `@count`, `@sum` and the other collection operators.
 enum CollectionOperation {
+    /// Returns the result of a collection operator.
+    ///
     /// - Parameter path: the keys to the right of the operator.
     static func value(
         _ key: KeyName, of elements: [PropertyValue], isSet: Bool, path: ArraySlice<KeyName>

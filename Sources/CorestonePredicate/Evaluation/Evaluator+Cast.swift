@@ -1,7 +1,7 @@
 import CorestoneValues
 
 extension Evaluator {
-    /// `CAST(value, "type")`
+    /// Evaluates `CAST(value, "type")`.
     func cast(_ value: PropertyValue, to type: PropertyValue) throws -> PropertyValue {
         guard case .text(let name) = type else {
             throw predicateError("CAST takes the name of a type as a string, not \(type.excerpt)", value: type)
@@ -30,7 +30,7 @@ extension Evaluator {
         case "NSString":
             return .string(value.plainText)
         case "Class":
-            // Classes go by their names; what has one, isKindOfClass: decides.
+            // A class is represented by its name; isKindOfClass: decides whether it exists.
             if case .text = value { return value }
         case "NSUUID", "NSURL", "NSData", "NSSet", "NSDictionary":
             if let constant = value.constant(castTo: name.string) { return constant }
@@ -45,7 +45,7 @@ extension Evaluator {
                 + (form == nil ? ", which takes \(castable(to: name.string))" : ""), value: value)
     }
 
-    /// For an error message: the form that a value does not have, where others of its kind can be cast to the type.
+    /// Returns why this value cannot be cast although other values of its type can, for an error message.
     private func missingForm(of value: PropertyValue, for type: String) -> String? {
         switch (type, value) {
         case ("NSNumber", .text), ("NSDecimalNumber", .text): "not the text of a number"
@@ -59,7 +59,7 @@ extension Evaluator {
         }
     }
 
-    /// For an error message: the values that can be cast to a type.
+    /// Returns the values that can be cast to the type, for an error message.
     private func castable(to type: String) -> String {
         switch type {
         case "NSDate": "a number of seconds since 2001-01-01 UTC"

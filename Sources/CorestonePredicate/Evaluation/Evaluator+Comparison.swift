@@ -13,7 +13,7 @@ extension Evaluator {
             BorrowedValue(try value(comparison.left)), try value(comparison.right), comparison)
     }
 
-    /// ANY and ALL: the left side is a collection.
+    /// Evaluates a comparison with ANY or ALL, whose left side must be a collection.
     private func holdsQuantified(_ comparison: Comparison) throws -> Bool {
         var elements: [PropertyValue] = []
         switch try value(comparison.left) {
@@ -21,7 +21,8 @@ extension Evaluator {
         case .array(let members): elements = members
         case .set(let members): elements = Array(members)
         case let other:
-            // With NONE and NOT IN, the modifier is not the word of the text.
+            // The message lists all the words, because the modifier of NONE and NOT IN differs from the word in the
+            // text.
             throw predicateError(
                 "the left side of ALL, ANY, SOME or NONE must be a list or a set, "
                     + "\(comparison.left.mismatch(other)). Leave ALL, ANY or SOME out, write NOT for NONE, or "
@@ -29,7 +30,7 @@ extension Evaluator {
                 key: comparison.left.pathText,
                 value: other)
         }
-        // A path over two to-many relationships gives collections of collections; their leaves are what is meant.
+        // A path over two to-many relationships returns nested collections, whose leaves are compared.
         if comparison.left.isPath { elements = elements.flattened }
         let right = try value(comparison.right)
         for element in elements {
@@ -39,7 +40,7 @@ extension Evaluator {
         return comparison.modifier == .all
     }
 
-    /// One comparison of two values. Nil on one side or both is decided first.
+    /// Compares two values. Nil on either side is handled first.
     func compare(_ left: BorrowedValue, _ right: PropertyValue, _ comparison: Comparison) throws -> Bool {
         let leftIsNull = left.isNull
         if leftIsNull || right.isNull { return comparison.operator.holds(leftIsNull, right.isNull) }
@@ -65,7 +66,7 @@ extension Evaluator {
         }
     }
 
-    /// The order of two values that are not nil; nil where one is not a number at all (NaN).
+    /// Compares two values that are not nil. Returns nil if one of them is NaN.
     private func order(_ left: PropertyValue, _ right: PropertyValue, _ comparison: Comparison) throws -> Int? {
         switch (left, right) {
         case (.uuid, _), (_, .uuid): break
@@ -76,21 +77,28 @@ extension Evaluator {
         throw noOrder(left, right, comparison)
     }
 
-    /// With the key whose value is no string, where that side is a key path; else with that of the other side.
+    /// Creates the error for a side that is not a string.
+    ///
+    /// Its key is that of the side that is not a string, if that side is a key path, otherwise the key of the other
+    /// side.
     private func noText(_ left: BorrowedValue, _ right: PropertyValue, _ comparison: Comparison) -> CoreError {
         let isLeft = left.utf8 == nil
         let (source, other) = isLeft ? (comparison.left, comparison.right) : (comparison.right, comparison.left)
         let path = source.pathText
         let entity = path == nil && other.pathText == nil ? nil : object?.nameOfEntity
         let place = path.map { path in " (\(entity.map { "\($0).\(path)" } ?? path))" } ?? ""
+        let remedy =
+            if isLeft, path != nil, isCollection(left.owned), right.textual != nil {
+                "write \(anyMember(comparison).format) to compare each element"
+            } else { "compare two strings, or convert with CAST(…, \"NSString\")" }
         return CoreError(
             .predicate,
             "\(comparison.operator.symbol) compares strings, not \(left.owned.excerpt)\(isLeft ? place : "") with "
-                + "\(right.excerpt)\(isLeft ? "" : place); compare two strings, or convert with CAST(…, \"NSString\")",
+                + "\(right.excerpt)\(isLeft ? "" : place); \(remedy)",
             entity: entity, key: path ?? other.pathText, value: isLeft ? left.owned : right)
     }
 
-    /// With the key whose value has no order beside the other side, where one side is a key path.
+    /// Creates the error for values without an order. Its key is the first side that is a key path.
     private func noOrder(_ left: PropertyValue, _ right: PropertyValue, _ comparison: Comparison) -> CoreError {
         let plain = left.unordered(against: right)
         let sides = [(comparison.left, left, right), (comparison.right, right, left)]
@@ -113,7 +121,7 @@ extension Evaluator {
             entity: entity, key: path, value: other)
     }
 
-    /// The same comparison of any element of the side with a key path, which has to be the left one.
+    /// Returns the comparison with ANY, with the key path on its left side.
     private func anyMember(_ comparison: Comparison) -> Predicate {
         let isLeft = comparison.left.pathText != nil
         let (path, other) = isLeft ? (comparison.left, comparison.right) : (comparison.right, comparison.left)
@@ -128,13 +136,13 @@ extension Evaluator {
         }
     }
 
-    /// Whether `<` has a meaning between values of that kind.
+    /// Whether values of this type have an order.
     private func hasOrder(_ value: PropertyValue) -> Bool {
         if case .uuid = value { return false }
         return ((try? value.order(against: value)) ?? nil) != nil
     }
 
-    /// For an error message: the comparison as its subject; empty for one that stands for a method of FUNCTION.
+    /// Returns the comparison as the subject of an error message; empty for a method of FUNCTION.
     private func refusal(of comparison: Comparison) -> String {
         comparison.left == .selfObject && comparison.right == .selfObject
             ? "" : "\(Predicate.comparison(comparison).format) cannot be evaluated: "
@@ -162,8 +170,10 @@ extension Evaluator {
         return true
     }
 
-    /// IN, and CONTAINS with its sides exchanged. Options do not reach into collections; a path over two to-many
-    /// relationships leads to its leaves, as under ANY, and one among the elements of a list stands for all that it leads to.
+    /// Evaluates IN, and CONTAINS with its sides exchanged.
+    ///
+    /// Options do not apply to elements of collections. A path over two to-many relationships returns its leaves, as
+    /// for ANY. Such a path among the elements of a list represents all of its leaves.
     private func isMember(
         _ element: PropertyValue, of collection: PropertyValue, _ comparison: Comparison
     ) throws -> Bool {
@@ -198,7 +208,7 @@ extension Evaluator {
 }
 
 extension Expression {
-    /// The keys of a path from the object that is evaluated.
+    /// The key path, if it starts at the evaluated object.
     var pathText: String? {
         switch self {
         case .keyPath(let path), .path(.selfObject, let path): path.text
@@ -213,7 +223,7 @@ extension Expression {
         }
     }
 
-    /// Whether it gives the members of a relationship, if it gives a collection.
+    /// Whether a collection that the expression returns has the members of a relationship.
     fileprivate var leadsToMembers: Bool {
         if case .subquery = self { return true }
         return isPath
@@ -221,7 +231,7 @@ extension Expression {
 }
 
 extension [PropertyValue] {
-    /// The elements, with those of nested collections in their place.
+    /// The elements, with nested collections flattened.
     fileprivate var flattened: [PropertyValue] {
         guard contains(where: { $0.elements != nil }) else { return self }
         return flatMap { $0.elements?.flattened ?? [$0] }
@@ -229,7 +239,7 @@ extension [PropertyValue] {
 }
 
 extension PropertyValue {
-    /// The members of an array or a set; nil for everything else.
+    /// The elements of an array or a set; nil for other values.
     package var elements: [PropertyValue]? {
         switch self {
         case .array(let members): members
@@ -238,7 +248,7 @@ extension PropertyValue {
         }
     }
 
-    /// The kind of value, with an article, for messages.
+    /// The type of the value with an article, for messages.
     package var kind: String {
         switch self {
         case .null: "nil"
@@ -258,7 +268,7 @@ extension PropertyValue {
 }
 
 extension PropertyValue {
-    /// For an error message: that two values do not have an order.
+    /// Returns the text that two values do not have an order, for an error message.
     func unordered(against other: PropertyValue) -> String {
         let kinds = kind == other.kind ? "each is \(kind)" : "one is \(kind), the other \(other.kind)"
         return "\(excerpt) and \(other.excerpt) cannot be ordered: \(kinds)"
@@ -266,7 +276,7 @@ extension PropertyValue {
 }
 
 extension BorrowedValue {
-    /// Whether it is no value.
+    /// Whether the value is nil.
     public var isNull: Bool {
         switch self {
         case .null: true
@@ -275,7 +285,7 @@ extension BorrowedValue {
         }
     }
 
-    /// The bytes of strings and URIs; valid as long as the value.
+    /// The bytes of a string or URI; valid as long as the value exists. Nil for other values.
     var utf8: UnsafeRawBufferPointer? {
         switch self {
         case .text(let bytes): bytes
@@ -286,7 +296,7 @@ extension BorrowedValue {
 }
 
 extension Comparison.Operator {
-    /// What a comparison with nil on one side or both says, as the table of the language has it.
+    /// Returns the result of a comparison with nil on one side or both; see `docs/reference/predicate.md`.
     fileprivate func holds(_ leftIsNull: Bool, _ rightIsNull: Bool) -> Bool {
         switch self {
         case .equal, .lessOrEqual, .greaterOrEqual: leftIsNull && rightIsNull

@@ -51,7 +51,9 @@ extension Evaluator {
         }
     }
 
-    /// The same error with the key of the operand that has its value, if the error has no key and that operand is a key path.
+    /// Adds the key of the operand that has the error's value, if the error does not have a key.
+    ///
+    /// The operand must be a key path.
     @inline(never)
     private func named(_ error: CoreError, by operands: [Expression]) -> CoreError {
         guard error.status == .predicate, error.key == nil, let found = error.value else { return error }
@@ -62,8 +64,10 @@ extension Evaluator {
         return source == nil ? error : error.with(entity: entityName(for: source), key: source?.pathText)
     }
 
-    /// The key that brackets compute, which belong to what is before them alone: `items[0]` of `box.items[0]` is looked for in the
-    /// evaluated object. Who meant the items of the box is told that, and not that another entity lacks them.
+    /// Evaluates the brackets that compute a key.
+    ///
+    /// They bind only to the key before them: in `box.items[0]`, `items[0]` is evaluated with the evaluated object. If
+    /// that object does not have the key, the error explains the binding.
     private func computedKey(_ key: Expression, in expression: Expression) throws -> Text {
         let found: PropertyValue
         do { found = try value(key) } catch let error as CoreError {
@@ -102,13 +106,14 @@ extension Evaluator {
     private func variable(_ name: String) throws -> PropertyValue {
         if let value = bindings?[name] {
             guard case .object(let bound as ExpressionValue) = value else { return value }
-            // Its own variables have their values already, or none: one that stands for itself would never end.
+            // Evaluated without bindings, so that an expression that refers to its own variable does not recurse
+            // endlessly.
             return try Evaluator(root: root, bindings: nil, arithmetic: arithmetic).value(bound.expression)
         }
         throw predicateError("$\(name) does not have a value; pass one in the variables of the evaluation", key: name)
     }
 
-    /// `base.$name`: the key is the variable's value.
+    /// Evaluates `base.$name`, whose key is the value of the variable.
     private func dynamicKey(_ base: PropertyValue, _ name: String) throws -> PropertyValue {
         let found = try variable(name)
         guard case .text(let key) = found else {
@@ -133,7 +138,9 @@ extension Evaluator {
         }
     }
 
-    /// - Parameter source: what the collection is the value of, for errors.
+    /// Returns the element of a collection at an index.
+    ///
+    /// - Parameter source: the expression of the collection, for errors.
     func element(
         at place: PropertyValue, of collection: PropertyValue, _ source: Expression? = nil
     ) throws -> PropertyValue {
@@ -178,7 +185,7 @@ extension Evaluator {
         return predicateError(fault, entity: entityName(for: source), key: source?.pathText, value: value)
     }
 
-    /// The elements for which the condition holds; key paths in it start from the outer object.
+    /// Returns the elements that satisfy the condition. Key paths in the condition start at the outer object.
     private func subquery(_ source: Expression, _ name: String, _ condition: Predicate) throws -> PropertyValue {
         let collection = try value(source)
         if collection.isNull { return .array([]) }
@@ -209,7 +216,8 @@ extension Evaluator {
         }
         switch operation {
         case .union:
-            // With room for all: a set that grows ends the process where a host's objects contradict themselves about who equals whom.
+            // The capacity is reserved for all elements, because a growing set traps if the equality of host objects is
+            // inconsistent.
             var all = Set<PropertyValue>(minimumCapacity: a.count + b.count)
             for value in a { all.insert(value) }
             for value in b { all.insert(value) }
@@ -221,14 +229,14 @@ extension Evaluator {
 }
 
 extension Expression {
-    /// The value as the end of an error message, with the expression unless it is that value.
+    /// Returns the value as the end of an error message, with the expression if its text differs from the value.
     func mismatch(_ value: PropertyValue) -> String {
         format == value.excerpt ? "not \(value.excerpt)" : "but \(format) is \(value.excerpt)"
     }
 }
 
 extension PropertyValue {
-    /// The elements of a list or a set, the values of a dictionary; nil for everything else.
+    /// The elements of a list or a set, or the values of a dictionary; nil for other values.
     var members: [PropertyValue]? {
         if case .dictionary(let values) = self { return Array(values.values) }
         return elements
@@ -236,7 +244,7 @@ extension PropertyValue {
 }
 
 extension Expression {
-    /// What brackets are put behind.
+    /// The expression without its brackets.
     fileprivate var withoutIndices: Expression {
         if case .indexed(let base, _) = self { return base.withoutIndices }
         return self

@@ -2,7 +2,7 @@ import CorestoneValues
 import Glibc
 
 extension Evaluator {
-    /// Arithmetic on one or two operands without an array between; nil for every other function.
+    /// Evaluates arithmetic on one or two operands without an array of arguments. Returns nil for other functions.
     func arithmetic(_ function: Function, _ arguments: [Expression]) throws -> PropertyValue? {
         if !function.argumentCounts.contains(arguments.count) {
             try function.requireCount(arguments.count, as: function.rawValue)
@@ -31,7 +31,7 @@ extension Evaluator {
         }
     }
 
-    /// What is not a number is nil in stores.
+    /// Replaces NaN by nil where stores do.
     private func settled(_ result: PropertyValue) -> PropertyValue {
         if arithmetic == .nilPropagating, case .double(let number) = result, number.isNaN { return .null }
         return result
@@ -101,7 +101,9 @@ extension Evaluator {
         }
     }
 
-    /// Metres between two points of latitude and longitude in degrees, on a sphere of the earth's mean radius.
+    /// Returns the distance in metres between two points, given as latitude and longitude in degrees.
+    ///
+    /// The points are on a sphere with the earth's mean radius.
     private func distance(_ from: PropertyValue, _ to: PropertyValue) throws -> PropertyValue {
         func point(_ value: PropertyValue) throws -> (latitude: Double, longitude: Double) {
             let parts: [PropertyValue]
@@ -127,7 +129,9 @@ extension Evaluator {
 }
 
 extension PropertyValue {
-    /// Whether a store computes nil from it: from nil, and from numbers beyond 64 bits where those are needed.
+    /// Whether a store returns nil for the operand.
+    ///
+    /// It does for nil, and for a number beyond 64 bits if the function needs an integer.
     fileprivate func isNil(to function: Function) -> Bool {
         switch function {
         case .modulus, .bitwiseAnd, .bitwiseOr, .bitwiseXor, .leftShift, .rightShift, .onesComplement:
@@ -137,7 +141,7 @@ extension PropertyValue {
         }
     }
 
-    /// Whether the function cannot divide by the number; remainders are of whole numbers.
+    /// Whether the function cannot divide by the number. A remainder truncates its divisor.
     fileprivate func isZeroDivisor(of function: Function) -> Bool {
         guard let number else { return false }
         return function == .divide ? number == 0 : function == .modulus && number.magnitude < 1

@@ -1,7 +1,9 @@
 import CorestoneValues
 
 extension Evaluator {
-    /// `FUNCTION(receiver, "selector", …)`: a function of the host's, else a method of a plain value. Nil answers nil.
+    /// Evaluates `FUNCTION(receiver, "selector", …)`: the host's function, or else a method of a plain value.
+    ///
+    /// A nil receiver returns nil.
     func send(_ selector: PropertyValue, to receiver: PropertyValue, _ arguments: [PropertyValue]) throws
         -> PropertyValue
     {
@@ -40,7 +42,7 @@ extension Evaluator {
         throw unknown(name, of: receiver)
     }
 
-    /// `left selector: right`: one of Foundation's comparison methods, or a function of the host's.
+    /// Evaluates `left selector: right` with the host's function, or else with one of Foundation's comparison methods.
     func holds(_ selector: String, _ left: PropertyValue, _ right: PropertyValue) throws -> Bool {
         if let function = FunctionRegistry.function(named: selector) {
             let answer = try function(left.withOriginals, [right.withOriginals])
@@ -105,7 +107,7 @@ extension Evaluator {
     }
 }
 
-/// The methods with arguments that plain values answer to.
+/// The methods with arguments that plain values support.
 private enum Message: String, CaseIterable {
     case appending = "stringByAppendingString:"
     case joined = "componentsJoinedByString:"
@@ -116,7 +118,7 @@ private enum Message: String, CaseIterable {
     case addingInterval = "dateByAddingTimeInterval:"
     case intervalSince = "timeIntervalSinceDate:"
 
-    /// For an error message: the kinds of its receiver and its argument.
+    /// The types of the receiver and the argument, for an error message.
     var operands: String {
         switch self {
         case .appending: "two strings"
@@ -130,7 +132,7 @@ private enum Message: String, CaseIterable {
     }
 }
 
-/// The methods that compare two values and answer yes or no: what a custom operator can be.
+/// The comparison methods, which can be custom operators.
 private enum ComparisonMethod: String, CaseIterable {
     case isKind = "isKindOfClass:"
     case isMember = "isMemberOfClass:"
@@ -154,7 +156,7 @@ private enum ComparisonMethod: String, CaseIterable {
     case like = "isLike:"
     case caseInsensitiveLike = "isCaseInsensitiveLike:"
 
-    /// The operator that means the same.
+    /// The equivalent operator.
     var comparison: (Comparison.Operator, Comparison.Options)? {
         switch self {
         case .isKind, .isMember: nil
@@ -176,7 +178,7 @@ private enum ComparisonMethod: String, CaseIterable {
 }
 
 extension PropertyValue {
-    /// Foundation's names of the value's class and those above it, the nearest first.
+    /// The names of the value's class in Foundation and of its superclasses, nearest first.
     fileprivate var classNames: [String] {
         switch self {
         case .null: ["NSNull", "NSObject"]
@@ -194,6 +196,6 @@ extension PropertyValue {
         }
     }
 
-    /// The text itself, or what a message would show of another value.
+    /// The text of a string or URI; for other values, the text that messages show.
     var plainText: String { textual?.string ?? literal(.message) }
 }

@@ -1,10 +1,10 @@
 import CorestoneValues
 
 extension Evaluator {
-    /// The comparison of two texts; nil for operators that do not treat texts on their own.
+    /// Compares two texts; returns nil for operators that do not compare texts.
     ///
-    /// Without options whole texts compare byte by byte, as SQLite compares them; with options both sides are folded, and
-    /// with `l` the locale's rules decide.
+    /// Without options, texts are compared byte by byte, as SQLite compares them. With options, both sides are folded.
+    /// With `l`, the rules of the locale apply.
     func compareTexts(_ left: UnsafeRawBufferPointer, _ right: Text, _ comparison: Comparison) throws -> Bool? {
         let options = comparison.options
         switch comparison.operator {

@@ -1,26 +1,26 @@
 import CorestoneValues
 
-/// A function of the host's, called as `FUNCTION(receiver, "name", a, b)`, on the thread that evaluates.
+/// A host function, called as `FUNCTION(receiver, "name", a, b)` on the thread that evaluates the predicate.
 public typealias HostFunction =
     @Sendable (_ receiver: PropertyValue, _ arguments: [PropertyValue]) throws ->
     PropertyValue
 
-/// The functions of the host's that predicates of this process may call. Any thread may use it at any time.
+/// The host functions that predicates of this process can call. Thread-safe.
 public enum FunctionRegistry {
     private static let functions = Locked<[String: HostFunction]>([:])
 
-    /// Gives the name a function, in place of the one that it had.
+    /// Registers a function under a name, and replaces an existing one.
     ///
-    /// - Parameter name: as it stands in the predicate, colons included: `slug`, `pow:`.
+    /// - Parameter name: the name as in the predicate, with colons: `slug`, `pow:`.
     public static func register(_ name: String, _ function: @escaping HostFunction) {
-        // What is replaced goes away outside the lock: the host may register again when it learns of it.
+        // The replaced function is released outside the lock, because its destructor may register a function.
         let replaced = functions.withLock { $0.updateValue(function, forKey: name) }
         withExtendedLifetime(replaced) {}
     }
 
-    /// Removes the function of a name. A call that has begun ends as it would have; later ones fail.
+    /// Removes the function of a name. Calls in progress complete; later calls fail.
     ///
-    /// - Returns: Whether there was one.
+    /// - Returns: whether the name was registered.
     @discardableResult
     public static func unregister(_ name: String) -> Bool {
         let removed = functions.withLock { $0.removeValue(forKey: name) }

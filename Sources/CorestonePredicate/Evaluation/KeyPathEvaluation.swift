@@ -1,15 +1,15 @@
 import CorestoneValues
 
-/// Follows key paths: through objects, dictionaries, collections and the operators on them.
+/// The evaluation of key paths through objects, dictionaries, collections and collection operators.
 public enum KeyPathEvaluation {
-    /// The value at a key path. Nil anywhere on the way makes the whole nil.
+    /// Returns the value at a key path. If a value on the path is nil, the result is nil.
     ///
-    /// - Throws: `Status.predicate` for keys and collection operators that are unknown.
+    /// - Throws: `.predicate` for an unknown key or collection operator.
     public static func value(of value: PropertyValue, atKeyPath path: String) throws -> PropertyValue {
         try self.value(of: value, keys: KeyPath(path).keys[...])
     }
 
-    /// The same with keys that were split before.
+    /// Returns the value at a parsed key path.
     public static func value(of value: PropertyValue, path: KeyPath) throws -> PropertyValue {
         try self.value(of: value, keys: path.keys[...])
     }
@@ -49,8 +49,10 @@ public enum KeyPathEvaluation {
         return current
     }
 
-    /// What each element has for the key. Where that is a to-many relationship its members are meant, one after the
-    /// other, so that a path over several leads to the leaves.
+    /// Returns the values of the key for all elements.
+    ///
+    /// The members of a to-many relationship are appended one by one, so a path over several relationships returns the
+    /// leaves.
     private static func values(of elements: [PropertyValue], key: KeyName) throws -> [PropertyValue] {
         var found: [PropertyValue] = []
         found.reserveCapacity(elements.count)
@@ -67,7 +69,7 @@ public enum KeyPathEvaluation {
         return found
     }
 
-    /// The value for one key that is no operator on a collection.
+    /// Returns the value for one key that is not a collection operator.
     private static func value(of value: PropertyValue, key: KeyName) throws -> PropertyValue {
         switch value {
         case .null: return .null
@@ -90,10 +92,10 @@ public enum KeyPathEvaluation {
     }
 
     private static func unknown(_ key: KeyName, _ value: PropertyValue) -> CoreError {
-        let near = nearestName(to: key.text, among: value.knownKeys).map { "did you mean \"\($0)\"?" }
+        let near = nearestName(to: key.text, among: value.knownKeys).map { "; did you mean \"\($0)\"?" } ?? ""
         return predicateError(
-            "\(value.excerpt) is \(value.kind), which is not key value coding-compliant for the key \"\(key.text)\"; "
-                + (near ?? "correct the key"),
+            "\(value.excerpt) is \(value.kind), which is not key value coding-compliant for the key "
+                + "\"\(key.text)\"\(near)",
             key: key.text, value: value)
     }
 }

@@ -1,34 +1,36 @@
 import CorestoneValues
 
-/// An object whose values can be asked for by name: what predicates and key paths walk over.
+/// An object with values by name, through which predicates and key paths are evaluated.
 public protocol KeyValueCoding: ValueObject {
-    /// The value of one property: `.object` for a to-one relationship, `.set` or `.array` for a to-many one.
+    /// Returns the value of one property: `.object` for a to-one relationship, `.set` or `.array` for a to-many one.
     ///
-    /// - Throws: `Status.predicate` for a key that the object does not have.
+    /// - Throws: `.predicate` for a key that the object does not have.
     func value(forKey key: String) throws -> PropertyValue
 
-    /// The same for a key that remembers how it was found the last time.
+    /// Returns the value of one property, for a key that caches its lookup (`KeyName.hint`).
     func value(for key: KeyName) throws -> PropertyValue
 
-    /// Hands the value to `body` in place, so that comparing a property with a constant copies nothing.
+    /// Passes the value to `body` without a copy, for comparisons with constants.
     func withValue(for key: KeyName, _ body: (BorrowedValue) throws -> Bool) throws -> Bool
 
-    /// Whether there is no value, which may be known without reading it.
+    /// Whether the value is nil. Objects may implement it without reading the value.
     func isNull(for key: KeyName) throws -> Bool
 
-    /// The number of members of a to-many relationship, where it is known without reading them; else nil.
+    /// Returns the number of members of a to-many relationship, if it is known without reading them; otherwise nil.
     func memberCount(for key: KeyName) throws -> Int?
 
-    /// Whether the key is a to-many relationship's, whose members a path from several objects gathers.
+    /// Whether the key is the name of a to-many relationship. A path over several objects collects its members.
     func hasMembers(for key: KeyName) -> Bool
 
-    /// The names of its class and of those above it, the nearest first: what `isKindOfClass:` asks for.
+    /// The names of the object's class and its superclasses, nearest first, for `isKindOfClass:`.
     var classNames: [String] { get }
 
-    /// The name of its entity, for errors; nil for objects that have none.
+    /// The name of the object's entity, for errors; nil for objects without an entity.
     var nameOfEntity: String? { get }
 
-    /// The order of this object against another one: negative, zero or positive; nil when objects like these have none.
+    /// Compares this object with another one.
+    ///
+    /// Returns a negative number, zero or a positive number; nil if such objects do not have an order.
     func order(against other: any ValueObject) throws -> Int?
 }
 
@@ -52,14 +54,14 @@ extension KeyValueCoding {
     public func order(against other: any ValueObject) throws -> Int? { nil }
 }
 
-/// A value that may point into the object that gave it: valid only while that call lasts.
+/// A value that may point into the object that returned it. Valid only during the call that passes it.
 public enum BorrowedValue {
     case null
     case bool(Bool)
     case int(Int64)
     case double(Double)
     case date(Double)
-    /// UTF-8
+    /// UTF-8 text.
     case text(UnsafeRawBufferPointer)
     case bytes(UnsafeRawBufferPointer)
     case value(PropertyValue)
@@ -75,7 +77,7 @@ public enum BorrowedValue {
         }
     }
 
-    /// The value with bytes of its own.
+    /// The value with a copy of its bytes.
     public var owned: PropertyValue {
         switch self {
         case .null: .null

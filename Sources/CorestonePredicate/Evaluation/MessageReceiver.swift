@@ -1,12 +1,12 @@
 import CorestoneValues
 
-/// An object with functions of its own, which `FUNCTION(receiver, "selector:", …)` calls before it looks for a registered one.
+/// An object with its own functions, which `FUNCTION(receiver, "selector:", …)` calls in preference to registered ones.
 public protocol MessageReceiver: ValueObject {
-    /// The result of a function.
+    /// Calls a function of the object.
     ///
     /// - Returns: nil if the object does not have a function of that name.
     func receive(_ selector: String, _ arguments: [PropertyValue]) throws -> PropertyValue?
 
-    /// The names of its functions, for near misses in errors.
+    /// The names of the object's functions, for suggestions in errors.
     var selectors: [String] { get }
 }

@@ -1,30 +1,31 @@
 import CorestoneValues
 
-/// What arithmetic does with nil and with a division by zero.
+/// The handling of nil and of division by zero in arithmetic.
 public enum ArithmeticRule: Sendable {
-    /// It throws, as Foundation's predicates do.
+    /// Arithmetic throws an error, as in Foundation's predicates.
     case strict
-    /// It gives nil, as every store does: an object without a salary does not fail the fetch of all others.
+    /// Arithmetic returns nil, as in every store, so one object without a salary does not make a whole fetch fail.
     case nilPropagating
 }
 
 extension Predicate {
-    /// Whether the predicate holds for a value, in memory.
+    /// Returns whether a value satisfies the predicate, which is evaluated in memory.
     ///
-    /// Managed objects must be asked on their context's queue.
+    /// Managed objects must be evaluated on their context's queue.
+    ///
     /// - Parameters:
-    ///   - value: what `SELF` is and key paths start from: `.object` of something that conforms to `KeyValueCoding`, a
-    ///     dictionary, or any other value.
+    ///   - value: the value of `SELF`, at which key paths start: `.object` with an object that conforms to
+    ///     `KeyValueCoding`, a dictionary, or any other value.
     ///   - variables: the values of `$name`; `:=` needs at least an empty dictionary.
-    /// - Throws: `Status.predicate` for what has no meaning: an unknown key, an unbound variable, an order between a string
-    ///   and a number, a bad regular expression.
+    /// - Throws: `.predicate` for an unknown key, an unbound variable, values without an order such as a string and a
+    ///   number, or an invalid regular expression.
     public func evaluate(
         with value: PropertyValue, variables: [String: PropertyValue]? = nil, arithmetic: ArithmeticRule = .strict
     ) throws -> Bool {
         try Evaluator(root: value, bindings: variables.map { Bindings($0) }, arithmetic: arithmetic).holds(self)
     }
 
-    /// The same for an object.
+    /// Returns whether an object satisfies the predicate.
     public func evaluate(
         with object: any KeyValueCoding, variables: [String: PropertyValue]? = nil, arithmetic: ArithmeticRule = .strict
     ) throws -> Bool {
@@ -33,7 +34,7 @@ extension Predicate {
 }
 
 extension Expression {
-    /// The value of the expression, in memory; see `Predicate.evaluate`.
+    /// Returns the value of the expression, evaluated in memory; see `Predicate.evaluate`.
     public func value(
         with value: PropertyValue, variables: [String: PropertyValue]? = nil, arithmetic: ArithmeticRule = .strict
     ) throws -> PropertyValue {
@@ -41,7 +42,7 @@ extension Expression {
     }
 }
 
-/// The values of variables; a subquery adds its own to those around it.
+/// The values of variables. A subquery adds its variable to those of the outer scope.
 final class Bindings {
     private var values: [String: PropertyValue]
     private let outer: Bindings?
@@ -56,17 +57,17 @@ final class Bindings {
         set { values[name] = newValue }
     }
 
-    /// All of them, the inner ones hiding outer ones of the same name.
+    /// All bindings. Inner variables hide outer ones of the same name.
     var all: [String: PropertyValue] { outer?.all.merging(values) { _, inner in inner } ?? values }
 
-    /// The bindings that the caller gave, which assignments write to.
+    /// The bindings that the caller passed, which assignments change.
     var outermost: Bindings { outer?.outermost ?? self }
 }
 
-/// One evaluation: the object, the variables and the rules.
+/// The state of one evaluation: the root object, the variables and the arithmetic rule.
 struct Evaluator {
     let root: PropertyValue
-    /// The root, when it is an object; found out once, not for every comparison.
+    /// The root, if it is an object. Cached, because every comparison needs it.
     let object: (any KeyValueCoding)?
     let bindings: Bindings?
     let arithmetic: ArithmeticRule
@@ -85,7 +86,7 @@ struct Evaluator {
         self.arithmetic = arithmetic
     }
 
-    /// The same object and rules with the variables of a subquery.
+    /// Creates an evaluator with the same root and rule, for the scope of a subquery.
     init(_ outer: Evaluator, bindings: Bindings) {
         root = outer.root
         object = outer.object
@@ -111,7 +112,7 @@ struct Evaluator {
         }
     }
 
-    /// For an error about the value of an expression: the entity of the object, if the expression is a key path from it.
+    /// Returns the entity of the root object, for errors, if the expression is a key path from it.
     func entityName(for source: Expression?) -> String? { source?.pathText == nil ? nil : object?.nameOfEntity }
 
     var variablesForHost: [String: PropertyValue] { (bindings?.all ?? [:]).mapValues(\.withOriginals) }

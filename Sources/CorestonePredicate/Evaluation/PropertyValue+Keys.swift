@@ -1,7 +1,7 @@
 import CorestoneValues
 
 extension PropertyValue {
-    /// What a plain value answers to a key; nil when it does not know the key.
+    /// Returns a property of a plain value; nil if it does not have the key.
     func property(_ key: String) throws -> PropertyValue? {
         if key == "self" { return self }
         switch self {
@@ -23,7 +23,7 @@ extension PropertyValue {
         }
     }
 
-    /// The keys that a plain value answers to, for errors.
+    /// The keys of a plain value, for errors.
     var knownKeys: [String] {
         let keys = [
             "length", "description", "uppercaseString", "lowercaseString", "intValue", "integerValue", "longLongValue",
@@ -46,8 +46,9 @@ extension PropertyValue {
         }
     }
 
-    /// The whole number that a text begins with, after blanks, as `-[NSString longLongValue]` reads it: the nearest of 64 bits, and 0
-    /// without digits.
+    /// Parses the integer at the start of a text, after blanks.
+    ///
+    /// As by `-[NSString longLongValue]`, the result is limited to 64 bits, and is 0 without digits.
     private static func leadingInteger(_ text: String) -> Int64 {
         var rest = withoutBlanks(text)
         let sign = takeSign(&rest)
@@ -56,7 +57,9 @@ extension PropertyValue {
         return Int64(sign + digits) ?? (sign == "-" ? .min : .max)
     }
 
-    /// The number that a text begins with, after blanks, as `-[NSString doubleValue]` reads it; 0 without one.
+    /// Parses the number at the start of a text, after blanks, as `-[NSString doubleValue]` does.
+    ///
+    /// 0 if the text does not start with a number.
     private static func leadingNumber(_ text: String) -> Double {
         var rest = withoutBlanks(text)
         var known = takeSign(&rest) + takeDigits(&rest)
@@ -64,7 +67,7 @@ extension PropertyValue {
             rest.removeFirst()
             known += "." + takeDigits(&rest)
         }
-        // An exponent without digits is none.
+        // An exponent without digits is ignored.
         if rest.first == "e" || rest.first == "E" {
             rest.removeFirst()
             let sign = takeSign(&rest)
@@ -89,7 +92,7 @@ extension PropertyValue {
         return digits
     }
 
-    /// A number without its fraction; 0 where that is beyond 64 bits.
+    /// The number without its fraction; 0 if that does not fit 64 bits.
     private var wholePart: Int64? {
         switch self {
         case .int(let number): number

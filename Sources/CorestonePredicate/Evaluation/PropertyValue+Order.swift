@@ -1,9 +1,11 @@
 import CorestoneValues
 
 extension PropertyValue {
-    /// The order of two values of a kind: negative, zero or positive. nil where the kinds have no order between them.
+    /// Compares two values of one type.
     ///
-    /// Strings compare by code units, dates by instant, binary data by bytes, numbers of all kinds by value.
+    /// Returns a negative number, zero or a positive number; nil if the types do not have an order.
+    ///
+    /// Strings are compared by code units, dates by time, binary data by bytes, and numbers of all types by value.
     package func ordered(against other: PropertyValue) -> Int? {
         switch (self, other) {
         case (.null, .null): 0
@@ -17,7 +19,7 @@ extension PropertyValue {
         }
     }
 
-    /// The same, objects included that have an order among themselves.
+    /// Compares two values as `ordered` does, and also objects that have an order.
     func order(against other: PropertyValue) throws -> Int? {
         if case .object(let a as any KeyValueCoding) = self, case .object(let b) = other {
             return try a.order(against: b)

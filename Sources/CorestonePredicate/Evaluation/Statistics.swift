@@ -1,9 +1,9 @@
 import CorestoneValues
 import Glibc
 
-/// Sums, averages and the like over values of which some may be nil.
+/// The aggregate functions over values, some of which may be nil.
 enum Statistics {
-    /// 0 without values; nil counts as 0.
+    /// Returns the sum; 0 without values. Nil counts as 0.
     static func sum(_ values: [PropertyValue], for name: String) throws -> PropertyValue {
         var total = PropertyValue.int(0)
         for value in values where !value.isNull {
@@ -17,7 +17,7 @@ enum Statistics {
         return total
     }
 
-    /// The mean as a double (a decimal for decimals), 0 without values.
+    /// Returns the mean as a double, or as a decimal for decimals; 0 without values.
     static func average(_ values: [PropertyValue], countingNil: Bool, for name: String) throws -> PropertyValue {
         let count = countingNil ? values.count : values.count { !$0.isNull }
         if count == 0 { return .double(0) }
@@ -26,7 +26,7 @@ enum Statistics {
         return .double((total.number ?? 0) / Double(count))
     }
 
-    /// The greatest (`sign` 1) or least (-1) value that is not nil; nil without one.
+    /// Returns the greatest (`sign` 1) or least (`sign` -1) value that is not nil; nil if all values are nil.
     ///
     /// - Parameter key: the collection operator, for errors; nil for a function.
     static func extreme(_ values: [PropertyValue], sign: Int, key: String? = nil) throws -> PropertyValue {
@@ -36,6 +36,11 @@ enum Statistics {
                 best = value
             } else if let order = try value.order(against: best) {
                 if order * sign > 0 { best = value }
+            } else if let number = value.number, best.number != nil {
+                // Numbers are ordered unless one of them is NaN.
+                throw predicateError(
+                    "cannot compute the \(sign > 0 ? "maximum" : "minimum"): a value is NaN; exclude NaN first",
+                    key: key, value: number.isNaN ? value : best)
             } else {
                 throw predicateError(
                     "cannot compute the \(sign > 0 ? "maximum" : "minimum"): \(value.unordered(against: best))"
@@ -53,7 +58,7 @@ enum Statistics {
         return .double(numbers.count % 2 == 1 ? numbers[middle] : (numbers[middle - 1] + numbers[middle]) / 2)
     }
 
-    /// The most frequent values, the least first: rows come in no order of their own.
+    /// Returns the most frequent values in ascending order, because the order of rows is undefined.
     static func mode(_ values: [PropertyValue]) throws -> PropertyValue {
         var counts: [PropertyValue: Int] = [:]
         for value in values where !value.isNull { counts[value, default: 0] += 1 }
@@ -72,7 +77,7 @@ enum Statistics {
             })
     }
 
-    /// The deviation of the whole population: divided by the number of values.
+    /// Returns the population standard deviation: the divisor is the number of values.
     static func standardDeviation(_ values: [PropertyValue]) throws -> PropertyValue {
         let numbers = try doubles(values, for: .standardDeviation)
         if numbers.isEmpty { return .null }

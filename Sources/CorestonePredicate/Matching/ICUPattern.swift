@@ -1,10 +1,10 @@
 import CorestoneValues
 
-/// What ICU's regular expressions spell otherwise than PCRE2's.
+/// The translation of regular expressions from ICU's syntax to PCRE2's.
 enum ICUPattern {
-    /// The pattern as PCRE2 reads it.
+    /// Returns the pattern in PCRE2's syntax.
     ///
-    /// - Throws: `Status.predicate` for sets within sets, which would silently mean something else.
+    /// - Throws: `.predicate` for nested sets and set operations, which PCRE2 would silently interpret differently.
     static func translated(_ pattern: Text) throws -> Text {
         let special: Set<UInt8> = [UInt8(ascii: "\\"), UInt8(ascii: "[")]
         if !pattern.utf8.contains(where: special.contains) { return pattern }
@@ -44,7 +44,7 @@ enum ICUPattern {
             return result
         }
 
-        /// `\uFFFF` and `\UFFFFFFFF` become `\x{…}`, what `\Q…\E` quotes stays as it is.
+        /// Translates `\uFFFF` and `\UFFFFFFFF` to `\x{…}`. Text that `\Q…\E` quotes stays unchanged.
         private mutating func escape() {
             if follows("\\u"), var scalar = hexadecimal(4, from: position + 2) {
                 var length = 6
@@ -87,7 +87,7 @@ enum ICUPattern {
             return value
         }
 
-        /// `[:alpha:]` within a set.
+        /// Returns the length of a named set such as `[:alpha:]` within a set.
         private func lengthOfNamedSet() -> Int? {
             let tail = source[(position + 2)...].prefix(40)
             guard let colon = tail.firstIndex(of: UInt8(ascii: ":")), follows(":]", at: colon) else { return nil }

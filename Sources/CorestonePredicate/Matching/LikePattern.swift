@@ -1,8 +1,11 @@
 import CorestoneValues
 
-/// A pattern of LIKE: `*` any run, `?` one character, `\` takes the next as it is. It covers the whole text.
+/// A pattern of LIKE: `*` matches any run of characters, `?` one character, and `\` escapes the next character.
 ///
-/// Matching never looks back further than the last `*`, so it takes at most pattern times text, and no memory.
+/// It must match the whole text.
+///
+/// Matching backtracks at most to the last `*`, so its time is at most proportional to the product of both lengths, and
+/// it does not allocate memory.
 package struct LikePattern: Hashable, Sendable {
     private enum Element: Hashable {
         case anyRun
@@ -12,7 +15,9 @@ package struct LikePattern: Hashable, Sendable {
 
     private let elements: [Element]
 
-    /// - Parameter pattern: folded already, when the text to be matched is.
+    /// Creates a matcher.
+    ///
+    /// - Parameter pattern: the pattern; folded if the texts to be matched are folded.
     package init(_ pattern: Text) {
         var elements: [Element] = []
         var quoted = false
@@ -61,8 +66,9 @@ package struct LikePattern: Hashable, Sendable {
         return elements[place...].allSatisfy { $0 == .anyRun }
     }
 
-    /// The place behind the character at `index`, the marks on it included, so that a letter is one character however its
-    /// accent is written.
+    /// Returns the index after the character at `index` and its combining marks.
+    ///
+    /// A letter thus counts as one character, regardless of the encoding of its accent.
     private static func afterCharacter(_ text: UnsafeRawBufferPointer, _ index: Int) -> Int {
         var next = index + 1
         while next < text.count, text[next] & 0xC0 == 0x80 || startsWithMark(text, at: next) { next += 1 }

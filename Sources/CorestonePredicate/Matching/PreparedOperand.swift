@@ -1,18 +1,18 @@
 import CorestoneValues
 
-/// What a comparison prepares once from a constant right side, so that no object pays for it.
+/// The form of a constant right side that a comparison prepares once for all objects.
 enum PreparedOperand: Sendable {
-    /// The right side is no constant, or needs no preparation.
+    /// The right side is not a constant, or does not need preparation.
     case none
-    /// A folded text.
+    /// A folded or decomposed text.
     case folded(Text)
     case like(LikePattern)
-    /// The compiled pattern, or why it could not be compiled: told when the predicate is evaluated, not when it is made.
+    /// The compiled pattern, or its compilation error, which the evaluation throws.
     case regularExpression(Result<RegularExpression, CoreError>)
-    /// A list to look values up in.
+    /// A list as a set, for lookups.
     case members(Set<PropertyValue>)
 
-    /// Up to this many elements a list is faster searched than hashed.
+    /// The largest number of elements for which a linear search is faster than hashing.
     private static let longList = 8
 
     init(_ right: Expression, of operation: Comparison.Operator, options: Comparison.Options) {
@@ -31,7 +31,7 @@ enum PreparedOperand: Sendable {
             self = .regularExpression(
                 Result { () throws(CoreError) in try PreparedOperand.compile(text, options) })
         case .beginsWith, .endsWith, .contains:
-            // Without options too: a part that is not ASCII is decomposed once.
+            // This applies even without options, because text that is not ASCII must be decomposed.
             let isLiteral = options.contains(.normalized) || (!options.folds && text.isASCII)
             self = isLiteral ? .none : .folded(decomposing(text, options))
         default:
@@ -50,7 +50,7 @@ enum PreparedOperand: Sendable {
     }
 }
 
-/// The compiled pattern of MATCHES with these options.
+/// Compiles a pattern of MATCHES for the options.
 package func compilePattern(_ text: Text, _ options: Comparison.Options, isCached: Bool) throws -> RegularExpression {
     let pattern =
         options.foldsDiacritics ? foldText(text.utf8, caseInsensitive: false, diacriticInsensitive: true) : text
@@ -58,19 +58,19 @@ package func compilePattern(_ text: Text, _ options: Comparison.Options, isCache
     return try RegularExpression(pattern, caseInsensitive: options.foldsCase)
 }
 
-/// The text as the options let it be found in others: decomposed, and folded.
+/// Returns the text in the form for searches with the options: decomposed, and folded.
 private func decomposing(_ text: Text, _ options: Comparison.Options) -> Text {
     foldText(text.utf8, caseInsensitive: options.foldsCase, diacriticInsensitive: options.foldsDiacritics)
 }
 
-/// The text as the options let it be compared.
+/// Returns the text in the form for comparisons with the options.
 package func folding(_ text: Text, _ options: Comparison.Options) -> Text {
     options.folds
         ? foldText(text.utf8, caseInsensitive: options.foldsCase, diacriticInsensitive: options.foldsDiacritics) : text
 }
 
 extension PropertyValue {
-    /// The text of strings and URIs.
+    /// The text of a string or URI; nil for other values.
     package var textual: Text? {
         switch self {
         case .text(let text), .uri(let text): text

@@ -1,24 +1,26 @@
 import CPCRE2
 import CorestoneValues
 
-/// A compiled pattern of MATCHES. It covers the whole text; `.` takes line breaks, `^` and `$` stand at lines too.
+/// A compiled pattern of MATCHES, which must match the whole text. Thread-safe.
 ///
-/// Any thread may match with it at any time.
+/// `.` matches line breaks, and `^` and `$` match at line breaks too.
 package final class RegularExpression: @unchecked Sendable {
     private let code: OpaquePointer
-    /// For messages.
+    /// The source of the pattern, for messages.
     private let pattern: Text
-    /// Match data that no thread is using; each match takes one and puts it back.
+    /// The unused match data. Each match removes one entry and adds it again when it has finished.
     private let spare = Locked<[Spare]>([])
 
     private struct Spare: @unchecked Sendable { let data: OpaquePointer }
 
-    /// How much work one match may do: enough for any sane pattern, some milliseconds for a hostile one.
+    /// The limit of steps of one match: enough for any reasonable pattern, and some milliseconds for a malicious one.
     private static let matchLimit: UInt32 = 1_000_000
-    /// The kilobytes that the interpreter may remember of one match.
+    /// The memory limit of the interpreter for one match, in KB.
     private static let heapLimit: UInt32 = 65_536
 
-    /// - Throws: `Status.predicate` when the pattern cannot be read, or exceeds a limit.
+    /// Compiles a pattern.
+    ///
+    /// - Throws: `.predicate` if the pattern is invalid or exceeds a limit.
     package init(_ pattern: Text, caseInsensitive: Bool) throws {
         guard pattern.count <= RegularExpression.maximumLength else {
             throw CoreError(
@@ -36,7 +38,7 @@ package final class RegularExpression: @unchecked Sendable {
         let compiled = pcre2_compile_8(
             portable.buffer.start, portable.count, flags, &number, &offset, RegularExpression.rules)
         guard let compiled else {
-            // A byte of a translated pattern has another place in the pattern that was passed.
+            // An offset in a translated pattern differs from the offset in the original.
             let place = portable == pattern ? " at byte \(offset)" : ""
             throw CoreError(
                 .predicate,
@@ -53,13 +55,13 @@ package final class RegularExpression: @unchecked Sendable {
         pcre2_code_free_8(code)
     }
 
-    /// Whether the whole text matches. Text that is no UTF-8 does not.
+    /// Returns whether the whole text matches. Text that is not UTF-8 does not match.
     ///
-    /// - Throws: `Status.predicate` if the pattern needs more steps or memory than one match may take.
+    /// - Throws: `.predicate` if the match exceeds the limit of steps or memory.
     package func matches(_ text: UnsafeRawBufferPointer) throws -> Bool {
         var status = try withData { run(text, with: $0, options: 0) }
         if status == PCRE2_ERROR_JIT_STACKLIMIT {
-            // Compiled code has a small stack of its own; the interpreter works on the heap, which goes with its data.
+            // JIT-compiled code has a small stack. The interpreter uses the heap, which is freed with its match data.
             guard let data = pcre2_match_data_create_8(1, nil) else { throw noMemory }
             defer { pcre2_match_data_free_8(data) }
             status = run(text, with: data, options: UInt32(PCRE2_NO_JIT))
@@ -108,7 +110,7 @@ package final class RegularExpression: @unchecked Sendable {
             value: .text(pattern))
     }
 
-    /// Shared by all matches, which only read it.
+    /// The match limits, which are read-only and shared by all matches.
     private nonisolated(unsafe) static let limits: OpaquePointer? = {
         let context = pcre2_match_context_create_8(nil)
         pcre2_set_match_limit_8(context, matchLimit)
@@ -116,7 +118,7 @@ package final class RegularExpression: @unchecked Sendable {
         return context
     }()
 
-    /// Lines end as ICU says, and groups are nested sanely.
+    /// The compilation rules: ICU's line ends and the limit of nested groups.
     private nonisolated(unsafe) static let rules: OpaquePointer? = {
         let context = pcre2_compile_context_create_8(nil)
         pcre2_set_newline_8(context, UInt32(PCRE2_NEWLINE_ANY))
@@ -124,15 +126,15 @@ package final class RegularExpression: @unchecked Sendable {
         return context
     }()
 
-    /// The bytes that a pattern may have.
+    /// The limit of the length of a pattern, in bytes.
     private static let maximumLength = 65_536
-    /// The groups within each other that a pattern may have.
+    /// The limit of nested groups in a pattern.
     private static let maximumNesting: UInt32 = 100
 
     private static func reason(_ number: Int32) -> String {
         switch number {
         case PCRE2_ERROR_PARENTHESES_NEST_TOO_DEEP: message(number) + " (more than \(maximumNesting) groups)"
-        // The limit is PCRE2's own: offsets within compiled patterns have two bytes.
+        // The limit of PCRE2, whose compiled patterns have offsets of two bytes.
         case PCRE2_ERROR_PATTERN_TOO_LARGE: message(number) + " (more than 65536 bytes compiled)"
         default: message(number)
         }
@@ -145,7 +147,7 @@ package final class RegularExpression: @unchecked Sendable {
     }
 }
 
-/// The patterns that were compiled last, for right sides that change from object to object.
+/// A cache of compiled patterns, for right sides that differ between objects.
 enum RegularExpressionCache {
     private struct Key: Hashable {
         let pattern: Text
@@ -159,7 +161,7 @@ enum RegularExpressionCache {
         let key = Key(pattern: pattern, caseInsensitive: caseInsensitive)
         if let known = compiled.withLock({ $0[key] }) { return known }
         let expression = try RegularExpression(pattern, caseInsensitive: caseInsensitive)
-        // Those that have to go end when nothing is locked.
+        // Evicted patterns are released outside the lock.
         let former = compiled.withLock { all -> [Key: RegularExpression] in
             let former = all.count < capacity ? [:] : all
             if !former.isEmpty { all = [:] }

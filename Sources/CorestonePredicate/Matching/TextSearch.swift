@@ -1,10 +1,11 @@
 import CorestoneValues
 import Glibc
 
-/// The string operators on bytes: shared by the evaluator and by the functions that a store registers for its queries,
-/// so that both give the same answer.
+/// The string operators on bytes.
+///
+/// The evaluator and the SQL functions of stores share them, so that both return the same results.
 package enum TextSearch {
-    /// The order of two texts: by the locale's rules, folded, or by bytes.
+    /// Compares two texts: by the locale's rules, folded, or by bytes.
     package static func order(
         _ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer, options: Comparison.Options
     ) -> Int {
@@ -18,8 +19,10 @@ package enum TextSearch {
         return compareFolded(a, b, caseInsensitive: options.foldsCase, diacriticInsensitive: options.foldsDiacritics)
     }
 
-    /// BEGINSWITH, ENDSWITH, CONTAINS. An empty part is in no text. Composed and decomposed spellings agree, unless the
-    /// option `n` promises that both sides are spelled alike.
+    /// Evaluates BEGINSWITH, ENDSWITH and CONTAINS.
+    ///
+    /// An empty part never matches. Composed and decomposed spellings match each other, unless the option `n` promises
+    /// that both sides are normalised.
     package static func contains(
         _ text: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer, options: Comparison.Options, anchor: TextAnchor
     ) -> Bool {
@@ -40,7 +43,7 @@ package enum TextSearch {
         }
     }
 
-    /// LIKE, with a pattern that was folded with the same options.
+    /// Evaluates LIKE with a pattern that was folded with the same options.
     package static func like(_ text: UnsafeRawBufferPointer, _ pattern: LikePattern, options: Comparison.Options)
         -> Bool
     {
@@ -50,7 +53,7 @@ package enum TextSearch {
         ) { pattern.matches($0) }
     }
 
-    /// MATCHES, with a pattern that `compilePattern` made with the same options.
+    /// Evaluates MATCHES with a pattern that `compilePattern` returned for the same options.
     package static func matches(
         _ text: UnsafeRawBufferPointer, _ expression: RegularExpression, options: Comparison.Options
     ) throws -> Bool {

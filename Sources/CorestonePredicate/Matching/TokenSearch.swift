@@ -1,6 +1,8 @@
 import CorestoneValues
 
-/// TOKENMATCHES: whether every word of one text begins a word of another, in any order; with the option `w`, whole words.
+/// The evaluation of TOKENMATCHES.
+///
+/// Every word of one text must begin a word of the other, in any order. With the option `w`, whole words must match.
 enum TokenSearch {
     static func matches(
         _ text: UnsafeRawBufferPointer, _ sought: UnsafeRawBufferPointer, options: Comparison.Options
@@ -12,7 +14,7 @@ enum TokenSearch {
         return wanted.allSatisfy { word in found.contains { isWhole ? $0 == word : $0.starts(with: word) } }
     }
 
-    /// Runs of letters, digits and the marks on them, folded.
+    /// Returns the words of a text, folded: runs of letters, digits and their combining marks.
     private static func words(of text: UnsafeRawBufferPointer, _ options: Comparison.Options) -> [[UInt8]] {
         withFoldedText(
             text, caseInsensitive: options.foldsCase, diacriticInsensitive: options.foldsDiacritics

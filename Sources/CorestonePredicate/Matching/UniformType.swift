@@ -1,4 +1,6 @@
-/// UTI-CONFORMS-TO: the hierarchy of Apple's common uniform type identifiers. A type that is not here conforms to itself.
+/// The evaluation of UTI-CONFORMS-TO.
+///
+/// It uses the hierarchy of Apple's common uniform type identifiers. A type that is not listed conforms only to itself.
 enum UniformType {
     static func conforms(_ type: String, to other: String) -> Bool {
         let wanted = other.lowercased()
@@ -11,7 +13,7 @@ enum UniformType {
         return false
     }
 
-    /// What each type conforms to directly.
+    /// The direct supertypes of each type.
     private static let parents: [String: [String]] = {
         var parents: [String: [String]] = [:]
         for line in table.split(separator: "\n") {
@@ -21,7 +23,7 @@ enum UniformType {
         return parents
     }()
 
-    /// A parent and its children, of Apple's list of system-declared types.
+    /// The types with their subtypes, from Apple's list of system-declared types.
     private static let table = """
         public.item:public.data public.directory public.symlink
         public.content:public.text public.image public.audiovisual-content public.composite-content public.archive public.contact \

@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// Hands out the arguments of a format one by one.
+/// A reader of the arguments of a format string, one by one.
 struct ArgumentReader {
     private let values: [PropertyValue]
     private let errors: SyntaxError
@@ -11,7 +11,7 @@ struct ArgumentReader {
         self.errors = errors
     }
 
-    /// The next argument as the conversion takes it.
+    /// Returns the next argument, converted for a conversion specifier.
     mutating func next(for conversion: UInt8, at offset: Int) throws -> Expression {
         if conversion == UInt8(ascii: "K") { return .keyPath(try keyPath(at: offset)) }
         let sign = "%" + String(UnicodeScalar(conversion))
@@ -39,7 +39,7 @@ struct ArgumentReader {
         }
     }
 
-    /// The next argument as `%K` takes it.
+    /// Returns the next argument as the key path of `%K`.
     mutating func keyPath(at offset: Int) throws -> KeyPath {
         let value = try take("%K", offset)
         guard case .text(let path) = value, !path.isEmpty else {

@@ -1,7 +1,7 @@
 import CorestoneValues
 
 extension Lexer {
-    /// A quoted string with its escapes read. The position is at the opening quote.
+    /// Reads a quoted string and its escapes. The position is at the opening quote.
     mutating func string() throws -> Text {
         let start = position
         let quote = byte()
@@ -24,7 +24,7 @@ extension Lexer {
         return bytes.withUnsafeBytes { Text(utf8: $0) }
     }
 
-    /// What stands behind a back-slash in a string.
+    /// Reads the characters after a backslash in a string.
     private mutating func escape() -> [UInt8] {
         let letter = byte()
         position += 1
@@ -48,7 +48,7 @@ extension Lexer {
         }
     }
 
-    /// Exactly `count` hexadecimal digits; nil, and nothing consumed, when there are fewer.
+    /// Reads exactly `count` hexadecimal digits. If there are fewer, returns nil and does not advance.
     private mutating func hexadecimal(_ count: Int) -> UInt32? {
         for index in 0..<count where Lexer.digit(byte(index), base: 16) == nil { return nil }
         return digits(atMost: count, base: 16)
@@ -64,7 +64,7 @@ extension Lexer {
         return value
     }
 
-    /// Joins the high half of a UTF-16 pair with the low half that follows as another escape.
+    /// Combines a high surrogate with the low surrogate that the next escape represents.
     private mutating func completed(surrogate high: UInt32) -> UInt32 {
         let start = position
         if byte() == UInt8(ascii: "\\"), byte(1) == UInt8(ascii: "u") {
@@ -77,16 +77,16 @@ extension Lexer {
         return high
     }
 
-    /// A scalar as UTF-8; the replacement character for what is no scalar.
+    /// Encodes a scalar as UTF-8, or the replacement character for an invalid value.
     private static func utf8(_ value: UInt32) -> [UInt8] {
         Array(String(UnicodeScalar(value) ?? "\u{FFFD}").utf8)
     }
 }
 
 extension Lexer {
-    /// A number: an integer, or a double when it has a point or an exponent.
+    /// Reads a number: an integer, or a double if it has a point or an exponent.
     ///
-    /// Integers beyond 64 bits are decimals as long as those hold them exactly.
+    /// An integer beyond 64 bits becomes a decimal if that is exact, otherwise a double.
     mutating func number() -> PropertyValue {
         let start = position
         if byte() == UInt8(ascii: "0"), let prefixed = prefixedNumber() { return prefixed }
@@ -112,7 +112,7 @@ extension Lexer {
         return .double(Double(text.last == "." ? text + "0" : text) ?? .infinity)
     }
 
-    /// Whether a key, not the end of a number, stands behind a dot: `1.description`, but `1.` and `1.e5`.
+    /// Whether a key follows a dot, as in `1.description`, and not the rest of a number, as in `1.` and `1.e5`.
     private func startsKey(at distance: Int) -> Bool {
         let next = byte(distance)
         if exponentLength(at: distance) != nil { return false }
@@ -120,7 +120,7 @@ extension Lexer {
             || [UInt8(ascii: "@"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "\\")].contains(next)
     }
 
-    /// The letter and the sign of an exponent, when digits follow them.
+    /// Returns the length of the letter and sign of an exponent; nil if digits do not follow.
     private func exponentLength(at distance: Int) -> Int? {
         guard byte(distance) | 0x20 == UInt8(ascii: "e") else { return nil }
         let hasSign = byte(distance + 1) == UInt8(ascii: "+") || byte(distance + 1) == UInt8(ascii: "-")
@@ -128,7 +128,7 @@ extension Lexer {
         return Lexer.digit(byte(distance + length), base: 10) == nil ? nil : length
     }
 
-    /// `0x1F`, `0o17`, `0b101`; nil when the zero is just a zero.
+    /// Reads `0x1F`, `0o17` or `0b101`; nil if the zero is not a prefix.
     private mutating func prefixedNumber() -> PropertyValue? {
         let base: UInt32
         switch byte(1) | 0x20 {

@@ -1,5 +1,5 @@
 extension Lexer {
-    /// A name at the position, with its escapes read; nil when none begins there.
+    /// Reads a name and its escapes at the position; nil if no name begins there.
     mutating func identifier() throws -> String? {
         var name = String.UnicodeScalarView()
         while position < source.count {
@@ -24,7 +24,7 @@ extension Lexer {
         return name.isEmpty ? nil : String(name)
     }
 
-    /// `\101`, `\xE9` or `\u00E9`, which stand for a character of a name.
+    /// Decodes `\101`, `\xE9` or `\u00E9`, which represents a character of a name.
     private func nameEscape() -> (value: UnicodeScalar, length: Int)? {
         let (base, first, count): (UInt32, Int, Int) =
             switch byte(1) {
@@ -64,7 +64,7 @@ extension Lexer {
         return value < base ? value : nil
     }
 
-    /// The scalar that begins at `index` and its length in bytes; nil where the bytes are not UTF-8.
+    /// Returns the scalar at `index` and its length in bytes; nil if the bytes are not UTF-8.
     func scalar(at index: Int) -> (value: UnicodeScalar, length: Int)? {
         guard index < source.count else { return nil }
         let lead = source[index]

@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// Splits a predicate's text into tokens, one at a time: what is never reached costs nothing.
+/// A lexer that splits the text of a predicate into tokens, on demand.
 struct Lexer {
     let source: [UInt8]
     let errors: SyntaxError
@@ -11,7 +11,7 @@ struct Lexer {
         self.errors = errors
     }
 
-    /// The byte at the position plus `distance`; 0 behind the end.
+    /// Returns the byte at the position plus `distance`; 0 after the end.
     func byte(_ distance: Int = 0) -> UInt8 {
         let index = position + distance
         return index < source.count ? source[index] : 0
@@ -41,7 +41,7 @@ struct Lexer {
         throw errors.make("unexpected \(describeByte())", at: position)
     }
 
-    /// A reserved word or a name; the hyphens of the two UTI operators are part of the word.
+    /// Classifies a word as a reserved word or a name. The two UTI operators include hyphens.
     private mutating func word(_ name: String) -> Token.Kind {
         if name.utf8.count == 3, name.uppercased() == "UTI" {
             for tail in ["-CONFORMS-TO", "-EQUALS"] where follows(tail) {
@@ -53,7 +53,7 @@ struct Lexer {
         return .identifier(name, escaped: false)
     }
 
-    /// Whether the text goes on with these ASCII letters in either case.
+    /// Whether the text continues with these ASCII letters in either case.
     private func follows(_ text: String) -> Bool {
         text.utf8.enumerated().allSatisfy { index, letter in
             let found = byte(index)
@@ -67,7 +67,7 @@ struct Lexer {
         throw errors.make("expected \(meaning) after \(sign)", at: position)
     }
 
-    /// The longest symbol at the position.
+    /// Reads the longest symbol at the position.
     private mutating func symbol() -> Symbol? {
         if let pair = Symbol(byte(), byte(1)) {
             position += 2
@@ -78,7 +78,7 @@ struct Lexer {
         return single
     }
 
-    /// `%@`, `%K`, or a printf conversion with its length letters: `%lld`, `%hhu`, `%zu`, `%Lf`.
+    /// Reads `%@`, `%K`, or a printf conversion with its length modifiers: `%lld`, `%hhu`, `%zu`, `%Lf`.
     private mutating func argument() throws -> Token.Kind {
         let start = position
         position += 1

@@ -1,7 +1,7 @@
 import CorestoneValues
 
 extension Parser {
-    /// A literal, a key or a call.
+    /// Parses a literal, a key or a call.
     mutating func atom() throws -> Node {
         if token.symbol == .leftBrace { return try aggregate() }
         switch token.kind {
@@ -13,7 +13,7 @@ extension Parser {
         }
     }
 
-    /// What holds nothing else.
+    /// Parses an atom without nested parts.
     @inline(never)
     private mutating func simpleAtom() throws -> Node {
         let found = token
@@ -33,7 +33,7 @@ extension Parser {
         return .expression(expression)
     }
 
-    /// `$name := value`
+    /// Parses `$name := value`.
     @inline(never)
     private mutating func assignment(to name: String) throws -> Node {
         advance()
@@ -74,7 +74,7 @@ extension Parser {
         }
     }
 
-    /// `{a, b}`; of constants only, it is a constant.
+    /// Parses `{a, b}`. If all elements are constants, the list is a constant.
     @inline(never)
     private mutating func aggregate() throws -> Node {
         advance()
@@ -100,7 +100,7 @@ extension Parser {
 // MARK: - Calls
 
 extension Parser {
-    /// `name:(a, b)`, `name(a)`
+    /// Parses `name:(a, b)` or `name(a)`.
     @inline(never)
     fileprivate mutating func functionCall() throws -> Node {
         let start = token.range.lowerBound
@@ -111,7 +111,7 @@ extension Parser {
         return try call(name, arguments, depth: depth, at: start)
     }
 
-    /// The name and the opening parenthesis.
+    /// Parses the name of a function and the opening parenthesis.
     @inline(never)
     private mutating func functionName() throws -> String {
         let start = token
@@ -137,7 +137,7 @@ extension Parser {
         }
     }
 
-    /// Expressions up to the closing parenthesis.
+    /// Parses expressions up to the closing parenthesis.
     @inline(never)
     private mutating func expressionList() throws -> (expressions: [Expression], depth: Int) {
         var expressions: [Expression] = []
@@ -152,7 +152,7 @@ extension Parser {
         return (expressions, depth)
     }
 
-    /// Steps over a keyword and its parenthesis and reads the operands up to the closing one.
+    /// Parses a keyword, its parenthesis and the operands up to the closing one.
     @inline(never)
     private mutating func call(_ operands: (inout Parser) throws -> Node) throws -> Node {
         advance()
@@ -182,7 +182,7 @@ extension Parser {
         let type = try expression()
         try expect(.rightParenthesis)
         let depth = try checked(max(value.depth, type.depth) + 1)
-        // Printed constants come back as what they were.
+        // Printed constants are parsed to the same constants.
         if case .text(let name)? = type.expression.constantValue,
             let constant = value.expression.constantValue?.constant(castTo: name.string)
         {

@@ -1,7 +1,7 @@
 import CorestoneValues
 
 extension Parser {
-    /// Signs, the nearest to the operand applied first.
+    /// Parses signs and their operand. The sign next to the operand is applied first.
     mutating func unary() throws -> Node {
         token.symbol == .minus || token.symbol == .tilde ? try signed() : try postfix()
     }
@@ -32,13 +32,13 @@ extension Parser {
         return .expression(operand, depth: depth)
     }
 
-    /// An atom and the keys and indexes behind it.
+    /// Parses an atom and the keys and indexes after it.
     private mutating func postfix() throws -> Node {
         let node = token.symbol == .leftParenthesis ? try parenthesis() : try atom()
         return token.symbol == .dot || token.symbol == .leftBracket ? try suffixes(of: node) : node
     }
 
-    /// A predicate or an expression: what follows decides which one it had to be.
+    /// Parses a predicate or an expression in parentheses. The next token determines which of them is required.
     @inline(never)
     private mutating func parenthesis() throws -> Node {
         advance()
@@ -73,7 +73,7 @@ extension Parser {
         }
     }
 
-    /// `.b[0]`: the brackets bind more tightly than the dot before the key.
+    /// Parses `.b[0]`, where the brackets bind more tightly than the dot before the key.
     @inline(never)
     private mutating func computedKey(_ base: Node, _ key: Expression) throws -> Node {
         let (base, baseDepth) = try requireExpression(base)
@@ -86,15 +86,16 @@ extension Parser {
         return .expression(.computedKey(base, key: key), depth: try checked(max(depth, baseDepth) + 1))
     }
 
-    /// `.a.b.@count`, all at once, so that a long path is built in one go; `.%K` gives the keys of its argument. Stops
-    /// behind the dot of `.$variable`.
+    /// Parses `.a.b.@count` as a whole, so that a long path is built in one step.
+    ///
+    /// `.%K` adds the keys of its argument. Stops after the dot of `.$variable`.
     private mutating func followingKeys() throws -> (keys: [KeyName], endsAtVariable: Bool) {
         var keys: [KeyName] = []
         while skip(.dot) {
             switch token.kind {
             case .identifier(let name, _), .atKey(let name): keys.append(KeyName(name))
             case .keyword:
-                // Behind a dot only a key can stand, so a reserved word needs no #.
+                // Only a key can follow a dot, so a reserved word does not need #.
                 keys.append(KeyName(String(decoding: errors.source[token.range], as: UTF8.self)))
             case .argument(UInt8(ascii: "K")): keys += try arguments.keyPath(at: token.range.lowerBound).keys
             case .variable: return (keys, true)
@@ -122,7 +123,7 @@ extension Parser {
 }
 
 extension Expression {
-    /// The expression with keys behind it.
+    /// Returns the expression, followed by keys.
     fileprivate func followed(by keys: [KeyName]) -> Expression {
         switch self {
         case .keyPath(let path): .keyPath(KeyPath(keys: path.keys + keys))

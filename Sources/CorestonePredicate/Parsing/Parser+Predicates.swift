@@ -1,16 +1,17 @@
 import CorestoneValues
 
-/// How tightly what joins two operands binds; `Function.infix` has the rest. One function reads all levels, so that a
-/// parenthesis within others costs little of the stack.
+/// The precedence levels of connectives and operators; `Function.infix` has those of arithmetic.
+///
+/// One function parses all levels, so that nested parentheses use little stack.
 enum Level {
     static let or = 0, and = 1, not = 2, comparison = 3, sets = 4
-    /// What `Function.infix` counts from 1.
+    /// The base of the levels in `Function.infix`, which start at 1.
     static let functions = 4
 }
 
-// Every level that a parenthesis goes through takes its part of the stack: what is rare stays out of line.
+// Every level of nesting uses stack space for these functions, so rare cases are not inlined.
 extension Parser {
-    /// Operands and all that joins them at least as tightly as `minimum`.
+    /// Parses operands and the operators between them that bind at least as tightly as `minimum`.
     mutating func node(_ minimum: Int = Level.or) throws -> Node {
         var left = try operand(minimum)
         while let joint = joint(behind: left), joint.level >= minimum {
@@ -19,8 +20,8 @@ extension Parser {
         return left
     }
 
-    /// What joins the operand that was read with another one.
-    private struct Joint {
+    /// An operator or connective between two operands.
+    private struct InfixOperator {
         enum Kind {
             case compound(CompoundType)
             case comparison
@@ -33,23 +34,23 @@ extension Parser {
     }
 
     @inline(never)
-    private func joint(behind left: Node) -> Joint? {
-        if isNext("AND", .doubleAmpersand) { return Joint(kind: .compound(.and), level: Level.and) }
-        if isNext("OR", .doubleBar) { return Joint(kind: .compound(.or), level: Level.or) }
+    private func joint(behind left: Node) -> InfixOperator? {
+        if isNext("AND", .doubleAmpersand) { return InfixOperator(kind: .compound(.and), level: Level.and) }
+        if isNext("OR", .doubleBar) { return InfixOperator(kind: .compound(.or), level: Level.or) }
         guard case .expression = left.content else { return nil }
         if let function = token.symbol?.function, let infix = function.infix {
-            return Joint(kind: .function(function), level: Level.functions + infix.precedence)
+            return InfixOperator(kind: .function(function), level: Level.functions + infix.precedence)
         }
         if case .keyword(let word) = token.kind,
             let operation = SetOperator(rawValue: word == "INTERSECTION" ? "INTERSECT" : word)
         {
-            return Joint(kind: .sets(operation), level: Level.sets)
+            return InfixOperator(kind: .sets(operation), level: Level.sets)
         }
-        return isComparison ? Joint(kind: .comparison, level: Level.comparison) : nil
+        return isComparison ? InfixOperator(kind: .comparison, level: Level.comparison) : nil
     }
 
     @inline(never)
-    private mutating func joined(_ left: Node, _ joint: Joint) throws -> Node {
+    private mutating func joined(_ left: Node, _ joint: InfixOperator) throws -> Node {
         switch joint.kind {
         case .compound(.and): return try chain(left, .and, "AND", .doubleAmpersand, operandLevel: Level.not)
         case .compound: return try chain(left, .or, "OR", .doubleBar, operandLevel: Level.and)
@@ -67,7 +68,7 @@ extension Parser {
         return .expression(.function(function, [first.expression, second.expression]), depth: depth)
     }
 
-    /// What stands first: with NOT or a quantifier before it, a constant predicate, or a value.
+    /// Parses an operand: NOT or a quantifier with its operand, a constant predicate, or a value.
     private mutating func operand(_ minimum: Int) throws -> Node {
         if minimum <= Level.comparison, let prefixed = try prefixed(minimum) { return prefixed }
         return try unary()
@@ -92,7 +93,7 @@ extension Parser {
         return false
     }
 
-    /// The first operand was read: it and the others that follow, flat.
+    /// Parses a chain of operands of one connective into a flat compound. The first operand was already parsed.
     @inline(never)
     private mutating func chain(
         _ first: Node, _ type: CompoundType, _ keyword: String, _ symbol: Symbol, operandLevel: Int
@@ -126,7 +127,7 @@ extension Parser {
         return skip(keyword: "NONE") ? Quantifier.none : nil
     }
 
-    /// The rest of a comparison whose left side was read.
+    /// Parses the rest of a comparison after its left side.
     @inline(never)
     private mutating func comparison(_ left: Node, quantifier: Quantifier?) throws -> Node {
         let left = try requireExpression(left)
@@ -138,7 +139,7 @@ extension Parser {
         guard let kind = comparisonOperator() else { throw expected("a comparison operator such as ==, < or IN") }
         let options = try options()
         let right = try expression()
-        // NONE is no ANY; NOT IN of some element is not IN of all of them.
+        // NONE negates ANY. ANY … NOT IN negates ALL … IN.
         let isAll = (quantifier == .all) != (isNegated && quantifier != nil)
         let comparison = Comparison(
             left.expression, kind, right.expression, modifier: quantifier == nil ? .direct : isAll ? .all : .any,
@@ -178,7 +179,7 @@ extension Parser {
         }
     }
 
-    /// `[cd]` behind an operator.
+    /// Parses options after an operator, such as `[cd]`.
     private mutating func options() throws -> Comparison.Options {
         guard token.symbol == .leftBracket else { return [] }
         advance()

@@ -1,11 +1,12 @@
 import CorestoneValues
 
-/// Reads tokens as a predicate or an expression.
+/// A parser of tokens into a predicate or an expression.
 ///
-/// A parenthesis may hold either, so the levels hand up a `Node` and decide when an operator follows: nothing is ever read
-/// twice, and hostile nesting costs no more than its length. `PredicateLimits` bounds it.
+/// A parenthesis may contain either, so each level returns a `Node`, and the operator after it determines its kind. No
+/// token is parsed twice, so the time for malicious nesting is proportional to its length. `PredicateLimits` limits the
+/// nesting.
 struct Parser {
-    /// What was read, and the operations below each other in it: long chains make deep trees without nesting.
+    /// A parsed part and the depth of its tree. Long chains of operators make deep trees without nesting in the text.
     struct Node {
         enum Content {
             case predicate(Predicate)
@@ -25,11 +26,11 @@ struct Parser {
 
     let errors: SyntaxError
     var arguments: ArgumentReader
-    /// The token that is read next, and the one behind it.
+    /// The current token and the one after it.
     private(set) var token: Token
     private(set) var following: Token
     private var lexer: Lexer
-    /// Why the token is `invalid`.
+    /// The error of an `invalid` token.
     private var lexicalError: CoreError?
     private var nesting = 0
 
@@ -62,7 +63,7 @@ struct Parser {
         }
     }
 
-    /// Steps over the symbol when it is next.
+    /// Advances if the current token is the symbol. Returns whether it was.
     mutating func skip(_ symbol: Symbol) -> Bool {
         guard token.symbol == symbol else { return false }
         advance()
@@ -84,7 +85,7 @@ struct Parser {
         return errors.make("expected \(what), found \(errors.describe(token))", at: token.range.lowerBound)
     }
 
-    /// Runs `body` one level deeper.
+    /// Runs `body` at the next level of nesting.
     mutating func nested<T>(_ body: (inout Parser) throws -> T) throws -> T {
         try enter()
         defer { leave() }
@@ -103,7 +104,7 @@ struct Parser {
 
     mutating func leave() { nesting -= 1 }
 
-    /// The depth of a tree, when it is within the bound.
+    /// Returns the depth of a tree if it is within the limit.
     func checked(_ depth: Int) throws -> Int {
         guard depth <= PredicateLimits.maximumDepth else {
             throw errors.make(
@@ -114,7 +115,7 @@ struct Parser {
         return depth
     }
 
-    /// A compound; its bounds are told with the place.
+    /// Creates a compound. If it exceeds a limit, the error has the offset in the text.
     func compound(_ type: CompoundType, _ parts: [Predicate]) throws -> Predicate {
         do { return .compound(try Compound(type, parts)) } catch let error as CoreError {
             throw errors.make(error.message, at: token.range.lowerBound)
@@ -137,7 +138,7 @@ extension Parser {
         return expression.expression
     }
 
-    /// A predicate whose operators bind at least as tightly as `minimum`.
+    /// Parses a predicate whose operators bind at least as tightly as `minimum`.
     mutating func condition(_ minimum: Int = Level.or) throws -> (predicate: Predicate, depth: Int) {
         let node = try node(minimum)
         return try requirePredicate(node)
@@ -148,7 +149,7 @@ extension Parser {
         return try requireExpression(node)
     }
 
-    /// The predicate that was just read, or an error that a comparison is unfinished.
+    /// Returns the parsed predicate. If the node is an expression, the comparison is incomplete.
     func requirePredicate(_ node: Node) throws -> (predicate: Predicate, depth: Int) {
         if case .predicate(let predicate) = node.content { return (predicate, node.depth) }
         throw expected("a comparison operator such as ==, < or IN")

@@ -1,9 +1,9 @@
 import CorestoneValues
 
-/// Makes the error of a text that cannot be read: what was expected, what stands there, and a caret under the place.
+/// The creation of syntax errors, with the expected and the found token, and a caret under the position.
 struct SyntaxError {
     let source: [UInt8]
-    /// What is read.
+    /// The kind of text: "predicate" or "expression".
     let noun: String
 
     func make(_ complaint: String, at offset: Int, key: String? = nil, value: PropertyValue? = nil) -> CoreError {
@@ -14,7 +14,7 @@ struct SyntaxError {
             value: value, offset: place)
     }
 
-    /// What a token looks like in a message.
+    /// Returns the text of a token for a message.
     func describe(_ token: Token) -> String {
         if token.kind == .end { return "the end of the text" }
         let shown = token.range.prefix(40)
@@ -22,7 +22,9 @@ struct SyntaxError {
         return shown.count < token.range.count ? "\(text)…" : text
     }
 
-    /// The line with the place, shortened on both sides where it is long, and a caret on the next line.
+    /// Returns the line that contains a position, and a caret on the next line.
+    ///
+    /// Long text on either side is shortened.
     private func excerpt(around place: Int) -> String {
         let isBreak = { (byte: UInt8) in byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") }
         var start = source[..<place].lastIndex(where: isBreak).map { $0 + 1 } ?? 0
@@ -41,7 +43,7 @@ struct SyntaxError {
         return index
     }
 
-    /// Tabs as blanks, so that the caret stands right.
+    /// Returns the text with tabs replaced by blanks, so that the caret is aligned.
     private static func printable(_ bytes: ArraySlice<UInt8>) -> String {
         String(
             String.UnicodeScalarView(

@@ -1,9 +1,9 @@
 import CorestoneValues
 
-/// One word of a predicate's text.
+/// A token of the text of a predicate.
 struct Token {
     enum Kind: Equatable {
-        /// A name; `escaped` when it was written with `#`, so that it is a key whatever it spells.
+        /// A name; `escaped` if it was written with `#`, so that it is a key even if it is a reserved word.
         case identifier(String, escaped: Bool)
         /// A reserved word, in upper case.
         case keyword(String)
@@ -15,15 +15,15 @@ struct Token {
         /// `%@`, `%K` or the last letter of a printf conversion.
         case argument(UInt8)
         case symbol(Symbol)
-        /// What is no token at all; the parser has the reason.
+        /// Invalid text; the parser has the error.
         case invalid
         case end
     }
 
     let kind: Kind
-    /// The symbol, when it is one: most questions are about it, and it is a single byte.
+    /// The symbol of a `.symbol` token, stored separately because it is compared most often.
     let symbol: Symbol?
-    /// The bytes of the source that the token covers.
+    /// The byte range of the token in the source.
     let range: Range<Int>
 
     init(kind: Kind, range: Range<Int>) {
@@ -33,7 +33,7 @@ struct Token {
     }
 }
 
-/// Operators and punctuation. The raw value is the spelling.
+/// The operators and punctuation. The raw value is the spelling.
 enum Symbol: String {
     case leftParenthesis = "("
     case rightParenthesis = ")"
@@ -72,7 +72,7 @@ enum Symbol: String {
 }
 
 extension Symbol {
-    /// The comparison that the symbol stands for.
+    /// The comparison operator of the symbol.
     var comparison: Comparison.Operator? {
         switch self {
         case .equal, .doubleEqual: .equal
@@ -85,7 +85,7 @@ extension Symbol {
         }
     }
 
-    /// The arithmetic function that the symbol stands for between two operands.
+    /// The arithmetic function of the symbol as a binary operator.
     var function: Function? {
         switch self {
         case .plus: .add
@@ -104,7 +104,7 @@ extension Symbol {
 }
 
 extension Symbol {
-    /// The symbol of one character.
+    /// Creates the symbol of one character.
     init?(_ byte: UInt8) {
         switch UnicodeScalar(byte) {
         case "(": self = .leftParenthesis
@@ -132,7 +132,7 @@ extension Symbol {
         }
     }
 
-    /// The symbol of two characters.
+    /// Creates the symbol of two characters.
     init?(_ first: UInt8, _ second: UInt8) {
         switch (UnicodeScalar(first), UnicodeScalar(second)) {
         case (":", "="): self = .assign

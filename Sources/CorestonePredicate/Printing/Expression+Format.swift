@@ -46,7 +46,7 @@ extension Expression {
         return "\(function.rawValue)(\(arguments.format(style)))"
     }
 
-    /// As an operand: in parentheses when it is itself an operation.
+    /// Returns the text as an operand, in parentheses if the expression is an operation.
     private func operand(_ style: LiteralStyle) -> String {
         switch self {
         case .function(let function, _) where function.infix != nil || function.prefix != nil: "(\(format(style)))"
@@ -55,7 +55,7 @@ extension Expression {
         }
     }
 
-    /// Before a dot.
+    /// Returns the text before a dot, in parentheses if necessary.
     private func pathBase(_ style: LiteralStyle) -> String {
         switch self {
         case .constant(let value) where value.number != nil: "(\(format(style)))"
@@ -63,7 +63,7 @@ extension Expression {
         }
     }
 
-    /// Before a bracket, which binds more tightly than a dot.
+    /// Returns the text before a bracket, which binds more tightly than a dot, in parentheses if necessary.
     private func indexBase(_ style: LiteralStyle) -> String {
         switch self {
         case .keyPath(let path) where path.keys.count > 1: "(\(format(style)))"
@@ -94,7 +94,7 @@ extension [Expression] {
 }
 
 extension KeyPath {
-    /// The keys as they are written in a predicate: reserved words behind `#`.
+    /// The keys in the syntax of predicates: reserved words are preceded by `#`.
     package var format: String {
         keys.map { ReservedWords.reserved($0.text) == nil ? $0.text : "#\($0.text)" }.joined(separator: ".")
     }

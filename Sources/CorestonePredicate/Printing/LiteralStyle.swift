@@ -1,17 +1,17 @@
-/// How constants are printed.
+/// The style in which constants are printed.
 package enum LiteralStyle: Sendable {
-    /// As Core Data does. What is read back has the same value, though it may be another kind of number or collection.
+    /// As Core Data prints them. The parsed text has the same value, but possibly another type of number or collection.
     case plain
-    /// So that what is read back means the same.
+    /// The parsed text has the same meaning.
     case exact
-    /// The same of a number whose kind decides what comes out: 3 / 2 is 1, 3.0 / 2 is 1.5.
+    /// Like `exact`, for a number whose type affects the result: 3 / 2 is 1, 3.0 / 2 is 1.5.
     case operand
-    /// For people to read.
+    /// For messages to people.
     case message
-    /// Without values: `%@` stands for each constant but nil.
+    /// Without values: each constant except nil is printed as `%@`.
     case blank
 
-    /// Of the arguments of a function.
+    /// The style for the arguments of a function.
     var ofArguments: LiteralStyle { self == .exact ? .operand : self }
     var isExact: Bool { self == .exact || self == .operand }
 }

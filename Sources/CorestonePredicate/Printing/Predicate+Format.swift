@@ -1,8 +1,9 @@
 import CorestoneValues
 
 extension Predicate {
-    /// The predicate as text in Core Data's spelling: canonical operators, words in capitals, compounds within compounds
-    /// in parentheses.
+    /// The predicate as text in Core Data's spelling.
+    ///
+    /// Operators are canonical, keywords are in capitals, and nested compounds are in parentheses.
     public var format: String { format(.plain) }
 
     package func format(_ style: LiteralStyle) -> String {
@@ -51,7 +52,7 @@ extension Comparison {
         return "\(prefix)\(left.format(style)) \(`operator`.symbol)\(options.suffix) \(collection(style))"
     }
 
-    /// The right side. To look for something, a list is as good as the set that it was.
+    /// Returns the right side. A set on the right of IN is printed as a list, which is equivalent there.
     private func collection(_ style: LiteralStyle) -> String {
         if case .constant(.set(let values)) = right, `operator` == .in, style != .blank {
             return PropertyValue.list(values, style)

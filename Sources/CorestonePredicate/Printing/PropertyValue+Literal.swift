@@ -1,7 +1,7 @@
 import CorestoneValues
 
 extension PropertyValue {
-    /// The value as a literal of a predicate's text.
+    /// Returns the value as a literal in a predicate.
     func literal(_ style: LiteralStyle = .plain) -> String {
         if style == .blank, !isNull { return "%@" }
         return switch self {
@@ -30,12 +30,12 @@ extension PropertyValue {
         }
     }
 
-    /// The elements of a set as a list, in an order that is always the same.
+    /// Returns the elements of a set as a list, in a deterministic order.
     static func list(_ values: Set<PropertyValue>, _ style: LiteralStyle) -> String {
         list(values.map { $0.literal(style) }.sorted())
     }
 
-    /// The literal for a message: the beginning of one that is long.
+    /// The literal for a message, truncated if it is long.
     package var excerpt: String {
         let text = literal(.message)
         return text.utf8.count <= 60 ? text : text.prefix(57) + "…"
@@ -45,7 +45,9 @@ extension PropertyValue {
 
     private static func list(_ elements: [String]) -> String { "{\(elements.joined(separator: ", "))}" }
 
-    /// The shortest text that reads back as the number; whole numbers without a fraction, unless their kind matters.
+    /// Returns the shortest text that is parsed to the same number.
+    ///
+    /// Whole numbers do not have a fraction, unless their type matters.
     private static func literal(_ number: Double, _ style: LiteralStyle) -> String {
         guard number.isFinite else {
             return style == .message ? number.description : cast("\"\(number)\"", "NSNumber")
@@ -73,7 +75,10 @@ extension PropertyValue {
         return cast(list(entries.map { list([quoted($0.key, style), $0.value.literal(style)]) }), "NSDictionary")
     }
 
-    /// What no XML can hold, is escaped where the text has to last.
+    /// Returns a string in quotes.
+    ///
+    /// In exact styles, whose text is stored in model files, control characters and noncharacters are escaped, because
+    /// XML cannot represent all of them.
     private static func quoted(_ text: String, _ style: LiteralStyle) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
@@ -98,13 +103,13 @@ extension PropertyValue {
         return String(text)
     }
 
-    /// As `%f` prints it: the nearest six decimals, of two that are as near the even one.
+    /// Returns the number as `%f` prints it: rounded to six decimals, ties to even.
     private static func sixDecimals(_ number: Double) -> String {
         guard number.magnitude < 0x1p63 else { return number.description }
         var whole = Int64(number.magnitude)
         let fraction = number.magnitude - Double(whole)
         let scaled = fraction * 1e6
-        // What rounding the product took from it decides a tie.
+        // The rounding error of the product decides a tie.
         let lost = (-scaled).addingProduct(fraction, 1e6)
         var micros = Int64(scaled)
         let rest = scaled - Double(micros)
@@ -117,7 +122,9 @@ extension PropertyValue {
 }
 
 extension DecimalNumber {
-    /// Whether the digits alone are read as the same number: as an integer, or as the double whose shortest form they are.
+    /// Whether the digits alone are parsed to the same number.
+    ///
+    /// They are parsed as an integer, or as the double whose shortest form they are.
     fileprivate var isReadBack: Bool {
         let text = description
         let isWhole = text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || 0x30...0x39 ~= $0 }
@@ -127,7 +134,7 @@ extension DecimalNumber {
 }
 
 extension PropertyValue {
-    /// The constant that is printed as `CAST(value, "type")`; nil for every other cast, which is left to the evaluation.
+    /// Returns the constant that is printed as `CAST(value, "type")`; nil for other casts, which are evaluated later.
     func constant(castTo type: String) -> PropertyValue? {
         switch (type, self) {
         case ("NSDate", _): return number.map { .date($0) }

@@ -1,11 +1,13 @@
 import CorestoneValues
 import Synchronization
 
-/// A condition that the host decides; `Predicate.block`. Equal only to itself.
+/// A condition that the host evaluates; see `Predicate.block`. Equal only to itself.
 ///
-/// It runs in memory on the thread that evaluates: no store can translate it, no archive can hold it.
+/// It runs in memory, on the thread that evaluates the predicate. It cannot be translated to SQL or archived.
 public final class BlockPredicate: Sendable {
-    /// Gets the object that is evaluated and the variables in scope. What it throws is thrown by the evaluation.
+    /// The host's function; receives the evaluated object and the variables in scope.
+    ///
+    /// The evaluation rethrows its errors.
     public typealias Body = @Sendable (PropertyValue, [String: PropertyValue]) throws -> Bool
 
     let identity = BlockIdentity.next()
@@ -14,9 +16,9 @@ public final class BlockPredicate: Sendable {
     public init(_ body: @escaping Body) { self.body = body }
 }
 
-/// A value that the host computes; `Expression.block`. Equal only to itself.
+/// A value that the host computes; see `Expression.block`. Equal only to itself.
 public final class BlockExpression: Sendable {
-    /// Gets the object that is evaluated, the values of the expression's arguments and the variables in scope.
+    /// The host's function; receives the evaluated object, the arguments and the variables in scope.
     public typealias Body =
         @Sendable (PropertyValue, [PropertyValue], [String: PropertyValue]) throws -> PropertyValue
 
@@ -26,7 +28,7 @@ public final class BlockExpression: Sendable {
     public init(_ body: @escaping Body) { self.body = body }
 }
 
-/// A number that no other block of the process has: what prints in the place of Foundation's address.
+/// The process-wide unique number of a block, printed in place of Foundation's address.
 private enum BlockIdentity {
     private static let last = Atomic<UInt64>(0)
 

@@ -1,31 +1,34 @@
 import CorestoneValues
 
-/// Two expressions and what should hold between them: `ANY tags.name BEGINSWITH[cd] "a"`.
+/// A comparison of two expressions: `ANY tags.name BEGINSWITH[cd] "a"`.
 public final class Comparison: Hashable, Sendable {
-    /// Which elements of the left side, a collection, have to satisfy the comparison.
+    /// Which part of the left side must satisfy the comparison: itself, any element or all elements.
     public enum Modifier: Sendable {
         case direct, any, all
     }
 
-    /// How strings are compared. The raw bits are those of the printed order c, d, n, l, w.
+    /// The options for the comparison of strings.
+    ///
+    /// The bits have the order in which the options are printed: c, d, n, l, w.
     public struct Options: OptionSet, Hashable, Sendable {
         public let rawValue: UInt8
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
         public static let caseInsensitive = Options(rawValue: 1)
         public static let diacriticInsensitive = Options(rawValue: 2)
-        /// The caller's promise that the texts need no folding; supersedes the other two.
+        /// The texts are normalised by the caller; overrides the options for case and diacritics.
         public static let normalized = Options(rawValue: 4)
         public static let localeSensitive = Options(rawValue: 8)
-        /// Of token operators only.
+        /// Whole words; only for token operators.
         public static let word = Options(rawValue: 16)
     }
 
+    /// The operators of comparisons.
     public enum Operator: Hashable, Sendable {
         case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
         case between, `in`, contains, beginsWith, endsWith, like, matches
         case tokenMatches, utiConformsTo, utiEquals
-        /// A selector of the left side, with its colon.
+        /// A selector that the left side receives, with its colon.
         case custom(String)
     }
 
@@ -35,7 +38,7 @@ public final class Comparison: Hashable, Sendable {
     public let options: Options
     public let right: Expression
     let size: TreeSize
-    /// What could be prepared once from a constant right side.
+    /// The prepared form of a constant right side.
     let prepared: PreparedOperand
 
     public init(
@@ -88,7 +91,7 @@ extension Comparison.Operator {
         }
     }
 
-    /// The same comparison with its sides exchanged.
+    /// The operator for exchanged sides.
     package var mirrored: Comparison.Operator {
         switch self {
         case .less: .greater
@@ -99,7 +102,7 @@ extension Comparison.Operator {
         }
     }
 
-    /// The operator of an upper-case word; nil when it is none.
+    /// Creates the operator of an upper-case keyword; nil if the word is not an operator.
     init?(keyword: String) {
         switch keyword {
         case "BETWEEN": self = .between
@@ -118,17 +121,17 @@ extension Comparison.Operator {
 }
 
 extension Comparison.Options {
-    /// Whether case is ignored in fact.
+    /// Whether case is ignored, with `normalized` taken into account.
     public var foldsCase: Bool { contains(.caseInsensitive) && !contains(.normalized) }
-    /// Whether diacritics are ignored in fact.
+    /// Whether diacritics are ignored, with `normalized` taken into account.
     public var foldsDiacritics: Bool { contains(.diacriticInsensitive) && !contains(.normalized) }
     /// Whether texts are folded before they are compared.
     public var folds: Bool { foldsCase || foldsDiacritics }
 
-    /// Whether two whole texts compare byte by byte.
+    /// Whether texts are compared byte by byte.
     package var isBinary: Bool { !folds && !contains(.localeSensitive) }
 
-    /// `[cd]`, or nothing.
+    /// The options as printed, such as `[cd]`; empty without options.
     public var suffix: String {
         if isEmpty { return "" }
         let letters = zip("cdnlw", [1, 2, 4, 8, 16] as [UInt8]).filter { rawValue & $0.1 != 0 }

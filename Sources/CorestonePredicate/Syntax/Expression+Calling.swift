@@ -1,10 +1,9 @@
 import CorestoneValues
 
 extension Expression {
-    /// A call of a built-in function by the name that it has in a format: `add:to:`, `uppercase:` or `uppercase`.
+    /// Creates a call of a built-in function by its name in format strings: `add:to:`, `uppercase:` or `uppercase`.
     ///
-    /// - Throws: `Status.invalidArgument` for an unknown name, which names one that is near, and for the wrong number of
-    ///   arguments.
+    /// - Throws: `.invalidArgument` for an unknown name, with the most similar one, or for a wrong number of arguments.
     public static func calling(_ name: String, _ arguments: [Expression]) throws -> Expression {
         guard let function = Function(named: name) else {
             throw CoreError(.invalidArgument, unknownFunction(name), key: name)
@@ -28,7 +27,9 @@ extension Expression {
 }
 
 extension Function {
-    /// - Throws: `Status.invalidArgument` when the function takes another number of arguments.
+    /// Checks the number of arguments.
+    ///
+    /// - Throws: `.invalidArgument` if the number of arguments is wrong.
     func requireCount(_ count: Int, as name: String) throws {
         let least = argumentCounts.lowerBound
         if argumentCounts.contains(count) { return }

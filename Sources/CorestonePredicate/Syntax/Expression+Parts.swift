@@ -1,6 +1,6 @@
-/// What a tree is made of: for hosts that look at predicates, and for `PredicateLimits`.
+/// The parts of an expression tree, for hosts that inspect predicates and for `PredicateLimits`.
 extension Expression {
-    /// The expressions that this one is made of, in the order in which they are written.
+    /// The operands of the expression, in the order of its text.
     public var operands: [Expression] {
         switch self {
         case .constant, .selfObject, .keyPath, .variable, .anyKey: []
@@ -21,7 +21,7 @@ extension Expression {
         }
     }
 
-    /// The condition of a subquery or a conditional.
+    /// The condition of a subquery or of TERNARY.
     public var condition: Predicate? {
         switch self {
         case .subquery(_, _, let condition), .ternary(let condition, _, _): condition

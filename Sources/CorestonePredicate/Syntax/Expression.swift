@@ -1,21 +1,22 @@
 import CorestoneValues
 
-/// A value in a predicate: what stands left and right of an operator.
+/// A value in a predicate, such as an operand of a comparison.
 ///
 /// Immutable; any thread may evaluate it.
 public indirect enum Expression: Hashable, Sendable {
-    /// A literal or an argument; aggregates of constants are arrays already.
+    /// A literal or an argument. An aggregate of constants is a constant array.
     case constant(PropertyValue)
-    /// `SELF`, the object that is evaluated.
+    /// `SELF`, the evaluated object.
     case selfObject
-    /// `name`, `department.name`, `employees.@count`: from the object that is evaluated.
+    /// A key path from the evaluated object: `name`, `department.name`, `employees.@count`.
     case keyPath(KeyPath)
     /// A key path from the value of another expression: `$x.name`, `SUBQUERY(…).@count`, `list[FIRST].name`.
     case path(Expression, KeyPath)
-    /// `record.$key`: the key is the variable's value.
+    /// `record.$key`, whose key is the value of the variable.
     case dynamicKey(Expression, variable: String)
-    /// `a.b[0]`: the index belongs to what stands before it, so that the key is the value of `b[0]`. The element of a list
-    /// is `(a.b)[0]`.
+    /// `a.b[0]`: the index binds to `b`, so that the value of `b[0]` is the key.
+    ///
+    /// An element of the list `a.b` is `(a.b)[0]`.
     case computedKey(Expression, key: Expression)
     /// `$name`
     case variable(String)
@@ -41,11 +42,11 @@ public indirect enum Expression: Hashable, Sendable {
     case anyKey
     /// `FETCH(request, context, countOnly)`
     case fetch(Expression, context: Expression, countOnly: Expression)
-    /// The host computes; in memory only.
+    /// A value that the host computes, in memory only.
     case block(BlockExpression, [Expression])
 }
 
-/// What stands between the brackets of `list[…]`.
+/// The index in the brackets of `list[…]`.
 public enum ElementIndex: Hashable, Sendable {
     case first, last, size
     case value(Expression)
@@ -61,10 +62,12 @@ public enum SetOperator: String, Sendable, CaseIterable {
 extension Expression {
     public static func string(_ value: String) -> Expression { .constant(.string(value)) }
     public static func integer(_ value: Int64) -> Expression { .constant(.int(value)) }
-    /// - Parameter text: keys joined by dots, as `%K` takes them.
+    /// Creates a key path expression.
+    ///
+    /// - Parameter text: keys joined by dots, as for `%K`.
     public static func key(_ text: String) -> Expression { .keyPath(KeyPath(text)) }
 
-    /// The value of a constant; nil for everything else.
+    /// The value of a constant; nil for other expressions.
     public var constantValue: PropertyValue? {
         if case .constant(let value) = self { value } else { nil }
     }

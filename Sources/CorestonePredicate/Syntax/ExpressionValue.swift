@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// An expression as a value: `%@` and a variable's value put it in the place where they stand.
+/// An expression as a value. As an argument of `%@` or as the value of a variable, it is inserted as an expression.
 public final class ExpressionValue: ValueObject, Sendable {
     public let expression: Expression
 
@@ -12,7 +12,10 @@ public final class ExpressionValue: ValueObject, Sendable {
 }
 
 extension Expression {
-    /// What a value stands for in a predicate: itself, or the expression that it is; of a list with expressions an aggregate.
+    /// Creates the expression of an argument.
+    ///
+    /// This is the expression itself for an `ExpressionValue`, an aggregate for a list that contains one, and otherwise
+    /// a constant.
     package init(argument value: PropertyValue) {
         switch value {
         case .object(let value as ExpressionValue): self = value.expression

@@ -1,13 +1,13 @@
 import CorestoneValues
 
-/// What `FETCH(request, context, countOnly)` takes as its context.
+/// A context of `FETCH(request, context, countOnly)`.
 public protocol FetchSource: ValueObject {
-    /// What a request finds, or only how much.
+    /// Returns the results of a fetch request, or only their number.
     func value(ofFetch request: any ValueObject, isCounted: Bool) throws -> PropertyValue
 }
 
 extension Predicate {
-    /// Whether a `FETCH` stands anywhere in it.
+    /// Whether the predicate contains a `FETCH`.
     package var hasFetches: Bool {
         switch self {
         case .constant, .block: false

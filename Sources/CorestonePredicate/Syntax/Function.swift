@@ -1,4 +1,4 @@
-/// The built-in functions. The raw value is the selector that names them in a format string.
+/// The built-in functions. The raw value is the selector in a format string.
 public enum Function: String, Sendable, CaseIterable {
     case average = "average:"
     case sum = "sum:"
@@ -43,9 +43,9 @@ public enum Function: String, Sendable, CaseIterable {
     case canonical = "canonical:"
     case length = "length:"
 
-    /// The argument itself; a hint to stores not to use an index.
+    /// The function returns its argument; a hint that stores should not use an index.
     case noIndex = "noindex:"
-    /// The first argument itself; a hint to stores to use the index that the second one names.
+    /// The function returns its first argument; a hint that stores should use the index that the second one names.
     case indexedBy = "indexed:by:"
     case distance = "distanceToLocation:fromLocation:"
     case elementAt = "objectFrom:withIndex:"
@@ -55,7 +55,7 @@ public enum Function: String, Sendable, CaseIterable {
 }
 
 extension Function {
-    /// The function of a name as it stands in a format string; the colon of one-argument forms may be missing.
+    /// Creates the function of a name in a format string. The colon of a function with one argument is optional.
     init?(named name: String) {
         if let exact = Function(rawValue: name) {
             self = exact
@@ -66,7 +66,7 @@ extension Function {
         }
     }
 
-    /// How many arguments it takes; statistics take one collection or any number of values.
+    /// The number of arguments. Statistics take one collection or any number of values.
     package var argumentCounts: ClosedRange<Int> {
         switch self {
         case .average, .sum, .count, .min, .max, .median, .mode, .standardDeviation: return 1...Int.max
@@ -76,7 +76,7 @@ extension Function {
         }
     }
 
-    /// The operator sign between two operands and how tightly it binds; nil for functions that are called by name.
+    /// The symbol and precedence of a binary operator; nil for functions that are called by name.
     public var infix: (symbol: String, precedence: Int)? {
         switch self {
         case .bitwiseOr: ("|", 2)
@@ -93,7 +93,7 @@ extension Function {
         }
     }
 
-    /// The sign before one operand.
+    /// The symbol of a prefix operator; nil for other functions.
     public var prefix: String? {
         switch self {
         case .negate: "-"

@@ -3,13 +3,14 @@ import Synchronization
 
 /// One key of a key path.
 ///
-/// A class, so that the objects that are asked for it can leave a note for the next time.
+/// It is a class, so that objects can cache their lookup of the key.
 public final class KeyName: Hashable, Sendable {
     public let text: String
-    /// Set for `@count`, `@sum` and the other operators on collections.
+    /// The operator of `@count`, `@sum` and the other collection operators; nil for other keys.
     public let collectionOperator: CollectionOperator?
-    /// What the last object that was asked by this key wanted to remember: 0 is nothing, all else is its own business.
-    /// Managed objects keep the property's slot here, so that names are looked up once.
+    /// A cache for the object that looks the key up: 0 is empty; the object defines all other values.
+    ///
+    /// Managed objects store the slot of the property, so that a name is looked up once.
     package let hint = Atomic<UInt64>(0)
 
     public init(_ text: String) {
@@ -17,19 +18,21 @@ public final class KeyName: Hashable, Sendable {
         collectionOperator = text.utf8.first == UInt8(ascii: "@") ? CollectionOperator(rawValue: text) : nil
     }
 
-    /// Whether it asks a collection as a whole, not its elements.
+    /// Whether the key applies to a collection as a whole, not to its elements.
     public var isOperator: Bool { text.utf8.first == UInt8(ascii: "@") }
 
     public static func == (a: KeyName, b: KeyName) -> Bool { a === b || a.text == b.text }
     public func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
 
-/// Keys to follow one after the other; split once, when the path is made.
+/// A sequence of keys, parsed once.
 public struct KeyPath: Hashable, Sendable {
-    /// At least one.
+    /// The keys, at least one.
     public let keys: [KeyName]
 
-    /// - Parameter text: keys joined by dots. Nothing is unescaped.
+    /// Parses a key path.
+    ///
+    /// - Parameter text: keys joined by dots, without escapes.
     public init(_ text: String) {
         keys = text.split(separator: ".", omittingEmptySubsequences: false).map { KeyName(String($0)) }
     }
@@ -39,7 +42,7 @@ public struct KeyPath: Hashable, Sendable {
     /// The keys joined by dots.
     public var text: String { keys.map(\.text).joined(separator: ".") }
 
-    /// The key, when it is the only one.
+    /// The key of a path with a single key; otherwise nil.
     public var single: KeyName? { keys.count == 1 ? keys[0] : nil }
 
     public func appending(_ key: KeyName) -> KeyPath { KeyPath(keys: keys + [key]) }
@@ -50,7 +53,7 @@ extension KeyPath: CustomStringConvertible {
     public var description: String { text }
 }
 
-/// What a key beginning with `@` computes from a collection. The raw value is the key.
+/// The operators on collections. The raw value is the key.
 public enum CollectionOperator: String, Sendable, CaseIterable {
     case count = "@count"
     case sum = "@sum"

@@ -1,14 +1,16 @@
 import CorestoneValues
 
 extension Predicate {
-    /// The predicate that holds, with the meaning of nil in memory, exactly where SQL finds this one true.
+    /// The predicate, rewritten so that its evaluation in memory has the same result as in SQL.
     ///
-    /// To SQL a comparison with NULL is neither true nor false, and NOT leaves it so: `name != 'x'` and `NOT (name == 'x')`
-    /// both leave out what has no name. Only a comparison with a constant nil asks for it. Members under ANY and ALL are
-    /// compared as in memory.
+    /// It is true exactly where SQL evaluates this predicate to true.
+    ///
+    /// In SQL, a comparison with NULL is neither true nor false, and NOT does not change that: `name != 'x'` and `NOT
+    /// (name == 'x')` both exclude rows without a name. Only a comparison with a constant nil includes them. Members
+    /// under ANY and ALL are compared as in memory.
     package var withDatabaseNulls: Predicate { rewritten(negated: false) }
 
-    /// Where this one is true, or with `negated` where it is false.
+    /// Returns the rewritten predicate, or with `negated` the rewritten negation.
     private func rewritten(negated: Bool) -> Predicate {
         switch self {
         case .constant(let value): return .constant(value != negated)
@@ -32,11 +34,11 @@ extension Comparison {
         let isNullTest = `operator` == .equal || `operator` == .notEqual
         let sides = [left, right]
         if modifier != .direct || isNullTest && sides.contains(where: \.isNullConstant) { return same }
-        // Never true, but what has no meaning is still found.
+        // Never true, but the comparison is still evaluated, so that its errors are thrown.
         if sides.contains(where: \.isNullConstant) {
             return .compound(Compound(unchecked: .and, [inner, .constant(false)]))
         }
-        // A comparison that no nil satisfies says so itself.
+        // A comparison that nil never satisfies does not need a test for nil.
         let isStrict = !isNullTest && ![.lessOrEqual, .greaterOrEqual].contains(`operator`)
         let hasConstant = sides.contains { $0.constantValue != nil }
         if !negated, isStrict || hasConstant && `operator` != .notEqual { return same }
@@ -54,7 +56,7 @@ extension Predicate {
 extension Expression {
     fileprivate var isNullConstant: Bool { constantValue?.isNull ?? false }
 
-    /// The expression with the predicates within it, of subqueries and TERNARY, rewritten.
+    /// The expression with the predicates of subqueries and TERNARY rewritten.
     fileprivate var withDatabaseNulls: Expression {
         mapped { expression in
             switch expression {

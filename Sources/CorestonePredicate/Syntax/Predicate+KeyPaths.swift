@@ -1,6 +1,8 @@
 extension Predicate {
-    /// The key paths that an evaluation reads, from the object that is evaluated; those of subqueries lead through
-    /// their collections. For prefetching, and for checking names before a request runs.
+    /// The key paths from the evaluated object that an evaluation reads.
+    ///
+    /// The key paths of a subquery are appended to the path of its collection. Used for prefetching, and for checking
+    /// names before a request runs.
     public var keyPaths: [KeyPath] {
         var walk = KeyPathWalk()
         walk.visit(self)
@@ -9,7 +11,7 @@ extension Predicate {
 }
 
 extension Expression {
-    /// The key paths that an evaluation reads, as `Predicate.keyPaths`.
+    /// The key paths that an evaluation reads; see `Predicate.keyPaths`.
     public var keyPaths: [KeyPath] {
         var walk = KeyPathWalk()
         walk.visit(self)
@@ -17,11 +19,11 @@ extension Expression {
     }
 }
 
-/// Collects key paths in order, each once.
+/// The collected key paths, in order and without duplicates.
 private struct KeyPathWalk {
     private(set) var paths: [KeyPath] = []
     private var seen: Set<KeyPath> = []
-    /// What the variables of the subqueries around stand for.
+    /// The key paths of the variables of enclosing subqueries.
     private var variables: [String: KeyPath] = [:]
 
     mutating func visit(_ predicate: Predicate) {

@@ -1,8 +1,9 @@
 import CorestoneValues
 
 extension Predicate {
-    /// Whether it says the same of the same rows, whenever and by whomever it is asked: whether its text says all, and neither
-    /// the host, nor the clock, nor chance has a hand in it.
+    /// Whether the predicate is deterministic.
+    ///
+    /// Its text alone then determines the result for a row, without host code, objects, the clock or random numbers.
     package var isLasting: Bool {
         switch self {
         case .constant: true
@@ -33,7 +34,7 @@ extension Expression {
 }
 
 extension PropertyValue {
-    /// Whether it is something of the host's or of a context, or has such elements.
+    /// Whether the value is a host object or a managed object, or contains one.
     fileprivate var hasObjects: Bool {
         switch self {
         case .object: true

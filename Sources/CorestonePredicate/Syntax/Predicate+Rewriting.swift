@@ -1,9 +1,9 @@
 import CorestoneValues
 
 extension Predicate {
-    /// A copy in which the variables that `values` names are constants, or the expressions that the values are.
+    /// Returns a copy in which variables with a value in `values` are replaced by that constant or expression.
     ///
-    /// - Throws: `Status.invalidArgument` beyond `PredicateLimits`.
+    /// - Throws: `.invalidArgument` if the result exceeds `PredicateLimits`.
     public func substituting(_ values: [String: PropertyValue]) throws -> Predicate {
         try mapExpressions { expression in
             if case .variable(let name) = expression { return values[name].map { Expression(argument: $0) } }
@@ -11,7 +11,7 @@ extension Predicate {
         }.checked()
     }
 
-    /// A copy in which `replacement` stands for the expressions it has an answer to, wherever they are.
+    /// Returns a copy in which each expression for which `replacement` returns another one is replaced, at any depth.
     package func mapExpressions(_ replacement: (Expression) -> Expression?) -> Predicate {
         switch self {
         case .constant, .block: return self
@@ -27,9 +27,9 @@ extension Predicate {
 }
 
 extension Expression {
-    /// A copy in which the variables that `values` names are constants, or the expressions that the values are.
+    /// Returns a copy in which variables with a value in `values` are replaced by that constant or expression.
     ///
-    /// - Throws: `Status.invalidArgument` beyond `PredicateLimits`.
+    /// - Throws: `.invalidArgument` if the result exceeds `PredicateLimits`.
     public func substituting(_ values: [String: PropertyValue]) throws -> Expression {
         try mapped { expression in
             if case .variable(let name) = expression { return values[name].map { Expression(argument: $0) } }
@@ -37,7 +37,7 @@ extension Expression {
         }.checked()
     }
 
-    /// A copy in which `replacement` stands for the expressions it has an answer to, wherever they are.
+    /// Returns a copy in which each expression for which `replacement` returns another one is replaced, at any depth.
     package func mapped(_ replacement: (Expression) -> Expression?) -> Expression {
         if let other = replacement(self) { return other }
         switch self {
@@ -65,7 +65,7 @@ extension Expression {
             return .indexed(base.mapped(replacement), .value(index.mapped(replacement)))
         case .indexed(let base, let index): return .indexed(base.mapped(replacement), index)
         case .subquery(let collection, let name, let condition):
-            // The subquery's own variable hides one of the same name.
+            // The variable of the subquery hides an outer variable of the same name.
             let inner = condition.mapExpressions { $0 == .variable(name) ? nil : replacement($0) }
             return .subquery(collection.mapped(replacement), variable: name, inner)
         case .ternary(let condition, let first, let second):
@@ -82,7 +82,7 @@ extension Expression {
         }
     }
 
-    /// The same with keys to follow behind.
+    /// Returns the expression, followed by a key path.
     package func following(_ path: KeyPath) -> Expression {
         switch self {
         case .keyPath(let start): .keyPath(start.appending(path))

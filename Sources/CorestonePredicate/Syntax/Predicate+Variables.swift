@@ -1,15 +1,20 @@
 import CorestoneValues
 
 extension Predicate {
-    /// The variables that evaluation asks the caller for, each once: those of subqueries and assignments are the predicate's.
+    /// The variables that the caller must pass to an evaluation, without duplicates.
+    ///
+    /// Variables of subqueries and assignments are not included.
     public var freeVariables: [String] {
         var walk = VariableWalk()
         walk.visit(self, [])
         return walk.names.filter { !walk.assigned.contains($0) }
     }
 
-    /// A copy in which every variable is a constant, and every key path that begins at one is its value now.
-    /// - Throws: `.predicate` that names the first variable without a value; what reading a key throws.
+    /// Returns a copy in which every variable is replaced by its value.
+    ///
+    /// Every key path that starts at a variable is replaced by its current value.
+    ///
+    /// - Throws: `.predicate` for the first variable without a value; errors of reading a key.
     public func binding(_ values: [String: PropertyValue]) throws -> Predicate {
         if let missing = freeVariables.first(where: { values[$0] == nil }) {
             throw CoreError(
@@ -50,7 +55,9 @@ private struct VariableWalk {
         _ = predicate.mapExpressions { note($0, bound) }
     }
 
-    /// Notes the variables of an expression; the answer only says whether its parts are still to be looked at.
+    /// Records the variables of an expression.
+    ///
+    /// Returns the expression itself if its parts were already visited, otherwise nil.
     private mutating func note(_ expression: Expression, _ bound: Set<String>) -> Expression? {
         switch expression {
         case .variable(let name), .dynamicKey(_, let name):

@@ -8,11 +8,11 @@ public enum Predicate: Hashable, Sendable {
     case constant(Bool)
     case comparison(Comparison)
     case compound(Compound)
-    /// The host decides; in memory only.
+    /// A condition that the host evaluates, in memory only.
     case block(BlockPredicate)
 }
 
-/// How a compound combines its parts; the values of `CST_PREDICATE_…`.
+/// The connective of a compound, with the values of `CST_PREDICATE_…`.
 public enum CompoundType: UInt32, Sendable {
     case not = 0, and, or
 }
@@ -20,11 +20,14 @@ public enum CompoundType: UInt32, Sendable {
 /// Several predicates under one connective.
 public final class Compound: Hashable, Sendable {
     public let type: CompoundType
-    /// One for NOT; any number for AND (none: true) and OR (none: false).
+    /// The parts: one for NOT, any number for AND and OR. Without parts, AND is true and OR is false.
     public let parts: [Predicate]
     let size: TreeSize
 
-    /// - Throws: `Status.invalidArgument` when NOT has not exactly one part, or beyond `PredicateLimits`.
+    /// Creates a compound.
+    ///
+    /// - Throws: `.invalidArgument` if NOT does not have exactly one part, or if the compound exceeds
+    ///   `PredicateLimits`.
     public init(_ type: CompoundType, _ parts: [Predicate]) throws {
         guard type != .not || parts.count == 1 else {
             throw CoreError(.invalidArgument, "NOT takes exactly one predicate, not \(parts.count)")
@@ -35,7 +38,7 @@ public final class Compound: Hashable, Sendable {
         self.parts = parts
     }
 
-    /// Parts of a predicate that was within the bounds, rewritten; the size is right, whatever it is.
+    /// Creates a compound from rewritten parts of a checked predicate, without a check of the limits.
     init(unchecked type: CompoundType, _ parts: [Predicate]) {
         self.type = type
         self.parts = parts
@@ -53,9 +56,9 @@ public final class Compound: Hashable, Sendable {
 }
 
 extension Predicate {
-    /// All of `parts`; true without any.
+    /// Creates a predicate that is true if all parts are true, or without parts.
     public static func and(_ parts: [Predicate]) throws -> Predicate { .compound(try Compound(.and, parts)) }
-    /// Any of `parts`; false without any.
+    /// Creates a predicate that is true if any part is true; false without parts.
     public static func or(_ parts: [Predicate]) throws -> Predicate { .compound(try Compound(.or, parts)) }
     public static func not(_ part: Predicate) throws -> Predicate { .compound(try Compound(.not, [part])) }
 }

@@ -1,29 +1,34 @@
 import CorestoneValues
 
-/// The bounds of what is read, built and evaluated: whatever a text or a program holds, it ends soon, and no thread's stack
-/// is exhausted. What lies beyond a bound is refused with an error that names it.
+/// The limits of predicates that are parsed, built or evaluated.
+///
+/// They bound the time and stack space, even for malicious text. A predicate that exceeds one is rejected with an error
+/// that names the limit.
 public enum PredicateLimits {
-    /// The bytes of a format string.
+    /// The length of a format string, in bytes.
     public static let maximumLength = 1 << 22
-    /// The arguments of a format string. A list is one argument.
+    /// The number of arguments of a format string. A list is one argument.
     public static let maximumArguments = 65_536
-    /// Parentheses, calls, NOTs and signs within each other in a text.
+    /// The nesting of parentheses, calls, NOTs and signs in a text.
     public static let maximumNesting = 100
-    /// Operations below each other in a predicate or an expression; `1 + 2 + 3` is two deep, `a AND b AND c` one.
+    /// The depth of operations in a predicate or an expression.
+    ///
+    /// The depth of `1 + 2 + 3` is 2, and that of `a AND b AND c` is 1.
     public static let maximumDepth = 400
-    /// Operands and operations of a predicate or an expression altogether. Elements of a list that is one constant do not
-    /// count.
+    /// The total number of operands and operations of a predicate or an expression.
+    ///
+    /// Elements of a constant list do not count.
     public static let maximumParts = 1_000_000
 }
 
-/// How deep and how large a tree is.
+/// The depth and the number of nodes of a tree.
 struct TreeSize: Sendable {
     var depth: Int
     var parts: Int
 
     static let leaf = TreeSize(depth: 0, parts: 1)
 
-    /// One more operation over trees.
+    /// Returns the size of an operation over operands of these sizes.
     static func over(_ sizes: some Sequence<TreeSize>) -> TreeSize {
         var whole = TreeSize(depth: 0, parts: 1)
         for size in sizes { whole.add(size) }
@@ -36,7 +41,9 @@ struct TreeSize: Sendable {
         parts = min(parts + other.parts, PredicateLimits.maximumParts + 1)
     }
 
-    /// - Throws: `Status.invalidArgument` beyond a bound.
+    /// Checks the limits.
+    ///
+    /// - Throws: `.invalidArgument` if the tree exceeds a limit.
     func require() throws {
         guard depth <= PredicateLimits.maximumDepth else {
             throw CoreError(
@@ -62,9 +69,9 @@ extension Predicate {
         }
     }
 
-    /// The predicate itself, when it is within the bounds: for hosts that build trees node by node.
+    /// Returns the predicate if it is within the limits, for hosts that build trees node by node.
     ///
-    /// - Throws: `Status.invalidArgument` beyond a bound.
+    /// - Throws: `.invalidArgument` if the tree exceeds a limit.
     public func checked() throws -> Predicate {
         try size.require()
         return self
@@ -72,10 +79,11 @@ extension Predicate {
 }
 
 extension Expression {
-    /// The expression itself, when it is within the bounds and its functions have the arguments that they take: for hosts that
-    /// build trees node by node.
+    /// Returns the expression if it is within the limits, for hosts that build trees node by node.
     ///
-    /// - Throws: `Status.invalidArgument`.
+    /// Its functions must have a valid number of arguments.
+    ///
+    /// - Throws: `.invalidArgument` if a limit is exceeded or the number of arguments is wrong.
     public func checked() throws -> Expression {
         try size.require()
         if case .function(let function, let arguments) = self {
@@ -84,7 +92,7 @@ extension Expression {
         return self
     }
 
-    /// Counts only as far as the bounds, so that a tree beyond them takes no longer.
+    /// The size, counted only up to the limits, so that the time for a larger tree is bounded.
     var size: TreeSize {
         var budget = PredicateLimits.maximumParts
         return size(within: PredicateLimits.maximumDepth + 1, &budget)

@@ -1,4 +1,4 @@
-/// Words with a meaning of their own, in upper case. As keys they are written with `#` before them.
+/// The reserved words, in upper case. A key that is a reserved word is written with `#`.
 enum ReservedWords {
     static let all: Set<String> = [
         "AND", "OR", "IN", "NOT", "ALL", "ANY", "SOME", "NONE", "LIKE", "CASEINSENSITIVE", "CI", "MATCHES", "CONTAINS",
@@ -10,7 +10,7 @@ enum ReservedWords {
 
     private static let longest = all.map(\.utf8.count).max() ?? 0
 
-    /// The word in upper case, when it is reserved.
+    /// Returns the word in upper case if it is reserved.
     static func reserved(_ word: String) -> String? {
         if word.utf8.count > longest { return nil }
         let upper = word.uppercased()

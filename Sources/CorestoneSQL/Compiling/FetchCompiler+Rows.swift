@@ -3,26 +3,28 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// A statement that gives values of columns.
+/// A compiled fetch of dictionaries: a statement that returns values of columns.
 package struct CompiledRows: Sendable {
     /// The whole statement.
     package let query: SQLQuery
     package let cells: [RowCell]
-    /// What is left to memory.
+    /// The part of the fetch that is done in memory.
     package let shape: RowShape
-    /// The part of the predicate among it, as it was written.
+    /// The part of the predicate that is evaluated in memory, in its original form.
     package let remainder: Predicate?
     package let reasons: [String]
-    /// As `CompiledFetch.probe`.
+    /// The probe for the R-tree, as in `CompiledFetch.probe`.
     package let probe: SQLQuery?
 }
 
 extension FetchCompiler {
-    /// The statement of a fetch of dictionaries: of groups where SQL can say all that they take, else of the values of rows of which
-    /// memory makes them.
+    /// Compiles a fetch of dictionaries.
     ///
-    /// - Returns: nil where memory needs the objects.
-    /// - Throws: as `compile`.
+    /// SQL groups the rows if it can evaluate every expression that this needs. Otherwise the statement returns the
+    /// values of the rows, and the rows are grouped in memory.
+    ///
+    /// - Returns: nil if the fetch needs managed objects.
+    /// - Throws: As `compile`.
     package func compile(_ request: StoreRowsRequest, spatial use: SpatialUse = .all) throws -> CompiledRows? {
         if request.isGrouped, !request.isShare {
             do {
@@ -40,7 +42,7 @@ extension FetchCompiler {
     }
 }
 
-/// A statement in the making.
+/// A statement under construction.
 private struct RowsDraft {
     private let request: StoreRowsRequest
     private var compiler: PredicateCompiler
@@ -50,7 +52,7 @@ private struct RowsDraft {
     private let split: SplitPredicate
     private var selection = RowSelection()
     private var shape = RowShape()
-    /// The conjuncts of the predicate that are left to memory.
+    /// The conjuncts of the predicate that are evaluated in memory.
     private var remainder: Predicate?
     private var reasons: [String]
     private let probe: SQLQuery?
@@ -78,7 +80,7 @@ private struct RowsDraft {
         reasons = split.reasons
     }
 
-    /// Whether SQL says all of the predicate.
+    /// Whether SQL evaluates the whole predicate.
     var isWhole: Bool { split.remainder.isEmpty }
 
     private var key: SQLFragment { "\(root.alias, "Z_PK")" }
@@ -136,7 +138,10 @@ private struct RowsDraft {
         try compiler.places(expression, environment, &selection)
     }
 
-    /// The terms of ORDER BY; where SQL has none, or other stores have rows too, what memory sorts by.
+    /// Returns the terms of ORDER BY.
+    ///
+    /// If SQL cannot sort, or other stores contribute rows, the list is empty. The values by which the rows are sorted
+    /// in memory are then selected.
     private mutating func order() throws -> [SQLFragment] {
         let descriptors = request.fetch.sortDescriptors
         if descriptors.isEmpty { return [] }
@@ -154,8 +159,10 @@ private struct RowsDraft {
         return []
     }
 
-    /// What makes rows distinct that come in order: nothing but DISTINCT without one; with one, groups of equal rows by the first of
-    /// each, where the order is by columns. nil where it is not.
+    /// Returns the clause that makes ordered rows distinct, or nil if a sort key is not a selected column.
+    ///
+    /// It is empty without terms, because DISTINCT suffices. With terms, it groups equal rows and orders each group by
+    /// its first row.
     private mutating func distinct(_ terms: [SQLFragment]) throws -> SQLFragment? {
         if terms.isEmpty { return "" }
         for descriptor in request.fetch.sortDescriptors {
@@ -183,7 +190,7 @@ extension RowsDraft {
         var tail = SQLFragment()
         if !keys.isEmpty { tail += " GROUP BY \(keys.map(\.sql).joined(separator: ", "))" }
         if let having = request.having { tail += try condition(having, unnamed) }
-        // Keys that are columns make rows distinct.
+        // If every grouping key is a column, the rows are distinct.
         let areColumns = request.keys.allSatisfy { key in request.columns.contains { $0.name == key.name } }
         shape.isDistinct = !request.isDistinct || areColumns
         if let terms = try groupOrder(unnamed) {
@@ -194,13 +201,13 @@ extension RowsDraft {
         }
         shape.isWindowed = shape.isOrdered && shape.isDistinct && shape.having == nil
         if shape.isWindowed { tail += window }
-        // SQLite adds up the pages of a table for a COUNT(*) that stands alone, and would not come back from pages of a damaged
-        // file that lead to each other.
+        // For a COUNT(*) that is the only column, SQLite adds up the entries of each page. That would never end in a
+        // damaged file whose pages form a cycle.
         let isAlone = keys.isEmpty && selection.columns.count == 1
         return statement(selection.columns + (isAlone ? ["1"] : []), tail: tail)
     }
 
-    /// HAVING, or nothing where memory has to ask.
+    /// Returns the HAVING clause, which is empty if the condition must be evaluated in memory.
     private mutating func condition(_ having: Predicate, _ unnamed: Environment) throws -> SQLFragment {
         let joins = root.state
         do {

@@ -4,10 +4,12 @@ import CorestonePredicate
 import CorestoneValues
 
 extension FetchCompiler {
-    /// The statement that changes all rows that a fetch would find. It gives for each row its key, the number of its entity, and
-    /// what was computed for it. nil for what has to go through memory.
+    /// Compiles a batch update to one statement that changes every row of a fetch.
     ///
-    /// - Parameter isUnique: whether values of a slot must differ. Computed ones might collide on their way, so memory does these.
+    /// - Parameter isUnique: Whether a unique constraint covers a slot. Computed values could collide while the
+    ///   statement runs, so such updates are computed in memory.
+    /// - Returns: A statement that returns each row's primary key, entity number and computed values; nil if the update
+    ///   must be computed in memory.
     package func compile(
         _ fetch: StoreFetch, setting settings: [BatchSetting], isUnique: (Int) -> Bool
     ) throws -> CompiledUpdate? {
@@ -46,15 +48,15 @@ extension FetchCompiler {
     }
 }
 
-/// A change of many rows by one statement.
+/// A batch update that was compiled to one statement.
 package struct CompiledUpdate: Sendable {
     package let query: SQLQuery
-    /// The slots whose new values the statement gives behind key and entity.
+    /// The slots whose new values the statement returns after primary key and entity number.
     package let computed: [Int]
 }
 
 extension Operand.Kind {
-    /// Whether a column of such an attribute takes what SQL computes as it is; all else is converted in memory.
+    /// Whether SQL's result can be stored in an attribute of the type without a conversion in memory.
     fileprivate func fits(_ type: AttributeType) -> Bool {
         switch type {
         case .integer16, .integer32, .integer64: self == .integer || self == .number

@@ -3,10 +3,10 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// Turns what a context asks for into a query of one store.
+/// A compiler of fetch requests to SQL queries of one store.
 package struct FetchCompiler: Sendable {
     let schema: any SchemaMapping
-    /// Objects of other stores are in none of this store's rows.
+    /// The identifier of the store. Objects of other stores do not match its rows.
     let storeIdentifier: String
     let dialect: any SQLDialect
     /// The store's file, for errors.
@@ -22,12 +22,13 @@ package struct FetchCompiler: Sendable {
         self.dialect = dialect
     }
 
-    /// - Throws: `Status.predicate` for names that the model does not have and comparisons without a meaning, whether SQL or
-    ///   memory would come upon them; `Status.unsupported` for what only memory can do, when the fetch says so.
+    /// Compiles a fetch of objects, of object IDs or of a count.
     ///
     /// - Parameters:
-    ///   - reason: why the whole predicate is left to memory; nil compiles it.
-    ///   - use: which ranges R-trees serve.
+    ///   - reason: Why the whole predicate is evaluated in memory; nil if SQL evaluates it.
+    ///   - use: The ranges for which R-trees are used.
+    /// - Throws: `Status.predicate` for unknown names and for meaningless comparisons, even in parts that are evaluated
+    ///   in memory. `Status.unsupported` if a part must be evaluated in memory and the fetch does not allow that.
     package func compile(
         _ fetch: StoreFetch, inMemory reason: String? = nil, spatial use: SpatialUse = .all
     ) throws -> CompiledFetch {
@@ -51,7 +52,7 @@ package struct FetchCompiler: Sendable {
             ?? compiler.split(fetch.predicate, Environment(root: root))
         if let spatial { conditions.append(spatial.sql) }
         if let condition = split.condition { conditions.append(condition) }
-        // A count needs no order and none of its joins, but a wrong key is a mistake all the same.
+        // A count needs neither the order nor its joins, but a wrong sort key is still an error.
         let isCount = fetch.result == .count && split.remainder.isEmpty
         let scope = isCount ? Scope(mapping, alias: root.alias, required: []) : root
         let order = try compiler.order(fetch.sortDescriptors, scope)
@@ -62,8 +63,9 @@ package struct FetchCompiler: Sendable {
         var query: SQLFragment = " FROM \(identifier: mapping.table) \(root.alias)\(root.joins)"
         if !conditions.isEmpty { query += " WHERE \(conditions.joined(separator: " AND "))" }
         if !isCount, !fetch.sortDescriptors.isEmpty {
-            // Rows that are equal under all descriptors come by primary key, here as in memory. The sign keeps SQLite from taking
-            // the key for a reason to begin with this table, whatever the others narrow: a hundred times as much work.
+            // The primary key is the tie-breaker, as in the in-memory evaluator. Without the sign, SQLite would start
+            // with this table to read rows in the order of the key. That is a hundred times slower if another table
+            // selects fewer rows.
             let key: SQLFragment = root.joins.isEmpty ? "\(root.alias, "Z_PK")" : "+\(root.alias, "Z_PK")"
             let terms = (order ?? []) + [key]
             query += " ORDER BY \(terms.joined(separator: ", "))"
@@ -88,11 +90,12 @@ package struct FetchCompiler: Sendable {
                 + "change the request, or set CST_FETCH_ALLOWS_SPLIT (split)", entity: fetch.entity.name, file: path)
     }
 
-    /// The condition that keeps rows of other entities of the table away.
+    /// Returns the condition that excludes rows of other entities in the table, or nil if it is not needed.
     ///
-    /// - Parameter isIndexed: whether an index may serve it. SQLite takes that for the better one otherwise, whatever else narrows.
+    /// - Parameter isIndexed: Whether SQLite may use an index for the condition. If it may, SQLite prefers that index
+    ///   even where another condition selects fewer rows.
     func entityFilter(
-        _ mapping: EntityMapping, _ alias: Alias, includesSubentities: Bool, isIndexed: Bool = true
+        _ mapping: TableMapping, _ alias: Alias, includesSubentities: Bool, isIndexed: Bool = true
     ) -> SQLFragment? {
         let isWhole = includesSubentities || mapping.numbers.count == 1
         if isWhole, !mapping.isTableShared { return nil }
@@ -103,18 +106,20 @@ package struct FetchCompiler: Sendable {
     }
 }
 
-/// What became of a fetch.
+/// A compiled fetch.
 package struct CompiledFetch: Sendable {
-    /// The query from FROM on. The entity's table is `t0`; what is selected, the store puts before it.
+    /// The query from FROM on. The store prepends SELECT and the columns; the entity's table is `t0`.
     package let query: SQLQuery
-    /// What only memory can do with the rows; then the query has no window. nil when nothing is left to do.
+    /// The part of the fetch that is done in memory on the rows; nil if SQL does everything. With a remainder, the
+    /// query does not have a LIMIT.
     package let remainder: FetchRemainder?
-    /// A statement that gives whether the R-tree that the query asks is worth it; nil without one, and with one that was asked for.
+    /// A statement that returns whether the query's R-tree is worth its use; nil without an R-tree, and for one that
+    /// `indexed:by:` requests.
     package let probe: SQLQuery?
 }
 
 extension StoreFetch {
-    /// Whether the store need not look at all rows that it finds.
+    /// Whether the store can stop at the limit before it has read all matching rows.
     var endsAtLimit: Bool { limit > 0 && sortDescriptors.isEmpty }
 }
 

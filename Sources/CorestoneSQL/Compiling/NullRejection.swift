@@ -1,15 +1,15 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// Finds the to-one paths without which a predicate cannot hold.
+/// A search for the to-one paths that must not be nil for a predicate to be true.
 ///
-/// A table on such a path joins inside, which leaves the database free to start from it. The answer may leave out paths,
-/// but never holds one without which a row could still satisfy the predicate.
+/// Tables on such a path use inner joins, so that the database may start with them. The result may lack paths, but it
+/// never contains a path that is nil in a matching row.
 struct NullRejection {
-    /// The variable whose paths are meant; nil for those of the evaluated object.
+    /// The variable whose paths are examined; nil for paths of the evaluated object.
     let variable: String?
 
-    /// Every proper prefix of the paths, joined by dots.
+    /// Returns every proper prefix of these paths, joined by dots.
     func required(_ predicate: Predicate) -> Set<String> {
         switch predicate {
         case .constant, .block: return []
@@ -35,7 +35,7 @@ struct NullRejection {
         return paths
     }
 
-    /// Whether the comparison fails when one side is nil and `other` stands on the other side.
+    /// Whether the comparison is false if one side is nil and the other side is `other`.
     private func rejectsNil(_ comparison: Comparison, beside other: Expression) -> Bool {
         switch comparison.operator {
         case .less, .greater, .between, .in, .contains, .beginsWith, .endsWith, .like, .matches: true
@@ -45,7 +45,7 @@ struct NullRejection {
         }
     }
 
-    /// The paths that make an expression nil when they lead to nothing.
+    /// Returns the paths that make an expression nil if they are nil.
     private func prefixes(_ expression: Expression) -> Set<String> {
         switch expression {
         case .keyPath(let path): return variable == nil ? prefixes(path) : []

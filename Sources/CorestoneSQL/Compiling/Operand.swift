@@ -4,14 +4,15 @@ import CorestoneValues
 
 /// One side of a comparison in SQL.
 struct Operand {
-    /// What can be compared with what.
+    /// The kind of a value. It determines with which kinds the value can be compared.
     enum Kind: Equatable {
-        /// A constant nil: fits everything.
+        /// A constant nil, which can be compared with every kind.
         case null
-        /// 64 bits; a double; either of them, as arithmetic turns out; what is exact in memory only.
+        /// `number` is an integer or a double, depending on the arithmetic. `decimal` is exact only in memory.
         case integer, real, number, decimal
         case text, uri, date, bytes, uuid
-        /// The primary key of an object of the tree with that root. A name, for an ID may come from another instance of the model.
+        /// The primary key of an object in the entity tree of this root. The root is a name, because an ID may belong
+        /// to another instance of the model.
         case object(root: String)
         /// A constant list.
         case list
@@ -20,30 +21,30 @@ struct Operand {
     var sql: SQLFragment
     var kind: Kind
     var isNullable = true
-    /// The value, when it is known.
+    /// The value of a constant; nil for other operands.
     var constant: PropertyValue?
-    /// For counts: whether there is any, which is cheaper to ask.
+    /// For counts: the condition that the count is not 0, which is cheaper to evaluate.
     var existence: SQLFragment?
-    /// What the kind does not tell about the values.
+    /// Details of the values that `kind` does not express.
     var form = Form.plain
-    /// For objects: how to tell their entity.
+    /// For objects: how their entity is determined.
     var entity: ObjectEntity?
-    /// The attribute whose value it is, for errors.
+    /// The attribute whose value the operand is, for errors.
     var attribute: Attribute?
 
     enum Form {
         case plain
-        /// Integers that are true or false; integers of which no sum needs more than 64 bits.
+        /// Booleans, stored as integers; integers of at most 32 bits, whose sums fit into 64 bits.
         case boolean, small
-        /// Nothing that a column of rows could be made of.
+        /// Values that cannot be read as a column of fetched rows.
         case opaque
     }
 }
 
-/// The entity of objects whose primary keys a column has.
+/// The entity of the objects whose primary keys are in a column.
 struct ObjectEntity {
     let entity: Entity
-    /// The number of the concrete entity, where several have that column; NULL where nothing is known.
+    /// The column with the number of the concrete entity; nil if only `entity` is possible.
     let number: SQLFragment?
 }
 
@@ -51,15 +52,16 @@ extension Operand {
     /// The attribute as messages name it, `Entity.key`; nil for a computed value.
     var attributeName: String? { attribute.map { "\($0.entity.name).\($0.path)" } }
 
-    /// The kind of an operand that is refused, behind "takes numbers".
+    /// Returns the clause of an error message about an operand of the wrong kind, after "takes numbers".
     ///
-    /// - Parameter expression: the operand in the predicate, for one that is neither an attribute nor a constant.
+    /// - Parameter expression: The operand in the predicate, for an operand that is neither an attribute nor a
+    ///   constant.
     func mismatch(_ expression: Expression? = nil) -> String {
         if let attributeName { return ", but \(attributeName) is \(kind.name)" }
         return ", not \(kind.name)" + ((constant?.excerpt ?? expression?.format).map { " (\($0))" } ?? "")
     }
 
-    /// The form of what is either of two values.
+    /// Returns the form of an expression whose result is one of two operands.
     func form(beside other: Operand) -> Form {
         if kind == .null { return other.form }
         return form == other.form || other.kind == .null ? form : .opaque
@@ -91,7 +93,7 @@ extension Operand.Kind {
         }
     }
 
-    /// The kind of a constant that is no object; nil for dictionaries and objects.
+    /// Creates the kind of a constant, or nil for dictionaries and objects.
     init?(_ value: PropertyValue) {
         switch value {
         case .null: self = .null
@@ -111,12 +113,12 @@ extension Operand.Kind {
     var isNumber: Bool { self == .integer || self == .real || self == .number || self == .decimal }
     var isTextual: Bool { self == .text || self == .uri }
 
-    /// Whether values of the two kinds can be equal at all.
+    /// Whether values of the two kinds can be equal.
     func suits(_ other: Operand.Kind) -> Bool {
         self == other || isNumber && other.isNumber || isTextual && other.isTextual
     }
 
-    /// With an article, for messages.
+    /// The name with an article, for messages.
     var name: String {
         switch self {
         case .null: "nil"
@@ -135,32 +137,33 @@ extension Operand.Kind {
 /// A condition in SQL. As in WHERE, NULL counts as false.
 struct Condition {
     var sql: SQLFragment
-    /// Whether it is never NULL, so that NOT alone negates it.
+    /// Whether the condition is never NULL, so that NOT alone negates it.
     var isTwoValued = false
-    /// Whether it needs no parentheses beside AND, OR and NOT.
+    /// Whether the condition can be an operand of AND, OR and NOT without parentheses.
     var isAtom = true
-    /// The value, when it is the same for every row.
+    /// The value, if it is the same for every row.
     var constant: Bool?
-    /// Whether it is a chain of AND, which needs no parentheses within another.
+    /// Whether the condition is a chain of AND, which can be part of another chain of AND without parentheses.
     var isConjunct = false
 
     static func constant(_ value: Bool) -> Condition {
         Condition(sql: value ? "1" : "0", isTwoValued: true, constant: value)
     }
 
-    /// In parentheses, where it needs them.
+    /// The SQL as an operand of AND or OR, in parentheses if it needs them.
     var operand: SQLFragment { isAtom ? sql : "(\(sql))" }
-    /// After NOT, which binds more loosely than a comparison, but reads better with parentheses.
+    /// The SQL as the operand of NOT. NOT has a lower precedence than a comparison, so most parentheses are only for
+    /// readability.
     var negatable: SQLFragment { isExistence ? sql : "(\(sql))" }
     private var isExistence: Bool {
         if case .sql(let text)? = sql.segments.first { text.hasPrefix("EXISTS (") && isAtom } else { false }
     }
 }
 
-/// Thrown within the compiler for what has a meaning in memory but none in SQL; never leaves `FetchCompiler`.
+/// An error for an expression that can be evaluated in memory but not in SQL. `FetchCompiler` catches it.
 struct NotExpressible: Error {
     let reason: String
-    /// Whether it is a collection as a whole.
+    /// Whether the expression is a whole collection.
     let isCollection: Bool
 
     init(_ reason: String, isCollection: Bool = false) { (self.reason, self.isCollection) = (reason, isCollection) }

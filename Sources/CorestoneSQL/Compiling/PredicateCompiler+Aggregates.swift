@@ -3,9 +3,9 @@ import CorestonePredicate
 import CorestoneValues
 
 extension PredicateCompiler {
-    /// `collection.@count` and its like.
+    /// Compiles a collection operator, such as `collection.@count`.
     ///
-    /// - Parameter rest: the keys to the right of the operator.
+    /// - Parameter rest: The keys to the right of the operator.
     mutating func aggregate(
         _ operation: CollectionOperator, _ collection: MemberCollection, _ rest: ArraySlice<KeyName>,
         _ environment: Environment
@@ -14,7 +14,7 @@ extension PredicateCompiler {
             collection.filters.isEmpty || path.rest.isEmpty
         else { throw NotExpressible("\(operation.rawValue) of \(collection.format) is computed in memory") }
         let members = try rows(collection, path, required: [], environment)
-        // Each member stands for one element, whatever its keys lead to.
+        // Each member counts as one element, regardless of the values of its keys.
         let elements = path.rest + collection.tail
         if operation == .count, case .toMany = try resolve(elements, members.rows.scope) {
             throw NotExpressible(
@@ -23,7 +23,7 @@ extension PredicateCompiler {
         var operand = try aggregate(
             operation, members.rows, operation == .count ? [] : elements + rest, members.condition, collection.format)
         if path.ownerIsNullable, collection.filters.isEmpty {
-            // Nil has no members, and a count of nil is nil, not 0; a subquery of nil is empty.
+            // If the owner is nil, the result is nil, even for a count. A subquery of nil is an empty collection.
             operand.sql = "CASE WHEN \(path.owner) IS NULL THEN NULL ELSE \(operand.sql) END"
             operand.isNullable = true
             operand.existence = nil
@@ -71,7 +71,7 @@ extension PredicateCompiler {
                     "\(operation.rawValue) of \(operand.attributeName ?? format), a decimal, is exact only in memory")
             }
             if operation == .sum { return selected(operand.sum, .number) }
-            // Nil counts as 0, and the average of nothing is 0.
+            // Nil counts as 0, and the average of an empty collection is 0.
             let total: SQLFragment = kind == .real ? "TOTAL(\(column))" : "CAST(\(operand.sum) AS REAL)"
             return selected("COALESCE(\(total) / COUNT(*), 0.0)", .real)
         case .minimum: return selected("MIN(\(column))", kind, isNullable: true, form: operand.form)

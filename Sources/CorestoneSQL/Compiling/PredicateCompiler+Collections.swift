@@ -3,16 +3,18 @@ import CorestonePredicate
 import CorestoneValues
 
 extension PredicateCompiler {
-    /// Tells the log of a comparison that takes all values of a to-many path for one: it holds for no object, or for all, and
-    /// rarely is what was meant. Once for each entity and comparison, whatever the constants in it.
+    /// Logs a warning for a comparison of a to-many path with one value.
     ///
-    /// - Throws: `.predicate` for a comparison by order, which a collection and one value do not have, and for one with a pattern.
+    /// Such a comparison is false for every object or true for every object, which is rarely intended. Each comparison
+    /// is logged once for each entity, regardless of its constants.
+    ///
+    /// - Throws: `.predicate` for an ordering or pattern comparison, which collections do not support.
     @inline(never)
     func noteCollection(_ comparison: Comparison, _ environment: Environment) throws {
         guard let sides = try collectionSides(comparison, environment) else { return }
         switch comparison.operator {
         case .less, .lessOrEqual, .greater, .greaterOrEqual, .between:
-            // Memory has no need of an order there.
+            // A comparison with nil does not depend on an order, so it is evaluated in memory.
             if try constant(sides.other, environment)?.isNull == true { return }
             throw noOrder(comparison, sides)
         case .beginsWith, .endsWith, .like, .matches:
@@ -21,7 +23,7 @@ extension PredicateCompiler {
         case .equal, .notEqual, .in: break
         default: return
         }
-        // Where there is no owner both sides may be nil, which are equal.
+        // If the owner is nil, both sides may be nil, and nil equals nil.
         let other = try constant(sides.other, environment)
         if sides.members.ownerIsNullable, other?.isNull ?? true { return }
         let text = warning(comparison, sides, isNull: other?.isNull == true)
@@ -30,7 +32,7 @@ extension PredicateCompiler {
         DebugLog.warnOnce(hasher.finalize(), text)
     }
 
-    /// No constant is in it: those may be anybody's secrets.
+    /// Returns the text of the warning, without constants, because they may be private.
     private func warning(_ comparison: Comparison, _ sides: CollectionSides, isNull: Bool) -> String {
         let remedy =
             sides.members.rest.isEmpty && isNull
@@ -76,7 +78,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// nil when both sides are collections, which can well be compared.
+    /// Returns the sides of a comparison of a to-many path with one value, or nil for other comparisons.
     private func collectionSides(_ comparison: Comparison, _ environment: Environment) throws -> CollectionSides? {
         for (path, other) in [(comparison.left, comparison.right), (comparison.right, comparison.left)] {
             guard let (scope, keys, members) = toMany(path, environment) else { continue }
@@ -93,7 +95,9 @@ extension PredicateCompiler {
         return nil
     }
 
-    /// The path through a to-many relationship that an expression is; nil for others, and for those with an operator.
+    /// Resolves a path through a to-many relationship.
+    ///
+    /// - Returns: nil for other expressions and for paths with a collection operator.
     private func toMany(
         _ expression: Expression, _ environment: Environment
     ) -> (scope: Scope, keys: ArraySlice<KeyName>, members: MemberPath)? {

@@ -2,7 +2,8 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-// Functions, with SQL's own where those give the same as memory's, and else with ours.
+// Calls of functions. SQL's own functions are used if they return the same results as the in-memory evaluator.
+// Otherwise the store registers a function.
 extension PredicateCompiler {
     mutating func call(
         _ function: Function, _ arguments: [Expression], _ environment: Environment
@@ -48,7 +49,7 @@ extension PredicateCompiler {
     }
 
     private func computed(_ function: Function, _ operands: [Operand], _ kind: Operand.Kind) -> Operand {
-        // A double where memory has one: a decimal column may hold a whole number.
+        // The in-memory evaluator computes with doubles, but a decimal column may hold an integer.
         let arguments = operands.map { $0.kind == .decimal ? "CAST(\($0.sql) AS REAL)" : $0.sql }
         return Operand(sql: ComputedFunction.call(function, arguments) ?? "NULL", kind: kind)
     }
@@ -72,7 +73,10 @@ extension PredicateCompiler {
         return computed(function, operands, function.infix == nil || kinds.contains(.decimal) ? .number : .integer)
     }
 
-    /// The four basic operations: as in memory, two integers give one unless it would not fit, and a division by zero nil.
+    /// Compiles the four basic operations.
+    ///
+    /// As in the in-memory evaluator, the result of two integers is an integer unless it overflows, and the result of a
+    /// division by zero is nil.
     private func sum(_ function: Function, _ operands: [Operand]) throws -> Operand {
         let kinds = operands.map(\.kind)
         guard let symbol = PredicateCompiler.symbols[function] else {
@@ -80,7 +84,7 @@ extension PredicateCompiler {
         }
         var (a, b) = (operands[0].sql, operands[1].sql)
         if kinds.contains(.decimal) {
-            // Beside a double, decimals are doubles too.
+            // Decimals are converted to doubles only if another operand is a double.
             guard kinds.contains(.real) else {
                 let name = operands.first { $0.kind == .decimal && $0.attribute != nil }?.attributeName
                 throw NotExpressible("decimal arithmetic\(name.map { " with \($0)" } ?? "") is computed in memory")
@@ -95,7 +99,9 @@ extension PredicateCompiler {
         .rightShift: ">>", .modulus: "%",
     ]
 
-    /// `sum(rel.key)` and its like: the collection operators, but for nil.
+    /// Compiles `sum(rel.key)` and similar functions as collection operators.
+    ///
+    /// Only `count` differs: the count of nil is 0.
     private mutating func statistics(
         _ function: Function, _ arguments: [Expression], _ environment: Environment
     ) throws -> Operand {
@@ -130,7 +136,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// A key behind an attribute: what its plain value is asked for.
+    /// Compiles a key after an attribute in a path, which is evaluated on the attribute's value.
     func key(_ key: KeyName, of operand: Operand) throws -> Operand {
         switch (key.text, operand.kind) {
         case ("self", _): return operand

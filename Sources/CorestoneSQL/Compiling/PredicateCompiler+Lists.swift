@@ -3,7 +3,7 @@ import CorestonePredicate
 import CorestoneValues
 
 extension PredicateCompiler {
-    /// IN, and CONTAINS with its sides exchanged: a list, a to-many path or a string.
+    /// Compiles IN, and CONTAINS with its sides exchanged. The collection is a list, a to-many path or a string.
     mutating func membership(
         of element: Expression, in collection: Expression, _ comparison: Comparison, _ environment: Environment
     ) throws -> Condition {
@@ -25,7 +25,7 @@ extension PredicateCompiler {
         return list(element, members.filter { $0.kind != .null && $0.kind.suits(element.kind) })
     }
 
-    /// A list of values, and of to-many paths, each of which stands for all that it leads to.
+    /// Compiles membership in a list of values and to-many paths. A path contributes all of its values.
     private mutating func membership(
         of element: Operand, amongAll parts: [Expression], _ comparison: Comparison, _ environment: Environment
     ) throws -> Condition {
@@ -41,7 +41,8 @@ extension PredicateCompiler {
         return conditions.isEmpty ? isListed : chain([isListed] + conditions, isAnd: false)
     }
 
-    /// Up to this many values are bound one by one; longer lists of whatever length make one statement.
+    /// The largest number of values that are bound separately. A longer list is one binding, so lists of all lengths
+    /// share one statement.
     private static let shortList = 8
 
     private func list(_ element: Operand, _ members: [Operand]) -> Condition {
@@ -104,7 +105,7 @@ extension PredicateCompiler {
 }
 
 extension Operand {
-    /// For comparisons that nil never satisfies, not even beside nil.
+    /// The operand for comparisons that nil never satisfies, not even if both sides are nil.
     fileprivate var withoutNull: Operand {
         var copy = self
         copy.isNullable = false
@@ -112,13 +113,13 @@ extension Operand {
     }
 }
 
-/// A long list as one bound text, in JSON.
+/// A long list as one bound JSON text.
 private struct PackedList {
     let json: Text
-    /// Whether its texts are values that `PackedValue` made.
+    /// Whether the texts of the list are encoded by `PackedValue`.
     let isPacked: Bool
 
-    /// nil for what is no list of values alone.
+    /// Creates the list, or nil if a member is not a bound value.
     init?(_ members: [SQLFragment]) {
         var values: [SQLValue] = []
         values.reserveCapacity(members.count)
@@ -143,7 +144,7 @@ private struct PackedList {
 }
 
 extension SQLValue {
-    /// Whether JSON would change it; SQLite would end a text at its first NUL.
+    /// Whether JSON would change the value. SQLite truncates JSON text at its first NUL.
     fileprivate var needsPacking: Bool {
         switch self {
         case .integer, .null: false

@@ -7,9 +7,9 @@ struct MemberRows {
     let scope: Scope
     /// The tables, without those that the scope joins later.
     let tables: SQLFragment
-    /// What ties them to the owner.
+    /// The condition that selects the members of the owner.
     let link: SQLFragment
-    /// The table of pairs alone, for counting without looking at members.
+    /// The join table alone, for counts that do not read the members' rows; nil without a join table.
     let pairs: (table: SQLFragment, link: SQLFragment)?
 
     func select(_ result: SQLFragment, where condition: Condition?) -> SQLFragment {
@@ -22,9 +22,9 @@ struct MemberRows {
 }
 
 extension PredicateCompiler {
-    /// Opens the members of a relationship.
+    /// Returns the members of a relationship as rows with a new alias.
     ///
-    /// - Parameter required: the to-one paths of the members that have to lead somewhere.
+    /// - Parameter required: The to-one paths from a member that must not be nil.
     mutating func rows(_ path: MemberPath, required: Set<String>) throws -> MemberRows {
         let mapping = try schema.mapping(of: path.relationship.destination)
         let scope = Scope(mapping, alias: newAlias(), required: required)
@@ -51,7 +51,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// Opens the members of a collection, with the conditions of the subqueries around it.
+    /// Returns the members of a collection as rows, and the conditions of its subqueries.
     mutating func rows(
         _ collection: MemberCollection, _ path: MemberPath, required: Set<String>, _ environment: Environment
     ) throws -> (rows: MemberRows, condition: Condition) {
@@ -69,21 +69,21 @@ extension PredicateCompiler {
     }
 }
 
-/// A collection that an expression stands for: where a to-many path leads, as far as subqueries let it.
+/// The collection of an expression: the members at a to-many path, filtered by subqueries.
 struct MemberCollection {
     let scope: Scope
-    /// The path to the collection, whose members the filters see.
+    /// The path to the collection that the filters apply to.
     let keys: ArraySlice<KeyName>
-    /// The subqueries around it, from the inside.
+    /// The subqueries around the path, innermost first.
     var filters: [(name: String, condition: Predicate)] = []
-    /// The keys behind a subquery, asked of each of its members.
+    /// The keys after a subquery, evaluated on each of its members.
     var tail: ArraySlice<KeyName> = []
     /// The expression, for messages.
     let format: String
 }
 
 extension PredicateCompiler {
-    /// The collection that an expression leads to; nil for expressions that lead to none.
+    /// Returns the collection that an expression evaluates to, or nil for other expressions.
     mutating func members(_ expression: Expression, _ environment: Environment) throws -> MemberCollection? {
         switch expression {
         case .subquery(let inner, let name, let condition):
@@ -106,11 +106,11 @@ extension PredicateCompiler {
 
     // MARK: ANY and ALL
 
-    /// ANY asks whether such a member exists; ALL whether none exists for which it does not hold.
+    /// Compiles ANY and ALL. ANY is true if a member satisfies the comparison, ALL if every member does.
     mutating func quantified(_ comparison: Comparison, _ environment: Environment) throws -> Condition {
         let isAny = comparison.modifier == .any
         if let list = try constant(comparison.left, environment) {
-            // A list of constants is decided element by element.
+            // A constant list is compared element by element.
             guard let elements = list.elements else {
                 return .constant(try Predicate.comparison(comparison).evaluate(with: .null))
             }
@@ -133,7 +133,9 @@ extension PredicateCompiler {
         return isAny ? any : negation(any)
     }
 
-    /// Names the modifiers that the parser reads as that of the comparison; in NOT IN, ANY is read as ALL.
+    /// Creates the error for a single value after a modifier.
+    ///
+    /// It names all modifiers that the parser maps to the comparison's modifier; in NOT IN, ANY is parsed as ALL.
     private func singleValue(_ comparison: Comparison, _ scope: Scope, _ keys: ArraySlice<KeyName>) -> CoreError {
         let entity = scope.mapping.entity.name
         let path = keys.map(\.text).joined(separator: ".")
@@ -147,7 +149,9 @@ extension PredicateCompiler {
             entity: entity, key: keys.isEmpty ? comparison.left.format : path)
     }
 
-    /// Whether a value that the collection leads to satisfies the test; through further to-many relationships too.
+    /// Compiles the condition that at least one value of the collection satisfies `test`.
+    ///
+    /// Further to-many relationships on the path are followed.
     private mutating func anyMember(
         _ collection: MemberCollection, _ environment: Environment, _ comparison: Comparison,
         test: (inout PredicateCompiler, Operand) throws -> Condition
@@ -160,7 +164,7 @@ extension PredicateCompiler {
                 "\(collection.format) is a SUBQUERY over more than one relationship, which is computed in memory")
         }
         let rest = path.rest + collection.tail
-        // The joins to what follows have to lead somewhere where nil does not satisfy the comparison.
+        // If nil does not satisfy the comparison, the tables on the rest of the path use inner joins.
         let sought = Comparison(
             .keyPath(KeyPath(keys: Array(rest))), comparison.operator, comparison.right, options: comparison.options)
         let required =
@@ -172,7 +176,7 @@ extension PredicateCompiler {
         var condition: Condition
         if case .toMany(let further) = leads {
             condition = try anyMember(next, environment, comparison, test: test)
-            // A member without the object that has those is one value, which is nil.
+            // If the to-one path from a member to the owner of `further` is nil, the member contributes one value, nil.
             let none = further.ownerIsNullable ? try test(&self, try operand(.null)) : .constant(false)
             if none.constant != false {
                 let isMissing = Condition(sql: "\(further.owner) IS NULL", isTwoValued: true)
@@ -186,7 +190,7 @@ extension PredicateCompiler {
         return Condition(sql: "EXISTS (\(members.rows.select("1", where: whole)))", isTwoValued: true)
     }
 
-    /// The comparison of one member's value with the right side.
+    /// Compiles the comparison of one member's value with the right side.
     private mutating func compareMember(
         _ member: Operand, _ comparison: Comparison, _ environment: Environment
     ) throws -> Condition {
@@ -204,7 +208,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// Whether the operand, which is not nil, is among the values that a collection leads to.
+    /// Compiles the condition that an operand is among the values of a collection. It is false for nil.
     mutating func isMember(
         _ element: Operand, of collection: MemberCollection, _ comparison: Comparison, _ environment: Environment
     ) throws -> Condition {

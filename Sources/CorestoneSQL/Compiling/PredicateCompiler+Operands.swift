@@ -37,7 +37,7 @@ extension PredicateCompiler {
         throw NotExpressible("\(expression.format) is computed in memory")
     }
 
-    /// `entity.name` of a scope's rows, unless a property has that name; nil for other keys.
+    /// Returns `entity.name` of a scope's rows, or nil for other keys. A property with the name `entity` has priority.
     private func entityName(_ keys: ArraySlice<KeyName>, _ scope: Scope) -> Operand? {
         let entity = scope.mapping.entity
         guard keys.count == 2, keys.map(\.text) == ["entity", "name"],
@@ -50,7 +50,7 @@ extension PredicateCompiler {
             sql: "CASE \(scope.alias, "Z_ENT")\(cases.joined(separator: "")) END", kind: .text, isNullable: false)
     }
 
-    /// A path with an operator on collections, which is at `place`.
+    /// Compiles a path with a collection operator at index `place`.
     private mutating func aggregate(
         _ expression: Expression, _ base: Expression, _ keys: ArraySlice<KeyName>, _ place: Int,
         _ environment: Environment
@@ -76,7 +76,9 @@ extension PredicateCompiler {
         return try aggregate(operation, members, keys[(place + 1)...], environment)
     }
 
-    /// The value of an attribute, which the column must have: large ones lie in files that SQL does not read.
+    /// Returns the value of an attribute in its column.
+    ///
+    /// - Throws: `NotExpressible` if the value may be in a backing file, which SQL cannot read.
     func column(_ value: AttributeValue) throws -> Operand {
         let attribute = value.attribute
         if attribute.allowsExternalStorage {
@@ -108,14 +110,14 @@ extension PredicateCompiler {
         }
     }
 
-    /// A constant as an operand.
+    /// Returns a constant as an operand.
     func operand(_ value: PropertyValue) throws -> Operand {
         if case .object(let object) = value {
             guard let id = (object as? ManagedObject)?.objectID ?? (object as? ObjectIDReference)?.id else {
                 throw NotExpressible("\(object.valueDescription) is not a managed object")
             }
             let isHere = !id.isTemporary && id.store?.identifier == storeIdentifier
-            // Unsaved objects and those of other stores are in no row; no primary key is below 1.
+            // Unsaved objects and objects of other stores do not match any row, because primary keys start at 1.
             let key = SQLValue.integer(isHere ? id.reference : -1)
             return Operand(
                 sql: "\(bind: key)", kind: .object(root: id.entity.root.name), isNullable: false, constant: value)
@@ -135,7 +137,7 @@ extension PredicateCompiler {
         return Operand(sql: "\(bind: bound)", kind: kind, isNullable: value.isNull, constant: value)
     }
 
-    /// The value of an expression that depends on no row; nil for all others.
+    /// Returns the value of an expression that does not depend on a row, or nil for other expressions.
     func constant(_ expression: Expression, _ environment: Environment) throws -> PropertyValue? {
         if case .constant(let value) = expression { return value }
         guard isConstant(expression, environment) else { return nil }
@@ -145,7 +147,7 @@ extension PredicateCompiler {
     func isConstant(_ expression: Expression, _ environment: Environment) -> Bool {
         switch expression {
         case .constant: true
-        // An unbound variable has no value anywhere; evaluating it says so.
+        // An unbound variable counts as a constant, because its evaluation throws the appropriate error.
         case .variable(let name): environment.variables[name] == nil
         case .function(let function, let arguments):
             ![.random, .randomBelow, .randomBelowN].contains(function)
@@ -164,7 +166,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// `TERNARY(condition, a, b)`
+    /// Compiles `TERNARY(condition, a, b)`.
     private mutating func choice(
         _ condition: Predicate, _ first: Expression, _ second: Expression, _ environment: Environment
     ) throws -> Operand {

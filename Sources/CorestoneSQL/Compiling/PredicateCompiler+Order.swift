@@ -3,8 +3,9 @@ import CorestonePredicate
 import CorestoneValues
 
 extension PredicateCompiler {
-    /// The terms of ORDER BY. SQLite puts NULL first going up and last going down, as sort descriptors do.
-    /// nil when memory has to sort.
+    /// Returns the terms of ORDER BY, or nil if the rows must be sorted in memory.
+    ///
+    /// SQLite puts NULL first in ascending and last in descending order, as sort descriptors do.
     mutating func order(_ descriptors: [SortDescriptor], _ root: Scope) throws -> [SQLFragment]? {
         let environment = Environment(root: root)
         var terms: [SQLFragment] = []

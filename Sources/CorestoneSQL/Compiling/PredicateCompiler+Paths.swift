@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// What a key path leads to.
+/// The result of resolving a key path.
 enum ResolvedPath {
     case attribute(AttributeValue)
     /// The primary key of an object of the entity.
@@ -10,7 +10,7 @@ enum ResolvedPath {
     case toMany(MemberPath)
 }
 
-/// The column of an attribute, and the keys that its plain value is asked for.
+/// The column of an attribute, and the keys that are evaluated on its value.
 struct AttributeValue {
     let sql: SQLFragment
     let attribute: Attribute
@@ -21,16 +21,16 @@ struct AttributeValue {
 struct MemberPath {
     /// The primary key of the object that has the relationship.
     let owner: SQLFragment
-    /// Whether there may be no such object.
+    /// Whether that object may be nil.
     let ownerIsNullable: Bool
     let relationship: Relationship
     let mapping: ToManyMapping
-    /// The keys behind the relationship.
+    /// The keys after the relationship.
     let rest: ArraySlice<KeyName>
 }
 
 extension PredicateCompiler {
-    /// Follows keys from a scope, joining what lies on the way.
+    /// Resolves keys from a scope, and joins the tables on the path.
     mutating func resolve(_ keys: ArraySlice<KeyName>, _ scope: Scope) throws -> ResolvedPath {
         var (alias, mapping) = (scope.alias, scope.mapping)
         var owner: SQLFragment = "\(alias, "Z_PK")"
@@ -87,19 +87,19 @@ extension PredicateCompiler {
     }
 
     /// Whether the next key reads a column of the row, not just its primary key.
-    private func needsRow(_ key: KeyName, _ mapping: EntityMapping) throws -> Bool {
+    private func needsRow(_ key: KeyName, _ mapping: TableMapping) throws -> Bool {
         if key.text == "self" || key.text == "objectID" { return false }
-        // It is refused with the whole path.
+        // `resolve` throws the error, which shows the whole path.
         if key.isOperator { return true }
         if case .toMany = mapping[try property(key, mapping.entity)] { return false }
         return true
     }
 
-    /// The property of a key, or the element of a composite attribute.
+    /// Returns the property of a key, or the element of a composite attribute.
     private func property(_ key: KeyName, _ entity: Entity, of composite: Attribute? = nil) throws -> Property {
         let name = composite.map { "\($0.path).\(key.text)" } ?? key.text
         if let property = entity.property(named: name) { return property }
-        // A property of entities that inherit: all other objects have nil there.
+        // A property of a subentity is nil for all other objects.
         if let heir = entity.withDescendants.first(where: { $0.property(named: name) != nil }),
             let property = heir.property(named: name)
         {
@@ -116,7 +116,7 @@ extension PredicateCompiler {
             entity: entity.name, key: name)
     }
 
-    /// A key with `@` behind a single object, to which a path from the entity leads.
+    /// Creates the error for a key with `@` after a path to a single object.
     private func unsuitedOperator(_ key: KeyName, behind keys: ArraySlice<KeyName>, _ entity: Entity) -> CoreError {
         let path = keys.map(\.text).joined(separator: ".")
         let object = keys.isEmpty ? "\(entity.name) is a single object" : "\(entity.name).\(path) is a single value"
@@ -132,7 +132,9 @@ extension PredicateCompiler {
             key: keys.isEmpty ? key.text : isKnown ? path : "\(path).\(key.text)")
     }
 
-    /// The column of an attribute; where several entities that inherit have one of that name, whichever the row uses.
+    /// Returns the column of an attribute.
+    ///
+    /// If several subentities have an attribute of this name, it is the column that the row's entity uses.
     private func polymorphic(
         _ column: String, _ alias: Alias, of attribute: Attribute, _ entity: Entity
     ) throws -> SQLFragment {
@@ -152,22 +154,22 @@ extension PredicateCompiler {
         return "COALESCE(\(columns.map { "\(alias, $0)" as SQLFragment }.joined(separator: ", ")))"
     }
 
-    /// The mapping that has a property of an entity that inherits.
-    private func heir(of mapping: EntityMapping, with property: Property) throws -> EntityMapping {
-        let heirs = mapping.entity.withDescendants.filter { $0.property(named: property.path) != nil }
-        if property is Relationship, heirs.contains(where: { $0.property(named: property.path) !== property }) {
+    /// Returns the mapping of the subentity that has a property.
+    private func heir(of mapping: TableMapping, with property: Property) throws -> TableMapping {
+        let subentities = mapping.entity.withDescendants.filter { $0.property(named: property.path) != nil }
+        if property is Relationship, subentities.contains(where: { $0.property(named: property.path) !== property }) {
             throw NotExpressible(
                 "several subentities of \(mapping.entity.name) have a relationship \"\(property.path)\", which is evaluated in memory"
             )
         }
-        return try schema.mapping(of: heirs[0])
+        return try schema.mapping(of: subentities[0])
     }
 
     private func notStored(_ property: Property) -> NotExpressible {
         NotExpressible("\(property.entity.name).\(property.path) is transient and not in the store")
     }
 
-    /// Refuses a key that no plain value of the attribute knows.
+    /// Throws an error for a key that values of the attribute do not have.
     private func requireKnown(_ key: KeyName, of attribute: Attribute) throws {
         let known = [
             "self", "length", "description", "uppercaseString", "lowercaseString", "intValue", "integerValue",
@@ -183,7 +185,7 @@ extension PredicateCompiler {
             entity: attribute.entity.name, key: "\(attribute.path).\(key.text)")
     }
 
-    /// For an error: the entity and the key of an operand, which are those of its attribute, or of the key path that it is.
+    /// Returns the entity and key of an operand for an error: those of its attribute, or of its key path.
     func names(
         of operand: Operand, _ expression: Expression, _ environment: Environment
     ) -> (entity: String?, key: String?) {
@@ -192,7 +194,7 @@ extension PredicateCompiler {
         return (scope.mapping.entity.name, keys.map(\.text).joined(separator: "."))
     }
 
-    /// The scope and the keys of a path expression; nil for other expressions.
+    /// Returns the scope and the keys of a path expression, or nil for other expressions.
     func path(_ expression: Expression, _ environment: Environment) -> (scope: Scope, keys: ArraySlice<KeyName>)? {
         switch expression {
         case .selfObject: return (environment.root, [])

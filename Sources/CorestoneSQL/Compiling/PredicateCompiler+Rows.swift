@@ -4,16 +4,16 @@ import CorestonePredicate
 import CorestoneValues
 
 extension PredicateCompiler {
-    /// An expression with places of rows for what SQL computes of it, which is as much as it can.
+    /// Replaces the parts of an expression that SQL can compute by their positions in a row.
     ///
-    /// - Throws: `NotExpressible` where objects are needed.
+    /// - Throws: `NotExpressible` if the expression needs objects.
     mutating func places(
         _ expression: Expression, _ environment: Environment, _ selection: inout RowSelection
     ) throws -> Expression {
         try places(environment, &selection) { expression.mapped($0) }
     }
 
-    /// The same for what `mapped` maps.
+    /// Replaces such parts in a tree whose expressions `mapped` replaces.
     mutating func places<Tree>(
         _ environment: Environment, _ selection: inout RowSelection, _ mapped: ((Expression) -> Expression?) -> Tree
     ) throws -> Tree {
@@ -29,7 +29,7 @@ extension PredicateCompiler {
         return tree
     }
 
-    /// What stands for an expression; nil to go on with its parts.
+    /// Returns the replacement of an expression, or nil to replace its parts.
     private mutating func place(
         _ expression: Expression, _ environment: Environment, _ selection: inout RowSelection
     ) throws -> Expression? {
@@ -68,7 +68,7 @@ extension PredicateCompiler {
         return .place(place)
     }
 
-    /// Keys that the plain value of an attribute is asked for in memory.
+    /// Compiles a path whose last keys are evaluated in memory, on the value of an attribute.
     private mutating func plainValue(
         _ path: KeyPath, _ environment: Environment, _ selection: inout RowSelection
     ) throws -> Expression {
@@ -83,7 +83,7 @@ extension PredicateCompiler {
         throw NotExpressible("\(path.text) is computed in memory")
     }
 
-    /// nil for what SQL cannot express; what was joined for it is forgotten.
+    /// Compiles an operand. If SQL cannot express it, removes the joins that were added for it and returns nil.
     private mutating func attempt(
         _ environment: Environment, _ body: (inout PredicateCompiler) throws -> Operand
     ) throws -> Operand? {
@@ -96,9 +96,9 @@ extension PredicateCompiler {
 
     // MARK: Names
 
-    /// A predicate over groups with the expressions of columns for their names.
+    /// Replaces the names of columns in a predicate over groups by the expressions of the columns.
     ///
-    /// - Throws: `NotExpressible` where a column's type makes its values others than SQL has.
+    /// - Throws: `NotExpressible` if the values of a column are converted to another type in memory.
     mutating func unnamed(_ having: Predicate, _ environment: Environment) throws -> Predicate {
         var failure: (any Error)?
         let found = having.mapExpressions { part in
@@ -111,7 +111,7 @@ extension PredicateCompiler {
         return found
     }
 
-    /// A column as SQL orders and compares it.
+    /// Returns the operand by which SQL orders and compares a column.
     mutating func operand(of column: FetchedColumn, _ environment: Environment) throws -> Operand {
         let operand = try operand(column.computed, environment)
         guard let cell = RowCell(operand), cell.form != .gathered else {
@@ -126,7 +126,7 @@ extension PredicateCompiler {
 }
 
 extension Predicate {
-    /// Whether the host is asked about what is evaluated.
+    /// Whether the predicate contains a block, which is application code.
     var holdsBlock: Bool {
         switch self {
         case .block: true
@@ -137,7 +137,9 @@ extension Predicate {
 }
 
 extension Operand {
-    /// Whether values are equal, and in order, as the same values of a type are. Doubles are not as fine as large integers.
+    /// Whether values compare the same before and after their conversion to a type.
+    ///
+    /// Large integers lose digits as doubles.
     fileprivate func keepsOrder(_ cell: RowCell.Form, as type: AttributeType) -> Bool {
         switch (type, cell) {
         case (_, .gathered): false

@@ -2,25 +2,27 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// What the conjuncts of a predicate say of one attribute.
+/// The range to which the conjuncts of a predicate limit one attribute.
 private struct SpatialRange {
     var lower: Double?
     var upper: Double?
-    /// The index that `indexed:by:` names; nil where it is for the store to choose.
+    /// The index that `indexed:by:` names; nil if the store chooses.
     var index: String?
 
-    /// Whether an R-tree is worth asking: a range with one end is most of the rows, unless the author knows better.
+    /// Whether an R-tree is worth its use. A range with only one limit includes most rows, so it needs `indexed:by:`.
     var isNarrow: Bool { index != nil || lower != nil && upper != nil }
 }
 
-/// A range, and the columns of a tree that bound it.
-private struct ServedRange {
+/// A range, and the R-tree columns with the bounds of the attribute.
+private struct IndexedRange {
     let bounds: (least: String, greatest: String)
     let range: SpatialRange
     let path: String
 
-    /// Bounds beyond those of 32 bits say nothing: the tree has infinity there. Nor do bounds nearer to zero than normal numbers of 32
-    /// bits: SQLite's rounding fails there, and a value may lie outside its own bounds.
+    /// The conditions on the bounds in the tree, which are 32-bit floats. A lower limit below their range and an upper
+    /// limit above it are left out, because the tree stores infinity there. A limit closer to zero than the least
+    /// normal float is widened to it: SQLite rounds such values incorrectly, so that a value may be outside its own
+    /// bounds.
     var conditions: [SQLFragment] {
         let (largest, smallest) = (Double(Float.greatestFiniteMagnitude), Double(Float.leastNormalMagnitude))
         var conditions: [SQLFragment] = []
@@ -36,15 +38,17 @@ private struct ServedRange {
     }
 }
 
-/// What R-trees say of the rows that a predicate finds.
+/// The condition by which R-trees narrow the rows of a predicate.
 struct SpatialCondition {
     let sql: SQLFragment
-    /// A statement that gives whether the tree finds few of the rows; nil where the author asked for it by name. Past some part of a
-    /// table a scan is quicker.
+    /// A statement that returns whether the tree finds few enough rows: above some share of the table, a scan is
+    /// faster; nil if `indexed:by:` requests the tree.
     let probe: SQLFragment?
 
-    /// A row that a tree finds costs as much as twenty that a scan passes, and the probe itself takes its time: it counts to 4,096 at
-    /// most, whatever the size of the table. A scan that ends at a limit has few rows to pass.
+    /// Builds the statement.
+    ///
+    /// A row that a tree finds costs as much as twenty rows of a scan. The probe counts at most 4,096 rows, because
+    /// counting costs time too. A scan that stops at a limit reads few rows, so the tree must find fewer than 64.
     static func probe(_ rows: SQLFragment, of table: String, isLimited: Bool) -> SQLFragment {
         let part: SQLFragment =
             "(SELECT min(ifnull(max(\(identifier: "Z_PK")), 0) / 32 + 64, 4096) FROM \(identifier: table))"
@@ -53,23 +57,25 @@ struct SpatialCondition {
     }
 }
 
-/// For which ranges a statement asks R-trees.
+/// The ranges for which a statement uses R-trees.
 package enum SpatialUse: Sendable {
-    /// Those for which `indexed:by:` asks for one, and plain ones that have two ends.
+    /// Ranges with `indexed:by:`, and other ranges if they have two limits.
     case all
+    /// Only ranges with `indexed:by:`.
     case named
 }
 
 extension PredicateCompiler {
-    /// A condition by which the store's R-trees find the rows that can satisfy a predicate; nil where none serves.
+    /// Returns a condition that finds candidate rows by R-trees, or nil if no R-tree is useful.
     ///
-    /// It is meant to stand beside the predicate's own: an R-tree keeps bounds in 32 bits, rounded away from the value, and 0 where
-    /// there is none, so that what it finds are all rows in a range, and perhaps a few beside. SQLite looks up all that the tree finds
-    /// before it looks at anything else, so a plain range is left to it where another index finds the rows.
+    /// It is added to the predicate's own condition, because a tree may find too many rows. A tree stores 32-bit
+    /// bounds, rounded away from the value, and 0 for nil. SQLite reads every row that the tree finds before it
+    /// evaluates other conditions. A range without `indexed:by:` therefore does not use the tree if another index finds
+    /// the rows.
     ///
     /// - Parameters:
-    ///   - use: which ranges are looked for.
-    ///   - isLimited: whether the statement ends at a limit without a sort before.
+    ///   - use: The ranges for which R-trees are used.
+    ///   - isLimited: Whether the statement stops at a limit and does not sort.
     mutating func spatialCondition(
         _ predicate: Predicate?, _ environment: Environment, _ use: SpatialUse, isLimited: Bool
     ) throws -> SpatialCondition? {
@@ -82,14 +88,14 @@ extension PredicateCompiler {
             if !isIndexed { isIndexed = try self.isIndexed(comparison, environment) }
         }
         for (path, range) in ranges { if let index = range.index { servedNames.insert("\(path) \(index)") } }
-        func served(by tree: SpatialMapping) -> [ServedRange] {
+        func served(by tree: SpatialMapping) -> [IndexedRange] {
             ranges.compactMap { path, range in
                 guard range.index.map({ $0 == tree.name }) ?? true else { return nil }
-                return tree.bounds[path].map { ServedRange(bounds: $0, range: range, path: path) }
+                return tree.bounds[path].map { IndexedRange(bounds: $0, range: range, path: path) }
             }.sorted { $0.path < $1.path }
         }
         var found: SpatialCondition?
-        // One that knows more of the ranges narrows more.
+        // A tree that covers more of the ranges narrows the rows further.
         for tree in trees.sorted(by: { served(by: $0).count > served(by: $1).count }) {
             let served = served(by: tree)
             let isNamed = served.contains { $0.range.index != nil }
@@ -110,7 +116,7 @@ extension PredicateCompiler {
         return found
     }
 
-    /// Whether a comparison asks for a few values, or objects, that an index of another kind finds.
+    /// Whether a comparison with a few values or objects uses an index of another kind.
     private func isIndexed(_ comparison: Comparison, _ environment: Environment) throws -> Bool {
         guard comparison.modifier == .direct, comparison.options.isBinary else { return false }
         let sides: [(key: Expression, value: Expression)]
@@ -125,14 +131,14 @@ extension PredicateCompiler {
         return false
     }
 
-    private func isIndexedKey(_ key: Expression, _ mapping: EntityMapping) -> Bool {
+    private func isIndexedKey(_ key: Expression, _ mapping: TableMapping) -> Bool {
         if key == .selfObject { return true }
         guard let (path, index) = spatialKey(key), index == nil else { return false }
         if mapping.indexedKeys.contains(path) { return true }
         return ["self", "objectID"].contains(path) && mapping.entity.property(named: path) == nil
     }
 
-    /// Takes in what a comparison says of an attribute of the object itself.
+    /// Adds the limits that a comparison sets for an attribute of the root entity.
     private func note(
         _ comparison: Comparison, _ environment: Environment, in ranges: inout [String: SpatialRange]
     ) throws {
@@ -183,7 +189,7 @@ extension PredicateCompiler {
         return limits
     }
 
-    /// The attribute that an expression is the value of, and the index that it names for that.
+    /// Returns the path of the attribute that an expression reads, and the index that `indexed:by:` names.
     private func spatialKey(_ expression: Expression) -> (path: String, index: String?)? {
         switch expression {
         case .keyPath(let path), .path(.selfObject, let path): return (path.text, nil)
@@ -198,9 +204,9 @@ extension PredicateCompiler {
 
     // MARK: indexed:by:
 
-    /// Looks at a call of `indexed:by:`, and tells the log of one by which an R-tree is not asked.
+    /// Checks a call of `indexed:by:`, and logs a warning if it does not use its R-tree.
     ///
-    /// - Throws: as `index(named:over:_:)`.
+    /// - Throws: As `index(named:over:_:)`.
     @inline(never)
     func checkIndex(named name: Expression, over value: Expression, _ environment: Environment) throws {
         let (index, owner) = try index(named: name, over: value, environment)
@@ -220,13 +226,13 @@ extension PredicateCompiler {
         hasher.combine([entity, path, index.name])
         DebugLog.warnOnce(
             hasher.finalize(),
-            "indexed:by:(\(path), \"\(index.name)\") has no effect\(remedy)")
+            "indexed:by:(\(path), \"\(index.name)\") of \(entity) has no effect\(remedy)")
     }
 
-    /// The index that `indexed:by:` names, and the entity whose objects it finds.
+    /// Returns the index that `indexed:by:` names, and the entity whose objects it finds.
     ///
-    /// - Throws: `.predicate` for what is no attribute of one object, for an index that its entity does not have, and for one that is
-    ///   not over it.
+    /// - Throws: `.predicate` if the value is not an attribute of a single object, the entity does not have the index,
+    ///   or the index does not cover the attribute.
     private func index(
         named name: Expression, over value: Expression, _ environment: Environment
     ) throws -> (index: FetchIndex, owner: Entity) {

@@ -1,18 +1,20 @@
 import CorestonePredicate
 
-/// A predicate in two: what SQL says of it, and what is left to memory.
+/// A predicate in two parts: a condition in SQL, and a remainder that is evaluated in memory.
 struct SplitPredicate {
-    /// Each row that satisfies the predicate satisfies it; nil when that is true of all rows.
+    /// A condition that every row of the predicate satisfies; nil if every row of the table does.
     var condition: SQLFragment?
-    /// The conjuncts of the predicate that the condition does not say in full.
+    /// The conjuncts of the predicate that the condition does not express completely.
     var remainder: [Predicate] = []
-    /// Why SQL cannot say them.
+    /// Why SQL cannot express the remainder.
     var reasons: [String] = []
 }
 
 extension PredicateCompiler {
-    /// Compiles what SQL can express of a predicate, conjunct by conjunct; of a conjunct that it cannot, as much as keeps
-    /// no matching row away: of `mood == 'x' AND age > 3 OR age < 2`, with `mood` transient, `age > 3 OR age < 2`.
+    /// Compiles the part of a predicate that SQL can express, conjunct by conjunct.
+    ///
+    /// Other conjuncts are weakened to a condition that excludes no matching row: `mood == 'x' AND age > 3 OR age < 2`,
+    /// with `mood` transient, becomes `age > 3 OR age < 2`.
     mutating func split(_ predicate: Predicate?, _ environment: Environment) throws -> SplitPredicate {
         var split = SplitPredicate()
         var conditions: [Condition] = []
@@ -26,7 +28,7 @@ extension PredicateCompiler {
         return split
     }
 
-    /// A condition that holds at least (upper) or at most (lower) where the predicate does.
+    /// Returns a condition that is true for at least (upper bound) or at most (lower bound) the rows of the predicate.
     private mutating func bound(
         _ predicate: Predicate, isUpper: Bool, _ environment: Environment, _ reasons: inout [String]
     ) throws -> (condition: Condition, isExact: Bool) {
@@ -42,14 +44,14 @@ extension PredicateCompiler {
             let part = try bound(compound.parts[0], isUpper: !isUpper, environment, &reasons)
             return (negation(part.condition), part.isExact)
         }
-        // All parts are compiled, so that a wrong name is found whatever the others say.
+        // All parts are compiled, so that a wrong name in any of them is reported.
         let parts = try compound.parts.map { try bound($0, isUpper: isUpper, environment, &reasons) }
         return (chain(parts.map(\.condition), isAnd: compound.type == .and), parts.allSatisfy(\.isExact))
     }
 }
 
 extension Predicate {
-    /// What all has to hold, with chains of AND within each other as one.
+    /// The predicates that must all be true. Nested chains of AND are flattened.
     var conjuncts: [Predicate] {
         guard case .compound(let compound) = self, compound.type == .and else { return [self] }
         return compound.parts.flatMap(\.conjuncts)

@@ -2,10 +2,12 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-// Statistical functions over the rows of a group, as memory computes them: nulls left out, the sum of nothing the integer 0,
-// everything else of nothing null.
+// Statistical functions over the rows of a group. As in the in-memory evaluator, nulls are ignored. Without values, sum
+// and count are the integer 0, and other results are null.
 extension PredicateCompiler {
-    /// What an expression is to a group: what it is grouped by, or computed over its rows; nil for anything else.
+    /// Compiles an expression of a group, or returns nil for other expressions.
+    ///
+    /// An expression of a group is a grouping key, or a statistical function over the group's rows.
     mutating func groupOperand(_ expression: Expression, _ environment: Environment) throws -> Operand? {
         if let key = environment.keys[expression] { return key }
         guard let (function, argument) = expression.aggregatedArgument(of: environment.root.mapping.entity) else {
@@ -45,8 +47,9 @@ extension PredicateCompiler {
         throw NotExpressible("\(function.rawValue) of \(argument.format), \(kind.name), is computed in memory")
     }
 
-    /// The same by an aggregate of ours that runs memory's code over values that SQL has gathered. What it gives can be a column
-    /// and nothing else.
+    /// Compiles the same function as a registered aggregate function.
+    ///
+    /// It collects the values and evaluates them as the in-memory evaluator does. The result can only be a column.
     mutating func gathered(
         _ function: Function, _ argument: Expression, _ environment: Environment
     ) throws -> Operand {
@@ -72,14 +75,17 @@ extension PredicateCompiler {
 }
 
 extension Operand {
-    /// The sum over rows, 0 without any. SQL's own gives up where 64 bits do not suffice.
+    /// The sum over rows; 0 without rows. SQL's own function fails if the sum exceeds 64 bits.
     var sum: SQLFragment {
         kind == .real || form == .small || form == .boolean ? "COALESCE(SUM(\(sql)), 0)" : "cst_sum(\(sql))"
     }
 }
 
-/// A statistical function that a registered aggregate computes, `cst_median(value, form of the value)`, since SQL has none that
-/// gives the same. It runs memory's code, and gives the place of its result among those of the connection.
+/// A statistical function that a registered aggregate function computes.
+///
+/// In SQL it is called as `cst_median(value, form of the value)`. It is used where no SQL function returns the same
+/// results, and evaluates the values as the in-memory evaluator does. It returns the index of its result in the
+/// connection's list of results.
 package enum GatheringFunction: String, CaseIterable, Sendable {
     case sum = "cst_exact_sum"
     case average = "cst_exact_average"
@@ -96,7 +102,9 @@ package enum GatheringFunction: String, CaseIterable, Sendable {
         }
     }
 
-    /// - Parameter values: of all rows, without nulls.
+    /// Evaluates the function.
+    ///
+    /// - Parameter values: The values of all rows, without nulls.
     package func value(of values: [PropertyValue]) throws -> PropertyValue {
         if values.isEmpty { return self == .sum ? .int(0) : .null }
         let function: Function =

@@ -2,7 +2,7 @@ import CorestonePredicate
 import CorestoneValues
 
 extension PredicateCompiler {
-    /// BEGINSWITH, ENDSWITH, LIKE and MATCHES.
+    /// Compiles BEGINSWITH, ENDSWITH, LIKE and MATCHES.
     func strings(_ left: Operand, _ right: Operand, _ comparison: Comparison) throws -> Condition {
         if left.kind == .null || right.kind == .null { return .constant(false) }
         try requireTexts(left, right, comparison)
@@ -33,7 +33,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// Whether a string holds another: CONTAINS, and IN with a string on the right.
+    /// Compiles the condition that a string contains another one, for CONTAINS, and for IN with a string on the right.
     func substring(_ part: Operand, in text: Operand, _ comparison: Comparison) throws -> Condition {
         if part.kind == .null || text.kind == .null { return .constant(false) }
         guard text.kind.isTextual else {
@@ -63,8 +63,10 @@ extension PredicateCompiler {
         return call(.contains, text, part, comparison.options)
     }
 
-    /// BEGINSWITH with a constant. The range, which an index serves, is of the bytes that every spelling of the prefix begins
-    /// with; the function then tells composed from decomposed.
+    /// Compiles BEGINSWITH with a constant.
+    ///
+    /// The range, which can use an index, covers the bytes that every Unicode form of the prefix begins with. The
+    /// function then compares composed and decomposed forms.
     private func beginning(
         _ left: Operand, _ right: Operand, _ constant: Text, _ options: Comparison.Options
     ) -> Condition {
@@ -76,7 +78,7 @@ extension PredicateCompiler {
             sql: "\(prefix(left.sql, head).sql) AND \(exact.sql)", isAtom: false, isConjunct: true)
     }
 
-    /// CONTAINS with a constant: the database's own search leaves little to the function.
+    /// Compiles CONTAINS with a constant. The database's own search excludes most rows before the function is called.
     private func holding(
         _ text: Operand, _ part: Operand, _ constant: Text, _ options: Comparison.Options
     ) -> Condition {
@@ -93,7 +95,7 @@ extension PredicateCompiler {
         Condition(sql: "\(function.name)(\(text.sql), \(pattern.sql), \(number: options.foldFlags))")
     }
 
-    /// A range, which an index serves: from the prefix up to the next text that does not begin with it.
+    /// Returns a range that can use an index: from the prefix up to the next text that does not begin with it.
     private func prefix(_ column: SQLFragment, _ prefix: Text) -> Condition {
         if prefix.isEmpty { return .constant(false) }
         let start: SQLFragment = "\(column) >= \(bind: .text(prefix))"
@@ -101,7 +103,7 @@ extension PredicateCompiler {
         return Condition(sql: "\(start) AND \(column) < \(bind: .text(end))", isAtom: false, isConjunct: true)
     }
 
-    /// LIKE with at most one `*`, at the end, and no other wildcard: no function is called for every row.
+    /// Compiles LIKE without wildcards, or with only a `*` at the end. No function is called for each row.
     private func simpleLike(_ left: Operand, _ pattern: Text) -> Condition? {
         let wildcards = [UInt8(ascii: "*"), UInt8(ascii: "?"), UInt8(ascii: "\\")]
         let bytes = Array(pattern.utf8)
@@ -117,7 +119,7 @@ extension PredicateCompiler {
         let sides = [(left, right, comparison.left), (right, left, comparison.right)]
         for (operand, other, expression) in sides where !operand.kind.isTextual {
             if let attribute = operand.attribute {
-                // Behind a to-many relationship, the expression is a collection.
+                // With ANY or ALL, the expression is a collection, which cannot be cast.
                 let path = comparison.modifier == .direct ? expression.format : "…"
                 throw mismatch(
                     comparison, attribute, operand, beside: other,
@@ -147,8 +149,8 @@ extension StoreFunction {
 }
 
 extension Text {
-    /// The bytes that every spelling of the text begins with, composed or not: those of ASCII, without a letter that an
-    /// accent follows.
+    /// The bytes that every Unicode form of the text begins with, composed or decomposed: its ASCII prefix, without a
+    /// last letter that a combining mark follows.
     fileprivate var commonHead: Text {
         let ascii = asciiCount
         if ascii == count { return self }
@@ -158,9 +160,9 @@ extension Text {
         return Text(utf8: isAccented && ascii > 0 ? UnsafeRawBufferPointer(rebasing: head.dropLast()) : head)
     }
 
-    /// The least text that is greater than every text that begins with this one; nil when there is none.
+    /// The least text that is greater than every text that begins with this one; nil if there is no such text.
     ///
-    /// UTF-8 orders as the characters do, so the last character that has one gives way to its successor.
+    /// UTF-8 sorts as the code points do, so the last character that has a successor is replaced by it.
     fileprivate var successor: Text? {
         var scalars = Array(string.unicodeScalars)
         while let last = scalars.popLast() {

@@ -2,18 +2,18 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// Compiles predicates to conditions.
+/// A compiler of predicates to SQL conditions.
 ///
-/// The meaning is that of an evaluation in memory, which knows only true and false. SQL's NULL serves as false as long as
-/// nothing negates it; where something does, the SQL says so (`IS NOT`, `IS NOT TRUE`).
+/// A condition has the meaning of an evaluation in memory, whose result is either true or false. SQL's NULL counts as
+/// false unless it is negated, so negations use `IS NOT` or `IS NOT TRUE`.
 struct PredicateCompiler {
     let schema: any SchemaMapping
     let storeIdentifier: String
     let dialect: any SQLDialect
     private var aliases = 0
-    /// Why the order is left to memory, when it is.
+    /// Why the rows must be sorted in memory; nil if SQL sorts.
     var orderObstacle: String?
-    /// The attributes for which R-trees are asked by name, each with that name.
+    /// The attributes for which `indexed:by:` uses an R-tree, each followed by the name of the index.
     var servedNames: Set<String> = []
 
     init(schema: any SchemaMapping, storeIdentifier: String, dialect: any SQLDialect) {
@@ -44,7 +44,7 @@ struct PredicateCompiler {
         var parts: [Condition] = []
         var obstacle: NotExpressible?
         for part in compound.parts {
-            // All parts are compiled, so that a wrong name is found whatever the others say.
+            // All parts are compiled, so that a wrong name in any of them is reported.
             do { parts.append(try condition(part, environment)) } catch let reason as NotExpressible {
                 obstacle = obstacle ?? reason
             }
@@ -53,11 +53,12 @@ struct PredicateCompiler {
         return chain(parts, isAnd: compound.type == .and)
     }
 
-    /// Conditions joined by AND or OR.
+    /// Joins conditions by AND or OR.
     func chain(_ conditions: [Condition], isAnd: Bool) -> Condition {
         if conditions.contains(where: { $0.constant == !isAnd }) { return .constant(!isAnd) }
         let parts = conditions.filter { $0.constant == nil }
-        // A chain is as deep as it is long to SQLite, which takes a depth of 1,000.
+        // SQLite parses a chain to an expression tree that is as deep as the chain is long, and allows a depth of
+        // 1,000.
         let longest = 100
         if parts.count > longest {
             let groups = stride(from: 0, to: parts.count, by: longest).map {
@@ -96,7 +97,7 @@ extension PredicateCompiler {
         } catch let error as CoreError { throw named(error, by: comparison, environment) }
     }
 
-    /// The same error with the entity and the key of a side that is a key path, if it is about a comparison and has neither.
+    /// Adds the entity and key of a side that is a key path to an error that has neither.
     private func named(_ error: CoreError, by comparison: Comparison, _ environment: Environment) -> CoreError {
         let sides = [comparison.left, comparison.right]
         guard error.status == .predicate, error.entity == nil, error.key == nil,
@@ -125,7 +126,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// `path == nil` and `path != nil`, which every column can answer, whatever it holds.
+    /// Compiles `path == nil` and `path != nil`, which SQL can evaluate for every column.
     private mutating func nullTest(_ comparison: Comparison, _ environment: Environment) throws -> Condition? {
         guard comparison.operator == .equal || comparison.operator == .notEqual else { return nil }
         let side = try isNull(comparison.left, environment) ? comparison.right : comparison.left
@@ -139,7 +140,7 @@ extension PredicateCompiler {
         case .attribute: return nil
         case .object: sql = try operand(value).sql
         case .toMany(let path):
-            // Where there is an owner there is a collection.
+            // The collection of an owner is never nil.
             if !path.ownerIsNullable {
                 if comparison.operator == .equal { try noteCollection(comparison, environment) }
                 return .constant(comparison.operator == .notEqual)
@@ -155,12 +156,12 @@ extension PredicateCompiler {
         return value.isNull
     }
 
-    /// One of the six comparisons of two operands.
+    /// Compiles a comparison of two operands by one of the six operators.
     func compare(
         _ left: Operand, _ operation: Comparison.Operator, _ right: Operand, _ comparison: Comparison
     ) throws -> Condition {
         if let a = left.constant, let b = right.constant { return try known(a, operation, b, comparison) }
-        // A constant stands on the right.
+        // A constant must be on the right.
         if left.constant != nil { return try compare(right, operation.mirrored, left, comparison) }
         if left.kind == .list || right.kind == .list {
             if operation == .equal || operation == .notEqual { return unlike(left, right, operation) }
@@ -223,7 +224,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// Two nils are equal, which SQL has to be told.
+    /// Adds the case that both sides are nil, which is equal in memory but not in SQL.
     private func orBothNull(_ sql: SQLFragment, _ left: Operand, _ right: Operand) -> Condition {
         if !left.isNullable || !right.isNullable {
             return Condition(sql: sql, isTwoValued: !left.isNullable && !right.isNullable)
@@ -231,7 +232,7 @@ extension PredicateCompiler {
         return Condition(sql: "\(sql) OR (\(left.sql) IS NULL AND \(right.sql) IS NULL)", isAtom: false)
     }
 
-    /// `==` and `!=` of kinds that are never equal, unless both are nil.
+    /// Compiles `==` and `!=` of kinds that are never equal, unless both are nil.
     private func unlike(_ left: Operand, _ right: Operand, _ operation: Comparison.Operator) -> Condition {
         guard left.isNullable, right.isNullable, left.kind != .list, right.kind != .list else {
             return .constant(operation == .notEqual)
@@ -241,7 +242,7 @@ extension PredicateCompiler {
         return operation == .equal ? equal : negation(equal)
     }
 
-    /// A count that is compared with zero asks whether there is any.
+    /// Compiles a comparison of a count with zero as a test for existence, or returns nil for other comparisons.
     private func existence(_ left: Operand, _ operation: Comparison.Operator, _ right: Operand) -> Condition? {
         guard let existence = left.existence, case .int(let bound)? = right.constant else { return nil }
         switch (operation, bound) {
@@ -251,7 +252,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// A comparison of two constants, decided here.
+    /// Evaluates a comparison of two constants in memory.
     private func known(
         _ a: PropertyValue, _ operation: Comparison.Operator, _ b: PropertyValue, _ comparison: Comparison
     ) throws -> Condition {
@@ -259,7 +260,7 @@ extension PredicateCompiler {
         return .constant(try Predicate.comparison(both).evaluate(with: .null, arithmetic: .nilPropagating))
     }
 
-    /// With the attribute whose values have no order beside the other side.
+    /// Creates the error for two sides that cannot be ordered. It names the attribute, if a side is one.
     private func noOrder(_ left: Operand, _ right: Operand, _ comparison: Comparison) -> CoreError {
         let plain = "\(left.kind.name) and \(right.kind.name) cannot be ordered"
         let (own, other) = left.attribute == nil ? (right, left) : (left, right)
@@ -275,9 +276,9 @@ extension PredicateCompiler {
         return mismatch(comparison, attribute, own, beside: other, "and \(plain); \(remedy)")
     }
 
-    /// A comparison that no value of an attribute can be decided by.
+    /// Creates the error for a comparison of an attribute with a value of an unsuitable kind.
     ///
-    /// - Parameter remedy: the end of the sentence.
+    /// - Parameter remedy: The end of the message, from "and" on.
     func mismatch(
         _ comparison: Comparison, _ attribute: Attribute, _ own: Operand, beside other: Operand, _ remedy: String
     ) -> CoreError {
@@ -293,14 +294,14 @@ extension PredicateCompiler {
 }
 
 extension Comparison.Options {
-    /// The options as the functions of the store take them.
+    /// The options as the bit mask for the store's SQL functions.
     var foldFlags: Int64 {
         (foldsCase ? 1 : 0) | (foldsDiacritics ? 2 : 0) | Int64(intersection([.normalized, .localeSensitive]).rawValue)
     }
 }
 
 extension Operand.Kind {
-    /// Whether `<` has a meaning.
+    /// Whether values of the kind can be ordered.
     var isOrdered: Bool {
         switch self {
         case .integer, .real, .number, .decimal, .text, .uri, .date, .bytes: true

@@ -1,24 +1,24 @@
 import CorestonePredicate
 
-/// How a value of rows is read from one column of a statement, or from two.
+/// How a value of a fetched row is read from one or two columns of a statement.
 package struct RowCell: Hashable, Sendable {
-    /// The values that a column holds; an integer, so that SQL can hand it on.
+    /// The form of a column's values. Its raw value is an integer, so that it can be an argument of an SQL function.
     package enum Form: UInt8, Sendable {
         case bool, integer, real
-        /// An integer or a double, as it comes.
+        /// An integer or a double, depending on the row.
         case number
         case decimal, text, uri, date, bytes, uuid
         /// A primary key, and in the next column the number of the entity.
         case object
-        /// The place of what a `GatheringFunction` computed.
+        /// The index of a result of a `GatheringFunction`.
         case gathered
     }
 
     package let form: Form
-    /// For objects: the index of the entity where no number says otherwise.
+    /// For objects: the index of the entity in the model, for rows without an entity number.
     package let entity: UInt32
 
-    /// nil for operands that make no column.
+    /// Creates the cell of an operand, or nil if the operand cannot be a column.
     init?(_ operand: Operand) {
         guard operand.form != .opaque, operand.constant == nil else { return nil }
         entity = operand.entity?.entity.index ?? 0
@@ -39,12 +39,12 @@ package struct RowCell: Hashable, Sendable {
     }
 }
 
-/// What a statement selects. Equal columns are selected once.
+/// The selected columns of a statement. Equal columns are selected once.
 struct RowSelection {
     private(set) var cells: [RowCell] = []
     private(set) var columns: [SQLFragment] = []
 
-    /// The place of an operand among the values of a row; nil where it makes no column.
+    /// Selects the column of an operand, and returns its index in a row, or nil if it cannot be a column.
     mutating func place(_ operand: Operand) -> Int? {
         guard let cell = RowCell(operand) else { return nil }
         let sql = cell.form == .object ? "\(operand.sql), \(operand.entity?.number ?? "NULL")" : operand.sql

@@ -4,32 +4,32 @@ import CorestonePredicate
 
 /// One table of a statement and the tables that are joined to it along to-one relationships.
 final class Scope {
-    let mapping: EntityMapping
+    let mapping: TableMapping
     let alias: Alias
-    /// To-one paths without which no row can satisfy the condition: these join inside, all others from the left.
+    /// To-one paths that must not be nil for the condition to be true. They use inner joins, and all others left joins.
     let required: Set<String>
-    /// What was joined so far; put back where a condition turns out to have no SQL.
+    /// The joins so far. They are restored if a condition turns out not to be expressible in SQL.
     var state = State()
 
     struct State {
         fileprivate(set) var joins = SQLFragment()
         /// The joined tables by path.
-        fileprivate var joined: [String: (alias: Alias, mapping: EntityMapping)] = [:]
+        fileprivate var joined: [String: (alias: Alias, mapping: TableMapping)] = [:]
     }
 
     var joins: SQLFragment { state.joins }
 
-    init(_ mapping: EntityMapping, alias: Alias, required: Set<String>) {
+    init(_ mapping: TableMapping, alias: Alias, required: Set<String>) {
         self.mapping = mapping
         self.alias = alias
         self.required = required
     }
 
-    /// The table that a to-one path leads to; joined once, however often it is used.
+    /// Returns the table at the end of a to-one path, and joins it on its first use.
     func join(
-        _ path: String, from source: Alias, column: String, to mapping: @autoclosure () throws -> EntityMapping,
+        _ path: String, from source: Alias, column: String, to mapping: @autoclosure () throws -> TableMapping,
         alias: @autoclosure () -> Alias
-    ) rethrows -> (alias: Alias, mapping: EntityMapping) {
+    ) rethrows -> (alias: Alias, mapping: TableMapping) {
         if let known = state.joined[path] { return known }
         let made = (alias: alias(), mapping: try mapping())
         state.joined[path] = made
@@ -39,19 +39,20 @@ final class Scope {
     }
 }
 
-/// What names stand for where a predicate is compiled.
+/// The meaning of names where a predicate is compiled.
 struct Environment {
-    /// The object that is evaluated.
+    /// The scope of the evaluated object.
     let root: Scope
-    /// The variables of the subqueries around.
+    /// The variables of the enclosing subqueries.
     var variables: [String: Scope] = [:]
-    /// Whether values of groups are meant, not of rows: statistical functions are over the rows of one.
+    /// Whether expressions are evaluated for groups instead of rows: a statistical function then covers the rows of a
+    /// group.
     var isGroup = false
-    /// What groups are grouped by.
+    /// The grouping keys.
     var keys: [Expression: Operand] = [:]
-    /// The columns of groups by name, where names stand for them.
+    /// The columns of groups by name, if names refer to columns.
     var names: [String: FetchedColumn] = [:]
 
-    /// The rows of the groups.
+    /// The environment for the rows of the groups.
     var ofRows: Environment { Environment(root: root) }
 }

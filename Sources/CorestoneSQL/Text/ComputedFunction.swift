@@ -1,9 +1,9 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// Functions of the predicate language that a store registers with its database, because SQL has none that gives the same.
+/// A function of the predicate language that a store registers with its database.
 ///
-/// Each takes the values of its arguments, and gives NULL where memory gives nil.
+/// No SQL function returns the same results. The function returns NULL where evaluation in memory returns nil.
 package struct ComputedFunction: Sendable {
     package let function: Function
 
@@ -16,7 +16,9 @@ package struct ComputedFunction: Sendable {
         .ceiling, .truncate, .bitwiseAnd, .bitwiseOr, .bitwiseXor, .leftShift, .rightShift, .onesComplement,
     ].map { ComputedFunction(function: $0) }
 
-    /// - Throws: `Status.predicate` for numbers that it does not take.
+    /// Evaluates the function.
+    ///
+    /// - Throws: `Status.predicate` for numbers that the function does not accept.
     package func value(of arguments: [PropertyValue]) throws -> PropertyValue {
         try Expression.function(function, arguments.map { .constant($0) }).value(
             with: .null, arithmetic: .nilPropagating)
@@ -24,16 +26,18 @@ package struct ComputedFunction: Sendable {
 }
 
 extension ComputedFunction {
-    /// A call as SQL; nil for functions that are not registered.
+    /// Returns a call of a function as SQL; nil for functions that are not registered.
     static func call(_ function: Function, _ arguments: [SQLFragment]) -> SQLFragment? {
         guard let known = all.first(where: { $0.function == function }) else { return nil }
         return "\(function: known)(\(arguments.joined(separator: ", ")))"
     }
 }
 
-/// A value as one text, for lists that are bound whole as JSON, which has no dates, bytes or exact doubles.
+/// An encoding of values as text, for lists that are bound as one JSON array.
+///
+/// JSON does not have dates, bytes or exact doubles.
 package enum PackedValue {
-    /// The registered function that unpacks one; it gives other values back as they are.
+    /// The registered SQL function that decodes such a text. It returns other values unchanged.
     package static let function = "cst_unpack"
 
     static func text(_ value: SQLValue) -> String? {
@@ -45,7 +49,7 @@ package enum PackedValue {
         }
     }
 
-    /// nil for what `text` did not make.
+    /// Decodes a result of `text(_:)`; nil for invalid input.
     package static func value(_ packed: UnsafeRawBufferPointer) -> SQLValue? {
         guard let kind = packed.first else { return nil }
         let digits = packed.dropFirst()

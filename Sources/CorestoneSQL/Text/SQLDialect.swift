@@ -1,26 +1,30 @@
 import CorestonePredicate
 
-/// What differs between databases. SQLite is the first; the compiler says everything else in common SQL.
+/// The syntax that differs between databases. The compiler uses common SQL for everything else.
 package protocol SQLDialect: Sendable {
     func quoted(_ identifier: String) -> String
-    /// - Parameter number: the place among the bindings, from 1.
+    /// Returns the placeholder of a binding.
+    ///
+    /// - Parameter number: The position among the bindings, from 1.
     func placeholder(_ number: Int) -> String
-    /// Whether two values are the same, two NULLs included; never NULL.
+    /// Returns a condition that two values are equal, where NULL equals NULL. It is never NULL.
     func same(_ a: SQLFragment, _ b: SQLFragment) -> SQLFragment
     func notSame(_ a: SQLFragment, _ b: SQLFragment) -> SQLFragment
-    /// True for false and NULL.
+    /// Returns a condition that is true if `condition` is false or NULL.
     func notTrue(_ condition: SQLFragment) -> SQLFragment
-    /// Whether `text` holds `part`, byte for byte; `part` is not empty.
+    /// Returns a condition that `text` contains `part`, compared byte by byte. `part` must not be empty.
     func contains(_ text: SQLFragment, _ part: SQLFragment) -> SQLFragment
-    /// Whether `value` is among the elements of a JSON array, in one binding however long it is.
+    /// Returns a condition that `value` is an element of a JSON array.
     ///
-    /// - Parameter isPacked: whether texts in there are values that `PackedValue` made.
+    /// The array is one binding regardless of its length.
+    ///
+    /// - Parameter isPacked: Whether texts in the array are encoded by `PackedValue`.
     func isMember(_ value: SQLFragment, ofJSON json: SQLFragment, isPacked: Bool) -> SQLFragment
-    /// Behind a text in ORDER BY, the order of a selector; empty for that of the code units.
+    /// Returns the COLLATE clause of a selector after a text in ORDER BY; empty for the order of code units.
     func collation(for selector: SortDescriptor.Selector) -> SQLFragment
-    /// LIMIT and OFFSET, printed: a bound LIMIT costs the plan that knows how few rows are wanted.
+    /// Returns LIMIT and OFFSET as literals. If LIMIT were bound, the query planner could not plan for few rows.
     func window(limit: Int, offset: Int) -> SQLFragment
-    /// How many values one statement can bind.
+    /// The maximum number of bindings of one statement.
     var maximumBindings: Int { get }
 }
 
@@ -38,7 +42,8 @@ package struct SQLiteDialect: SQLDialect {
                 default: false
                 }
             }
-        // Every name in Apple's layout begins with Z or A, and no reserved word of SQL does with Z; the few with A are quoted.
+        // Names in Apple's layout begin with Z or A. No reserved word of SQL begins with Z; the few names with A are
+        // quoted.
         if isPlain, identifier.utf8.first == UInt8(ascii: "Z") { return identifier }
         return "\"" + identifier.map { $0 == "\"" ? "\"\"" : String($0) }.joined() + "\""
     }

@@ -1,9 +1,9 @@
 import CorestoneValues
 
-/// A piece of a statement: text of ours, identifiers of the schema, and values that will be bound.
+/// A part of a statement: literal SQL, identifiers of the schema, and values to bind.
 ///
-/// Written as a string literal with interpolations; there is no way to put a value into the text, so nothing that a user
-/// types can become SQL: `"\(t0, "ZNAME") = \(bind: value)"`.
+/// A fragment is written as a string literal with interpolations: `"\(t0, "ZNAME") = \(bind: value)"`. No interpolation
+/// inserts a value into the text, so user input cannot become SQL.
 package struct SQLFragment: Hashable, Sendable {
     package enum Segment: Hashable, Sendable {
         case sql(String)
@@ -33,7 +33,7 @@ package struct SQLFragment: Hashable, Sendable {
     }
 }
 
-/// The name of a table in a statement: `t0`, `t1`, …
+/// The alias of a table in a statement: `t0`, `t1`, …
 package struct Alias: Hashable, Sendable {
     let number: Int
 
@@ -49,18 +49,18 @@ extension SQLFragment: ExpressibleByStringInterpolation {
         package mutating func appendLiteral(_ literal: String) { fragment.append(.sql(literal)) }
         package mutating func appendInterpolation(_ other: SQLFragment) { fragment += other }
         package mutating func appendInterpolation(_ alias: Alias) { fragment.append(.sql(alias.text)) }
-        /// A column of a table.
+        /// Appends a column of a table.
         package mutating func appendInterpolation(_ alias: Alias, _ column: String) {
             fragment.append(.sql(alias.text + "."))
             fragment.append(.identifier(column))
         }
         package mutating func appendInterpolation(identifier: String) { fragment.append(.identifier(identifier)) }
         package mutating func appendInterpolation(bind value: SQLValue) { fragment.append(.binding(value)) }
-        /// An integer of ours, printed.
+        /// Appends an integer literal, such as an entity number or a limit.
         package mutating func appendInterpolation(number: Int64) { fragment.append(.sql(String(number))) }
-        /// The name of a function of ours.
+        /// Appends the name of a registered function.
         package mutating func appendInterpolation(function: ComputedFunction) { fragment.append(.sql(function.name)) }
-        /// A word of the dialect.
+        /// Appends a keyword or an operator.
         package mutating func appendInterpolation(word: StaticString) { fragment.append(.sql("\(word)")) }
     }
 
@@ -82,7 +82,7 @@ extension [SQLFragment] {
     }
 }
 
-/// A fragment as text, and what is bound to its placeholders, in order.
+/// The text of a statement, and the values of its placeholders in order.
 package struct SQLQuery: Hashable, Sendable {
     package let text: String
     package let bindings: [SQLValue]

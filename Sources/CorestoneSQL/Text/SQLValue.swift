@@ -10,8 +10,10 @@ package enum SQLValue: Hashable, Sendable {
 }
 
 extension SQLValue {
-    /// A value as the columns hold it: booleans and integers as integers, dates as seconds, decimals as numbers, UUIDs as
-    /// 16 bytes. nil for objects and collections, which are no single column.
+    /// Converts a value to its stored form; nil for objects and collections.
+    ///
+    /// Booleans and integers become integers, dates seconds, decimals numbers, and UUIDs 16 bytes. Objects and
+    /// collections are not stored in a single column.
     package init?(_ value: PropertyValue) {
         switch value {
         case .null: self = .null

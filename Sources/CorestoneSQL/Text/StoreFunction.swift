@@ -1,15 +1,16 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// The functions that a store registers with its database, so that strings compare there as they do in memory.
+/// The string functions that a store registers with its database.
 ///
-/// Each takes two texts and a number with the options (1 ignores case, 2 diacritics, 4 takes both as they are spelled, 8 orders by
-/// the locale), and gives NULL when a text is NULL.
-/// They are deterministic, and the second text is a constant as a rule: `StoreFunction.Matcher` is what to keep for it.
+/// With them, SQL compares strings as the in-memory evaluator does. The arguments of each function are two texts and a
+/// bit mask of options: 1 ignores case, 2 ignores diacritics, 4 compares the texts without normalisation, 8 orders by
+/// the locale. It returns NULL if a text is NULL. The functions are deterministic. Their second text is usually a
+/// constant, for which a `StoreFunction.Matcher` can be cached.
 package enum StoreFunction: String, CaseIterable, Sendable {
-    /// -1, 0 or 1
+    /// A comparison that returns -1, 0 or 1.
     case compare = "cst_compare"
-    /// 1 or 0, as are all below
+    /// A search for a substring. Like all functions below, it returns 1 or 0.
     case contains = "cst_contains"
     case beginsWith = "cst_begins"
     case endsWith = "cst_ends"
@@ -32,8 +33,10 @@ extension StoreFunction {
         private let options: Comparison.Options
         private let prepared: Prepared
 
-        /// - Parameter options: the third argument of the function.
-        /// - Throws: `Status.predicate` for a regular expression that is none.
+        /// Prepares a function for its second text.
+        ///
+        /// - Parameter options: The third argument of the function.
+        /// - Throws: `Status.predicate` for an invalid regular expression.
         package init(_ function: StoreFunction, _ text: Text, options: Int64) throws {
             self.function = function
             self.options = Comparison.Options(rawValue: UInt8(truncatingIfNeeded: options & 15))
@@ -45,9 +48,9 @@ extension StoreFunction {
             }
         }
 
-        /// The function's result for a first text.
+        /// Returns the function's result for a first text.
         ///
-        /// - Throws: `Status.predicate` when a regular expression needs too much work.
+        /// - Throws: `Status.predicate` if the match of a regular expression exceeds the work limit.
         package func result(_ text: UnsafeRawBufferPointer) throws -> Int64 {
             switch prepared {
             case .like(let pattern): return TextSearch.like(text, pattern, options: options) ? 1 : 0

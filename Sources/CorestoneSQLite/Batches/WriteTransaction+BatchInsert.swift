@@ -4,10 +4,13 @@ import CorestoneModel
 import CorestoneValues
 
 extension WriteTransaction {
-    /// Many rows by one statement, whose values are bound where the host has them; one by one those that may meet others.
+    /// Inserts the rows of a batch.
+    ///
+    /// Values are bound without copying them. Several rows share one statement, unless triggers exist or unique
+    /// constraints require that rows are inserted one by one.
     func insert(
-        _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ForeignChanges,
-        settling settle: (inout ForeignChanges) throws -> Bool
+        _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ExternalChanges,
+        settling settle: (inout ExternalChanges) throws -> Bool
     ) throws -> Bool {
         let entity = rows.entity
         let table = schema.table(of: entity)
@@ -16,7 +19,7 @@ extension WriteTransaction {
         let meetsOthers = policy != .error && !rows.constraints.isEmpty
         let most = try meetsOthers || hasTriggers(table) ? 1 : BatchRows.most
         var key = try keys[table.place]?.highest ?? storedHighest(table)
-        // Throws where none is left.
+        // Throws, because no unused key is left.
         if key == .max { _ = try reservePrimaryKeys(of: entity.root, count: 1) }
         let first = key + 1
         while true {
@@ -24,7 +27,7 @@ extension WriteTransaction {
             if count == 0 { break }
             guard key <= .max - Int64(count) else { _ = try reservePrimaryKeys(of: entity.root, count: count); break }
             if changes.inserted.isEmpty {
-                changes.inserted.reserveCapacity(min(rows.ready + count, ForeignChanges.limit))
+                changes.inserted.reserveCapacity(min(rows.ready + count, ExternalChanges.limit))
             }
             if count > 1 && count == most && several == nil {
                 several = BatchPlan(
@@ -55,7 +58,7 @@ extension WriteTransaction {
         return true
     }
 
-    /// Inserts as many of the present rows, from one on, as a plan takes.
+    /// Inserts as many rows as the plan has, from `first` on.
     private func insert(_ rows: BatchRows, _ first: Int, by plan: BatchPlan, after key: Int64) throws {
         let statement = plan.statement
         for row in 0..<plan.rows {
@@ -70,7 +73,7 @@ extension WriteTransaction {
             }
         }
         do { try statement.run("insert \(rows.entity.name)") } catch let error as CoreError {
-            // Of several rows, those before it are in.
+            // With several rows, the rows before the rejected one were inserted.
             let row = rows.values(at: first + min(plan.rows > 1 ? connection.changes : 0, plan.rows - 1))
             throw explained(error, "a row of a batch insert of \(rows.entity.name)", rows.entity) {
                 row[Int($0.slot)].propertyValue
@@ -81,7 +84,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Whether somebody's code runs in SQLite when a row comes: then rows come one by one.
+    /// Whether the insertion of a row fires triggers. Rows are then inserted one by one.
     private func hasTriggers(_ table: TableSchema) throws -> Bool {
         let purpose = "read the triggers of \(table.name)"
         let statement = try connection.statement(
@@ -92,7 +95,7 @@ extension WriteTransaction {
         return try statement.step(purpose)
     }
 
-    /// Binds a value that may get a file of its own.
+    /// Binds a value that may get a backing file.
     private func bindExternal(_ view: ValueView, at parameter: Int32, to statement: Statement) throws {
         guard view.type == .bytes else { return statement.bindNull(at: parameter) }
         if let name = try files.name(for: view.bytes) {
@@ -104,10 +107,12 @@ extension WriteTransaction {
 
     // MARK: Unique values
 
-    /// Does what the policy says where just one row has values of the present one, and its own make no new neighbours. False, and
-    /// nothing done, for all else.
+    /// Applies the merge policy to a simple conflict. For other conflicts, returns false and changes nothing.
+    ///
+    /// A conflict is simple if exactly one row conflicts with the current row, and the result cannot conflict with
+    /// further rows.
     private func settlePlainly(
-        _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ForeignChanges
+        _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ExternalChanges
     ) throws -> Bool {
         let found = try holders(of: rows)
         guard let holder = found.lazy.compactMap({ $0 }).first else { return false }
@@ -124,7 +129,7 @@ extension WriteTransaction {
         return true
     }
 
-    /// For each constraint the row that has the values of the present one.
+    /// Returns, for each constraint, the existing row with the values of the current row.
     private func holders(of rows: BatchRows) throws -> [RowKey?] {
         let entity = rows.entity
         let table = schema.table(of: entity)
@@ -145,7 +150,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Gives some attributes of a row other values, and the row its next version.
+    /// Updates some attributes of a row, and increases its version.
     private func update(
         _ primaryKey: Int64, _ entity: Entity, _ slots: [Int], _ values: UnsafeMutablePointer<ValueView>
     ) throws {
@@ -178,14 +183,14 @@ extension WriteTransaction {
     }
 }
 
-/// A plan for values instead of records.
+/// An insert plan for values instead of records.
 private struct BatchPlan {
     let statement: Statement
     let steps: [Step]
     let rows: Int
     let stride: Int32
 
-    /// How one value of a row becomes one parameter.
+    /// The conversion of one value of a row to one parameter.
     struct Step {
         let slot: Int
         let parameter: Int32

@@ -6,16 +6,18 @@ import CorestoneSQL
 import CorestoneValues
 
 extension WriteTransaction {
-    /// One statement, where SQL can express predicate and values. A value that may need a file, for each row its own, cannot be
-    /// one.
-    func update(_ fetch: StoreFetch, _ settings: [BatchSetting], _ changes: inout ForeignChanges) throws -> Bool {
+    /// Updates rows with one statement if SQL can express the predicate and the values.
+    ///
+    /// - Returns: false, with nothing changed, if SQL cannot express them, or if values may need a backing file per
+    ///   row.
+    func update(_ fetch: StoreFetch, _ settings: [BatchSetting], _ changes: inout ExternalChanges) throws -> Bool {
         let entity = fetch.entity
         if settings.contains(where: { entity.layout.slots[$0.slot].role == .external }) { return false }
         let compiler = FetchCompiler(schema: schema, storeIdentifier: identifier)
         guard let compiled = try compiler.compile(fetch, setting: settings, isUnique: entity.isUnique)
         else { return false }
         let purpose = "update \(entity.name)"
-        // What is larger than a statement of SQLite can be, memory does.
+        // An update that exceeds SQLite's limits for a statement is executed in memory.
         guard let statement = try? connection.statement(compiled.query.text, purpose) else { return false }
         for (place, value) in compiled.query.bindings.enumerated() { statement.bind(value, at: Int32(place + 1)) }
         let slots = settings.map(\.slot)
@@ -44,7 +46,7 @@ extension WriteTransaction {
         return true
     }
 
-    /// Whether what SQL computed is a value of the attribute.
+    /// Throws if a value that SQL computed is not valid for the attribute.
     private func check(_ statement: Statement, _ column: Int32, _ entity: Entity, _ slot: Int, _ key: Int64) throws {
         let value: PropertyValue =
             switch sqlite3_column_type(statement.handle, column) {

@@ -2,8 +2,9 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// Whether Apple's framework would accept a store with a model, as far as the file can tell, and what of the answer rests on
-/// rules that no file of Apple's confirms.
+/// A check whether Apple's framework would accept a store with a model, as far as the file shows.
+///
+/// It also lists the parts of the result that depend on unconfirmed rules: no file of Apple's framework shows them.
 public struct AppleCheck: Sendable {
     public struct Finding: Sendable, Hashable {
         public let entity: String?
@@ -17,20 +18,21 @@ public struct AppleCheck: Sendable {
         }
     }
 
-    /// What the framework would refuse, or trip over later.
+    /// The faults for which the framework would reject the store, or fail later.
     public private(set) var problems: [Finding] = []
-    /// What no file of Apple's confirms.
+    /// The parts of the result that are not confirmed by any file of Apple's framework.
     public private(set) var extrapolations: [Finding] = []
     public var isAccepted: Bool { problems.isEmpty }
 
-    /// Checks a store. Neither the file nor its folder changes, and nothing in it is locked.
+    /// Checks a store without changing or locking the file.
     ///
     /// - Parameters:
-    ///   - path: relative to the working directory at the time of the call.
-    ///   - model: the one that an application would open the store with; nil for the one that the store carries.
-    /// - Throws: as `Coordinator.open` for a file that is no store; `modelMismatch` when there is no model to check with.
+    ///   - path: The path of the store, relative to the working directory at the time of the call.
+    ///   - model: The model that an application would open the store with; nil for the store's cached model.
+    /// - Throws: As `Coordinator.open` for a file that is not a store; `modelMismatch` if neither `model` nor the store
+    ///   provides a model.
     public init(storeAt path: String, model given: Model? = nil) throws {
-        let place = try StorePlace(path)
+        let place = try StoreLocation(path)
         try place.requireStore()
         let connection = try ReadOnlyFile(place).connection
         let contents = try StoreContents(connection, place: place)
@@ -64,7 +66,7 @@ public struct AppleCheck: Sendable {
     }
 }
 
-// MARK: - What the store says about itself
+// MARK: - Metadata
 
 extension AppleCheck {
     private mutating func checkMetadata(_ metadata: StoreMetadata?, _ contents: StoreContents) {
@@ -90,7 +92,7 @@ extension AppleCheck {
         }
     }
 
-    /// The framework opens a store only with a model whose entities hash as the metadata says.
+    /// Checks the version hashes: the framework opens a store only if those of the model's entities match the metadata.
     private mutating func checkHashes(of model: Model, _ stored: [String: [UInt8]]?) {
         guard let stored else { return problem("the metadata does not have version hashes") }
         let computed = entityVersionHashes(of: model)
@@ -110,10 +112,10 @@ extension AppleCheck {
     }
 }
 
-// MARK: - What the tables hold
+// MARK: - Tables
 
 extension AppleCheck {
-    /// `Z_PRIMARYKEY`: who inherits from whom, and the highest keys handed out.
+    /// Checks the superentities and the highest assigned keys in `Z_PRIMARYKEY`.
     private mutating func checkNumbers(of model: Model, _ contents: StoreContents, _ connection: Connection) throws {
         let purpose = "check \(contents.place.given)"
         for entity in model.entities {
@@ -149,15 +151,16 @@ extension AppleCheck {
             problem("the table \(table.name) has no column Z_OPT", entity: table.root.name)
         }
         do {
-            // Without its hashes, which are checked already: the tables and columns alone.
+            // Compares only tables and columns, because the hashes are already checked.
             let comparison = ModelComparison(
-                model: model, source: .inferred, contents: contents, connection: connection, forWriting: true)
+                model: model, source: source, contents: contents, connection: connection, forWriting: true,
+                versions: .aside)
             _ = try comparison.run()
         } catch let error as CoreError where error.status == .modelMismatch {
             problem(error.message, entity: error.entity, property: error.key)
         }
         try checkPromises(schema, connection)
-        if case .failure(let refusal) = Result(catching: { try HistoryDesign(of: connection) }) {
+        if case .failure(let refusal) = Result(catching: { try HistorySchema(of: connection) }) {
             guard let refusal = refusal as? HistoryRefusal else { throw refusal }
             extrapolations.append(
                 Finding(entity: nil, property: nil, text: "cannot check the history of the store: \(refusal.reason)"))
@@ -172,12 +175,12 @@ extension AppleCheck {
                 text: "the store keeps a persistent history, whose mask bits for composite attributes are unconfirmed"))
     }
 
-    /// A derived attribute that nothing computes keeps its first value for ever.
+    /// Checks the indexes and triggers. Without its triggers, a derived attribute is never updated.
     private mutating func checkPromises(_ schema: StoreSchema, _ connection: Connection) throws {
-        for lost in try LostPromises(schema, connection).all {
+        for lost in try SchemaDrift(schema, connection).all {
             problem("the store \(lost.text)", entity: lost.entity, property: lost.key)
         }
-        if let reason = try StorePromises(connection: connection).unknownNeed() {
+        if let reason = try WriteRequirements(connection: connection).unknownNeed() {
             extrapolations.append(Finding(entity: nil, property: nil, text: reason))
         }
     }

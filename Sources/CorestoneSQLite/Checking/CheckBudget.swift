@@ -1,23 +1,26 @@
 import CSQLite
 import CorestoneValues
 
-/// How much SQLite may work for one check: more than any sound file of that size needs. Pages of a damaged one may lead to
-/// each other in circles, and reading them would not end.
+/// The limit of SQLite's work for one check.
+///
+/// It is more than any undamaged file of that size needs. In a damaged file, pages may form a cycle, so that reading
+/// would not end.
 final class CheckBudget {
     private let connection: Connection
-    /// In portions.
+    /// The remaining work, in portions.
     private var left: Int
     var isSpent: Bool { left <= 0 }
 
-    /// Instructions of SQLite's machine between two looks at the budget.
+    /// The number of SQLite instructions between two checks of the budget.
     private static let portion: Int32 = 10_000
     private static let least = 50_000_000
-    /// Each column of each row is looked at by a few statements of a few instructions, and takes at least a byte.
+    /// The number of instructions for each byte of the file. Each column of a row has at least one byte, and a few
+    /// statements read it with a few instructions each.
     private static let perByte = 100
 
     init(_ connection: Connection) {
         self.connection = connection
-        // Pages that are not there take no work that a sound file would need.
+        // Holes of a sparse file do not increase the work that an undamaged file needs.
         let bytes = min(connection.fileSize, connection.allocatedSize)
         left =
             bytes.multipliedClamped(by: CheckBudget.perByte).addingClamped(CheckBudget.least) / Int(CheckBudget.portion)
@@ -32,6 +35,6 @@ final class CheckBudget {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Takes the limit away; must be called before the budget goes.
+    /// Removes the limit. Must be called before the budget is released.
     func end() { sqlite3_progress_handler(connection.db, 0, nil, nil) }
 }

@@ -2,7 +2,7 @@ import CSQLite
 import CorestoneGraph
 import CorestoneValues
 
-/// Whether the file is a sound SQLite database.
+/// A check whether the file is an undamaged SQLite database.
 enum DatabaseCheck {
     static func run(_ connection: Connection, _ findings: inout StoreFindings) throws {
         let purpose = "check \(connection.path)"
@@ -16,14 +16,15 @@ enum DatabaseCheck {
             }
         } catch let error as CoreError {
             if error.sqliteCode & 0xff == SQLITE_TOOBIG { return findings.add(.database, error.message) }
-            // A collation or a function of somebody else's stands in the way of a look, not of the data.
+            // A missing collation or function of another program prevents the check, but does not mean that data is
+            // damaged.
             guard error.sqliteCode & 0xff == SQLITE_CORRUPT || error.sqliteCode & 0xff == SQLITE_NOTADB else { return }
             findings.add(.database, error.message)
         }
     }
 
-    /// Fails unless the file is sound: what `-com.apple.CoreData.SQLiteIntegrityCheck 1` asks for.
-    static func require(_ connection: Connection, _ place: StorePlace) throws {
+    /// Throws if the file is damaged, as `-com.apple.CoreData.SQLiteIntegrityCheck 1` requires.
+    static func require(_ connection: Connection, _ place: StoreLocation) throws {
         var findings = StoreFindings()
         try run(connection, &findings)
         guard let first = findings.report.problems.first else { return }

@@ -1,9 +1,9 @@
 import CorestoneModel
 
 extension StoreCheck {
-    /// Derived attributes have the values that their derivations give. Times of a save cannot be told afterwards.
+    /// Checks that derived attributes have the values of their derivations. Times of saves cannot be checked.
     mutating func checkDerivedValues() throws {
-        // A guessed model derives nothing.
+        // An inferred model does not have derived attributes.
         if source == .inferred { return }
         var values = 0
         for derived in schema.derivedAttributes where contents.tables[derived.table.name]?[derived.column] != nil {
@@ -12,7 +12,7 @@ extension StoreCheck {
         findings.examined(values, "derived values")
     }
 
-    /// Returns how many values there are.
+    /// Checks the values of one attribute, and returns their number.
     private mutating func checkValues(of derived: DerivedAttribute, _ expected: ExpectedValue) throws -> Int {
         let (table, attribute, check) = (derived.table, derived.attribute, self)
         let own = derived.numbers.map { "r.Z_ENT IN (\($0.map(String.init).joined(separator: ", ")))" } ?? "1"
@@ -30,7 +30,7 @@ extension StoreCheck {
     }
 }
 
-/// A value for people.
+/// Returns a value as shown in messages.
 private func shown(_ row: Statement, _ column: Int32) -> String {
     guard let text = row.text(column) else { return "null" }
     if row.isNumber(column) { return text }
@@ -38,15 +38,16 @@ private func shown(_ row: Statement, _ column: Int32) -> String {
     return "\"\(start)\(start.count < text.count ? "…" : "")\""
 }
 
-/// What a derived attribute should be in each row `r` of its table. Members are grouped once for all rows: there may be no
-/// index to find those of one by.
+/// The expected value of a derived attribute in each row `r` of its table.
+///
+/// Members are grouped once for all rows, because there may be no index by which to find the members of one row.
 private struct ExpectedValue {
     let value: String
     let join: String
     /// The condition that the row has another value.
     let difference: String
 
-    /// nil where the file cannot tell.
+    /// Creates the expected value, or nil if it cannot be computed from the file.
     init?(_ derived: DerivedAttribute) {
         let column = "r.\(derived.column)"
         func grouped(_ key: String, _ value: String, _ source: String) -> String {
@@ -59,7 +60,7 @@ private struct ExpectedValue {
             case .foreignKey(let table, let key, _, _): join = grouped(key, "COUNT(*)", table.name)
             case .joinTable(let pairs, let owner, _, _, _): join = grouped(owner, "COUNT(*)", pairs)
             }
-            // Nothing is as good as 0 while there are no members.
+            // Without members, null is as correct as 0.
             difference = "IFNULL(\(column), 0) IS NOT \(value)"
         case .sum(let storage, let members, let addend):
             value = "IFNULL(d.n, 0)"
@@ -69,8 +70,8 @@ private struct ExpectedValue {
                 join = grouped(
                     "j.\(owner)", "SUM(m.\(addend))", "\(pairs) j JOIN \(members) m ON m.Z_PK = j.\(member)")
             }
-            // The order in which fractions are added up makes a difference too.
-            // Of the least integer there is no absolute value but that of a fraction.
+            // The tolerance is needed because the order of additions affects the sum of floating-point values. 1.0 is
+            // needed because `abs` of the least integer overflows.
             difference = "abs(1.0 * (IFNULL(\(column), 0) - \(value))) > 1e-9 * max(abs(1.0 * \(value)), 1)"
         case .copy(let key, let source, let original):
             value = "s.\(original)"

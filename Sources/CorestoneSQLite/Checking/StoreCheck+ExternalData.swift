@@ -4,7 +4,7 @@ import CorestoneModel
 import Glibc
 
 extension StoreCheck {
-    /// Every file with external data that a value names is there.
+    /// Checks that the backing file of every value exists and can be read.
     mutating func checkExternalData() throws {
         var files = 0
         for table in schema.tables {
@@ -19,7 +19,7 @@ extension StoreCheck {
         findings.examined(files, "backing files")
     }
 
-    /// Returns how many values are in files.
+    /// Checks the values of one attribute, and returns the number of backing files.
     private mutating func checkFiles(
         of attribute: Attribute, _ column: String, in table: TableSchema
     ) throws -> Int {
@@ -51,15 +51,25 @@ extension StoreCheck {
         return count
     }
 
-    /// Why a value's backing file cannot be read, as the end of a sentence; nil when it can. The path is nil if the name is damaged.
+    /// Returns why the backing file of a value cannot be read, as a clause for a message; nil if it can.
+    ///
+    /// - Parameter path: The path; nil if the name is damaged.
     private func backingFault(_ path: String?) -> String? {
         guard let path else { return "has a damaged backing file name" }
         let name = path.split(separator: "/").last.map(String.init) ?? path
         guard ExternalFile.isThere(path) else {
-            return "refers to the backing file \(name), which is missing from \(externalFolder)"
+            var facts = stat()
+            let code: Int32 = lstat(path, &facts) == 0 ? 0 : errno
+            switch code {
+            case 0: return "refers to the backing file \(name) in \(externalFolder), which is not a regular file"
+            case ENOENT, ENOTDIR: return "refers to the backing file \(name), which is missing from \(externalFolder)"
+            default:
+                return "refers to the backing file \(name), which cannot be read in \(externalFolder): "
+                    + StoreLocation.text(of: code)
+            }
         }
         if access(path, R_OK) == 0 { return nil }
-        let reason = StorePlace.text(of: errno)
+        let reason = StoreLocation.text(of: errno)
         return "refers to the backing file \(name), which cannot be read in \(externalFolder): \(reason)"
     }
 }

@@ -1,11 +1,13 @@
 import CorestoneModel
 
 extension StoreCheck {
-    /// Every change is of a kind that exists, concerns an entity of the store, and belongs to a transaction; every name
-    /// that a transaction refers to is there.
+    /// Checks the changes and the names of the history.
+    ///
+    /// Every change must have a known kind, an entity of the store and an existing transaction. Every name to which a
+    /// transaction refers must exist.
     mutating func checkHistory() throws {
-        let design: HistoryDesign?
-        do { design = try HistoryDesign(of: connection) } catch let refusal as HistoryRefusal {
+        let design: HistorySchema?
+        do { design = try HistorySchema(of: connection) } catch let refusal as HistoryRefusal {
             findings.add(.history, "cannot check the history of the store: \(refusal.reason)")
             return
         }
@@ -13,12 +15,12 @@ extension StoreCheck {
         findings.examined(try count("SELECT count(*) FROM ACHANGE"), "changes in the history")
         try checkChanges(design)
         try checkNames(design)
-        for table in HistoryDesign.Table.allCases where try connection.hasTable(table.rawValue, purpose) {
+        for table in HistorySchema.Table.allCases where try connection.hasTable(table.rawValue, purpose) {
             try checkHighestKey(of: table.rawValue, number: table.number, entity: nil)
         }
     }
 
-    private mutating func checkChanges(_ design: HistoryDesign) throws {
+    private mutating func checkChanges(_ design: HistorySchema) throws {
         try report(
             .history,
             "SELECT c.Z_PK, c.ZTRANSACTIONID FROM ACHANGE c LEFT JOIN ATRANSACTION t ON t.Z_PK = c.ZTRANSACTIONID "
@@ -57,8 +59,8 @@ extension StoreCheck {
         }
     }
 
-    private mutating func checkNames(_ design: HistoryDesign) throws {
-        for label in HistoryDesign.Label.allCases {
+    private mutating func checkNames(_ design: HistorySchema) throws {
+        for label in HistorySchema.Label.allCases {
             guard let (column, isReference) = design.labels[label], isReference else { continue }
             try report(
                 .history,

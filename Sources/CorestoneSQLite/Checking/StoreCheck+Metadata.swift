@@ -3,7 +3,7 @@ import CorestoneModel
 import CorestoneValues
 
 extension StoreCheck {
-    /// The model that the store carries can be read, and the tables are those that it asks for.
+    /// Checks that the cached model can be read and matches the tables.
     mutating func checkModel() {
         guard let error = misfit?.error else { return }
         findings.add(
@@ -11,7 +11,7 @@ extension StoreCheck {
             entity: error.entity, key: error.key)
     }
 
-    /// The version hashes of the metadata are those of the store's own model, and digest and checksum those of the hashes.
+    /// Checks that the version hashes of the metadata match the model, and that digest and checksum match the hashes.
     mutating func checkMetadata() throws {
         try checkDeferredTasks()
         guard let metadata = contents.document.metadata, let recorded = contents.document.hashes else { return }
@@ -31,7 +31,7 @@ extension StoreCheck {
         try compareHashes(metadata)
     }
 
-    /// What a deferred migration left is where its list says.
+    /// Checks that the tables and columns in the list of a deferred migration exist.
     private mutating func checkDeferredTasks() throws {
         guard contents.hasDeferredTasks else { return }
         let leftovers = try DeferredCleanup.leftovers(in: connection)
@@ -59,7 +59,7 @@ extension StoreCheck {
         let model: Model
         switch source {
         case .given, .cached: model = schema.model
-        // A guess about the entities has other hashes.
+        // An inferred model has other hashes.
         case .inferred:
             guard let cached = misfit?.model, cached.isFrozen else { return }
             model = cached

@@ -1,7 +1,7 @@
 import CorestoneModel
 
 extension StoreCheck {
-    /// `Z_PRIMARYKEY` knows every entity, by the right parent, and the highest key that each table has given out.
+    /// Checks that `Z_PRIMARYKEY` lists every entity with its superentity, and the highest assigned key of each table.
     mutating func checkPrimaryKeys() throws {
         let numbers = Dictionary(contents.entities.map { ($0.name, $0) }) { first, _ in first }
         for entity in schema.model.entities {

@@ -1,11 +1,12 @@
 import CorestoneModel
 
 extension StoreCheck {
-    /// The file has the indexes and triggers by which it keeps what the model says, and no others. Where a unique index is
-    /// missing, values are compared; where one is there, SQLite's own check has done so.
+    /// Checks that the file has the indexes and triggers that enforce the model, and no other triggers.
+    ///
+    /// Values are compared only if a unique index is missing; otherwise SQLite's own check has compared them.
     mutating func checkPromises() throws {
         guard let schema = promisingSchema else { return }
-        let promises = try LostPromises(schema, connection)
+        let promises = try SchemaDrift(schema, connection)
         for lost in promises.all where isPresent(lost, in: schema) {
             findings.add(lost.kind, lost.account, entity: lost.entity, key: lost.key)
         }
@@ -23,7 +24,7 @@ extension StoreCheck {
             let more = foreign.count - StoreReport.limit
             findings.add(.trigger, "\(more) more \(more == 1 ? "trigger does" : "triggers do") not belong to Core Data")
         }
-        // What is slow in a store that does not fit is the least of it.
+        // Missing indexes are not reported for a store that does not match its model.
         if misfit != nil { return }
         let slow = promises.slowness
         for lost in slow.prefix(StoreReport.limit) {
@@ -35,8 +36,8 @@ extension StoreCheck {
         }
     }
 
-    /// By the model whose promises are looked for: also one that does not fit the tables, as far as these know its
-    /// entities. nil for a guessed model, which promises nothing.
+    /// The schema of the model whose indexes and triggers are checked. If the file contains its entities, the cached
+    /// model is used even if it does not match the tables. nil for an inferred model, which does not require any.
     private var promisingSchema: StoreSchema? {
         if source != .inferred { return schema }
         guard let cached = misfit?.model, cached.isFrozen else { return nil }
@@ -45,8 +46,8 @@ extension StoreCheck {
         return StoreSchema(model: cached, numbers: numbers, tables: contents.tables)
     }
 
-    /// Whether the table and the column are there that a promise is about: else they are the problem.
-    private func isPresent(_ lost: LostPromise, in schema: StoreSchema) -> Bool {
+    /// Whether the table and the column of a lost promise exist. If they do not, another problem reports that.
+    private func isPresent(_ lost: SchemaDefect, in schema: StoreSchema) -> Bool {
         guard let entity = lost.entity.flatMap({ schema.model.entity(named: $0) }) else { return true }
         let table = schema.table(of: entity)
         guard let columns = contents.tables[table.name] else { return false }
@@ -74,7 +75,7 @@ extension StoreCheck {
         }
     }
 
-    /// Every row is in the R-tree, with bounds around its values.
+    /// Checks that every row is in the R-tree, with bounds that include its values.
     private mutating func checkContent(of index: SpatialIndex, _ schema: StoreSchema) throws {
         guard let table = schema.tables.first(where: { $0.name == index.table }) else { return }
         let check = self

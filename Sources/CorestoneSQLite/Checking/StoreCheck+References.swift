@@ -1,8 +1,9 @@
 import CorestoneModel
 
 extension StoreCheck {
-    /// Every to-one relationship leads to a row that is there, of an entity that may be there; so does every owner of a
-    /// to-many relationship without inverse.
+    /// Checks that every to-one relationship refers to an existing row of a suitable entity.
+    ///
+    /// The same applies to every owner of a to-many relationship without an inverse.
     mutating func checkReferences() throws {
         var references = 0
         for table in schema.tables {
@@ -49,7 +50,7 @@ extension StoreCheck {
         }
     }
 
-    /// Beside a reference that may lead to several entities stands the number of the target's.
+    /// Checks the entity number next to a reference whose target may have several entities.
     private mutating func checkTargetEntities(
         of relationship: Relationship, _ column: String, in table: TableSchema
     ) throws {
@@ -71,7 +72,7 @@ extension StoreCheck {
         }
     }
 
-    /// Both rows of every pair of a many-to-many relationship are there.
+    /// Checks that both rows of every pair of a many-to-many relationship exist.
     mutating func checkPairs() throws {
         var pairs = 0
         for join in schema.joins where contents.tables[join.name] != nil {

@@ -1,7 +1,7 @@
 import CorestoneModel
 
 extension StoreCheck {
-    /// Every row has a key, is of an entity of its table, and has a version.
+    /// Checks that every row has a key, an entity of its table and a version.
     mutating func checkRows() throws {
         var rows = 0
         for table in schema.tables where contents.tables[table.name] != nil {
@@ -37,7 +37,7 @@ extension StoreCheck {
         findings.examined(rows, "objects")
     }
 
-    /// Why the entity number of a row, its second column, is wrong, as the end of a sentence.
+    /// Returns why the entity number in the second column of a row is wrong, as a clause for a message.
     private func entityFault(_ row: Statement, _ table: TableSchema) -> String {
         if row.isNull(1) { return "has no entity number (Z_ENT)" }
         let number = row.integer(1)
@@ -46,7 +46,7 @@ extension StoreCheck {
         return "has entity number \(number), which \(fault)"
     }
 
-    /// Keys are whole numbers from 1, and each is there once.
+    /// Checks that keys are distinct integers from 1.
     private mutating func checkKeys(of table: TableSchema) throws {
         let isUnkeyed = contents.unkeyedTables.contains(table.name)
         if isUnkeyed {

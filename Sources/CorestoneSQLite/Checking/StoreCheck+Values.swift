@@ -1,10 +1,11 @@
 import CorestoneModel
 
 extension StoreCheck {
-    /// Every value is one that its attribute can have: readers take what is none for null, or for the nearest that SQLite
-    /// makes of it.
+    /// Checks that every value is valid for its attribute.
+    ///
+    /// Readers read an invalid value as null, or as converted by SQLite.
     mutating func checkValues() throws {
-        // A guessed model took its types from the declared ones, which say little about older files.
+        // The types of an inferred model are those of the declared columns, which are not reliable in older files.
         if source == .inferred { return }
         for table in schema.tables {
             guard let present = contents.tables[table.name] else { continue }
@@ -26,7 +27,7 @@ extension StoreCheck {
         }
     }
 
-    /// The condition that a value, which is not null, is none of the type; nil where every value is one.
+    /// Returns the condition that a non-null value is not of the type, or nil if every value is valid.
     private func misfit(_ column: String, _ type: AttributeType) -> String? {
         let noNumber = "typeof(\(column)) NOT IN ('integer', 'real')"
         switch type {
@@ -42,7 +43,9 @@ extension StoreCheck {
         }
     }
 
-    /// The value of a row, with its storage class in the third column and its text in the fourth, and the type it should have.
+    /// Describes an invalid value and the expected type.
+    ///
+    /// The row has its storage class in the third column and its text in the fourth.
     private func found(_ row: Statement, _ type: AttributeType) -> String {
         let (kind, text) = (row.text(2) ?? "value", row.text(3) ?? "")
         switch kind {

@@ -3,15 +3,15 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// Looks whether a store keeps the promises that Core Data relies on. Reads only; the file and its folder stay as they are.
+/// A check whether a store satisfies the conditions that Core Data relies on. The file and its folder are not changed.
 struct StoreCheck {
     let connection: Connection
     let contents: StoreContents
     let schema: StoreSchema
     let source: ModelSource
-    let misfit: ModelMisfit?
+    let misfit: UnusableCachedModel?
     let budget: CheckBudget
-    /// The folder of external data.
+    /// The folder of the backing files.
     let externalFolder: String
     var findings = StoreFindings()
 
@@ -19,17 +19,19 @@ struct StoreCheck {
 }
 
 extension StoreReport {
-    /// Checks the store at a path: the database itself, every reference and pair, versions and primary keys, the metadata
-    /// against the model that the store carries, files with external data, the history of changes, indexes and triggers,
-    /// unique and derived values.
+    /// Checks the store at a path.
+    ///
+    /// The check covers the database itself, references, pairs, versions and primary keys. It also covers the metadata,
+    /// the cached model, backing files, the history, indexes, triggers, and unique and derived values.
     ///
     /// - Parameters:
-    ///   - path: relative to the working directory at the time of the call.
-    ///   - model: to read the store by; nil for the store's own. It is frozen.
-    /// - Throws: as `Coordinator.open` for what is no store, or none of that model. A damaged store is no error but a report.
+    ///   - path: The path of the store, relative to the working directory at the time of the call.
+    ///   - model: The model to read the store with, which is frozen; nil for the store's own model.
+    /// - Throws: As `Coordinator.open` for a file that is not a store, or not of that model. Damage is reported and
+    ///   does not throw.
     public init(ofStoreAt path: String, model: Model? = nil) throws {
         try model?.freeze()
-        let place = try StorePlace(path)
+        let place = try StoreLocation(path)
         try place.requireStore()
         do {
             self = try StoreReport.check(place, model)
@@ -40,7 +42,7 @@ extension StoreReport {
         }
     }
 
-    private static func check(_ place: StorePlace, _ model: Model?) throws -> StoreReport {
+    private static func check(_ place: StoreLocation, _ model: Model?) throws -> StoreReport {
         let file = try ReadOnlyFile(place)
         func run() throws -> StoreReport {
             var findings = StoreFindings()
@@ -70,7 +72,7 @@ extension StoreReport {
 }
 
 extension StoreCheck {
-    /// Every check, also after one that could not go on.
+    /// Runs every check, even after one that could not be completed.
     fileprivate mutating func run() {
         findings.judged(by: source)
         let checks: [(StoreProblem.Kind, (inout StoreCheck) throws -> Void)] = [
@@ -89,7 +91,7 @@ extension StoreCheck {
         }
     }
 
-    /// Runs a query whose rows are problems, and adds the first of them; a last one says how many more there are.
+    /// Runs a query whose rows are problems. Adds the first problems, and the number of further ones as a last problem.
     mutating func report(
         _ kind: StoreProblem.Kind, _ sql: String, entity: String? = nil, key: String? = nil,
         _ describe: (Statement) -> (message: String, objectURI: String?)
@@ -110,13 +112,13 @@ extension StoreCheck {
         }
     }
 
-    /// How many rows a query counts.
+    /// Returns the integer that a query returns; 0 without a row.
     func count(_ sql: String) throws -> Int {
         let statement = try connection.prepare(sql, purpose)
         return try statement.step(purpose) ? Int(statement.integer(0)) : 0
     }
 
-    /// The URI of the object in a row; by the table's root where the entity's number is unknown.
+    /// Returns the URI of the object in a row, with the table's root entity if the entity number is unknown.
     func uri(_ table: TableSchema, number: Int64, primaryKey: Int64) -> String {
         let entity = schema.entity(number: number) ?? table.root
         return "x-coredata://\(contents.document.identifier)/\(entity.name)/p\(primaryKey)"

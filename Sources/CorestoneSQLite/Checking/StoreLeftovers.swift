@@ -1,41 +1,44 @@
 import CSQLite
+import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// Files in a store's folder of external data that no row refers to: what saves that did not come to their end left there.
-/// They take room and do no harm otherwise.
+/// The orphaned backing files of a store, to which no row refers. Interrupted saves leave them behind. They only occupy
+/// space.
 public struct StoreLeftovers: Sendable {
-    /// The folder of external data.
+    /// The folder of the backing files.
     public let folder: String
-    /// The files in it, in order of their names.
+    /// The names of the orphaned files, sorted.
     public let names: [String]
-    /// Bytes of all of them.
+    /// The total size of the orphaned files in bytes.
     public let bytes: Int
-    /// Another store whose files lie in the same folder, so that nobody can tell what is left over; nil as a rule.
+    /// Another store whose backing files are in the same folder; usually nil. Orphaned files then cannot be identified.
     public let sharer: String?
 
-    /// Looks for leftovers, and changes nothing. Younger files than ten minutes, which may belong to a save that runs, are no
-    /// leftovers yet, and neither are files by other names than those of external data.
+    /// Finds orphaned files without changing anything.
     ///
-    /// - Parameter path: relative to the working directory at the time of the call.
-    /// - Throws: as `Coordinator.open` for what is no store, or damaged.
+    /// Files younger than ten minutes are left out, because they may belong to a running save. Files whose names are
+    /// not those of backing files are left out too.
+    ///
+    /// - Parameter path: The path of the store, relative to the working directory at the time of the call.
+    /// - Throws: As `Coordinator.open` for a file that is not a store, or that is damaged.
     public init(ofStoreAt path: String) throws {
-        let place = try StorePlace(path)
+        let place = try StoreLocation(path)
         try place.requireStore()
         let file = try ReadOnlyFile(place)
         func search() throws -> StoreLeftovers { try StoreLeftovers(place, file.connection) }
         self = try file.watch.map { try $0.reading(search) } ?? search()
     }
 
-    /// Removes the leftovers, under the lock that every save takes.
+    /// Removes the orphaned files, under the lock that every save acquires.
     ///
-    /// - Parameter path: relative to the working directory at the time of the call.
-    /// - Returns: what was removed.
-    /// - Throws: as above; `storeReadOnly` when the store may not be written, `storeBusy` while another process saves,
-    ///   `storeCorrupt` for a damaged database, whose rows cannot tell what they refer to, `unsupported` for a folder that two
-    ///   stores share, and `storeIO` for a file that stays.
+    /// - Parameter path: The path of the store, relative to the working directory at the time of the call.
+    /// - Returns: The removed files.
+    /// - Throws: As `init(ofStoreAt:)`. `storeReadOnly` if the store is not writable. `storeBusy` if another process is
+    ///   saving. `storeCorrupt` for a damaged database, whose rows may be missing. `unsupported` for a folder that two
+    ///   stores share. `storeIO` for a file that cannot be removed.
     public static func remove(fromStoreAt path: String) throws -> StoreLeftovers {
         let found = try StoreLeftovers(ofStoreAt: path)
         if let sharer = found.sharer { throw found.isShared(path, sharer) }
@@ -48,13 +51,13 @@ public struct StoreLeftovers: Sendable {
                     + "(\(damage.message.withoutRemedy)). Restore the store from a backup, or recover its rows with sqlite3 FILE .recover",
                 file: path)
         }
-        return try LeftoverRemoval(StorePlace(path)).run()
+        return try LeftoverRemoval(StoreLocation(path)).run()
     }
 
-    init(_ place: StorePlace, _ connection: Connection) throws {
+    init(_ place: StoreLocation, _ connection: Connection) throws {
         folder = ExternalFile.folder(ofStore: place.path)
         sharer = ExternalFile.sharer(of: place)
-        // The folder first: a file that a save makes meanwhile is in no row yet.
+        // The folder is read first: the rows do not yet refer to a file that a save creates in the meantime.
         let files = sharer == nil ? StoreLeftovers.settledFiles(in: folder) : [:]
         var (left, bytes): ([String], Int) = ([], 0)
         if !files.isEmpty {
@@ -68,10 +71,11 @@ public struct StoreLeftovers: Sendable {
         self.bytes = bytes
     }
 
-    /// A save makes its files before it commits, and Apple's framework may do so before it takes the lock.
+    /// The minimum age of orphaned files in seconds. A save creates its files before it commits. Apple's framework
+    /// possibly creates them even before it locks the store.
     private static let settlingTime = 600
 
-    /// The sizes of files with external data that no save can be about to refer to, by name.
+    /// Returns the sizes of backing files by name, except those that a running save may have created.
     private static func settledFiles(in folder: String) -> [String: Int] {
         guard let names = FolderNames(folder) else { return [:] }
         var sizes: [String: Int] = [:]
@@ -93,13 +97,13 @@ public struct StoreLeftovers: Sendable {
     }
 }
 
-/// Removes leftovers while nobody else can save.
+/// The removal of orphaned files under a lock that prevents saves.
 private struct LeftoverRemoval {
-    let place: StorePlace
+    let place: StoreLocation
     let connection: Connection
     private static let patience: Int32 = 5000
 
-    init(_ place: StorePlace) throws {
+    init(_ place: StoreLocation) throws {
         self.place = place
         connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
         connection.waitForLocks(milliseconds: LeftoverRemoval.patience)
@@ -117,7 +121,7 @@ private struct LeftoverRemoval {
         try connection.execute("BEGIN IMMEDIATE", purpose)
         defer { sqlite3_exec(connection.db, "ROLLBACK", nil, nil, nil) }
         let leftovers = try StoreLeftovers(place, connection)
-        // After a loss of power no row of a state that returns may miss its file.
+        // A power failure must not restore an older state whose rows refer to removed files.
         guard leftovers.names.isEmpty || connection.bringCommitsToDisk() else {
             throw failure(
                 "cannot flush the last saves of the store to disk; check the disk and the file system", leftovers.folder
@@ -126,7 +130,7 @@ private struct LeftoverRemoval {
         for name in leftovers.names {
             let path = "\(leftovers.folder)/\(name)"
             guard unlink(path) == 0 || errno == ENOENT else {
-                throw failure("\(StorePlace.text(of: errno)); check the permissions of the folder", path)
+                throw failure("\(StoreLocation.text(of: errno)); check the permissions of the folder", path)
             }
         }
         return leftovers
@@ -140,13 +144,15 @@ private struct LeftoverRemoval {
 }
 
 extension Connection {
-    /// The names of all files that any row refers to, whatever the model says: an inferred one knows of no external data.
+    /// Returns the names of all backing files to which any row refers.
+    ///
+    /// The model is not used, because an inferred one does not record which attributes have backing files.
     func namesOfExternalFiles(in tables: some Sequence<String>) throws -> Set<String> {
         let purpose = "list the backing files of \(path)"
         var names: Set<String> = []
         for table in tables {
             let columns = try columnNames(of: table, purpose)
-            // Several columns in one pass over the rows; SQLite limits the depth of a condition.
+            // Several columns are read in one pass, but not all, because SQLite limits the depth of a condition.
             for start in stride(from: 0, to: columns.count, by: 64) {
                 let cells = columns[start..<min(start + 64, columns.count)].map(\.asIdentifier)
                 let conditions = cells.map { "typeof(\($0)) = 'blob' AND length(\($0)) BETWEEN 37 AND 64" }
@@ -168,19 +174,20 @@ extension Connection {
 }
 
 extension ExternalFile {
-    /// Removes the files of a store's folder that nothing refers to any more, unless another store keeps its own among them.
+    /// Removes the backing files of a store, unless another store uses the same folder.
     ///
-    /// - Parameter kept: the names of those that stay.
-    static func removeAll(of place: StorePlace, but kept: Set<String> = []) {
+    /// - Parameter kept: The names of the files to keep.
+    static func removeAll(of place: StoreLocation, but kept: Set<String> = []) {
         guard sharer(of: place) == nil else { return }
         let folder = folder(ofStore: place.path)
         guard let names = FolderNames(folder) else { return }
         for name in names where UUIDValue(name) != nil && !kept.contains(name) { unlink(folder + "/" + name) }
     }
 
-    /// Another SQLite database whose files lie in the same folder, for the name of the folder leaves out what follows the last
-    /// point.
-    static func sharer(of place: StorePlace) -> String? {
+    /// Returns the path of another SQLite database with the same folder of backing files.
+    ///
+    /// The folder's name does not contain the extension of the file.
+    static func sharer(of place: StoreLocation) -> String? {
         guard let names = FolderNames(place.folder) else { return nil }
         let folder = self.folder(ofStore: place.path)
         for name in names {
@@ -190,7 +197,7 @@ extension ExternalFile {
         return nil
     }
 
-    /// Asks SQLite: closing a descriptor of our own would drop the locks that this process may have on the file.
+    /// Reads through SQLite: closing a separate descriptor would release the locks of this process on the file.
     private static func isDatabase(_ path: String) -> Bool {
         var facts = stat()
         let isCompanion = ["-wal", "-shm", "-journal"].contains { path.hasSuffix($0) }

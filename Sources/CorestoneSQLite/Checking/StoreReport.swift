@@ -1,27 +1,29 @@
 import CorestoneGraph
 import CorestoneValues
 
-/// What a check of a store found.
+/// The report of a store check.
 public struct StoreReport: Sendable {
-    /// What a check looked at: a name for people, and how many of it there were.
+    /// A kind of items that a check examined, as shown to users, and the number of these items.
     public struct Examined: Sendable {
         public let what: String
         public let count: Int
     }
 
-    /// In the order in which they were found, those of one kind together.
+    /// The problems in the order in which they were found, grouped by kind.
     public fileprivate(set) var problems: [StoreProblem] = []
-    /// What does no harm to what the store keeps.
+    /// Findings that do not affect the data of the store.
     public fileprivate(set) var warnings: [StoreProblem] = []
     public fileprivate(set) var examined: [Examined] = []
-    /// By which model the store was judged; nil when it could not be read that far.
+    /// The source of the model that the store was checked with; nil if the check did not get that far.
     package fileprivate(set) var modelSource: ModelSource?
 
-    /// Of one kind and one table or property no more are listed, so that a ruined store gives a short report.
+    /// The maximum number of listed problems of one kind for one table or property. It keeps the report of a badly
+    /// damaged store short.
     static let limit = 20
 
-    /// All problems and warnings as one error of status `storeCorrupt`, each a detail of it with its kind as code; nil
-    /// when there are none.
+    /// Returns all problems and warnings as one error of status `storeCorrupt`, or nil without problems and warnings.
+    ///
+    /// Each problem is a child of the error, with its kind as code.
     public func error(file: String) -> CoreError? {
         if problems.isEmpty && warnings.isEmpty { return nil }
         let children = (problems + warnings).map { problem in
@@ -38,59 +40,59 @@ public struct StoreReport: Sendable {
     }
 }
 
-/// One thing that is not as it should be in a store.
+/// A problem of a store.
 public struct StoreProblem: Sendable {
-    /// Which promise of a store is broken.
+    /// The condition of a store that is violated.
     public enum Kind: Int, Sendable, CaseIterable {
         /// The SQLite database itself is damaged.
         case database = 1
-        /// A row is of no entity of its table, or has no version or no key, or nothing keeps the keys apart.
+        /// A row does not have a version, a key or an entity of its table, or nothing prevents duplicate keys.
         case row
-        /// A to-one relationship leads to a row that is not there, or to one of another entity.
+        /// A to-one relationship refers to a row that does not exist, or that has an unsuitable entity.
         case reference
-        /// A pair of a many-to-many relationship leads to a row that is not there.
+        /// A pair of a many-to-many relationship refers to a row that does not exist.
         case pair
-        /// A primary key would be given out again.
+        /// A primary key would be assigned a second time.
         case primaryKey
-        /// The metadata contradicts itself or the model that the store carries, or that model does not fit its tables or
-        /// cannot be read.
+        /// The metadata contradicts itself or the cached model, or the cached model does not match the tables or cannot
+        /// be read.
         case metadata
-        /// A file with external data is missing.
+        /// A backing file is missing or cannot be read.
         case externalData
-        /// The history of changes refers to what is not there.
+        /// The history refers to rows that do not exist, or contains invalid changes.
         case history
-        /// Objects have values that must be unique and are not, or nothing keeps them so.
+        /// Unique constraints are violated, or nothing enforces them.
         case constraint
-        /// A derived attribute has another value than its derivation gives, or nothing computes it.
+        /// A derived attribute does not have the value of its derivation, or nothing computes it.
         case derived
-        /// Nothing keeps an R-tree index up to date.
+        /// An R-tree index is missing or outdated, or nothing keeps it up to date.
         case spatial
-        /// An index is missing, without which fetches are slow. Nothing else is wrong: a warning.
+        /// A missing index makes fetches slow. A warning.
         case speed
-        /// The write-ahead log has lost what was saved in it.
+        /// Saves in the write-ahead log are lost.
         case log
-        /// A trigger on a table is none of Core Data's: the store opens read-only. Nothing else is wrong: a warning.
+        /// A table has a trigger that does not belong to Core Data, so the store opens read-only. A warning.
         case trigger
 
-        /// Whether there may be rows that cannot be seen.
+        /// Whether rows may be missing from the results.
         package var hidesRows: Bool { self == .database || self == .log }
 
-        /// Whether the store is whole all the same.
+        /// Whether the store is intact despite the finding.
         public var isWarning: Bool { self == .speed || self == .trigger }
     }
 
-    /// Of the errors that stand for problems; their codes are kinds.
+    /// The domain of the errors that represent problems; their codes are kinds.
     static let domain = "CorestoneStoreProblem"
 
     public let kind: Kind
-    /// One sentence: what is wrong, named.
+    /// The description of the problem in one sentence.
     public let message: String
     public let entity: String?
     public let key: String?
     public let objectURI: String?
 }
 
-/// Gathers what the checks find.
+/// A collection of the findings of the checks.
 struct StoreFindings {
     private(set) var report = StoreReport()
 
@@ -100,7 +102,7 @@ struct StoreFindings {
 
     mutating func judged(by source: ModelSource) { report.modelSource = source }
 
-    /// The report of a check that was given up.
+    /// Returns the report of a check that exceeded its budget.
     mutating func endless(_ file: String) -> StoreReport {
         add(.database, "\(file) is damaged: its pages form a cycle; restore it from a backup")
         return report

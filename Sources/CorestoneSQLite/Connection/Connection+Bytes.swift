@@ -3,8 +3,10 @@ import CorestoneValues
 import Glibc
 
 extension Connection {
-    /// Bytes of the file itself, fewer at its end, through the handle that SQLite holds: closing a descriptor of our own
-    /// would drop the locks of other connections of this process.
+    /// Reads bytes of the database file; fewer at its end.
+    ///
+    /// It uses SQLite's file handle: closing a second descriptor would release the locks of other connections of this
+    /// process.
     func bytes(from offset: Int64, count: Int) throws -> [UInt8] {
         let wanted = min(Int64(count), max(0, Int64(fileSize) - offset))
         guard wanted > 0, let file, let read = file.pointee.pMethods?.pointee.xRead else { return [] }
@@ -21,7 +23,7 @@ extension Connection {
         return bytes
     }
 
-    /// Bytes of the file at this moment, without its log; 0 when it cannot be told.
+    /// The current size of the database file in bytes, without its log; 0 if the size cannot be read.
     var fileSize: Int {
         var size: Int64 = 0
         guard let file, let ask = file.pointee.pMethods?.pointee.xFileSize, ask(file, &size) == SQLITE_OK else {
@@ -30,14 +32,15 @@ extension Connection {
         return Int(size)
     }
 
-    /// Bytes of the file that lie on the disk, which are fewer of a sparse one; `fileSize` when it cannot be told.
+    /// The bytes that the file occupies on the disk; `fileSize` if they cannot be read. They are fewer than `fileSize`
+    /// for a sparse file.
     var allocatedSize: Int {
         var facts = stat()
         guard let name = sqlite3_db_filename(db, "main"), stat(name, &facts) == 0 else { return fileSize }
         return Int(facts.st_blocks).multipliedClamped(by: 512)
     }
 
-    /// Brings the write-ahead log to the disk. False when it cannot.
+    /// Synchronises the write-ahead log to the disk. Returns false if that fails.
     func synchroniseLog() -> Bool {
         guard let log, let synchronise = log.pointee.pMethods?.pointee.xSync else { return false }
         return synchronise(log, SQLITE_SYNC_NORMAL) == SQLITE_OK

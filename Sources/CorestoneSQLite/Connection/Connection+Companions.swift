@@ -3,10 +3,12 @@ import CorestoneValues
 import Glibc
 
 extension Connection {
-    /// Throws when a pipe, a device, a folder or a link lies where SQLite keeps a companion of the file. It would wait for ever for
-    /// somebody to write into the pipe, and says of others only that it cannot open them.
+    /// Throws if the `-journal`, `-wal` or `-shm` file of the database is not a regular file.
     ///
-    /// - Parameter location: a path, or a URI, which SQLite reads without companions.
+    /// SQLite would wait indefinitely for a writer to a pipe. For files of other types, it would report only that it
+    /// cannot open them.
+    ///
+    /// - Parameter location: A path, or a URI, for which SQLite uses no such files.
     static func requireFiles(beside location: String, path: String) throws {
         guard location.hasPrefix("/") else { return }
         try requireFiles(besideFileAt: location, path)

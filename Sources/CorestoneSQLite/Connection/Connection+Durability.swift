@@ -3,16 +3,19 @@ import CorestoneValues
 import Glibc
 
 extension Connection {
-    /// Sees to it that what was committed outlives a loss of power, where SQLite has not done that with the commit. False
-    /// when it may not.
+    /// Synchronises committed transactions to the disk, so that they survive a power failure.
+    ///
+    /// Does nothing if SQLite has done that at the commit.
+    ///
+    /// - Returns: false if the synchronisation fails.
     func makeCommitsDurable() -> Bool {
-        // FULL brings the log to the disk with each commit, NORMAL with a checkpoint only. The removal of a rollback journal is
-        // the commit, and either leaves it to the file system when its folder knows.
+        // FULL synchronises the log at each commit, NORMAL only at a checkpoint. With a rollback journal, the removal
+        // of the journal is the commit, and neither setting synchronises the folder.
         let isFull = (try? setting("synchronous")) == "2"
         return isFull && usesLog || bringCommitsToDisk()
     }
 
-    /// The same whoever committed, in whatever mode.
+    /// Synchronises transactions of any connection to the disk, regardless of the `synchronous` setting.
     func bringCommitsToDisk() -> Bool { usesLog ? synchroniseLog() : synchroniseJournal() && synchroniseFolder() }
 
     private var usesLog: Bool { (try? setting("journal_mode")) == "wal" }
@@ -24,7 +27,7 @@ extension Connection {
         return try statement.step(purpose) ? statement.text(0) : nil
     }
 
-    /// One that is kept is made invalid instead, which is the commit.
+    /// Synchronises a persistent journal, which is invalidated instead of removed at the commit.
     private func synchroniseJournal() -> Bool {
         guard let name = sqlite3_db_filename(db, "main").map({ String(cString: $0) }) else { return false }
         let descriptor = open(name + "-journal", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -41,7 +44,7 @@ extension Connection {
     }
 }
 
-/// Brings the names in a folder to the disk. 0, or an `errno`.
+/// Synchronises the directory entries of a folder to the disk. Returns 0 or an `errno`.
 func synchronise(folder: String) -> Int32 {
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { return errno }

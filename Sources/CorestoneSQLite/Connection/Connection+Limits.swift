@@ -2,26 +2,29 @@ import CSQLite
 import CorestoneGraph
 import CorestoneValues
 
-// What a file may have SQLite do. The limits hold for every connection, whatever it was opened for, and whoever wrote the file.
+// Limits of the work that a file can cause in SQLite. They apply to every connection, because any file may be
+// untrusted.
 extension Connection {
-    /// Characters of one statement, also of those by which the file's tables are made: a list in a condition takes fifty times its
-    /// length in memory.
+    /// The longest statement in bytes, including the statements of the file's schema. A list in a condition needs fifty
+    /// times its length in memory.
     private static let mostText: Int32 = 2_000_000
-    /// Instructions of one statement, 24 bytes each.
+    /// The maximum number of instructions of one statement, each of 24 bytes.
     private static let mostInstructions: Int32 = 5_000_000
 
-    /// Has the limits hold from now on.
+    /// Sets the limits of the connection.
     func limit() {
         sqlite3_limit(db, SQLITE_LIMIT_LENGTH, Int32(clamping: limits.valueBytes))
         sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, Connection.mostText)
         sqlite3_limit(db, SQLITE_LIMIT_VDBE_OP, Connection.mostInstructions)
     }
 
-    /// A statement keeps what each part of an expression makes until it is run again, and between two of them nobody is asked: so a
-    /// value may take no more than its share of the memory that expressions of the file may take. Files without such expressions, as
-    /// those of Core Data are, may have values as large as the limit says.
+    /// Limits values by the number of expressions in the file's schema.
     ///
-    /// Of a file that cannot be read nothing is learned, which whoever reads it next says better.
+    /// A statement keeps the result of each part of an expression until its next run, and no callback runs in between.
+    /// The size of a value is therefore limited to its share of the memory limit for expressions. Files without such
+    /// expressions, such as those of Core Data, may have values up to the value limit.
+    ///
+    /// A file that cannot be read keeps the default limits; the next read reports the error.
     func limitExpressions() {
         guard let parts = try? ExpressionParts(of: self), parts.count > 0 else { return expressionParts = 0 }
         expressionParts = parts.count
@@ -32,30 +35,40 @@ extension Connection {
             sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000)
         }
         sqlite3_limit(db, SQLITE_LIMIT_LENGTH, Int32(clamping: min(limits.valueBytes, share)))
-        // Once registered it has to live.
+        // A registered function must not be released.
         if formats == nil { formats = try? FormatFunctions(self) }
     }
 
-    /// To look for one text of an expression's making in another takes a time that grows with both, and nobody is asked meanwhile. So
-    /// it is little, and grows with what the store's host allows to memory.
+    /// The largest value, in bytes, of a schema that searches text. The time of a search grows with both texts, and the
+    /// search cannot be interrupted, so the limit is low. It grows with the application's memory limit.
     private var mostSearched: Int { max(limits.expressionBytes / 512, Connection.leastShare) }
 
-    /// With less, nobody could read what a store says of itself.
+    /// The smallest limit with which the store's own metadata can be read.
     private static let leastShare = 4096
 
-    /// Has the file's schema do no more than compute: it may not call what reaches beyond the database, nor write into the tables
-    /// behind virtual ones. Functions of this library that triggers of Core Data's call are marked as harmless.
+    /// Restricts the file's schema to computations.
+    ///
+    /// It cannot call functions with effects outside the database, nor write to shadow tables. The functions of this
+    /// library that Core Data's triggers call are marked as innocuous.
     func distrust() { cst_sqlite3_distrust(db) }
 
-    /// Lets triggers use virtual tables, as those do that keep R-trees: some versions of SQLite count these among what reaches beyond
-    /// the database. What is marked for direct use alone stays out of reach.
+    /// Allows triggers to use virtual tables, as the triggers that update R-trees do.
+    ///
+    /// Some versions of SQLite treat virtual tables as untrusted. Functions marked as direct-only remain forbidden.
     func trustSchema() {
         cst_sqlite3_trust_schema(db)
         trustsSchema = true
     }
 
-    /// What it means that SQLite found something too large.
+    /// Creates the error for SQLITE_TOOBIG.
     func tooLarge(_ purpose: String, cocoaCode: CocoaCode) -> CoreError {
+        if let message = sqlite3_errmsg(db), String(cString: message) == "statement too long" {
+            return CoreError(
+                .invalidArgument, code: cocoaCode,
+                "cannot \(purpose): the SQL statement exceeds \(sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, -1)) bytes; "
+                    + "shorten the predicate or the request",
+                sqliteCode: SQLITE_TOOBIG, file: path)
+        }
         let most = Int(sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1))
         let reason: String
         let key: String

@@ -1,11 +1,13 @@
 import CSQLite
 import Glibc
 
-// The only place where SQLite is told how to wait: a handler of ours and its `busy_timeout` end each other, so the pragma, or
-// `sqlite3_busy_timeout`, would take this one away.
+// The only code that sets how SQLite waits for locks. A busy handler and `busy_timeout` replace each other, so the
+// pragma or `sqlite3_busy_timeout` would remove this handler.
 extension Connection {
-    /// How long locks of others are waited for. SQLite's own handler looks ten times a second after a while, and misses the
-    /// moments between the saves of a program that saves all the time; this one looks two hundred times.
+    /// Sets the longest wait for locks of other connections.
+    ///
+    /// SQLite's own handler soon polls only ten times per second, and misses the moments between the saves of a process
+    /// that saves continually. This handler polls 200 times per second.
     func waitForLocks(milliseconds: Int32) {
         patience = max(milliseconds, 0)
         sqlite3_busy_handler(
@@ -19,7 +21,7 @@ extension Connection {
             }, UnsafeMutableRawPointer(bitPattern: Int(patience)))
     }
 
-    /// Does what is not worth any waiting; later locks are waited for as before.
+    /// Runs `body` without waiting for locks, then restores the time-out.
     func withoutWaiting(_ body: () throws -> Void) rethrows {
         let usual = patience
         waitForLocks(milliseconds: 0)

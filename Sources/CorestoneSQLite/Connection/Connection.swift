@@ -4,42 +4,43 @@ import CorestoneGraph
 import CorestoneValues
 import Glibc
 
-/// One connection to one file. Not thread-safe: the store's lock guards it.
+/// A connection to one file. Not thread-safe: only one thread may use it at a time.
 final class Connection {
     let db: OpaquePointer
-    /// The file as the host named it, for messages.
+    /// The path of the file as the application passed it, for messages.
     let path: String
-    /// What triggers of Core Data's stores call, and which rows they changed.
+    /// The functions that Core Data's triggers call, and the rows that the triggers changed.
     let triggers = TriggerFunctions()
     private var cache: [String: Statement] = [:]
     private var clock: UInt64 = 0
-    /// How often statements were begun: what its triggers run is part of a statement's run.
+    /// The number of statements that were run. Statements of triggers are part of the statement that fires them.
     var runs = 0
     private var isClosed = false
-    /// For how many milliseconds locks of others are waited for, by `waitForLocks` alone.
+    /// The longest wait for locks of other connections, in milliseconds. Set only by `waitForLocks`.
     var patience: Int32 = 0
-    /// Tells the process's log about statements, while it wants to know.
+    /// The trace that logs statements while SQL logging is enabled.
     private var trace: StatementTrace?
-    private var toldDetail: UInt32 = 0
-    /// What the file may have SQLite do.
+    private var loggedDetail: UInt32 = 0
+    /// The limits for the work that the file can cause.
     let limits: StoreLimits
-    /// How many values the expressions of the file's schema may keep at a time, as far as anybody looked.
+    /// The number of values that the expressions of the file's schema may keep at a time; 0 before `limitExpressions`.
     var expressionParts = 0
-    /// Whether some of them look for one text in another.
+    /// Whether expressions of the schema search for one text in another.
     var searchesInExpressions = false
-    /// What replaces functions of SQLite's in a file with such expressions.
+    /// Replacements of SQLite's `printf` and `format` for a file with such expressions.
     var formats: FormatFunctions?
     /// Whether triggers may use virtual tables.
     var trustsSchema = false
-    /// SQLite may be asked for at most that many statements to be kept between uses.
+    /// The maximum number of cached statements.
     static let statementLimit = 200
 
-    /// Whether the process's log hears of statements.
+    /// Whether statements of this connection may be logged.
     private let isLogged: Bool
 
-    /// Opens `location` (a file name or, with `SQLITE_OPEN_URI`, a URI); `path` is what messages call it.
+    /// Opens `location`, which is a file name or, with `SQLITE_OPEN_URI`, a URI. Messages show `path` instead.
     ///
-    /// - Throws: `.storeIO` when something else than a file lies where SQLite keeps the log, the index of the log or the journal.
+    /// - Throws: `.storeIO` if the log, the index of the log or the journal is not a regular file, and for failures of
+    ///   SQLite.
     init(
         _ location: String, path: String, flags: Int32, limits: StoreLimits = StoreLimits(), isLogged: Bool = true
     ) throws {
@@ -65,7 +66,9 @@ final class Connection {
 
     deinit { close() }
 
-    /// Closes the file. Statements that somebody still keeps must not be used any more; SQLite waits for them.
+    /// Closes the file.
+    ///
+    /// Statements that the caller still holds must not be used. SQLite releases the file after the last of them.
     func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -75,18 +78,18 @@ final class Connection {
         sqlite3_close_v2(db)
     }
 
-    /// Begins, or ends, to tell about statements as the process's log wants it by now.
+    /// Starts or stops the trace if the detail of SQL logging changed.
     @inline(__always)
-    func followLog() { if platform_sql_detail() != toldDetail && isLogged { changeTrace() } }
+    func followLog() { if platform_sql_detail() != loggedDetail && isLogged { changeTrace() } }
 
     @inline(never)
     private func changeTrace() {
         trace?.end()
-        toldDetail = platform_sql_detail()
-        trace = DebugLog.SQLDetail(rawValue: toldDetail).flatMap { $0 == .nothing ? nil : StatementTrace(self, $0) }
+        loggedDetail = platform_sql_detail()
+        trace = DebugLog.SQLDetail(rawValue: loggedDetail).flatMap { $0 == .nothing ? nil : StatementTrace(self, $0) }
     }
 
-    /// The error of the call that just returned `code`.
+    /// Creates the error of the call that just returned `code`.
     func error(
         _ code: Int32, _ purpose: String, cocoaCode: CocoaCode = .sqlite, entity: String? = nil
     ) -> CoreError {
@@ -101,20 +104,20 @@ final class Connection {
         guard code == SQLITE_OK else { throw error(code, purpose, cocoaCode: cocoaCode) }
     }
 
-    /// Runs `body` in a transaction that writes: committed when it returns, rolled back when it throws.
+    /// Runs `body` in a write transaction, which is committed if `body` returns and rolled back if it throws.
     func writing(_ purpose: String, cocoaCode: CocoaCode, _ body: () throws -> Void) throws {
         try execute("BEGIN IMMEDIATE", purpose, cocoaCode: cocoaCode)
         do {
             try body()
             try execute("COMMIT", purpose, cocoaCode: cocoaCode)
         } catch {
-            // Some failures, such as a full disk, have ended the transaction already.
+            // Some failures, such as a full disk, have already ended the transaction.
             if !isAutocommit { sqlite3_exec(db, "ROLLBACK", nil, nil, nil) }
             throw error
         }
     }
 
-    /// A statement of its own, kept as long as the caller keeps it.
+    /// Prepares a statement that is not cached. The caller owns it.
     func prepare(_ sql: String, _ purpose: String) throws -> Statement {
         var sql = sql
         var handle: OpaquePointer?
@@ -130,8 +133,9 @@ final class Connection {
         return Statement(handle, connection: self)
     }
 
-    /// The statement of that text from the cache, ready to be bound. It must be reset before it is asked for again; one
-    /// that is still running is not shared.
+    /// Returns the cached statement of a text, ready to be bound, or prepares a new one.
+    ///
+    /// The caller must reset it after use. A statement that is still running is not shared.
     func statement(_ sql: String, _ purpose: String) throws -> Statement {
         clock += 1
         if let known = cache[sql], sqlite3_stmt_busy(known.handle) == 0 {
@@ -150,16 +154,16 @@ final class Connection {
 
     /// Whether no transaction is open.
     var isAutocommit: Bool { sqlite3_get_autocommit(db) != 0 }
-    /// Rows that the last INSERT, UPDATE or DELETE touched.
+    /// The number of rows that the last INSERT, UPDATE or DELETE changed.
     var changes: Int { Int(sqlite3_changes(db)) }
 
-    /// Fails unless the statement that just ran touched one row.
+    /// Throws unless the last statement changed exactly one row.
     @inline(__always)
     func requireOneChange(_ purpose: @autoclosure () -> String, entity: @autoclosure () -> String?) throws {
         if changes != 1 { throw swallowed(purpose(), entity: entity()) }
     }
 
-    /// What it means that a row did not reach the file although SQLite had no objection.
+    /// Creates the error for a row that SQLite accepted but did not write.
     func swallowed(_ purpose: String, entity: String?) -> CoreError {
         CoreError(
             .storeCorrupt, code: .persistentStoreSave,
@@ -168,12 +172,12 @@ final class Connection {
             entity: entity, file: path)
     }
 
-    /// How many parameters a statement may have.
+    /// The maximum number of parameters of a statement.
     var parameterLimit: Int32 { sqlite3_limit(db, SQLITE_LIMIT_VARIABLE_NUMBER, -1) }
 
-    /// The names of a table's columns, in their order; empty without such a table.
+    /// Returns the names of a table's columns in their order; empty if the table does not exist.
     func columnNames(of table: String, _ purpose: String) throws -> [String] {
-        // Not those of an attached file.
+        // The argument 'main' excludes a table of an attached file.
         let query = try statement("SELECT name FROM pragma_table_info(?, 'main')", purpose)
         query.bind(copying: table, at: 1)
         defer { query.reset() }
@@ -187,7 +191,7 @@ final class Connection {
         try finds("SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = '\(name)'", purpose: purpose)
     }
 
-    /// Whether a query with these parameters finds anything.
+    /// Whether a query with these parameters returns a row.
     func finds(_ text: String, _ parameters: Int64..., purpose: String) throws -> Bool {
         let query = try statement(text, purpose)
         for (place, value) in parameters.enumerated() { query.bind(value, at: Int32(place + 1)) }

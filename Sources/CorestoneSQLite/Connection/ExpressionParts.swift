@@ -1,18 +1,18 @@
 import CSQLite
 
-/// How many values the expressions of a file's schema may keep at a time, at most: those of generated columns, CHECK constraints,
-/// defaults, indexes, and triggers with the views that these use. 0 for what Core Data writes.
+/// The maximum number of values that the expressions of a file's schema may keep at a time; 0 for files of Core Data.
 ///
-/// Counted are calls of functions that give text or data, concatenations, and what stands between commas. Not counted are columns
-/// by themselves, whose values are in the file.
+/// The expressions are those of generated columns, CHECK constraints, defaults, indexes and triggers, and of the views
+/// that triggers use. Calls of functions that return text or data, concatenations and elements of lists are counted.
+/// Plain columns, whose values are in the file, are not counted.
 struct ExpressionParts {
     private(set) var count = 0
-    /// Whether the schema looks for one text in another.
+    /// Whether the schema searches for one text in another.
     private(set) var searches = false
 
     init(of connection: Connection) throws {
         let purpose = "read the schema of \(connection.path)"
-        // One opening parenthesis is all that a table or an index of Core Data's has, as a rule.
+        // A table or index of Core Data usually has only one opening parenthesis.
         let statement = try connection.prepare(
             "SELECT type, name, sql FROM sqlite_schema WHERE sql LIKE '%(%(%' OR sql LIKE '%(%WHERE%' OR type IN ('trigger', 'view')",
             purpose)
@@ -31,7 +31,7 @@ struct ExpressionParts {
         }
         for trigger in triggers { add(ExpressionParts.in(trigger, growing: true)) }
         if views.isEmpty || triggers.isEmpty { return }
-        // A view may use another one: whoever uses any may use all.
+        // A view may use other views, so a trigger that uses one may use all.
         let names = Set(views.map(\.name))
         let isAnyUsed = triggers.joined().contains {
             if case .name(let name) = $0 { names.contains(name) } else { false }
@@ -39,8 +39,9 @@ struct ExpressionParts {
         if isAnyUsed { for view in views { add(view.parts) } }
     }
 
-    /// Whether tokens call a function that looks for one text in another, or compare by a pattern. `INSERT OR REPLACE` does not, nor
-    /// does `trim` of one text, which takes blanks away.
+    /// Whether tokens call a function that searches for one text in another, or match a pattern.
+    ///
+    /// `INSERT OR REPLACE` does neither, and `trim` with one argument only removes spaces.
     private static func search(_ tokens: [SchemaToken]) -> Bool {
         tokens.indices.contains { place in
             guard case .name(let name) = tokens[place] else { return false }
@@ -57,18 +58,18 @@ struct ExpressionParts {
 
     private mutating func add(_ parts: Int) { count = count.addingReportingOverflow(parts).partialValue }
 
-    /// Functions that may give more than they were given.
+    /// Functions whose result may be larger than their arguments.
     private static let growing: Set<String> = [
         "printf", "format", "zeroblob", "randomblob", "replace", "group_concat", "string_agg", "hex", "quote", "char",
         "concat", "concat_ws", "unistr", "strftime",
     ]
-    /// Functions that give as much as they were given.
+    /// Functions whose result is at most as large as their arguments.
     private static let copying: Set<String> = [
         "upper", "lower", "trim", "ltrim", "rtrim", "substr", "substring", "coalesce", "ifnull", "nullif", "iif", "if",
         "max", "min", "cast", "likely", "unlikely", "likelihood", "unhex", "case", "in",
     ]
 
-    /// Parts of all expressions in the tokens.
+    /// Counts the parts of all expressions in the tokens.
     private static func `in`(_ tokens: some Collection<SchemaToken>, growing isGrowing: Bool) -> Int {
         var (count, former) = (0, SchemaToken.other)
         for token in tokens {
@@ -88,7 +89,7 @@ struct ExpressionParts {
         return count
     }
 
-    /// Parts of what stands in parentheses behind CHECK, AS or DEFAULT.
+    /// Counts the parts of the expressions in parentheses after CHECK, AS or DEFAULT.
     private static func inTable(_ tokens: [SchemaToken]) -> Int {
         var (count, place) = (0, 0)
         while place + 1 < tokens.count {
@@ -105,7 +106,7 @@ struct ExpressionParts {
         return count
     }
 
-    /// Parts of the columns, where one is an expression, and of the condition.
+    /// Counts the parts of the condition, and of the columns if one of them is an expression.
     private static func inIndex(_ tokens: [SchemaToken]) -> Int {
         guard let start = tokens.firstIndex(of: .open) else { return 0 }
         let end = SchemaToken.end(of: start, in: tokens)
@@ -115,16 +116,16 @@ struct ExpressionParts {
     }
 }
 
-/// What matters of the text of a schema.
+/// A token of a schema's SQL, as far as `ExpressionParts` uses it.
 enum SchemaToken: Equatable {
     /// A word or a quoted name, in lower case.
     case name(String)
     case open, close, comma
-    /// What makes text or data of two values: `||`, `->`, `->>`.
+    /// An operator whose result is text or data: `||`, `->`, `->>`.
     case joint
     case other
 
-    /// The place of the parenthesis that closes the one at `start`; the end when none does.
+    /// Returns the index of the parenthesis that closes the one at `start`; the number of tokens if it is not closed.
     static func end(of start: Int, in tokens: [SchemaToken]) -> Int {
         var depth = 0
         for place in start..<tokens.count {
@@ -137,7 +138,7 @@ enum SchemaToken: Equatable {
         return tokens.count
     }
 
-    /// Of the third column.
+    /// Returns the tokens of the statement's third column.
     fileprivate static func all(in statement: Statement) -> [SchemaToken] {
         guard let text = sqlite3_column_text(statement.handle, 2) else { return [] }
         return all(in: UnsafeBufferPointer(start: text, count: Int(sqlite3_column_bytes(statement.handle, 2))))
@@ -170,7 +171,7 @@ enum SchemaToken: Equatable {
                 place = min(place + 2, text.count)
             case UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "`"), UInt8(ascii: "["):
                 let end = byte == UInt8(ascii: "[") ? UInt8(ascii: "]") : byte
-                // A doubled quote is the quote itself; two names in a row count as much.
+                // A doubled quote, which represents one quote, is parsed as two names; that does not change the count.
                 while place < text.count, text[place] != end { place += 1 }
                 tokens.append(byte == UInt8(ascii: "'") ? .other : word(start + 1..<place))
                 place = min(place + 1, text.count)

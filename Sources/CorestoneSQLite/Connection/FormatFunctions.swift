@@ -1,16 +1,18 @@
 import CSQLite
 import CorestoneValues
 
-/// `printf` and `format` for the expressions of a file's schema. SQLite's own pad a text one character after the other, also far
-/// beyond the limit of a value, and then give NULL: billions of steps that nobody can interrupt, and a result that hides why. These
-/// refuse widths beyond the limit first, and leave the rest to SQLite's own, on a connection to nothing.
+/// `printf` and `format` for the expressions of a file's schema.
+///
+/// SQLite's own functions pad a text character by character, even far beyond the limit of a value, and then return
+/// NULL. That needs billions of steps that cannot be interrupted, and hides the cause. These functions first reject
+/// widths beyond the limit, and then call SQLite's own functions on a separate in-memory connection.
 final class FormatFunctions {
     private let most: Int
     private var helper: OpaquePointer?
-    /// By the number of arguments.
+    /// The statements that call `printf`, by number of arguments.
     private var statements: [Int32: OpaquePointer] = [:]
 
-    /// Must live as long as the connection is used.
+    /// Registers the functions. The object must outlive the last use of the connection.
     init(_ connection: Connection) throws {
         most = Int(sqlite3_limit(connection.db, SQLITE_LIMIT_LENGTH, -1))
         let code = sqlite3_open_v2(
@@ -29,7 +31,7 @@ final class FormatFunctions {
                 }, nil, nil, nil)
             guard code == SQLITE_OK else {
                 let error = connection.error(code, "register the SQL function \(name) for \(connection.path)")
-                // The one that is registered would call what ends here.
+                // Without this call, the registered function could call this object after its release.
                 sqlite3_create_function_v2(connection.db, "printf", -1, SQLITE_UTF8, nil, nil, nil, nil, nil)
                 throw error
             }
@@ -62,7 +64,7 @@ final class FormatFunctions {
         let code = sqlite3_step(statement)
         guard code == SQLITE_ROW else { return sqlite3_result_error_code(context, code) }
         if sqlite3_column_type(statement, 0) == SQLITE_NULL {
-            // SQLite's own gives no error for a result beyond the limit; a quote may be doubled.
+            // SQLite's own function returns NULL without an error for a result beyond the limit. Quotes may be doubled.
             let size = (0..<Int(count)).reduce(padding) {
                 $0.addingClamped(2 * UInt64(sqlite3_value_bytes(arguments[$1]).magnitude))
             }
@@ -80,8 +82,10 @@ final class FormatFunctions {
         return made
     }
 
-    /// Characters that a format may fill up with, by widths and precisions, or arguments in the place of a `*`. The precision of a
-    /// text only cuts it.
+    /// Returns the number of padding characters that a format may produce.
+    ///
+    /// It is the sum of the widths and precisions, including arguments for `*`. The precision of a text only truncates
+    /// it.
     static func padding(_ format: UnsafeBufferPointer<UInt8>, _ argument: (Int) -> Int64) -> UInt64 {
         var (padding, place, next): (UInt64, Int, Int) = (0, 0, 0)
         func number() -> UInt64 {

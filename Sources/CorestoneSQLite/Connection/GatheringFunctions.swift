@@ -2,7 +2,9 @@ import CSQLite
 import CorestoneSQL
 import CorestoneValues
 
-/// An aggregate that gathers the values of rows and computes as memory does. What SQLite hands back to its body.
+/// A registered aggregate function that collects the values of rows and evaluates them in memory.
+///
+/// SQLite passes it to its callbacks as user data.
 final class GatheringEntry {
     private let function: GatheringFunction
     private unowned let owner: StoreFunctions
@@ -16,7 +18,7 @@ final class GatheringEntry {
         (self.function, self.owner) = (function, owner)
     }
 
-    /// The entries must live as long as the connection is used.
+    /// Registers the functions. The returned entries must outlive the last use of the connection.
     static func register(with connection: Connection, owner: StoreFunctions) throws -> [GatheringEntry] {
         try GatheringFunction.allCases.map { function in
             let entry = GatheringEntry(function, owner: owner)
@@ -24,7 +26,9 @@ final class GatheringEntry {
                 connection.db, function.rawValue, 2, SQLITE_UTF8 | SQLITE_INNOCUOUS,
                 Unmanaged.passUnretained(entry).toOpaque(), nil, { GatheringEntry.step($0, $2) },
                 { GatheringEntry.finish($0) }, nil)
-            guard code == SQLITE_OK else { throw connection.error(code, "register \(function.rawValue)") }
+            guard code == SQLITE_OK else {
+                throw connection.error(code, "register the SQL function \(function.rawValue) for \(connection.path)")
+            }
             return entry
         }
     }
@@ -35,7 +39,7 @@ final class GatheringEntry {
         else { return }
         let value = PropertyValue(arguments?[0], form)
         if value.isNull { return }
-        // SQLite clears the bytes at first.
+        // SQLite zeroes the bytes at the first call.
         let known = place.load(as: UnsafeRawPointer?.self)
         let values = known.map { Unmanaged<Values>.fromOpaque($0) } ?? Unmanaged.passRetained(Values())
         if known == nil { place.storeBytes(of: values.toOpaque(), as: UnsafeMutableRawPointer.self) }

@@ -2,11 +2,11 @@ import CSQLite
 import CorestoneGraph
 import CorestoneValues
 
-/// How SQLite means to run a statement.
+/// SQLite's query plan of a statement.
 enum QueryPlan {
-    /// The lines of `EXPLAIN QUERY PLAN`. The statement's parameters need no values.
+    /// Returns the lines of `EXPLAIN QUERY PLAN`. The statement's parameters do not need values.
     ///
-    /// - Parameter entity: that of the fetch, for errors.
+    /// - Parameter entity: The entity of the fetch, for errors.
     static func steps(of sql: String, in connection: Connection, entity: String? = nil) throws
         -> [FetchExplanation.Step]
     {
@@ -27,12 +27,12 @@ enum QueryPlan {
         return steps
     }
 
-    /// The indexes that the steps name, each once: `SEARCH t0 USING INDEX Name (…)`.
+    /// Returns the distinct indexes that the steps name, as in `SEARCH t0 USING INDEX Name (…)`.
     static func indexes(in steps: [FetchExplanation.Step]) -> [String] {
         var names: [String] = []
         for step in steps {
             let words = step.detail.split(separator: " ")
-            // An R-tree is a table of its own: `SCAN Name VIRTUAL TABLE INDEX 2:D1B0`.
+            // An R-tree is a separate table: `SCAN Name VIRTUAL TABLE INDEX 2:D1B0`.
             if words.count > 3, words[2] == "VIRTUAL", words[1].hasPrefix("Z_RT_"), !names.contains(String(words[1])) {
                 names.append(String(words[1]))
             }
@@ -40,7 +40,7 @@ enum QueryPlan {
                 ["USING", "COVERING", "PARTIAL"].contains(words[place - 1])
             else { continue }
             let name = String(words[place + 1])
-            // One that SQLite makes for the occasion has no name.
+            // An automatic index of SQLite does not have a name.
             if !name.hasPrefix("("), !names.contains(name) { names.append(name) }
         }
         return names

@@ -1,11 +1,13 @@
 import CSQLite
 import CorestoneValues
 
-/// What SQLite said, as the library's error.
+/// A conversion of errors of SQLite to errors of the library.
 enum SQLiteError {
-    /// The error of the last call on `db`, which returned `code`.
+    /// Creates the error of the last call on `db`, which returned `code`.
     ///
-    /// `purpose` completes "cannot …"; `cocoaCode` is used for failures that are SQLite's own (134180 when left out).
+    /// - Parameters:
+    ///   - purpose: Completes "cannot …".
+    ///   - cocoaCode: The code of failures that do not have a specific code; 134180 by default.
     static func make(
         _ db: OpaquePointer?, code: Int32, path: String, purpose: String, cocoaCode: CocoaCode = .sqlite,
         entity: String? = nil
@@ -28,12 +30,21 @@ enum SQLiteError {
         let remedy: String
         switch code & 0xff {
         case SQLITE_BUSY, SQLITE_LOCKED:
-            // Whatever was to be done: it is the waiting that failed.
+            // The code is always that of a time-out, regardless of `purpose`.
             return CoreError(
                 .storeBusy, code: .persistentStoreTimeout,
                 "cannot \(purpose) because another process or connection holds the lock: \(text) (SQLite \(code)); "
                     + "try again, or raise busy_timeout_ms (busy_timeout)",
                 entity: entity, sqliteCode: code, file: path)
+        // SQLITE_READONLY_DBMOVED and SQLITE_IOERR_NOMEM are macros that Swift does not import.
+        case SQLITE_READONLY where code >> 8 == 4:
+            status = .storeReadOnly
+            cause = ", because the file was moved or removed while it was open"
+            remedy = "remove the store from the coordinator and add it again"
+        case SQLITE_IOERR where code >> 8 == 12:
+            status = .storeIO
+            cause = ", because memory ran out"
+            remedy = "free some memory, or fetch or save fewer rows at a time"
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
             status = .storeReadOnly
             remedy = "make the file and its folder writable, or open the store read-only"
@@ -66,7 +77,7 @@ enum SQLiteError {
             status = .conflict
             remedy = "change the values that violate the constraint"
         case SQLITE_ERROR where text.hasPrefix("no such table") || text.hasPrefix("no such column"):
-            // All statements were made for what was there when the store was opened.
+            // All statements match the schema that the file had when the store was opened.
             status = .storeCorrupt
             cause = ", because another program changed or truncated the open file"
             remedy = "restore the file from a backup, or remove the store from the coordinator and add it again"

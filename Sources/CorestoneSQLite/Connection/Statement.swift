@@ -6,9 +6,9 @@ import CorestoneValues
 /// A prepared statement. Hot loops use `handle` with SQLite's own functions.
 final class Statement {
     let handle: OpaquePointer
-    /// For the connection's cache.
+    /// The time of the last use, for the connection's cache.
     var lastUse: UInt64 = 0
-    /// The first failure of a binding since the last run: a value too large for SQLite, or no memory.
+    /// The first failure of a binding since the last run: the value is too large for SQLite, or out of memory.
     private var bindFailure: Int32 = SQLITE_OK
     private unowned(unsafe) let connection: Connection
 
@@ -19,10 +19,10 @@ final class Statement {
 
     deinit { sqlite3_finalize(handle) }
 
-    /// Ready for the next run; bindings stay.
+    /// Resets the statement for its next run and keeps its bindings.
     @inline(__always) func reset() { sqlite3_reset(handle) }
 
-    /// True while there is a row.
+    /// Steps to the next row. Returns false after the last row.
     func step(_ purpose: @autoclosure () -> String) throws -> Bool {
         if sqlite3_stmt_busy(handle) == 0 { connection.runs &+= 1 }
         let code = bindFailure == SQLITE_OK ? sqlite3_step(handle) : bindFailure
@@ -31,7 +31,7 @@ final class Statement {
         throw failed(code, purpose())
     }
 
-    /// Runs a statement that gives no rows, and resets it.
+    /// Runs a statement that returns no rows, and resets it.
     func run(_ purpose: @autoclosure () -> String) throws {
         connection.runs &+= 1
         let code = bindFailure == SQLITE_OK ? sqlite3_step(handle) : bindFailure
@@ -39,7 +39,7 @@ final class Statement {
         sqlite3_reset(handle)
     }
 
-    /// The error of a step that just returned `code`.
+    /// Creates the error of a step that just returned `code`.
     func error(_ code: Int32, _ purpose: String) -> CoreError { connection.error(code, purpose) }
 
     private func failed(_ code: Int32, _ purpose: String) -> CoreError {
@@ -87,8 +87,9 @@ final class Statement {
 }
 
 extension Statement {
-    /// Binds a value in the form in which the store keeps it. Its bytes are not copied: they must live until the
-    /// statement is reset and bound anew. Objects bind their primary key.
+    /// Binds a value in its stored form; an object binds its primary key.
+    ///
+    /// The bytes are not copied. They must stay valid until the statement is reset and bound again.
     func bind(_ view: ValueView, at index: Int32) {
         switch view.type {
         case .bool, .int, .objectID: sqlite3_bind_int64(handle, index, view.integer)
@@ -101,7 +102,7 @@ extension Statement {
         }
     }
 
-    /// Binds a value of any kind, copying its bytes. What no column can hold binds NULL.
+    /// Binds a value of any kind, and copies its bytes. A value that a column cannot store binds NULL.
     func bind(copying value: PropertyValue, at index: Int32) {
         switch value {
         case .text(let text), .uri(let text):
@@ -131,8 +132,9 @@ extension Statement {
         note(cst_sqlite3_bind_blob_copy(handle, index, bytes.baseAddress, Int32(clamping: bytes.count)))
     }
 
-    /// Decimals lie in a column of numeric affinity as Apple writes them: whole ones that fit as integers, others as
-    /// reals.
+    /// Binds a decimal as Apple stores it in a column of numeric affinity.
+    ///
+    /// Integers of at most 64 bits are bound as integers, other values as reals.
     func bindDecimal(_ view: ValueView, at index: Int32) {
         let decimal = DecimalNumber(words: (view.low, view.high), aux: view.aux)
         if let whole = decimal.integer {
@@ -144,7 +146,7 @@ extension Statement {
 }
 
 extension DecimalNumber {
-    /// The decimal in a column of the current row; nil for null and for text that is not a decimal.
+    /// Reads the decimal in a column of the current row; nil for null and for text that is not a decimal.
     init?(column: Int32, of row: OpaquePointer) {
         let decimal: DecimalNumber? =
             switch sqlite3_column_type(row, column) {

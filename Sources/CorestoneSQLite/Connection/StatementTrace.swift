@@ -1,7 +1,7 @@
 import CSQLite
 import CorestoneValues
 
-/// Tells the process's log about each statement that a connection runs. Used under the lock of the connection's store.
+/// A log of each statement that a connection runs. Only the thread that uses the connection may use it.
 final class StatementTrace {
     private struct Run {
         var start: UInt64
@@ -12,7 +12,7 @@ final class StatementTrace {
     private var db: OpaquePointer { connection.db }
     private let detail: DebugLog.SQLDetail
     private var running: [OpaquePointer: Run] = [:]
-    /// Longer texts are cut: a value may be megabytes.
+    /// The length at which texts are truncated: a value may have megabytes.
     private static let longestText = 4096
 
     init(_ connection: Connection, _ detail: DebugLog.SQLDetail) {
@@ -33,10 +33,10 @@ final class StatementTrace {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// To be called before the trace goes.
+    /// Removes the trace from the connection. Must be called before the trace is released.
     func end() { sqlite3_trace_v2(db, 0, nil, nil) }
 
-    /// Tells how SQLite means to run a statement that was just prepared.
+    /// Logs the query plan of a statement that was just prepared.
     func tellPlan(of sql: String) {
         guard detail.rawValue >= DebugLog.SQLDetail.values.rawValue, StatementTrace.isAboutRows(sql),
             let steps = try? QueryPlan.steps(of: sql, in: connection)
@@ -47,7 +47,7 @@ final class StatementTrace {
     }
 
     private func begins(_ statement: OpaquePointer, _ text: UnsafePointer<CChar>?) {
-        // Of a trigger that a statement sets off, SQLite tells by a comment.
+        // SQLite reports a trigger as an SQL comment.
         guard let text, text[0] != CChar(UInt8(ascii: "-")) else { return }
         let sql = String(cString: text)
         guard detail != .statements || StatementTrace.isAboutRows(sql) else { return }
@@ -84,7 +84,7 @@ final class StatementTrace {
         text.utf8.count <= longestText ? text : String(decoding: text.utf8.prefix(longestText), as: UTF8.self) + "…"
     }
 
-    /// As Core Data writes them: `0.0004s`.
+    /// Returns a duration as Core Data writes it: `0.0004s`.
     private static func seconds(_ nanoseconds: UInt64) -> String {
         let tenThousandths = (nanoseconds + 50_000) / 100_000
         let fraction = String(tenThousandths % 10_000)

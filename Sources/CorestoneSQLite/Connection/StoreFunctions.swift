@@ -2,17 +2,17 @@ import CSQLite
 import CorestoneSQL
 import CorestoneValues
 
-/// The functions and the collation by which SQLite compares strings as memory does.
+/// The functions and the collation by which SQLite compares strings as the in-memory evaluator does.
 ///
-/// One object for each connection, which must live as long as the connection is used.
+/// Each connection has one object, which must outlive the last use of the connection.
 final class StoreFunctions {
-    /// What a function threw; SQLite itself only carries a text.
+    /// The error that a function threw. SQLite passes on only its text.
     private var failure: CoreError?
     private var entries: [AnyObject] = []
-    /// What aggregates gave that no column holds, for the rows of one request.
+    /// The results of aggregates that a column cannot store, for the rows of one request.
     var gathered: [PropertyValue] = []
 
-    /// What SQLite hands back to a function's body.
+    /// The user data of a registered function.
     private final class Entry {
         let function: StoreFunction
         unowned let owner: StoreFunctions
@@ -23,7 +23,7 @@ final class StoreFunctions {
         }
     }
 
-    /// The second text and the options of a call, prepared; SQLite keeps it while they stay the same.
+    /// The prepared second text and options of a call. SQLite keeps it as long as these arguments are constant.
     private final class PreparedText {
         let matcher: StoreFunction.Matcher
         init(_ matcher: StoreFunction.Matcher) { self.matcher = matcher }
@@ -37,12 +37,14 @@ final class StoreFunctions {
             let code = sqlite3_create_function_v2(
                 connection.db, function.rawValue, StoreFunction.argumentCount, flags,
                 Unmanaged.passUnretained(entry).toOpaque(), { StoreFunctions.call($0, $1, $2) }, nil, nil, nil)
-            guard code == SQLITE_OK else { throw connection.error(code, "register \(function.rawValue)") }
+            guard code == SQLITE_OK else {
+                throw connection.error(code, "register the SQL function \(function.rawValue) for \(connection.path)")
+            }
         }
         entries += try ValueEntry.register(with: connection, owner: self)
         entries += try GatheringEntry.register(with: connection, owner: self)
         for (place, collation) in SortCollation.all.enumerated() {
-            // SQLite hands back which one is meant; 0 would be no pointer.
+            // The user data is the number of the collation from 1, because 0 would be a null pointer.
             let code = sqlite3_create_collation_v2(
                 connection.db, collation.name, SQLITE_UTF8, UnsafeMutableRawPointer(bitPattern: place + 1),
                 { place, firstCount, first, secondCount, second in
@@ -51,14 +53,16 @@ final class StoreFunctions {
                         UnsafeRawBufferPointer(start: second, count: Int(secondCount)))
                     return Int32(order.signum())
                 }, nil)
-            guard code == SQLITE_OK else { throw connection.error(code, "register \(collation.name)") }
+            guard code == SQLITE_OK else {
+                throw connection.error(code, "register the SQL collation \(collation.name) for \(connection.path)")
+            }
         }
     }
 
-    /// Keeps what a function threw.
+    /// Records the error that a function threw.
     func note(_ error: any Error) { failure = error as? CoreError }
 
-    /// The error behind a failed step, forgotten with this call; nil when no function failed.
+    /// Returns and clears the error that made a step fail; nil if no function failed.
     func takeFailure() -> CoreError? {
         defer { failure = nil }
         return failure

@@ -2,7 +2,7 @@ import CSQLite
 import CorestonePredicate
 import CorestoneValues
 
-/// The functions of text that a derived attribute can be, for triggers of our own connections.
+/// The string functions of derived attributes, for triggers of the library's connections.
 enum TextFunction: String, CaseIterable {
     case canonical = "corestone_canonical"
     case uppercase = "corestone_uppercase"
@@ -27,7 +27,7 @@ enum TextFunction: String, CaseIterable {
 
     static func register(with connection: Connection) throws {
         for (place, function) in allCases.enumerated() {
-            // SQLite hands back which one is meant.
+            // The user data is the number of the function from 1.
             let code = sqlite3_create_function_v2(
                 connection.db, function.rawValue, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
                 UnsafeMutableRawPointer(bitPattern: place + 1),
@@ -35,7 +35,9 @@ enum TextFunction: String, CaseIterable {
                     let place = Int(bitPattern: sqlite3_user_data(context)) - 1
                     TextFunction.allCases[place].call(context, arguments?[0])
                 }, nil, nil, nil)
-            guard code == SQLITE_OK else { throw connection.error(code, "register \(function.rawValue)") }
+            guard code == SQLITE_OK else {
+                throw connection.error(code, "register the SQL function \(function.rawValue) for \(connection.path)")
+            }
         }
     }
 

@@ -1,10 +1,11 @@
 import CSQLite
 import CorestoneValues
 
-/// The SQL functions that triggers in Core Data's stores call: `NSCoreDataNow` for a derived attribute that keeps the time
-/// of the last save, and three by which a trigger tells which row's value it just computed.
+/// The SQL functions that triggers in Core Data's stores call.
 ///
-/// Without them every statement that fires such a trigger fails. One object for each connection, which keeps it alive.
+/// `NSCoreDataNow` is for a derived attribute that stores the time of the last save. With three other functions, a
+/// trigger reports the row whose value it computed. Without the functions, every statement that fires such a trigger
+/// fails. Each connection owns one object.
 final class TriggerFunctions {
     struct Row: Hashable {
         /// `Z_ENT`.
@@ -22,10 +23,10 @@ final class TriggerFunctions {
 
     func register(with connection: Connection) throws {
         let owner = Unmanaged.passUnretained(self).toOpaque()
-        // Harmless, hence allowed to the triggers of strangers' files too.
+        // Innocuous functions may be called by triggers of untrusted files.
         let flags = SQLITE_UTF8 | SQLITE_INNOCUOUS
         for name in TriggerFunctions.reports {
-            // Table, entity number, primary key, attribute, value.
+            // The arguments are table, entity number, primary key, attribute and value.
             try TriggerFunctions.check(
                 sqlite3_create_function_v2(
                     connection.db, name, 5, flags, owner, { TriggerFunctions.report($0, $1, $2) }, nil, nil, nil),
@@ -38,14 +39,16 @@ final class TriggerFunctions {
             TriggerFunctions.now, connection)
     }
 
-    /// The rows that triggers changed since the last call.
+    /// Returns the rows that triggers changed since the last call.
     func takeRows() -> Set<Row> {
         defer { rows = [] }
         return rows
     }
 
     private static func check(_ code: Int32, _ name: String, _ connection: Connection) throws {
-        guard code == SQLITE_OK else { throw connection.error(code, "register \(name)") }
+        guard code == SQLITE_OK else {
+            throw connection.error(code, "register the SQL function \(name) for \(connection.path)")
+        }
     }
 
     private static func report(

@@ -3,7 +3,9 @@ import CorestonePredicate
 import CorestoneSQL
 import CorestoneValues
 
-/// A function by which SQLite computes as memory does: arithmetic, functions of strings. What SQLite hands back to its body.
+/// A registered function that computes as the in-memory evaluator does: arithmetic and string functions.
+///
+/// SQLite passes it to its callback as user data.
 final class ValueEntry {
     private let function: ComputedFunction
     private unowned let owner: StoreFunctions
@@ -13,7 +15,7 @@ final class ValueEntry {
         self.owner = owner
     }
 
-    /// The entries must live as long as the connection is used.
+    /// Registers the functions. The returned entries must outlive the last use of the connection.
     static func register(with connection: Connection, owner: StoreFunctions) throws -> [ValueEntry] {
         let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
         let entries = try ComputedFunction.all.map { function in
@@ -80,7 +82,7 @@ final class ValueEntry {
 }
 
 extension PropertyValue {
-    /// What SQLite hands to a function.
+    /// Reads the value of an argument of an SQL function.
     fileprivate init(_ value: OpaquePointer?) {
         switch sqlite3_value_type(value) {
         case SQLITE_INTEGER: self = .int(sqlite3_value_int64(value))
@@ -96,7 +98,9 @@ extension PropertyValue {
     }
 }
 
-/// SUM gives up where 64 bits do not suffice; memory goes on with doubles, and so does this. 0 without values.
+/// The sum of a column; 0 without values.
+///
+/// SQL's SUM fails if the sum exceeds 64 bits. This function continues with doubles, as the in-memory evaluator does.
 private enum ExactSum {
     static let function = "cst_sum"
 
@@ -107,7 +111,7 @@ private enum ExactSum {
     }
 
     private static func state(_ context: OpaquePointer?, _ size: Int) -> UnsafeMutablePointer<State>? {
-        // SQLite clears the bytes at first, which is zero for each part.
+        // SQLite zeroes the bytes at the first call, which is a valid initial state.
         sqlite3_aggregate_context(context, Int32(size))?.assumingMemoryBound(to: State.self)
     }
 

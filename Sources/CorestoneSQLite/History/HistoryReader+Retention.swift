@@ -3,7 +3,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// The named readers of a history, in a table of ours that Apple's framework ignores.
+/// The table of history consumers. It is this library's own table, which Apple's framework ignores.
 enum HistoryConsumerTable {
     static let name = "CST_HISTORYCONSUMER"
     static let creation =
@@ -39,7 +39,7 @@ extension HistoryReader {
     func firstNumber(ofNewestBytes bytes: Int) throws -> Int64? {
         let size = try size()
         guard size.bytes > bytes else { return nil }
-        // Each transaction counts with its changes, by the average size of a row.
+        // The bytes of a transaction are estimated from its number of rows and the average size of a row.
         let rows = max(size.transactions + size.changes, 1)
         let kept = Int64(Double(bytes) / (Double(size.bytes) / Double(rows)))
         return try number(
@@ -59,7 +59,8 @@ extension HistoryReader {
 
     // MARK: - Size
 
-    /// Bytes of a row with its share of the indexes, where SQLite cannot tell; measured on public stores.
+    /// The estimated bytes of a row with its share of the indexes, for an SQLite library without `dbstat`. They were
+    /// measured on public stores.
     private static let usualSize = (transaction: 80, change: 30)
 
     func size() throws -> HistorySize {
@@ -84,9 +85,9 @@ extension HistoryReader {
         }
     }
 
-    /// nil if this SQLite library does not have `dbstat`.
+    /// Returns the bytes of the history tables, or nil if this SQLite library does not have `dbstat`.
     private func bytesOfTables(_ connection: Connection) throws -> Int? {
-        let tables = (HistoryDesign.Table.allCases.map(\.rawValue) + OldValueTables.all).map { "'\($0)'" }.joined(
+        let tables = (HistorySchema.Table.allCases.map(\.rawValue) + OldValueTables.all).map { "'\($0)'" }.joined(
             separator: ", ")
         guard
             let statement = try? connection.prepare(
@@ -98,11 +99,14 @@ extension HistoryReader {
 
     // MARK: - CloudKit
 
-    /// Apple advises to keep a week for the mirror.
+    /// The minimum age of purged transactions, in seconds: Apple recommends keeping seven days for the mirror.
     private static let mirrorAge = 7.0 * 86_400
 
-    /// How far a purge of a mirrored store may go: before the last seven days, and before what its mirror has yet to export.
-    /// nil for a store that is not mirrored.
+    /// Returns the first transaction that a purge of a mirrored store must keep, and the reason.
+    ///
+    /// The last seven days are kept, and the transactions that the mirror has not exported.
+    ///
+    /// - Returns: nil for a store that is not mirrored.
     func mirrorLimit() throws -> (number: Int64, reason: String)? {
         let exported: MirrorState = try reading { file in
             try MirrorState(file.connection, reader.store.identifier, purpose)
@@ -110,12 +114,12 @@ extension HistoryReader {
         let week = try firstNumber(notBefore: ReferenceDate.currentSeconds - HistoryReader.mirrorAge)
         let age = (
             number: try week ?? bounds().highest.addingClamped(1),
-            reason: "CloudKit mirrors the store, so seven days stay"
+            reason: "CloudKit mirrors the store, so the history of the last seven days is kept"
         )
         switch exported {
         case .notMirrored: return nil
         case .unknown:
-            return (0, "CloudKit mirrors the store, and how far its mirror has exported cannot be read")
+            return (0, "CloudKit mirrors the store, but the export state of its mirror cannot be read")
         case .exported(let number):
             guard number < age.number.addingClamped(-1) else { return age }
             return (number.addingClamped(1), "CloudKit's mirror of the store has exported up to transaction \(number)")
@@ -123,10 +127,10 @@ extension HistoryReader {
     }
 }
 
-/// How far the CloudKit mirror of a store has exported, by its `ANSCK` tables, which are never written.
+/// The export state of a store's CloudKit mirror, from its `ANSCK` tables, which are only read.
 private enum MirrorState {
     case notMirrored
-    /// It has no token of the history, or one that cannot be read.
+    /// The mirror does not have a history token, or its token cannot be read.
     case unknown
     case exported(Int64)
 
@@ -164,7 +168,7 @@ private enum MirrorState {
         self = numbers.min().map { .exported($0) } ?? .unknown
     }
 
-    /// The number that an archived token has for a store, wherever in the archive it lies.
+    /// Returns the transaction number of a store in an archived token, at any depth of the archive.
     private static func number(in archive: [UInt8], of store: String) -> Int64? {
         guard let value = try? decodeArchive(archive) else { return nil }
         return number(in: value, of: store, depth: 0)

@@ -3,10 +3,11 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// Reads the history of an open store, in the form of any framework: names within the rows of transactions, or in a table of
-/// their own; masks of changed columns, or none.
+/// A reader of the history of an open store.
 ///
-/// Changes of entities that the model does not have are left out: they have no object ID.
+/// It supports the formats of all frameworks: names in the rows of transactions or in a separate table, with or without
+/// masks of changed columns. Changes of entities that the model does not have are left out, because they do not have an
+/// object ID.
 final class HistoryReader: StoredHistory {
     let reader: any SQLiteReading
     let form: HistoryForm
@@ -14,11 +15,11 @@ final class HistoryReader: StoredHistory {
     private var preserved: [UInt32: [Attribute]] = [:]
     private var updates: [UpdateMask: [Property]] = [:]
     private var wideUpdates: [WideMask: [Property]] = [:]
-    /// Neighbours are often of one entity and one mask.
+    /// A cache of the last entity: consecutive changes often have the same entity and mask.
     private var lastEntity: (number: Int64, entity: Entity)?
     private var lastUpdate: (mask: UpdateMask, properties: [Property])?
 
-    /// Of at most eight bytes, as nearly all are.
+    /// A mask of at most eight bytes, as nearly all masks are.
     private struct UpdateMask: Hashable {
         let entity: UInt32
         let bytes: Int32
@@ -30,10 +31,10 @@ final class HistoryReader: StoredHistory {
         let bytes: [UInt8]
     }
 
-    /// How many changes one step reads, unless the first of its transactions has more.
+    /// The number of changes that one step reads, unless its first transaction has more.
     private static let stepChanges = 20_000
 
-    /// nil for a store without history.
+    /// Creates a reader, or nil for a store without history.
     init?(_ reader: any SQLiteReading) throws {
         guard let form = try reader.withFile({ try HistoryForm(of: $0.connection) }) else { return nil }
         (self.reader, self.form) = (reader, form)
@@ -47,7 +48,7 @@ final class HistoryReader: StoredHistory {
         let statement = try connection.statement(
             "SELECT (SELECT min(Z_PK) FROM ATRANSACTION), (SELECT max(Z_PK) FROM ATRANSACTION), "
                 + "(SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = ?)", purpose)
-        statement.bind(HistoryDesign.Table.transaction.number, at: 1)
+        statement.bind(HistorySchema.Table.transaction.number, at: 1)
         defer { statement.reset() }
         guard try statement.step(purpose) else { return HistoryBounds(lowest: 1, highest: 0) }
         let highest = max(statement.integer(1), statement.integer(2), 0)
@@ -81,7 +82,7 @@ final class HistoryReader: StoredHistory {
         }
     }
 
-    /// Runs `body` in one read transaction, so that what it reads is of one state of the store.
+    /// Runs `body` in one read transaction, so that it reads one state of the store.
     func reading<Result>(_ body: (OpenFile) throws -> Result) throws -> Result {
         try reader.withFile { file in
             let isAlone = file.connection.isAutocommit
@@ -102,7 +103,7 @@ final class HistoryReader: StoredHistory {
         defer { statement.reset() }
         var heads: [HistoryHead] = []
         while try statement.step(purpose) {
-            // In a table whose key is text, a damaged one, reading would not end.
+            // In a damaged table whose key is text, reading would not end.
             guard statement.integer(0) > heads.last?.number ?? number else { throw damaged("ATRANSACTION", "Z_PK") }
             heads.append(
                 HistoryHead(
@@ -122,7 +123,7 @@ final class HistoryReader: StoredHistory {
 
     // MARK: - Changes
 
-    /// The changes of as many of the transactions as a step should read.
+    /// Reads the changes of as many transactions as one step should read.
     private func changes(
         of heads: [HistoryHead], from first: Int64, to last: Int64, _ connection: Connection
     ) throws -> [(head: HistoryHead, changes: [HistoryChange])] {
@@ -143,7 +144,7 @@ final class HistoryReader: StoredHistory {
                 place += 1
                 if count >= HistoryReader.stepChanges { return found }
             }
-            // A change without its transaction is damage that `check` reports.
+            // A change without its transaction is skipped; `check` reports it.
             if heads[place].number != number { continue }
             guard let change = try change(statement, heads[place]) else { continue }
             changes.append(change)
@@ -173,7 +174,9 @@ final class HistoryReader: StoredHistory {
         return entity
     }
 
-    /// The properties whose bits are set, each once, in the order of the slots. Many changes have the same mask.
+    /// Returns the distinct properties whose bits are set, in the order of the slots.
+    ///
+    /// The result is cached, because many changes have the same mask.
     private func updated(_ row: Statement, _ entity: Entity) -> [Property] {
         guard form.hasColumns, let bytes = sqlite3_column_blob(row.handle, 5) else { return [] }
         let mask = UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(row.handle, 5)))
@@ -201,7 +204,7 @@ final class HistoryReader: StoredHistory {
     }
 
     private func tombstone(_ row: Statement, _ entity: Entity) -> [String: PropertyValue] {
-        let attributes = preserved[entity.index] ?? HistoryDesign.preservedAttributes(of: entity)
+        let attributes = preserved[entity.index] ?? HistorySchema.preservedAttributes(of: entity)
         preserved[entity.index] = attributes
         var values: [String: PropertyValue] = [:]
         for (attribute, column) in zip(attributes, form.firstTombstone..<form.firstTombstone + form.tombstoneCount) {
@@ -215,32 +218,32 @@ final class HistoryReader: StoredHistory {
 /// The columns of the history tables of a file, and the queries that read them.
 struct HistoryForm {
     let transactionQuery: String
-    /// The changes from one transaction to another.
+    /// The query for the changes of a range of transactions.
     let changeQuery: String
     private let changeColumns: String
     let hasColumns: Bool
     let tombstoneCount: Int
-    /// The author of a transaction `t`.
+    /// The SQL expression for the author of a transaction `t`.
     let author: String
-    /// Among the columns of `changeQuery`.
+    /// The index of the first tombstone among the columns of `changeQuery`.
     let firstTombstone = 6
 
-    /// Changes in their order.
+    /// Returns the query for the changes that satisfy a condition, in their order.
     func changes(where condition: String) -> String { HistoryForm.changes(changeColumns, where: condition) }
 
     private static func changes(_ columns: String, where condition: String) -> String {
         "SELECT \(columns) FROM ACHANGE WHERE \(condition) ORDER BY ZTRANSACTIONID, Z_PK"
     }
 
-    /// nil for a file without history.
+    /// Reads the columns of an open file; nil for a file without history.
     init?(of connection: Connection) throws {
-        let columns = try HistoryDesign.columns(in: connection)
+        let columns = try HistorySchema.columns(in: connection)
         guard let transactions = columns[.transaction], transactions.isSuperset(of: ["Z_PK", "ZTIMESTAMP"]),
             let changes = columns[.change],
             changes.isSuperset(of: ["Z_PK", "ZTRANSACTIONID", "ZCHANGETYPE", "ZENTITY", "ZENTITYPK"])
         else { return nil }
         let hasStrings = columns[.string]?.contains("ZNAME") == true
-        let names = [HistoryDesign.Label.author, .context, .bundle, .process].map { label -> String in
+        let names = [HistorySchema.Label.author, .context, .bundle, .process].map { label -> String in
             let inline = transactions.contains(label.rawValue) ? label.rawValue : "NULL"
             guard hasStrings, transactions.contains(label.rawValue + "TS") else { return inline }
             return "ifnull(\(inline), (SELECT ZNAME FROM ATRANSACTIONSTRING s WHERE s.Z_PK = t.\(label.rawValue)TS))"
@@ -261,7 +264,7 @@ struct HistoryForm {
 }
 
 extension Statement {
-    /// A column in the form in which the store keeps an attribute; null for a value of another type.
+    /// Reads a column as a stored value of an attribute; null for a value of another type.
     func storedValue(_ column: Int32, of attribute: Attribute) -> PropertyValue {
         switch attribute.type {
         case .integer16, .integer32, .integer64: return isNumber(column) ? .int(integer(column)) : .null

@@ -1,10 +1,15 @@
 import CorestoneModel
 
-/// What the bits of a change's mask (`ACHANGE.ZCOLUMNS`) stand for.
+/// The meaning of the bits in the mask of a change (`ACHANGE.ZCOLUMNS`).
 ///
-/// Bit 0 is the most significant bit of the first byte. Each entity has its own slots, inherited properties included: to-one
-/// relationships (followed by a slot for the target's entity where that can vary), sort keys in ordered relationships, attributes,
-/// to-many relationships. Within a group the properties of a superentity come first, those of one entity by name.
+/// Bit 0 is the most significant bit of the first byte. Each entity has its own slots, including those of inherited
+/// properties. Their order is:
+/// - To-one relationships, each followed by a slot for the target's entity if it can vary.
+/// - Order keys.
+/// - Attributes.
+/// - To-many relationships.
+///
+/// In a group, the properties of a superentity come first, and those of one entity are sorted by name.
 struct HistorySlots {
     enum Part { case value, targetEntity, order }
 
@@ -38,7 +43,7 @@ struct HistorySlots {
         self.slots = slots
     }
 
-    /// The mask of a change of these properties.
+    /// Returns the mask of a change of these properties.
     func mask(of properties: some Sequence<Property>) -> [UInt8] {
         let changed = Set(properties.map { ObjectIdentifier($0) })
         return mask { changed.contains(ObjectIdentifier($0.property)) && $0.part != .order }
@@ -50,19 +55,21 @@ struct HistorySlots {
         return mask
     }
 
-    /// The slots whose bits are set; bits beyond the last slot are ignored.
+    /// Returns the slots whose bits are set; bits beyond the last slot are ignored.
     func slots(in mask: [UInt8]) -> [Slot] {
         slots.enumerated().filter { place, _ in
             place / 8 < mask.count && mask[place / 8] & (0x80 >> UInt8(place % 8)) != 0
         }.map(\.element)
     }
 
-    /// The mask of the same change after a migration. Properties that are gone have no bit.
+    /// Returns the mask of the same change after a migration. Removed properties do not have a bit.
     func translated(_ mask: [UInt8], to wanted: HistorySlots, by pair: EntityPair) -> [UInt8] {
         translated(mask, to: wanted) { property in pair.pair(from: property).map { [$0.destination] } ?? [] }
     }
 
-    /// - Parameter destinations: the properties that a property of the former entity became.
+    /// Returns the mask of the same change for other slots.
+    ///
+    /// - Parameter destinations: The properties that replace a property of the former entity.
     func translated(_ mask: [UInt8], to wanted: HistorySlots, by destinations: (Property) -> [Property]) -> [UInt8] {
         let changed = slots(in: mask).flatMap { slot in
             destinations(slot.property).map { wanted.slot(of: $0, slot.part) }
@@ -70,14 +77,14 @@ struct HistorySlots {
         return wanted.mask { slot in changed.contains { $0 == slot } }
     }
 
-    /// The slot of a part; that of the value where the property has no such part.
+    /// Returns the slot of a part of a property, or of its value if the property does not have that part.
     private func slot(of property: Property, _ part: Part) -> Slot {
         let slot = Slot(property: property, part: part)
         return slots.contains(slot) ? slot : Slot(property: property, part: .value)
     }
 }
 
-/// The slots of the entities that come, each found once.
+/// A cache of the slots of entities.
 struct EntitySlots {
     private var known: [UInt32: HistorySlots] = [:]
 

@@ -3,23 +3,23 @@ import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// Writes what one save changes into the store's history, within the transaction of the save.
+/// A writer of the changes of one save to the store's history, in the transaction of the save.
 ///
-/// The row of the transaction is written with the first change, so a save without changes leaves no trace.
+/// The transaction's row is written with the first change, so a save without changes is not recorded.
 final class HistoryWriter {
     enum ChangeType: Int64 { case insert = 0, update, delete }
 
-    private let design: HistoryDesign
+    private let design: HistorySchema
     private let connection: Connection
     private let schema: StoreSchema
-    private let names: [HistoryDesign.Label: String]
-    /// The number of the transaction; 0 until there is something to write.
+    private let names: [HistorySchema.Label: String]
+    /// The number of the transaction; 0 before the first change.
     private(set) var transaction: Int64 = 0
     private var lastChange: Int64 = 0
-    /// The number before the first change of this transaction.
+    /// The number of the last change before this transaction.
     private var firstChange: Int64 = 0
     private var lastType = ChangeType.insert
-    /// Whether a change came after one of a later kind.
+    /// Whether a change was recorded after one of a later kind.
     private var isMixed = false
     private let insertion: Statement
     private var slots = EntitySlots()
@@ -27,7 +27,7 @@ final class HistoryWriter {
     private var lastMask: (entity: UInt32, slots: [Int], mask: [UInt8])?
 
     init(
-        design: HistoryDesign, connection: Connection, schema: StoreSchema, names: [HistoryDesign.Label: String]
+        design: HistorySchema, connection: Connection, schema: StoreSchema, names: [HistorySchema.Label: String]
     ) throws {
         self.design = design
         self.connection = connection
@@ -42,7 +42,7 @@ final class HistoryWriter {
 
     private static let purpose = "write the history"
 
-    /// Runs a statement that has to change one row.
+    /// Runs a statement that must change one row.
     private func write(_ statement: Statement, of entity: Entity? = nil) throws {
         try statement.run(HistoryWriter.purpose)
         try connection.requireOneChange(HistoryWriter.purpose, entity: entity?.name)
@@ -54,9 +54,11 @@ final class HistoryWriter {
         try write(insertion, of: entity)
     }
 
+    /// Records the update of a row.
+    ///
     /// - Parameters:
-    ///   - slots: what was written into the row.
-    ///   - members: to-many relationships whose members changed.
+    ///   - slots: The slots that were written.
+    ///   - members: To-many relationships whose members changed.
     func update(_ primaryKey: Int64, entity: Entity, slots: [Int], members: [Relationship] = []) throws {
         try bind(insertion, .update, primaryKey, entity)
         if design.hasColumns {
@@ -65,7 +67,9 @@ final class HistoryWriter {
         try write(insertion, of: entity)
     }
 
-    /// Most updates of a save change the same properties, so the last mask often serves again.
+    /// Returns the mask of changed properties.
+    ///
+    /// Most updates of a save change the same properties, so the last mask is cached.
     private func mask(of changed: [Int], _ members: [Relationship], _ entity: Entity) -> [UInt8] {
         if let lastMask, lastMask.entity == entity.index, members.isEmpty, lastMask.slots == changed {
             return lastMask.mask
@@ -76,13 +80,13 @@ final class HistoryWriter {
         return mask
     }
 
-    /// Notes the deletion of a row that is still there, with the values that the model wants kept.
+    /// Records the deletion of a row that still exists, with the values that the model preserves.
     func delete(_ primaryKey: Int64, entity: Entity) throws {
         let statement = try deletion(of: entity)
         try bind(statement, .delete, primaryKey, entity)
         try statement.run(HistoryWriter.purpose)
         if connection.changes == 1 { return }
-        // That there is no row to take values from, the deletion itself finds out.
+        // If the row does not exist, the deletion itself reports that it is missing.
         let search = "SELECT 1 FROM \(schema.table(of: entity).name) WHERE Z_PK = ?"
         if try connection.finds(search, primaryKey, purpose: HistoryWriter.purpose) {
             throw connection.swallowed(HistoryWriter.purpose, entity: entity.name)
@@ -92,7 +96,7 @@ final class HistoryWriter {
     private func deletion(of entity: Entity) throws -> Statement {
         if let known = deletions[entity.index] { return known }
         let table = schema.table(of: entity)
-        let kept = HistoryDesign.preservedAttributes(of: entity).prefix(design.tombstoneCount)
+        let kept = HistorySchema.preservedAttributes(of: entity).prefix(design.tombstoneCount)
             .compactMap { table.column(of: $0)?.name }
         let targets = kept.indices.map { ", ZTOMBSTONE\($0)" }.joined()
         let statement = try connection.statement(
@@ -109,7 +113,7 @@ final class HistoryWriter {
         if type.rawValue < lastType.rawValue { isMixed = true }
         lastType = type
         statement.bind(lastChange, at: 1)
-        statement.bind(HistoryDesign.Table.change.number, at: 2)
+        statement.bind(HistorySchema.Table.change.number, at: 2)
         statement.bind(type.rawValue, at: 3)
         statement.bind(schema.number(of: entity), at: 4)
         statement.bind(primaryKey, at: 5)
@@ -122,10 +126,10 @@ final class HistoryWriter {
         try finish()
     }
 
-    /// Writes the row of the transaction if no change has done so.
+    /// Writes the row of the transaction if no change has written it.
     func requireTransaction() throws { if transaction == 0 { try begin() } }
 
-    /// Writes the highest keys handed out, before the commit.
+    /// Writes the highest assigned keys. Called before the commit.
     func finish() throws {
         guard transaction != 0 else { return }
         if isMixed { try sortChanges() }
@@ -139,8 +143,9 @@ final class HistoryWriter {
 extension HistoryWriter {
     private static let mostKeys: Int64 = 1 << 62
 
-    /// Gives the changes their final numbers: insertions first, then updates, then deletions, as Apple's framework writes them. A save
-    /// deletes first, so that unique values are free for the objects that take them.
+    /// Renumbers the changes in the order of Apple's framework: insertions, updates, deletions.
+    ///
+    /// A save deletes first, so that the unique values of deleted objects can be reused.
     private func sortChanges() throws {
         let count = lastChange - firstChange
         for type in [ChangeType.update, .delete] {
@@ -161,9 +166,9 @@ extension HistoryWriter {
         transaction = try highest(.transaction) + 1
         var columns = ["Z_PK", "Z_ENT", "ZTIMESTAMP"]
         var values: [PropertyValue] = [
-            .int(transaction), .int(HistoryDesign.Table.transaction.number), .double(ReferenceDate.currentSeconds),
+            .int(transaction), .int(HistorySchema.Table.transaction.number), .double(ReferenceDate.currentSeconds),
         ]
-        for label in HistoryDesign.Label.allCases {
+        for label in HistorySchema.Label.allCases {
             guard let name = names[label], let (column, isReference) = design.labels[label] else { continue }
             columns.append(column)
             values.append(isReference ? .int(try key(ofString: name)) : .string(name))
@@ -175,7 +180,7 @@ extension HistoryWriter {
         try write(statement)
     }
 
-    /// The key of a string in the table where each is kept once.
+    /// Returns the key of a string in the table of distinct strings, and adds the string if necessary.
     private func key(ofString name: String) throws -> Int64 {
         let search = try connection.statement(
             "SELECT Z_PK FROM ATRANSACTIONSTRING WHERE ZNAME = ?", HistoryWriter.purpose)
@@ -186,15 +191,15 @@ extension HistoryWriter {
         let insertion = try connection.statement(
             "INSERT INTO ATRANSACTIONSTRING (Z_PK, Z_ENT, ZNAME) VALUES (?, ?, ?)", HistoryWriter.purpose)
         insertion.bind(key, at: 1)
-        insertion.bind(HistoryDesign.Table.string.number, at: 2)
+        insertion.bind(HistorySchema.Table.string.number, at: 2)
         insertion.bind(copying: name, at: 3)
         try write(insertion)
         try setHighest(key, .string)
         return key
     }
 
-    /// The highest key handed out, never less than those in use.
-    private func highest(_ table: HistoryDesign.Table) throws -> Int64 {
+    /// Returns the highest assigned key, which is at least the highest key in use.
+    private func highest(_ table: HistorySchema.Table) throws -> Int64 {
         let statement = try connection.statement(
             "SELECT (SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = ?), (SELECT max(Z_PK) FROM \(table.rawValue))",
             HistoryWriter.purpose)
@@ -202,7 +207,7 @@ extension HistoryWriter {
         defer { statement.reset() }
         guard try statement.step(HistoryWriter.purpose) else { return 0 }
         let highest = max(statement.integer(0), statement.integer(1), 0)
-        // A save takes a few of them, so a key as high as this is damage.
+        // A save assigns few keys, so a key above this limit is a sign of damage.
         guard highest <= HistoryWriter.mostKeys else {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreSave,
@@ -213,7 +218,7 @@ extension HistoryWriter {
         return highest
     }
 
-    private func setHighest(_ key: Int64, _ table: HistoryDesign.Table) throws {
+    private func setHighest(_ key: Int64, _ table: HistorySchema.Table) throws {
         let statement = try connection.statement(
             "UPDATE Z_PRIMARYKEY SET Z_MAX = ? WHERE Z_ENT = ?", HistoryWriter.purpose)
         statement.bind(key, at: 1)
@@ -221,7 +226,7 @@ extension HistoryWriter {
         try write(statement)
     }
 
-    /// The name of the running program: what stands for the bundle and the process of an Apple host.
+    /// The name of the running program, which is recorded as bundle identifier and process identifier.
     static let processName: String = {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &buffer, buffer.count)

@@ -2,13 +2,16 @@ import CorestoneGraph
 import CorestoneValues
 
 extension WriteTransaction {
-    /// How many changes one step deletes, unless the first of its transactions has more.
+    /// The number of changes that one step deletes, unless its first transaction has more.
     private static let deletionStep: Int64 = 10_000
-    /// How many transactions one step looks at.
+    /// The number of transactions that one step examines.
     private static let deletionTransactions: Int64 = 2_000
 
-    /// Deletes the oldest transactions before a number, as many as one save should. A transaction goes with all of its changes.
-    /// nil for a store without history.
+    /// Deletes the oldest transactions before a number, with all of their changes.
+    ///
+    /// It deletes as many as one save should delete.
+    ///
+    /// - Returns: nil for a store without history.
     func deleteHistory(before number: Int64) throws -> HistoryDeletionStep? {
         guard file.history != nil else { return nil }
         let purpose = "delete history of \(path)"
@@ -31,14 +34,14 @@ extension WriteTransaction {
         oldest.reset()
         if seen == 0 { return step }
         if seen == WriteTransaction.deletionTransactions { step.isLast = false }
-        // Changes whose transaction is missing go too.
+        // Changes whose transaction is missing are deleted too.
         step.changes = try delete(from: "ACHANGE", "ZTRANSACTIONID", upTo: last, purpose)
         step.transactions = try delete(from: "ATRANSACTION", "Z_PK", upTo: last, purpose)
         try OldValueTables.delete(upTo: last, from: connection, purpose)
         return step
     }
 
-    /// Returns how many rows were deleted.
+    /// Returns the number of deleted rows.
     private func delete(from table: String, _ column: String, upTo last: Int64, _ purpose: String) throws -> Int {
         let deletion = try connection.statement("DELETE FROM \(table) WHERE \(column) <= ?", purpose)
         deletion.bind(last, at: 1)

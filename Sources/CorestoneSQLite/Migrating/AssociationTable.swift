@@ -3,10 +3,10 @@ import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// The keys of the objects that a migration created, and of the objects from which it created them, in a database of its own.
+/// The keys of the objects that a migration created, and of their source objects, in a separate database.
 ///
-/// A migration in batches resolves relationships by it, so that its memory does not grow with the store. Entities are their indices in
-/// the two models.
+/// A migration in batches uses it to resolve relationships, so that its memory does not grow with the store. Entities
+/// are represented by their indexes in the two models.
 package final class AssociationTable {
     package struct Row {
         package let mapping: Int
@@ -21,22 +21,23 @@ package final class AssociationTable {
         }
     }
 
-    private static let purpose = "note migrated objects"
+    private static let purpose = "record migrated objects"
     private static let columns = "MAPPING, SOURCE_ENTITY, SOURCE_KEY, ENTITY, KEY"
     private let connection: Connection
     private let insertion: Statement
     private let bySource: Statement
-    /// Only policies look for sources, so the index for it is created when one does.
+    /// The statement that looks up sources. Created with its index at its first use, because only migration policies
+    /// need it.
     private var byKey: Statement?
     private let byMapping: Statement
 
-    /// Creates the table in a new file.
+    /// Creates the table in a new database.
     ///
-    /// - Parameter path: in a folder that belongs to the migration alone; its owner removes the file.
+    /// - Parameter path: A path in a private folder of the migration. The caller removes the file.
     package init(at path: String) throws {
         connection = try Connection(path, path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
         let (purpose, columns) = (AssociationTable.purpose, AssociationTable.columns)
-        // The file is gone with the migration, so nothing in it needs to survive a crash, and no other process opens it.
+        // The file is temporary, so it need not survive a crash. No other process opens it.
         try connection.execute(
             "PRAGMA locking_mode=EXCLUSIVE;PRAGMA journal_mode=OFF;PRAGMA synchronous=OFF;PRAGMA cache_size=-4096;"
                 + "CREATE TABLE T (NUMBER INTEGER PRIMARY KEY, MAPPING INTEGER, SOURCE_ENTITY INTEGER, SOURCE_KEY INTEGER, "
@@ -65,10 +66,10 @@ package final class AssociationTable {
         try connection.execute("COMMIT", purpose)
     }
 
-    /// The rows of an object of the source.
+    /// Returns the rows of a source object.
     package func destinations(ofKey key: Int64, mapping: Int) throws -> [Row] { try found(bySource, key, mapping) }
 
-    /// The rows of an object of the destination. Objects of several entity trees may have the same key.
+    /// Returns the rows of a destination object. Objects of several entity trees may have the same key.
     package func sources(ofKey key: Int64, mapping: Int) throws -> [Row] {
         if byKey == nil {
             let (purpose, columns) = (AssociationTable.purpose, AssociationTable.columns)
@@ -79,7 +80,7 @@ package final class AssociationTable {
         return try byKey.map { try found($0, key, mapping) } ?? []
     }
 
-    /// The next rows of a mapping in the order of creation.
+    /// Returns the next rows of a mapping in the order of creation.
     package func rows(of mapping: Int, after number: Int64, limit: Int) throws -> [(number: Int64, row: Row)] {
         byMapping.bind(number, at: 1)
         byMapping.bind(mapping, at: 2)
@@ -107,9 +108,9 @@ package final class AssociationTable {
             sourceKey: statement.integer(3), entity: Int(statement.integer(4)), key: statement.integer(5))
     }
 
-    /// Writes the table that a `ConversionRoute` leaves in its result, with the names of entities, and closes this one.
+    /// Writes the associations of a `ConversionRoute` with entity names to its result, and closes this table.
     ///
-    /// - Parameter path: a closed store of the destination.
+    /// - Parameter path: The path of the destination store, which must be closed.
     package func finish(intoStoreAt path: String, source: Model, destination: Model) throws {
         let purpose = AssociationTable.purpose
         func names(_ table: String, _ model: Model) throws {

@@ -1,18 +1,20 @@
+import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// Moves the backing files of a converted store to those of the store that it becomes: before the commit, so that every row finds its
-/// file. A crash leaves at most files to which nothing refers.
+/// The move of the backing files of a converted store to the folder of the migrated store.
+///
+/// This happens before the commit, so that every row finds its file. A crash leaves at most orphaned files.
 struct BackingFileMove {
     private let names: [String]
     private let source: String
-    private let place: StorePlace
+    private let place: StoreLocation
     private let folder: String
-    private let remains: MigrationRemains
+    private let remains: MigrationCleanup
 
-    init(_ converted: ConvertedStore, to place: StorePlace, _ remains: MigrationRemains) {
+    init(_ converted: ConvertedStore, to place: StoreLocation, _ remains: MigrationCleanup) {
         (names, source) = (converted.externalNames.sorted(), converted.externalFolder)
         (self.place, folder, self.remains) = (place, ExternalFile.folder(ofStore: place.path), remains)
     }
@@ -24,7 +26,7 @@ struct BackingFileMove {
         try makeFolders(permissions)
         for name in names {
             let path = "\(folder)/\(name)"
-            // A file of that name never changes.
+            // A backing file never changes, so an existing one is not replaced.
             if ExternalFile.isThere(path) { continue }
             try move(name, to: path, permissions)
         }
@@ -67,7 +69,8 @@ struct BackingFileMove {
             remains.made.removeLast()
             throw failure("create", path, errno)
         }
-        // A file system may report a rename that it did not do. The origin is removed after the commit, so the file has to be there.
+        // Some file systems report success for a rename that they did not perform. The file must exist, because the
+        // source folder is removed after the commit.
         guard ExternalFile.isThere(path) else {
             remains.made.removeLast()
             throw failure("create", path, EIO)
@@ -80,7 +83,7 @@ struct BackingFileMove {
             ? "migrate the store again" : "free some space or make its folder writable, and migrate the store again"
         return CoreError(
             .storeIO, code: .migration,
-            "cannot migrate \(place.given): cannot \(action) \(path): \(StorePlace.text(of: code)); \(remedy)",
+            "cannot migrate \(place.given): cannot \(action) \(path): \(StoreLocation.text(of: code)); \(remedy)",
             file: path)
     }
 }

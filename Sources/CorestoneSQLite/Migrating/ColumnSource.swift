@@ -1,18 +1,18 @@
 import CorestoneModel
 
-/// Where the values of a column of the new model come from.
+/// The source of the values of a column in the new model.
 enum ColumnSource {
-    /// A column of the former table holds exactly these values.
+    /// A column of the former table with exactly these values.
     case column(String)
-    /// An expression over the former row, for rows of entities with the given former numbers; other rows have null.
+    /// Expressions over the former row, for rows of entities with the given former numbers. Other rows have null.
     case expressions([(numbers: [Int64], text: String)])
-    /// Pairs that are kept in another way in the former model.
+    /// Links that are stored in another way in the former model.
     case links
-    /// Nothing: the column is new.
+    /// No source: the column is new.
     case new
 }
 
-/// Finds the sources of the columns of one table.
+/// A search for the sources of the columns of one table.
 struct ColumnSources {
     let mapping: ModelMapping
     let former: StoreSchema
@@ -20,7 +20,7 @@ struct ColumnSources {
     let formerTable: TableSchema
     let table: TableSchema
 
-    /// In the order of the columns of the new table.
+    /// Returns the sources in the order of the columns of the new table.
     func all() -> [ColumnSource] { table.columns.map(source) }
 
     func source(of column: ColumnSchema) -> ColumnSource {
@@ -33,7 +33,7 @@ struct ColumnSources {
         }
     }
 
-    /// The entities of the table that have a property and had rows before, each with the property's source.
+    /// Returns the entities of the table that had a property and already existed, each with the property's source.
     private func sources(of property: Property) -> [(entity: Entity, former: Entity, source: Property?)] {
         table.entities.compactMap { entity in
             guard let former = mapping.source(of: entity), entity.property(named: property.path) === property else {
@@ -43,7 +43,9 @@ struct ColumnSources {
         }
     }
 
-    /// By one expression for each former column; `.column` where one column has the values of exactly these rows.
+    /// Combines the parts to one expression for each former column.
+    ///
+    /// - Returns: `.column` if one column has the values of exactly these rows.
     private func combined(_ parts: [(former: Entity, property: Property, column: String, text: String)]) -> ColumnSource
     {
         guard let first = parts.first else { return .new }
@@ -60,7 +62,7 @@ struct ColumnSources {
         return .expressions(order.map { (numbers[$0] ?? [], $0) })
     }
 
-    /// The former numbers of the entities that had a property and still exist in this table.
+    /// Returns the former numbers of the entities that had a property and still exist in this table.
     private func holders(of property: Property) -> Set<Int64> {
         Set(
             property.entity.withDescendants.filter { mapping.destination(of: $0)?.root === table.root }
@@ -86,7 +88,9 @@ struct ColumnSources {
         return parts.isEmpty ? links(column) : combined(parts)
     }
 
-    /// The numbers of the targets' entities: those of the former column, in new numbers, or the only one that there was.
+    /// Returns the source of the entity numbers of the targets.
+    ///
+    /// It is the renumbered values of the former column, or the number of the only former entity.
     private func targetEntity(_ column: ColumnSchema) -> ColumnSource {
         let parts = sources(of: column.property).compactMap {
             entity, former, source -> (former: Entity, property: Property, column: String, text: String)? in
@@ -100,7 +104,8 @@ struct ColumnSources {
         return parts.isEmpty ? links(column) : combined(parts)
     }
 
-    /// The sort keys beside a to-one relationship, or beside the owner in a relationship without inverse.
+    /// Returns the source of order keys: of a to-one relationship, or of the owner of a relationship without an
+    /// inverse.
     private func order(_ column: ColumnSchema) -> ColumnSource {
         guard let relationship = column.property as? Relationship else { return .new }
         if relationship.isToMany { return owner(column) { formerTable.orderColumn(of: $0)?.name } }
@@ -119,7 +124,7 @@ struct ColumnSources {
         return .new
     }
 
-    /// A column of the members' table for a to-many relationship without inverse.
+    /// Returns the source of a column in the members' table for a to-many relationship without an inverse.
     private func owner(_ column: ColumnSchema, _ name: (Relationship) -> String?) -> ColumnSource {
         guard let relationship = column.property as? Relationship else { return .new }
         let sources = LinkOrigin.sources(of: relationship, mapping)

@@ -2,7 +2,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// Replaces the tables of a store by those of an attached one. What other programs added to the file stays.
+/// The replacement of a store's tables by those of an attached store. Additions of other programs to the file are kept.
 struct ContentReplacement {
     let connection: Connection
     let start: StoreMigration.Start
@@ -14,7 +14,7 @@ struct ContentReplacement {
     private var purpose: String { "migrate \(connection.path)" }
     private static let source = ConvertedStore.alias
 
-    /// How often `run` reports a step, and once more for the caller.
+    /// The number of steps that `run` reports, and one for the caller.
     var stepCount: Int { tables.count + converted.items.filter { $0.type == "index" }.count + 3 }
 
     func run(_ progress: MigrationProgress) throws {
@@ -39,7 +39,7 @@ struct ContentReplacement {
 
     private func execute(_ text: String) throws { try connection.execute(text, purpose, cocoaCode: .migration) }
 
-    /// One statement only, whatever the text holds.
+    /// Runs only one statement, even if the text of the file contains several.
     private func create(_ item: ConvertedStore.Item) throws {
         try connection.prepare(item.statement, purpose).run(purpose)
     }
@@ -51,10 +51,10 @@ struct ContentReplacement {
             try execute("DROP TABLE main.\(name.asIdentifier)")
         }
         guard isComplete else { return }
-        for table in HistoryDesign.Table.allCases { try execute("DROP TABLE IF EXISTS main.\(table.rawValue)") }
+        for table in HistorySchema.Table.allCases { try execute("DROP TABLE IF EXISTS main.\(table.rawValue)") }
     }
 
-    /// The tables of the attached store that replace the former ones, and those of other programs, which a route may have copied.
+    /// The tables of the attached store that replace the former ones, and tables of other programs that a route copied.
     private var tables: [ConvertedStore.Item] {
         let shadows = Set(
             converted.items.filter(\.isVirtual).flatMap { item in
@@ -72,13 +72,13 @@ struct ContentReplacement {
         let own = Set(converted.schema.tables.map(\.name) + converted.schema.joins.map(\.name))
         var moved: Set<String> = []
         for item in tables {
-            // A table of another program is in the store as that program left it.
+            // An existing table of another program is not replaced.
             if present.contains(item.name.uppercased()) {
                 if own.contains(item.name) { throw occupied(item.name) }
             } else {
                 try create(item)
                 let name = item.name.asIdentifier
-                // Without triggers and indexes SQLite copies the rows as they are.
+                // Without triggers and indexes, SQLite copies the rows without decoding them.
                 try execute("INSERT INTO main.\(name) SELECT * FROM \(ContentReplacement.source).\(name)")
                 try requireRows(item.name)
                 moved.insert(item.name)
@@ -107,7 +107,7 @@ struct ContentReplacement {
                 + "migrate the store again", entity: entity(of: table), file: connection.path)
     }
 
-    /// The root entity of a table, for an error.
+    /// Returns the root entity of a table, for an error.
     private func entity(of table: String) -> String? {
         converted.schema.tables.first { $0.name == table }?.root.name
     }
@@ -119,7 +119,7 @@ struct ContentReplacement {
         return names
     }
 
-    /// R-trees are virtual tables, which the triggers of the next step keep up to date.
+    /// Creates and fills the R-trees. They are virtual tables that the triggers of the next step keep up to date.
     private func fillSpatialIndexes() throws {
         let wanted = Set(converted.schema.spatialIndexes.map(\.name))
         for item in converted.items where item.isVirtual && wanted.contains(item.name) {
@@ -130,9 +130,9 @@ struct ContentReplacement {
 
     // MARK: - Entities
 
-    /// Gives the entities of the new model their rows in `Z_PRIMARYKEY`. Those of other programs stay.
+    /// Writes the rows of the new model's entities to `Z_PRIMARYKEY`. Rows of other programs are kept.
     private func writeNumbers() throws {
-        let history = HistoryDesign.Table.allCases.map(\.number)
+        let history = HistorySchema.Table.allCases.map(\.number)
         var ours = start.contents.entities.map(\.number).filter { former.entityIndex(number: $0) != nil }
         if isComplete { ours += history }
         let columns = "Z_ENT, Z_NAME, Z_SUPER, Z_MAX"
@@ -145,8 +145,9 @@ struct ContentReplacement {
 
     // MARK: - Triggers of other programs
 
-    /// The triggers on the store's tables that no model asks for, and that tell which rows they change: others do not let a store be
-    /// written.
+    /// Returns the triggers on the store's tables that the model does not require.
+    ///
+    /// They report the rows that they change, because a store with other foreign triggers is read-only.
     private func foreignTriggers() throws -> [(name: String, statement: String)] {
         let tables = Set((former.tables.map(\.name) + former.joins.map(\.name)).map { $0.uppercased() })
         let statement = try connection.prepare(
@@ -162,7 +163,7 @@ struct ContentReplacement {
         return found
     }
 
-    /// Makes those again whose table is still there.
+    /// Recreates the triggers whose table still exists.
     private func restore(_ triggers: [(name: String, statement: String)]) throws {
         let present = try Set(names("trigger"))
         for trigger in triggers where !present.contains(trigger.name) {

@@ -2,11 +2,11 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// The store that a route wrote, as far as it is to be known before its content replaces that of the migrated store.
+/// The store that a route wrote, with the information for the replacement of the migrated store's content.
 struct ConvertedStore {
-    /// The name under which a migration attaches it.
+    /// The name under which a migration attaches the converted store.
     static let alias = "converted"
-    /// The table in which a route lists which object became which.
+    /// The table in which a route lists source objects and the objects created from them.
     static let associations = "CST_ASSOCIATION"
 
     struct Item {
@@ -19,16 +19,19 @@ struct ConvertedStore {
     let path: String
     let contents: StoreContents
     let schema: StoreSchema
-    /// Everything that has a statement, in the order in which it was created.
+    /// All schema items with a statement, in the order of their creation.
     let items: [Item]
-    /// The backing files to which its rows refer.
+    /// The backing files to which the rows refer.
     let externalNames: Set<String>
     var externalFolder: String { ExternalFile.folder(ofStore: path) }
 
-    /// - Parameter namesFiles: whether the names of backing files are wanted even if there is no such file beside it.
-    /// - Throws: if it is not a store of the model.
+    /// Examines the file.
+    ///
+    /// - Parameter namesFiles: Whether the names of backing files are read even if the store's folder does not contain
+    ///   such files.
+    /// - Throws: An error if the file is not a store of the model.
     init(at path: String, model: Model, namesFiles: Bool, _ limits: StoreLimits) throws {
-        let place = try StorePlace(path)
+        let place = try StoreLocation(path)
         try place.requireStore()
         let connection = try ReadOnlyFile(place, limits: limits).connection
         defer { connection.close() }
@@ -58,8 +61,8 @@ struct ConvertedStore {
 
 extension ConvertedStore.Item {
     var isVirtual: Bool { statement.hasPrefix("CREATE VIRTUAL") }
-    /// Whether it is one of SQLite's, or of ours beside the store.
+    /// Whether the item belongs to SQLite, or to this library but not to the store.
     var isInternal: Bool { table.hasPrefix("sqlite_") || table.hasPrefix("CST_") }
-    var isOfHistory: Bool { HistoryDesign.Table.allCases.contains { $0.rawValue == table } }
+    var isOfHistory: Bool { HistorySchema.Table.allCases.contains { $0.rawValue == table } }
     var isOfSystem: Bool { StoreSchema.systemTables.contains(table) }
 }

@@ -5,23 +5,23 @@ import CorestoneValues
 
 /// A column or a table that a deferred migration left in the file.
 struct Leftover {
-    /// The table of the column, or the table that was left.
+    /// The table of the column, or the leftover table.
     let table: String
-    /// nil for a whole table.
+    /// The column; nil for a whole table.
     let column: String?
     /// The name that the column or table had before.
     let former: String
 
     private static let prefix = "CST_LEFTOVER_"
 
-    /// Whether a column or a table has a name that no model asks for.
+    /// Whether a name is in the form that deferred migrations use for leftover columns and tables.
     static func isName(_ name: String) -> Bool {
         name.hasPrefix(prefix) && Int(name.dropFirst(prefix.count)) != nil
     }
 
-    /// Names for columns of one table, or for tables.
+    /// Returns names for leftover columns of one table, or for leftover tables.
     ///
-    /// - Parameter present: names that are taken.
+    /// - Parameter present: The names in use.
     static func names(
         for former: [String], besides present: some Sequence<String>
     ) -> [(former: String, name: String)] {
@@ -35,19 +35,20 @@ struct Leftover {
     }
 }
 
-/// Does what a deferred migration left for later: a task makes one table again without its leftover columns, or drops one leftover
-/// table. Each task runs in a transaction of the caller.
+/// The tasks of a deferred migration.
 ///
-/// The table `CST_DEFERREDTASK` lists the leftovers; a key of the metadata says that there are any (docs/reference/migration.md).
+/// A task recreates one table without its leftover columns, or drops one leftover table. Each task runs in a
+/// transaction of the caller. The table `CST_DEFERREDTASK` lists the leftovers, and a key of the metadata marks the
+/// migration as unfinished (docs/reference/migration.md).
 struct DeferredCleanup {
     static let table = "CST_DEFERREDTASK"
 
     let connection: Connection
-    let place: StorePlace
+    let place: StoreLocation
     /// The tables and columns of the store's model in the file.
     let schema: StoreSchema
 
-    init(_ connection: Connection, _ place: StorePlace, _ schema: StoreSchema) {
+    init(_ connection: Connection, _ place: StoreLocation, _ schema: StoreSchema) {
         (self.connection, self.place, self.schema) = (connection, place, schema)
     }
 
@@ -57,7 +58,7 @@ struct DeferredCleanup {
 
     // MARK: - The list
 
-    /// Lists what a migration leaves.
+    /// Records the leftovers of a migration in the list.
     static func record(_ leftovers: [Leftover], in connection: Connection) throws {
         if leftovers.isEmpty { return }
         let purpose = "migrate \(connection.path)"
@@ -74,7 +75,7 @@ struct DeferredCleanup {
         }
     }
 
-    /// What is left; empty if the file does not have the list.
+    /// Returns the listed leftovers; empty if the file does not have the list.
     static func leftovers(in connection: Connection) throws -> [Leftover] {
         let purpose = "read the deferred tasks of \(connection.path)"
         guard try isPending(in: connection) else { return [] }
@@ -96,7 +97,7 @@ struct DeferredCleanup {
             purpose: "read the deferred tasks of \(connection.path)")
     }
 
-    /// How many tasks are left.
+    /// Returns the number of remaining tasks.
     static func taskCount(in connection: Connection) throws -> Int {
         let leftovers = try leftovers(in: connection)
         return Set(leftovers.filter { $0.column != nil }.map(\.table)).count
@@ -105,25 +106,25 @@ struct DeferredCleanup {
 
     // MARK: - Tasks
 
-    /// Does every task.
+    /// Runs all tasks.
     ///
-    /// - Returns: the backing files to which nothing refers any more; to be removed after the commit.
+    /// - Returns: The backing files to which no row refers any longer. The caller removes them after the commit.
     func runAll() throws -> Set<String> {
         var obsolete: Set<String> = []
         while let files = try run() { obsolete.formUnion(files) }
         return obsolete
     }
 
-    /// Does the next task, and removes the list with the last one.
+    /// Runs the next task, and removes the list after the last one.
     ///
-    /// - Returns: the backing files to which nothing refers any more; nil if there was nothing to do.
+    /// - Returns: The backing files to which no row refers any longer; nil if the list was empty.
     func run() throws -> Set<String>? {
         guard try DeferredCleanup.isPending(in: connection) else { return nil }
         let leftovers = try DeferredCleanup.leftovers(in: connection)
         var obsolete: Set<String> = []
         if let first = leftovers.first {
             let columns = first.column == nil ? [] : leftovers.filter { $0.table == first.table }.compactMap(\.column)
-            // What no migration of ours left stays in the file.
+            // Listed names that deferred migrations do not use are kept in the file.
             if ([first.table] + columns).contains(where: Leftover.isName) {
                 obsolete = try removingFiles {
                     if columns.isEmpty {
@@ -143,9 +144,9 @@ struct DeferredCleanup {
         return obsolete
     }
 
-    /// Drops the leftover tables and the list, when the tables of the model were made again in another way.
+    /// Drops the leftover tables and the list, after the tables of the model were recreated in another way.
     ///
-    /// - Returns: as `run`.
+    /// - Returns: As `run`.
     func forget() throws -> Set<String> {
         let leftovers = try DeferredCleanup.leftovers(in: connection)
         return try removingFiles {
@@ -163,7 +164,7 @@ struct DeferredCleanup {
         try StoreMetadata.store(metadata, in: connection)
     }
 
-    /// The backing files to which rows referred before `body` and do not any more.
+    /// Runs `body`, and returns the backing files to which rows referred before but no longer refer.
     private func removingFiles(_ body: () throws -> Void) throws -> Set<String> {
         func names() throws -> Set<String> {
             guard ExternalFile.hasFiles(in: ExternalFile.folder(ofStore: place.path)) else { return [] }
@@ -176,7 +177,7 @@ struct DeferredCleanup {
 
     // MARK: - Tables
 
-    /// Makes a table again as a migration without deferral does, in the order of a fresh store.
+    /// Recreates a table as a migration without deferral does, in the order of a new store.
     private func rebuild(_ name: String, without gone: Set<String>) throws {
         let creation: String
         var columns: [String]
@@ -208,7 +209,7 @@ struct DeferredCleanup {
         for statement in statements { try execute(statement) }
         try upkeep.makeIndexes()
         try upkeep.restore(indexes)
-        // One statement only, whatever the text of the file holds.
+        // Runs only one statement, even if the text of the file contains several.
         for trigger in triggers { try connection.prepare(trigger, purpose).run(purpose) }
     }
 

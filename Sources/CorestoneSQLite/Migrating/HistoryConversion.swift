@@ -2,25 +2,28 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// How the history of a store follows a migration that made its objects again: each change is one of the object, or of the objects, that
-/// became of its object, with the bits and preserved values of the properties that were copied.
+/// The conversion of a store's history after a migration that recreated its objects.
 ///
-/// Objects that are gone keep their changes under a key that no object has. Changes of entities that no mapping carries go.
+/// Each change is transferred to the objects that were created from its object, with the mask bits and preserved values
+/// of the copied properties. Changes of objects that no longer exist get an unused key. Changes of entities without a
+/// mapping are removed.
+/// removed.
 struct HistoryConversion {
-    let design: HistoryDesign
+    let design: HistorySchema
     let former: StoreSchema
     let wanted: StoreSchema
     let properties: [CopiedProperty]
     let connection: Connection
 
     private static let associations = "\(ConvertedStore.alias).\(ConvertedStore.associations)"
-    /// `FORMER`, `FORMERKEY`: an object that has changes. `WANTED`, `WANTEDKEY`: one that it became.
+    /// `FORMER`, `FORMERKEY`: an object with changes. `WANTED`, `WANTEDKEY`: an object that was created from it.
     private static let keys = "temp.CST_KEY"
-    /// Objects that have changes.
+    /// The objects with changes.
     private static let changed = "temp.CST_CHANGED"
-    /// Numbers of entities by their names.
+    /// The entity numbers by name.
     private static let names = "temp.CST_NAME"
-    /// By the number of a former entity: the one of its objects that are gone, its root, and the highest key of that.
+    /// The table of former entities: by number, the entity number for missing objects, the number of that entity's
+    /// root, and the highest key of the root.
     private static let successors = "temp.CST_SUCCESSOR"
     private static let masks = "temp.CST_MASK"
     private static let changes = "temp.CST_CHANGE"
@@ -28,7 +31,7 @@ struct HistoryConversion {
     private var purpose: String { "migrate the history of \(connection.path)" }
     private typealias Pair = (former: Entity, wanted: Entity)
 
-    /// Runs in the transaction of the migration, when the tables have their new rows and keys.
+    /// Converts the history. Runs in the transaction of the migration, after the tables have their new rows and keys.
     func run() throws {
         try requireAssociations()
         try createTables()
@@ -80,7 +83,7 @@ struct HistoryConversion {
 
     // MARK: - Objects
 
-    /// Lists the objects that have changes, and those that they became.
+    /// Lists the objects with changes, and the objects that were created from them.
     private func findObjects() throws {
         let entry = try connection.prepare("INSERT INTO \(HistoryConversion.names) VALUES (?, ?, ?)", purpose)
         for name in Set(former.model.entities.map(\.name) + wanted.model.entities.map(\.name)) {
@@ -104,7 +107,7 @@ struct HistoryConversion {
         if let number { statement.bind(number, at: place) } else { statement.bindNull(at: place) }
     }
 
-    /// Gives objects that are gone, or were not mapped, keys that no object has.
+    /// Assigns unused keys to objects that no longer exist or were not mapped.
     private func nameMissingObjects() throws {
         let entry = try connection.prepare(
             "INSERT INTO \(HistoryConversion.successors) SELECT ?1, ?2, ?3, "
@@ -129,7 +132,9 @@ struct HistoryConversion {
                 + "ON s.FORMER = k.FORMER AND s.WANTED = k.WANTED GROUP BY s.ROOT) h WHERE Z_ENT = h.ROOT")
     }
 
-    /// The entity to which most objects of each former one were mapped; of several the one whose properties come first.
+    /// Returns the entity to which most objects of each former entity were mapped.
+    ///
+    /// Of several such entities, it is the one whose properties come first.
     private func destinations() throws -> [Pair] {
         let statement = try connection.prepare(
             "SELECT SOURCE_ENTITY, ENTITY, count(*) FROM \(HistoryConversion.associations) GROUP BY 1, 2 ORDER BY 1, 2",
@@ -153,7 +158,7 @@ struct HistoryConversion {
         }
     }
 
-    /// The entities whose objects have changes, with those that became of them.
+    /// Returns the entities whose objects have changes, each with an entity to which it was mapped.
     private func pairs() throws -> [Pair] {
         let statement = try connection.prepare(
             "SELECT DISTINCT FORMER, WANTED FROM \(HistoryConversion.keys) ORDER BY 1, 2", purpose)
@@ -169,7 +174,7 @@ struct HistoryConversion {
 
     // MARK: - Properties
 
-    /// The properties that were copied from one entity to another one, elements of composite attributes one by one.
+    /// Returns the properties that were copied from one entity to another, with each element of a composite attribute.
     private func copies(_ pair: Pair) -> [(source: Property, destination: Property)] {
         properties.filter { $0.sourceEntity == pair.former.name && $0.entity == pair.wanted.name }.flatMap {
             copy -> [(source: Property, destination: Property)] in
@@ -187,7 +192,7 @@ struct HistoryConversion {
         }
     }
 
-    /// Translates each mask that occurs once: there are few.
+    /// Translates each distinct mask once, because few masks are distinct.
     private func translateMasks(_ pairs: [Pair]) throws {
         let statement = try connection.prepare(
             "SELECT DISTINCT ZENTITY, ZCOLUMNS FROM main.ACHANGE WHERE ZCOLUMNS IS NOT NULL", purpose)
@@ -214,7 +219,7 @@ struct HistoryConversion {
         }
     }
 
-    /// The expression of the value that a tombstone column has after the migration.
+    /// Returns the SQL expression for the value of a tombstone column after the migration.
     private func tombstone(_ place: Int, _ origins: [(pair: Pair, places: [Int?])]) -> String {
         let cases = origins.compactMap { pair, places -> String? in
             guard place < places.count, let origin = places[place], origin < design.tombstoneCount else { return nil }
@@ -230,7 +235,7 @@ struct HistoryConversion {
         max(design.tombstoneCount, HistoryMigration.tombstoneCount(of: wanted.model))
     }
 
-    /// The columns of a change, but for its key.
+    /// The columns of a change, without its key.
     private var columns: [String] {
         ["Z_ENT", "Z_OPT", "ZCHANGETYPE", "ZENTITY", "ZENTITYPK", "ZTRANSACTIONID"]
             + (design.hasColumns ? ["ZCOLUMNS"] : []) + (0..<tombstoneCount).map { "ZTOMBSTONE\($0)" }
@@ -251,7 +256,7 @@ struct HistoryConversion {
             design.hasColumns
             ? "LEFT JOIN \(HistoryConversion.masks) m ON m.FORMER = k.FORMER AND m.WANTED = k.WANTED AND m.BEFORE = c.ZCOLUMNS "
             : ""
-        // In the order of the changes, by the key of the other table.
+        // CROSS JOIN makes SQLite read the changes in their order, and look up the other table by key.
         try execute(
             "CREATE TABLE \(HistoryConversion.changes) AS SELECT c.Z_PK AS FORMER, "
                 + zip(values, columns).map { "\($0) AS \($1)" }.joined(separator: ", ")
@@ -260,7 +265,9 @@ struct HistoryConversion {
         try removeRepetitions()
     }
 
-    /// Of several objects that became one, the same change is kept once in a transaction.
+    /// Removes repeated changes.
+    ///
+    /// If several objects were merged into one, a transaction keeps the same change only once.
     private func removeRepetitions() throws {
         let merged = "SELECT 1 FROM \(HistoryConversion.keys) GROUP BY WANTED, WANTEDKEY HAVING count(*) > 1 LIMIT 1"
         guard try connection.finds(merged, purpose: purpose) else { return }
@@ -271,7 +278,10 @@ struct HistoryConversion {
                 + "GROUP BY \(columns.joined(separator: ", ")))")
     }
 
-    /// Changes keep their numbers, unless one became several: they are in the order of their transaction.
+    /// Writes the converted changes.
+    ///
+    /// They keep their numbers, unless a change was split into several. In that case they are renumbered in the order
+    /// of their transactions.
     private func writeChanges() throws {
         let split = try connection.finds(
             "SELECT 1 FROM \(HistoryConversion.changes) GROUP BY FORMER HAVING count(*) > 1 LIMIT 1", purpose: purpose)
@@ -284,6 +294,6 @@ struct HistoryConversion {
         )
         try execute(
             "UPDATE main.Z_PRIMARYKEY SET Z_MAX = max(Z_MAX, (SELECT ifnull(max(Z_PK), 0) FROM main.ACHANGE)) "
-                + "WHERE Z_ENT = \(HistoryDesign.Table.change.number)")
+                + "WHERE Z_ENT = \(HistorySchema.Table.change.number)")
     }
 }

@@ -1,10 +1,12 @@
 import CorestoneModel
 import CorestoneValues
 
-/// How the history of a store follows a migration: entities by their new numbers, changed properties by their new bits, preserved values
-/// in their new columns, and one transaction without changes by the migrator's author.
+/// The conversion of a store's history for a migration.
+///
+/// It converts entity numbers, mask bits of changed properties and columns of preserved values. It adds an empty
+/// transaction with the migrator's author.
 struct HistoryMigration {
-    let design: HistoryDesign
+    let design: HistorySchema
     let mapping: ModelMapping
     let former: StoreSchema
     let wanted: StoreSchema
@@ -12,12 +14,12 @@ struct HistoryMigration {
 
     static let authorPrefix = "com.apple.coredata.schemamigrator:"
 
-    /// The author of the transaction that a migration adds; what follows is the digest of the new model.
+    /// Returns the author of the transaction that a migration adds. It contains the digest of the new model.
     static func author(digest: String) -> String {
         "\(authorPrefix) lightweight migration from model with digest { \(digest) }"
     }
 
-    /// The digest that such an author names; nil for other authors.
+    /// Returns the digest in the author of a migration's transaction, or nil for other authors.
     static func digest(inAuthor author: String) -> String? {
         guard author.hasPrefix(authorPrefix), let start = author.firstIndex(of: "{"),
             let end = author.lastIndex(of: "}"), start < end
@@ -26,7 +28,7 @@ struct HistoryMigration {
         return String(text.drop { $0 == " " }.prefix { $0 != " " })
     }
 
-    /// Statements that change the rows; functions of a migration must be registered.
+    /// Returns the statements that change the rows. The SQL functions of a migration must be registered.
     func statements() -> [String] {
         var settings: [String] = []
         if design.hasColumns {
@@ -45,18 +47,18 @@ struct HistoryMigration {
         }
         let added = HistoryMigration.additions(of: wanted.model, to: design)
         let gone = mapping.entities.filter { $0.destination == nil }.compactMap(\.source).map { former.number(of: $0) }
-        // The number of an entity that is gone may be another one's now.
+        // The number of a removed entity may be assigned to another entity.
         let removals = gone.isEmpty ? [] : ["DELETE FROM ACHANGE WHERE ZENTITY IN (\(gone.sorted().joinedText))"]
         return removals + added + (settings.isEmpty ? [] : ["UPDATE ACHANGE SET \(settings.joined(separator: ", "))"])
     }
 
-    /// Settings that move preserved values to their new columns.
+    /// The assignments that move preserved values to their new columns.
     private var tombstones: [String] {
         let count = max(design.tombstoneCount, HistoryMigration.tombstoneCount(of: wanted.model))
         let pairs = mapping.entities.compactMap { pair -> (source: Entity, count: Int, origins: [Int?])? in
             guard let source = pair.source, let destination = pair.destination else { return nil }
             return (
-                source, HistoryDesign.preservedAttributes(of: source).count,
+                source, HistorySchema.preservedAttributes(of: source).count,
                 HistoryMigration.origins(from: source, to: destination) { pair.pair(to: $0)?.source }
             )
         }
@@ -75,9 +77,9 @@ struct HistoryMigration {
         }
     }
 
-    /// Adds the transaction of the migration to a history. The tables must have their new columns.
+    /// Adds the transaction of the migration to the history. The tables must have their new columns.
     static func addTransaction(of wanted: StoreSchema, to connection: Connection) throws {
-        guard let design = try HistoryDesign(of: connection) else { return }
+        guard let design = try HistorySchema(of: connection) else { return }
         let digest = modelVersionDigest(entityVersionHashes(of: wanted.model))
         let writer = try HistoryWriter(
             design: design, connection: connection, schema: wanted,
@@ -88,8 +90,9 @@ struct HistoryMigration {
         try writer.writeEmptyTransaction()
     }
 
-    /// Empties the tables of old values: they are of tables and columns of the former model, and the past before a migration cannot be
-    /// opened.
+    /// Empties the tables of old values.
+    ///
+    /// They refer to tables and columns of the former model, and the past before a migration cannot be opened.
     static func forgetOldValues(in connection: Connection) throws {
         let purpose = "migrate the history of \(connection.path)"
         guard try OldValueTables.exist(in: connection, purpose) else { return }
@@ -98,23 +101,25 @@ struct HistoryMigration {
         }
     }
 
-    /// By tombstone column of the destination: the one of the source that has the same value; nil where none has.
+    /// Returns, for each tombstone column of the destination, the index of the source's column with the same value.
+    ///
+    /// The index is nil if the source does not have such a column.
     static func origins(
         from source: Entity, to destination: Entity, by origin: (Attribute) -> Property?
     ) -> [Int?] {
-        let before = HistoryDesign.preservedAttributes(of: source)
-        return HistoryDesign.preservedAttributes(of: destination).map { attribute in
+        let before = HistorySchema.preservedAttributes(of: source)
+        return HistorySchema.preservedAttributes(of: destination).map { attribute in
             origin(attribute).flatMap { kept in before.firstIndex { $0 === kept } }
         }
     }
 
-    /// Tombstone columns that the entities of a model need.
+    /// Returns the number of tombstone columns that the entities of a model need.
     static func tombstoneCount(of model: Model) -> Int {
-        model.entities.map { HistoryDesign.preservedAttributes(of: $0).count }.max() ?? 0
+        model.entities.map { HistorySchema.preservedAttributes(of: $0).count }.max() ?? 0
     }
 
-    /// Adds the tombstone columns that the model needs and the table does not have.
-    static func additions(of model: Model, to design: HistoryDesign) -> [String] {
+    /// Returns the statements that add the tombstone columns that the model needs and the table lacks.
+    static func additions(of model: Model, to design: HistorySchema) -> [String] {
         (design.tombstoneCount..<max(design.tombstoneCount, tombstoneCount(of: model))).map {
             "ALTER TABLE ACHANGE ADD COLUMN ZTOMBSTONE\($0) BLOB"
         }

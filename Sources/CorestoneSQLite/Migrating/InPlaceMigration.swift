@@ -4,15 +4,17 @@ import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// Migrates an SQLite store to another version of its model: one transaction of SQL, in which no object is loaded.
+/// The migration of an SQLite store to another version of its model, without loading objects.
 ///
-/// Keys, versions and the identifier stay. The file is as Apple's framework leaves it since version 977.
+/// It runs SQL statements in one transaction.
+///
+/// Keys, versions and the identifier are unchanged. The result is equal to that of Apple's framework since version 977.
 struct InPlaceMigration {
     let connection: Connection
-    let place: StorePlace
+    let place: StoreLocation
     let plan: MigrationPlan
     let contents: StoreContents
-    let history: HistoryDesign?
+    let history: HistorySchema?
     let options: MigrationOptions
 
     private var model: Model { plan.mapping.destination }
@@ -21,10 +23,10 @@ struct InPlaceMigration {
         MigrationChecks(plan: plan, connection: connection, uuid: contents.document.identifier)
     }
 
-    /// Runs in the transaction of the caller.
+    /// Migrates the store in the transaction of the caller.
     ///
-    /// - Parameter progress: the rows that are done and of all; false cancels.
-    /// - Returns: names of files with large values to which nothing refers any more.
+    /// - Parameter progress: Receives the completed and the total rows. Returning false cancels the migration.
+    /// - Returns: The names of the backing files to which no row refers any longer.
     func run(_ progress: @escaping (_ done: Int, _ total: Int) -> Bool) throws -> Set<String> {
         let externalFolder = ExternalFile.folder(ofStore: place.path)
         let before = try connection.namesOfExternalFiles(in: plan.former, folder: externalFolder)
@@ -35,7 +37,7 @@ struct InPlaceMigration {
             try checks.before()
             try change(MigrationProgress(connection, plan.former, progress))
         } catch {
-            // A statement that was cancelled has SQLite's code.
+            // A cancelled statement throws an error with SQLite's code, which is replaced.
             if (error as? CoreError)?.status == .cancelled { throw MigrationProgress.cancelled(place.given) }
             throw functions.takeFailure() ?? error
         }
@@ -92,7 +94,9 @@ struct InPlaceMigration {
         }
     }
 
-    /// Derived attributes that are new, derived otherwise than before, or derived from values or pairs that may have changed.
+    /// Whether a derived attribute must be computed.
+    ///
+    /// It must if it is new, its derivation differs, or its sources may have changed.
     private func isComputed(_ attribute: Attribute) -> Bool {
         if plan.changesValues { return true }
         for entity in attribute.entity.withDescendants {
@@ -105,7 +109,7 @@ struct InPlaceMigration {
         return false
     }
 
-    // MARK: - What the store says about itself
+    // MARK: - History and entity numbers
 
     private func migrateHistory(_ progress: MigrationProgress) throws {
         guard let history else { return }
@@ -116,7 +120,7 @@ struct InPlaceMigration {
         try HistoryMigration.addTransaction(of: plan.wanted, to: connection)
     }
 
-    /// Gives the entities of the new model their rows in `Z_PRIMARYKEY`. The table is made again if a number changed.
+    /// Writes the rows of the new model's entities to `Z_PRIMARYKEY`. The table is recreated if a number changed.
     private func writeNumbers() throws {
         let highest = try highestKeys()
         let ours = Set(contents.entities.filter { plan.former.entityIndex(number: $0.number) != nil }.map(\.number))
@@ -147,7 +151,7 @@ struct InPlaceMigration {
         }
     }
 
-    /// By the name of a root of the new model: the highest key that was handed out in its table.
+    /// Returns the highest assigned keys, by the name of the root entity in the new model.
     private func highestKeys() throws -> [String: Int64] {
         var keys: [String: Int64] = [:]
         let statement = try connection.prepare("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = ?", purpose)
@@ -162,7 +166,7 @@ struct InPlaceMigration {
 }
 
 extension Statement {
-    /// Binds the default value of an attribute in the form in which a column keeps it.
+    /// Binds the default value of an attribute in its stored form.
     func bind(defaultOf attribute: Attribute, at index: Int32) {
         if attribute.allowsExternalStorage, case .bytes(let bytes) = attribute.defaultValue {
             bind(copying: [ExternalFile.inlineMark] + Array(bytes.rawBytes), at: index)

@@ -3,38 +3,42 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// Compares the objects of a store before and after a migration in place, with statements of SQL that read each table once.
+/// A comparison of the objects of a store before and after an in-place migration.
 ///
-/// What is expected comes from the two models and the former rows, not from the statements of the migration. Of each entity the number
-/// of objects, their keys and versions, of each column the number of values, their sum, length and hash, of each relationship its pairs;
-/// and a sample of objects value by value.
+/// It uses SQL statements that read each table once.
+///
+/// The expected values are derived from the two models and the former rows, not from the statements of the migration.
+/// The comparison covers the number, keys and versions of each entity's objects, and the pairs of each relationship.
+/// For each column, it covers the number, sum, length and hash of the values. A sample of objects is compared value by
+/// value.
 final class InPlaceVerification {
     private let plan: MigrationPlan
     private let connection: Connection
-    private let place: StorePlace
+    private let place: StoreLocation
     private let progress: MigrationProgress
     private let functions: MeasureFunctions
     private let entities: [EntityComparison]
     private let pairs: [PairComparison]
-    /// By entity, and within it by column: the first measure is that of keys and versions.
+    /// The measures by entity and column. The first measure of an entity is that of keys and versions.
     private var measures: [[Measure]] = []
     private var pairMeasures: [(pairs: Measure, dangling: Int, mismatched: Int)] = []
 
-    /// Objects of an entity that are compared value by value.
+    /// The number of objects of an entity that are compared value by value.
     static let sampleSize = 100
-    /// Columns of one statement.
+    /// The maximum number of columns in one statement.
     private static let width = 60
 
     private var purpose: String { "verify the migration of \(place.given)" }
 
-    /// Half of the steps of a verification.
+    /// Returns the number of steps before the migration, which equals the number after it.
     static func stepCount(of plan: MigrationPlan) -> Int {
         let relationships = plan.mapping.destination.entities.reduce(0) { $0 + $1.ownRelationships.count }
         return plan.mapping.entities.count + relationships
     }
 
-    /// Reads the former rows, before anything is changed. The functions of a migration must be registered.
-    init(_ plan: MigrationPlan, _ connection: Connection, _ place: StorePlace, _ progress: MigrationProgress) throws {
+    /// Reads the former rows before the migration changes them. The SQL functions of a migration must be registered.
+    init(_ plan: MigrationPlan, _ connection: Connection, _ place: StoreLocation, _ progress: MigrationProgress) throws
+    {
         (self.plan, self.connection, self.place, self.progress) = (plan, connection, place, progress)
         functions = try MeasureFunctions(connection, externalFolder: ExternalFile.folder(ofStore: place.path))
         entities = plan.mapping.entities.compactMap { EntityComparison($0, plan) }
@@ -52,7 +56,7 @@ final class InPlaceVerification {
 
     deinit { functions.end() }
 
-    /// Reads the migrated rows.
+    /// Reads the migrated rows and compares them.
     ///
     /// - Throws: `.migration` (134110) with entity and key for the first difference.
     func finish() throws {
@@ -125,7 +129,7 @@ final class InPlaceVerification {
         }
     }
 
-    /// Keeps what every so-many-th object is expected to have.
+    /// Records the expected values of a sample of objects, taken at equal distances.
     private func takeSample(of entity: EntityComparison, _ number: Int, count: Int) throws {
         let distance = max(count / InPlaceVerification.sampleSize, 1)
         for (start, columns) in parts(of: entity) {
@@ -202,7 +206,7 @@ final class InPlaceVerification {
         if found.pairs.hash != expected.pairs.hash {
             throw fail("has other pairs of objects than before", found.pairs.hash)
         }
-        // What was damaged before may stay so.
+        // Existing damage may remain.
         if found.dangling > expected.dangling {
             throw fail(
                 "has \(counted(Int64(found.dangling), "reference")) to missing objects, but \(expected.dangling) were expected",
@@ -239,7 +243,7 @@ final class InPlaceVerification {
 }
 
 extension CoreError {
-    /// A migration that did not pass its verification.
+    /// Creates the error for a migration whose verification failed.
     static func unverified(
         _ text: String, _ entity: String?, _ key: String?, found: String?, uri: String? = nil, file: String
     ) -> CoreError {
@@ -251,17 +255,18 @@ extension CoreError {
     }
 }
 
-/// A column of which the values are expected to stay.
+/// A column whose values are expected to be preserved.
 private struct ColumnComparison {
-    /// Of the new model.
+    /// The attribute in the new model.
     let attribute: Attribute
     /// The column of the new table.
     let wanted: String
-    /// Whether null is expected to have become the default.
+    /// Whether nulls are expected to be replaced by the default value.
     let fillsNull: Bool
-    /// The expected value, as an expression over the former row, without the default.
+    /// The SQL expression for the expected value over the former row, without the default.
     private let value: String
 
+    /// Creates the comparison, or nil if the values are not expected to be preserved.
     init?(_ pair: PropertyPair, _ former: TableSchema, _ wanted: TableSchema) {
         guard let from = pair.source as? Attribute, let to = pair.destination as? Attribute, to.derivation == nil,
             let column = former.column(of: from)?.name, let wanted = wanted.column(of: to)?.name
@@ -274,9 +279,9 @@ private struct ColumnComparison {
     func expected(parameter: Int) -> String { fillsNull ? "ifnull(\(value), ?\(parameter))" : value }
 }
 
-/// An entity of both models, of which the objects are expected to stay.
+/// An entity of both models whose objects are expected to be preserved.
 private struct EntityComparison {
-    /// In the new model.
+    /// The name in the new model.
     let name: String
     let formerTable: String
     let formerNumber: Int64
@@ -294,17 +299,18 @@ private struct EntityComparison {
     }
 }
 
-/// A relationship of which the pairs are expected to stay, as far as both objects do.
+/// A relationship whose pairs are expected to be preserved if both objects are.
 private struct PairComparison {
-    /// One of the two models: the ends of statements.
+    /// The parts of the statements for one of the two models.
     struct Side {
-        /// What is measured of each pair.
+        /// The measured columns of each pair.
         let columns: String
-        /// The pairs whose objects both stay.
+        /// The pairs whose objects are both preserved.
         let kept: String
-        /// The pairs of which an object does not exist.
+        /// The pairs with a missing object.
         let dangling: String
-        /// References with the number of another entity than their target has; nil where there are no such numbers.
+        /// The references whose entity number differs from that of their target; nil if the relationship does not store
+        /// entity numbers.
         let mismatched: String?
     }
 
@@ -316,7 +322,7 @@ private struct PairComparison {
         plan.mapping.destination.entities.flatMap(\.ownRelationships).compactMap { relationship in
             if relationship.isTransient { return nil }
             if relationship.isToMany, let inverse = relationship.inverse, !inverse.isTransient {
-                // Its pairs are those of the column of its inverse.
+                // The column of its inverse contains its pairs.
                 if !inverse.isToMany { return nil }
                 guard plan.wanted.joins.contains(where: { $0.naming === relationship }) else { return nil }
             }
@@ -363,7 +369,7 @@ private struct PairComparison {
             mismatched: PairComparison.mismatched(relationship, plan.wanted))
     }
 
-    /// The former entities of both ends, where the relationship or its inverse was before.
+    /// Returns the former entities of both sides, or nil if neither the relationship nor its inverse existed.
     private static func origins(
         of relationship: Relationship, _ mapping: ModelMapping
     ) -> (owners: Entity, members: Entity)? {
@@ -374,7 +380,7 @@ private struct PairComparison {
         return (source.destination, source.entity)
     }
 
-    /// The keys of both objects, and the sort keys that stay.
+    /// Returns the keys of both objects, and the order keys that are preserved.
     private static func columns(of relationship: Relationship, _ mapping: ModelMapping) -> String {
         var columns = ["owner", "member"]
         let own = LinkOrigin.sources(of: relationship, mapping)

@@ -1,19 +1,19 @@
 import CorestoneModel
 
-/// How a join table of the former model becomes one of the new model.
+/// The migration of a join table from the former to the new model.
 struct JoinMigration {
     let join: JoinTable
-    /// The former table, if the pairs were in one; nil for a table that is new or filled from elsewhere.
+    /// The former join table; nil for a table that is new or filled from another source.
     let former: JoinTable?
     /// The former names of the columns of the new table, in its order.
     private let columns: [(former: String, wanted: String)]
-    /// Order columns that the former table lacks.
+    /// The order columns that the former table lacks.
     private let added: [String]
     let isRebuilt: Bool
-    /// Order columns that go later, with the names by which they wait for it.
+    /// The order columns that are removed later, with their temporary names.
     let leftovers: [(former: String, name: String)]
 
-    /// A table that is new or filled from elsewhere.
+    /// Creates the migration of a table that is new or filled from another source.
     init(filling join: JoinTable) {
         self.join = join
         (former, columns, added, isRebuilt, leftovers) = (nil, [], [], false, [])
@@ -48,20 +48,22 @@ struct JoinMigration {
         leftovers = isRebuilt ? [] : Leftover.names(for: lost, besides: (stored[old.name] ?? [:]).keys)
     }
 
-    /// The former table of a relationship's pairs, and whether its columns are the other way round.
+    /// Returns the former join table of a relationship, and whether its columns are exchanged.
     private static func former(
         _ join: JoinTable, _ mapping: ModelMapping, _ schema: StoreSchema
     ) -> (join: JoinTable, isReversed: Bool)? {
         let own = LinkOrigin.sources(of: join.naming, mapping)
         let others = own.isEmpty ? join.other.map { LinkOrigin.sources(of: $0, mapping) } ?? [] : []
-        // Pairs of several tables are copied.
+        // Pairs from several tables are copied.
         guard own.count + others.count == 1, let source = own.first ?? others.first?.inverse, source.isToMany,
             let old = schema.joins.first(where: { $0.naming === source || $0.other === source })
         else { return nil }
         return (old, old.naming !== source)
     }
 
-    /// - Parameter waiting: the name under which the former table waits, if it was renamed for this.
+    /// Returns the statements that create the new table or change the former one.
+    ///
+    /// - Parameter waiting: The temporary name of the former table, if it was renamed.
     func statements(waiting: String?) -> [String] {
         guard let former else { return [join.creationStatement] }
         let current = waiting ?? former.name
@@ -84,7 +86,7 @@ struct JoinMigration {
     private func renames() -> [String] {
         let changed = columns.filter { $0.former != $0.wanted }
         let taken = Set(changed.map(\.former))
-        // A name that another column still has is reached through one that no column has.
+        // If another column still has the new name, the column first gets an unused name.
         let direct = changed.filter { !taken.contains($0.wanted) }
         let indirect = changed.filter { taken.contains($0.wanted) }.enumerated()
         func rename(_ from: String, _ to: String) -> String {

@@ -1,8 +1,11 @@
 import CorestoneModel
 
-/// Pairs of a relationship that the new model keeps in another way than the former one: in another table, or on the other side.
+/// The migration of a relationship whose storage changes.
 ///
-/// They are copied to a temporary table before any table changes, since keys of rows stay the same.
+/// The new model stores its pairs in another table, or on the other side.
+///
+/// The pairs are copied to a temporary table before any table changes. That is possible because primary keys do not
+/// change.
 struct LinkMigration {
     let relationship: Relationship
     let origin: LinkOrigin
@@ -18,7 +21,10 @@ struct LinkMigration {
 
     var dropStatement: String { "DROP TABLE temp.\(name)" }
 
-    /// Fills the columns of a to-one relationship, or those of the owner where there is no inverse.
+    /// Returns the statements that fill the relationship's columns.
+    ///
+    /// They are the columns of a to-one relationship, or the owner columns of a to-many relationship without an
+    /// inverse.
     func columnStatements(_ wanted: StoreSchema) -> [String] {
         let isOwner = relationship.isToMany
         let table = wanted.table(of: isOwner ? relationship.destination : relationship.entity)
@@ -43,7 +49,7 @@ struct LinkMigration {
         return statements
     }
 
-    /// Fills a join table that is empty.
+    /// Returns the statement that fills an empty join table.
     func joinStatement(_ join: JoinTable) -> String {
         let isNaming = join.naming === relationship
         let (owner, member) = isNaming ? (join.namingColumn, join.otherColumn) : (join.otherColumn, join.namingColumn)

@@ -1,14 +1,15 @@
 import CorestoneModel
 
-/// The place of a relationship's pairs in the tables of the former model.
+/// The source of a relationship's pairs in the tables of the former model.
 ///
-/// Owners are the objects of the relationship, members those that it leads to.
+/// Owners are the objects that have the relationship; members are its targets.
 struct LinkOrigin {
-    /// A query with the columns `owner`, `member`, `member_order` (the sort key of the member within the owner's list) and
-    /// `owner_order` (that of the owner within the member's list of the inverse relationship); these two may be null.
+    /// A query with the columns `owner`, `member`, `member_order` and `owner_order`. `member_order` is the order key of
+    /// the member among the owner's members. `owner_order` is the order key of the owner in the inverse relationship of
+    /// the member. The order keys may be null.
     let query: String
 
-    /// nil for a relationship that neither side had.
+    /// Finds the source of a relationship's pairs; nil if neither the relationship nor its inverse existed.
     init?(of relationship: Relationship, mapping: ModelMapping, former: StoreSchema) {
         let own = LinkOrigin.sources(of: relationship, mapping)
         let inverse = own.isEmpty ? relationship.inverse.map { LinkOrigin.sources(of: $0, mapping) } ?? [] : []
@@ -19,12 +20,14 @@ struct LinkOrigin {
         query = queries.joined(separator: " UNION ALL ")
     }
 
-    /// The relationship of the former model that became this one; of several that did, one.
+    /// Returns the source of a relationship in the former model, or the first source if there are several.
     static func source(of relationship: Relationship, _ mapping: ModelMapping) -> Relationship? {
         sources(of: relationship, mapping).first
     }
 
-    /// The relationships of the former model that became this one: several if it moved up from subentities.
+    /// Returns the sources of a relationship in the former model.
+    ///
+    /// There are several if subentities had the relationship.
     static func sources(of relationship: Relationship, _ mapping: ModelMapping) -> [Relationship] {
         var found: [Relationship] = []
         for entity in relationship.entity.withDescendants {
@@ -40,9 +43,9 @@ struct LinkOrigin {
         "SELECT member AS owner, owner AS member, owner_order AS member_order, member_order AS owner_order FROM (\(query))"
     }
 
-    /// The same query for the tables of any model; nil for a relationship that is not stored.
+    /// Returns a query like `query` for the tables of any model; nil for a relationship that is not stored.
     ///
-    /// - Parameter database: the name under which the file of the tables is attached; nil for the main one.
+    /// - Parameter database: The name of the attached database with the tables; nil for the main database.
     static func pairs(of relationship: Relationship, in schema: StoreSchema, of database: String? = nil) -> String? {
         query(relationship, schema, database.map { "\($0)." } ?? "")
     }
@@ -79,6 +82,6 @@ struct LinkOrigin {
 }
 
 extension [Int64] {
-    /// As the elements of a list in SQL.
+    /// The numbers as the elements of an SQL list.
     var joinedText: String { map(String.init).joined(separator: ", ") }
 }

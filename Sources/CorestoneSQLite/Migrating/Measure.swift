@@ -2,27 +2,27 @@ import CSQLite
 import CorestoneModel
 import CorestoneValues
 
-/// What the values of a column add up to, in whatever order they are read.
+/// A summary of a column's values that does not depend on their order.
 struct Measure: Equatable {
-    /// Values that are not null.
+    /// The number of values that are not null.
     let count: Int64
-    /// The exact sum of the numbers, in a form that two equal sums share.
+    /// The exact sum of the numbers, in a form that is identical for equal sums.
     let sum: String
-    /// Of texts and bytes.
+    /// The total length of texts and data in bytes.
     let length: Int64
-    /// The sum of a hash of each value.
+    /// The sum of the hashes of the values.
     let hash: String
-    /// The sum of the numbers for people, rounded if necessary.
+    /// The sum of the numbers for messages, rounded if necessary.
     let shownSum: String
 
-    /// Reads what `MeasureFunctions.measure` returned.
+    /// Parses a result of `MeasureFunctions.measure`; nil if the text is invalid.
     init?(_ text: String?) {
         let parts = (text ?? "").split(separator: "|", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 5, let count = Int64(parts[0]), let length = Int64(parts[2]) else { return nil }
         (self.count, sum, self.length, hash, shownSum) = (count, parts[1], length, parts[3], parts[4])
     }
 
-    /// What differs from the values that were expected, as the end of a sentence with both; nil if nothing does.
+    /// Returns the first difference from the expected values, as a clause for a message, and the value that was found.
     func difference(from expected: Measure) -> (text: String, found: String)? {
         if count != expected.count {
             return ("has \(counted(count, "value")), but \(expected.count) were expected", "\(count)")
@@ -38,11 +38,11 @@ struct Measure: Equatable {
     }
 }
 
-/// For messages.
+/// Returns a number with its noun, for messages.
 func counted(_ count: Int64, _ noun: String) -> String { count == 1 ? "1 \(noun)" : "\(count) \(noun)s" }
 
 extension Property {
-    /// The text of a stored value, for messages: in double quotes unless it is a number.
+    /// Returns the text of a stored value for messages: in double quotes unless it is a number.
     func shown(stored text: String?) -> String {
         guard let text else { return "null" }
         let type = (self as? Attribute)?.type
@@ -50,18 +50,21 @@ extension Property {
     }
 }
 
-/// The functions of SQL by which migrated values are compared. They must end before their connection.
+/// The SQL functions that compare migrated values. `end` must be called before the connection is closed.
 final class MeasureFunctions {
-    /// `cst_measure(value, …)`: the aggregate of `Measure`. Of several values each row counts as a whole.
+    /// `cst_measure(value, …)`: the aggregate function of `Measure`. With several arguments, each row counts as one
+    /// value.
     static let measure = "cst_measure"
-    /// `cst_content(value)`: a value of an attribute with external storage, without its mark or from its file. Null if the file cannot
-    /// be read.
+    /// `cst_content(value)`: a value of an attribute with external storage, without its mark, or the content of its
+    /// backing file. Null if the file cannot be read.
     static let content = "cst_content"
 
     private let connection: Connection
     private let folder: String
 
-    /// - Parameter externalFolder: of the backing files.
+    /// Registers the functions.
+    ///
+    /// - Parameter externalFolder: The folder of the backing files.
     init(_ connection: Connection, externalFolder: String) throws {
         (self.connection, folder) = (connection, externalFolder)
         let measure = sqlite3_create_function_v2(
@@ -106,14 +109,15 @@ final class MeasureFunctions {
     }
 }
 
-/// The state of one aggregate, in memory that SQLite clears at first: numbers of 64 bits at fixed places.
+/// The state of one aggregate, as 64-bit numbers at fixed positions in memory that SQLite zeroes.
 ///
-/// The sum of numbers is exact: a double is an integer times a power of two, and each place of `sum` has 32 bits of it.
+/// The sum of numbers is exact: a double is an integer times a power of two, and each word of `sum` holds 32 bits of
+/// it.
 private struct MeasureState {
     private static let places = 72
     private static let size = 8 * (4 + places)
     private static let count = 0, length = 1, hash = 2, endless = 3, sum = 4
-    /// The exponent of the smallest double, which is the first bit of the sum.
+    /// The negated exponent of the smallest double, which is the first bit of the sum.
     private static let lowest = 1074
 
     private let words: UnsafeMutablePointer<Int64>
@@ -175,14 +179,14 @@ private struct MeasureState {
         for (offset, part) in [low & 0xffff_ffff, low >> 32, high].enumerated() {
             let part = Int64(part)
             words[place + offset] &+= isNegative ? -part : part
-            // Long before the place is full.
+            // Carries long before the word overflows.
             if abs(words[place + offset]) > 1 << 61 { carry() }
         }
     }
 
     private func carry() { MeasureState.carry(words + MeasureState.sum) }
 
-    /// Leaves 32 bits at each place; the last one has the sign.
+    /// Carries the excess, so that each word holds 32 bits. The last word has the sign.
     private static func carry(_ words: UnsafeMutablePointer<Int64>) {
         for place in 0..<(places - 1) {
             let above = words[place] >> 32
@@ -197,7 +201,9 @@ private struct MeasureState {
         return hash ^ hash >> 32
     }
 
-    /// Equal for equal numbers, whether a column has them as integers or as doubles.
+    /// Returns the hash of a value.
+    ///
+    /// Equal numbers have the same hash, whether they are stored as integers or as doubles.
     private static func hash(_ value: OpaquePointer?) -> UInt64 {
         let type = sqlite3_value_type(value)
         switch type {
@@ -208,7 +214,7 @@ private struct MeasureState {
             if let whole = Int64(exactly: number) { return mixed(UInt64(bitPattern: whole) ^ 0x51) }
             return mixed(number.bitPattern ^ 0xf1)
         default:
-            // The text first: to ask for it may change the bytes.
+            // The text is read before its length, because the call may convert the value.
             let start: UnsafeRawPointer? =
                 type == SQLITE_TEXT ? sqlite3_value_text(value).map { UnsafeRawPointer($0) } : sqlite3_value_blob(value)
             let bytes = UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))

@@ -1,19 +1,20 @@
+import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// Writes what a store says about itself after a migration: its metadata, and the model that it carries.
+/// The metadata and the cached model of a store after a migration.
 struct MigratedDocument {
     let connection: Connection
-    /// Of the former store.
+    /// The contents of the former store.
     let contents: StoreContents
     let model: Model
 
     private var purpose: String { "migrate \(connection.path)" }
 
-    /// The former metadata, with the former model among those of the past, and the new model.
+    /// Writes the former metadata, in which the former model is recorded as a past one, and the new model.
     ///
-    /// - Parameter isDeferred: whether the file says that a part of the migration is left for later.
+    /// - Parameter isDeferred: Whether the migration is marked as unfinished.
     func write(isDeferred: Bool = false) throws {
         if var metadata = contents.document.metadata {
             metadata.rememberModel()
@@ -25,7 +26,7 @@ struct MigratedDocument {
         try writeModel()
     }
 
-    /// The metadata of another store of the new model. The identifier stays.
+    /// Writes the metadata of another store of the new model. The identifier is not changed.
     func write(metadataOf document: StoreDocument) throws {
         if let metadata = document.metadata { try StoreMetadata.store(metadata, in: connection) }
         try writeModel()
@@ -44,8 +45,8 @@ struct MigratedDocument {
 }
 
 extension Connection {
-    /// Throws unless the file is a store of the model that can be written.
-    func requireMigrated(to model: Model, _ place: StorePlace) throws {
+    /// Throws unless the file is a writable store of the model.
+    func requireMigrated(to model: Model, _ place: StoreLocation) throws {
         let examination = try StoreExamination(self, model: model, place: place, forWriting: true)
         guard let reason = examination.readOnlyReason else { return }
         throw CoreError(
@@ -55,7 +56,9 @@ extension Connection {
             file: place.given)
     }
 
-    /// The backing files to which rows refer. Most stores have no such file, and their rows are not read.
+    /// Returns the names of the backing files to which rows refer.
+    ///
+    /// The rows are not read if the folder does not contain a backing file.
     func namesOfExternalFiles(in schema: StoreSchema, folder: String) throws -> Set<String> {
         guard ExternalFile.hasFiles(in: folder) else { return [] }
         return try namesOfExternalFiles(in: schema.tables.map(\.name))
@@ -63,7 +66,7 @@ extension Connection {
 }
 
 extension ExternalFile {
-    /// Whether a folder has any backing file.
+    /// Whether a folder contains a backing file.
     static func hasFiles(in folder: String) -> Bool {
         FolderNames(folder)?.contains(where: { UUIDValue($0) != nil }) == true
     }

@@ -1,15 +1,15 @@
 import CorestoneModel
 import CorestoneValues
 
-/// Pairs of objects in relationships that the new model cannot hold.
+/// Finds pairs of objects that relationships of the new model cannot store.
 extension MigrationChecks {
     func lostPairs() throws -> [CoreError] { try crowds() + contradictions() }
 
-    /// Objects that have several partners where the new model has a place for one.
+    /// Finds objects with several targets or owners where the new model allows only one.
     private func crowds() throws -> [CoreError] {
         try plan.links.compactMap { link in
             let relationship = link.relationship
-            // A to-many relationship without inverse keeps the owner with each member.
+            // A to-many relationship without an inverse stores one owner for each member.
             let isOwner = relationship.isToMany && relationship.inverse == nil
             guard isOwner || !relationship.isToMany else { return nil }
             let (one, others) = isOwner ? ("member", "owner") : ("owner", "member")
@@ -35,7 +35,7 @@ extension MigrationChecks {
                 + "keep the inverse, or change the objects first")
     }
 
-    /// The store has them by the former name of their entity.
+    /// Returns the beginning of a message about a number of objects, with the former name of their entity.
     private func objects(_ count: Int64, of entity: Entity) -> String {
         let name = plan.mapping.source(of: entity)?.name ?? entity.name
         return count == 1 ? "1 object of \(name) has" : "\(count) objects of \(name) have"
@@ -47,7 +47,7 @@ extension MigrationChecks {
             entity: relationship.entity.name, key: relationship.name, file: connection.path)
     }
 
-    /// Relationships that became each other's inverse, each with pairs of its own.
+    /// Finds relationships that become inverses of each other, but have different pairs.
     private func contradictions() throws -> [CoreError] {
         var failures: [CoreError] = []
         for entity in plan.mapping.destination.entities {
@@ -68,7 +68,7 @@ extension MigrationChecks {
         return failures
     }
 
-    /// Whether the pairs of a relationship are those that the new store keeps, rather than the pairs of its inverse.
+    /// Whether the new store keeps the pairs of the relationship instead of those of its inverse.
     private func isKept(_ relationship: Relationship, before inverse: Relationship) -> Bool {
         if relationship.isTransient || inverse.isTransient || relationship === inverse { return false }
         if relationship.isToMany != inverse.isToMany { return !relationship.isToMany }
@@ -76,19 +76,21 @@ extension MigrationChecks {
         return relationship.key < inverse.key
     }
 
-    /// The former pairs of `inverse` that go unless the other relationship has them; nil if none can go.
+    /// Returns the query for the pairs of `inverse` that are lost because the other relationship lacks them.
+    ///
+    /// - Returns: nil if no pair can be lost.
     private func lostPairs(of inverse: Relationship, keeping relationship: Relationship) -> String? {
         guard let kept = LinkOrigin.source(of: relationship, plan.mapping),
             let other = LinkOrigin.source(of: inverse, plan.mapping), kept.inverse !== other,
             let ours = LinkOrigin(of: relationship, mapping: plan.mapping, former: plan.former)?.query,
             let theirs = LinkOrigin(of: inverse, mapping: plan.mapping, former: plan.former)?.query
         else { return nil }
-        // Pairs that the column of another to-one relationship has are its own.
+        // Pairs in the column of another to-one relationship belong to that relationship.
         let isStoredElsewhere = other.isToMany && other.inverse?.isToMany == false
         if isStoredElsewhere { return nil }
         let (first, second) = ("SELECT owner, member FROM (\(ours))", "SELECT member, owner FROM (\(theirs))")
         let lost = "SELECT * FROM (\(second) EXCEPT \(first))"
-        // Of two columns neither is filled from the other.
+        // With two columns, neither is filled from the other.
         return relationship.isToMany != inverse.isToMany
             ? lost : "\(lost) UNION ALL SELECT * FROM (\(first) EXCEPT \(second))"
     }

@@ -1,9 +1,9 @@
 import CorestoneModel
 import CorestoneValues
 
-/// Objects that a unique constraint of the new model does not allow.
+/// Finds objects that violate a unique constraint of the new model.
 extension MigrationChecks {
-    /// Refuses them before the index of the constraint is made.
+    /// Throws if objects have equal values, before the index of a constraint is created.
     func requireUnique(_ index: StoreIndex) throws {
         guard index.isUnique, !index.columns.isEmpty else { return }
         let groups = try equalObjects(index, index.columns, table: index.table, condition: nil)
@@ -18,7 +18,7 @@ extension MigrationChecks {
                 + "each group first", entity: index.entity.name, key: index.keys.first, children: groups, file: path)
     }
 
-    /// The same objects, found in the former tables, for a plan.
+    /// Finds the same objects in the former tables, for the report of a planned migration.
     func equalObjects() throws -> [CoreError] {
         var groups: [CoreError] = []
         for table in plan.tables {
@@ -35,12 +35,12 @@ extension MigrationChecks {
         return groups
     }
 
-    /// An error for each group of objects with equal values.
+    /// Returns an error for each group of objects with equal values.
     private func equalObjects(
         _ index: StoreIndex, _ expressions: [String], table: String, condition: String?
     ) throws -> [CoreError] {
         let list = expressions.joined(separator: ", ")
-        // The objects are in the store by their former names.
+        // The store has the objects under the former name of the entity.
         let former = plan.mapping.source(of: index.entity) ?? index.entity
         let pair = plan.mapping.pair(to: index.entity)
         let names = index.keys.map { key in

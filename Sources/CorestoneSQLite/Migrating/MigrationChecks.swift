@@ -3,24 +3,28 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// What the rows of a store must fulfil before or after a migration. Each failure is an error that names entity, key and rows.
+/// The checks of a store's rows before or during a migration.
+///
+/// Each failure is an error that names entity, key and rows.
 struct MigrationChecks {
     let plan: MigrationPlan
     let connection: Connection
     let uuid: String
 
-    /// Objects or values that one error names.
+    /// The maximum number of objects or values that one error lists.
     static let mostDetails = 100
 
     var path: String { connection.path }
     var purpose: String { "migrate \(path)" }
 
-    /// Objects, values and pairs that the new model does not allow, found before anything is changed.
+    /// Finds objects, values and pairs that the new model does not allow.
+    ///
+    /// Must be called before the migration changes the store.
     func problems() throws -> [CoreError] {
         try takenColumns() + missingValues() + abstractRows() + inexactValues() + lostPairs()
     }
 
-    /// Columns of other programs that have the name of a column of the new model.
+    /// Finds columns of other programs with the name of a column of the new model.
     private func takenColumns() -> [CoreError] {
         plan.tables.flatMap { table -> [CoreError] in
             table.foreignColumns.compactMap { foreign in
@@ -36,7 +40,7 @@ struct MigrationChecks {
         }
     }
 
-    /// Before anything is changed.
+    /// Throws if there are problems. Must be called before the migration changes the store.
     func before() throws {
         var failures = try problems()
         guard let first = failures.first else { return }
@@ -49,7 +53,7 @@ struct MigrationChecks {
             file: path)
     }
 
-    /// Required attributes that rows would lack.
+    /// Finds required attributes for which rows would not have a value.
     private func missingValues() throws -> [CoreError] {
         var failures: [CoreError] = []
         for table in plan.tables {
@@ -107,7 +111,7 @@ struct MigrationChecks {
             ], file: path)
     }
 
-    /// Objects of an entity that is abstract in the new model.
+    /// Finds objects of entities that are abstract in the new model.
     private func abstractRows() throws -> [CoreError] {
         var failures: [CoreError] = []
         for pair in plan.mapping.entities {
@@ -130,7 +134,7 @@ struct MigrationChecks {
         return failures
     }
 
-    /// Values that a change of type would change.
+    /// Finds values that a change of the attribute's type cannot convert exactly.
     private func inexactValues() throws -> [CoreError] {
         var failures: [CoreError] = []
         for pair in plan.mapping.entities {

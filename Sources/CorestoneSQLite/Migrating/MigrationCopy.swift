@@ -1,16 +1,20 @@
 import CSQLite
+import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneValues
 import Glibc
 
-/// A complete copy of an SQLite store that a migration makes. Copies in one folder share their folder of backing files, in which a file
-/// of one name is the same file.
+/// A backup copy of an SQLite store that a migration makes.
+///
+/// Copies in one folder share a folder of backing files, in which equal names refer to the same file.
 struct MigrationCopy {
-    /// Of the copy.
-    let place: StorePlace
+    /// The location of the copy.
+    let place: StoreLocation
 
-    /// Copies a store into which no other program writes, over a connection of its own: SQLite does not copy what a transaction changes.
-    func make(of origin: StorePlace, limits: StoreLimits) throws {
+    /// Copies a store that no other process can write to.
+    ///
+    /// It uses a separate connection, because SQLite cannot copy a database from a connection with a write transaction.
+    func make(of origin: StoreLocation, limits: StoreLimits) throws {
         let purpose = "copy \(origin.given)"
         let reader = try Connection(origin.path, path: origin.given, flags: SQLITE_OPEN_READWRITE, limits: limits)
         defer { reader.close() }
@@ -25,7 +29,7 @@ struct MigrationCopy {
         StoreTransfer.tell(ofLost: lost, in: folder, to: place)
     }
 
-    /// Removes the copy, with the backing files that no other one needs.
+    /// Removes the copy, and the backing files that no other copy needs.
     func remove(besides others: [String]) throws {
         let folder = ExternalFile.folder(ofStore: place.path)
         let files = try obsoleteFiles(in: folder, others)
@@ -34,20 +38,20 @@ struct MigrationCopy {
                 let code = errno
                 throw CoreError(
                     .storeIO, code: .migration,
-                    "cannot remove the backup \(place.given): \(StorePlace.text(of: code)); make its folder writable",
+                    "cannot remove the backup \(place.given): \(StoreLocation.text(of: code)); make its folder writable",
                     file: place.given)
             }
         }
         for name in files { unlink("\(folder)/\(name)") }
-        // What has other files in it stays.
+        // A folder with other files is not removed.
         rmdir(folder)
         rmdir(String(folder[..<(folder.lastIndex(of: "/") ?? folder.endIndex)]))
     }
 
-    /// The backing files that go with the copy; none if another store may need some of them.
+    /// Returns the backing files to be removed with the copy. The set is empty if another store may need some of them.
     private func obsoleteFiles(in folder: String, _ others: [String]) throws -> Set<String> {
         guard ExternalFile.hasFiles(in: folder), let names = FolderNames(place.folder) else { return [] }
-        let others = try others.map { try StorePlace($0) }
+        let others = try others.map { try StoreLocation($0) }
         let known = Set(others.map(\.path) + [place.path])
         for name in names {
             let path = (place.folder == "/" ? "" : place.folder) + "/" + name
@@ -65,7 +69,7 @@ struct MigrationCopy {
         return files
     }
 
-    private static func names(in place: StorePlace) throws -> Set<String> {
+    private static func names(in place: StoreLocation) throws -> Set<String> {
         if place.state == .missing { return [] }
         let connection = try ReadOnlyFile(place).connection
         defer { connection.close() }

@@ -3,19 +3,22 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// The functions that statements of a migration call, registered with its connection. Must live as long as the statements run.
+/// The SQL functions that statements of a migration call.
+///
+/// The object must outlive the statements, and `end` removes the functions.
 final class MigrationFunctions {
-    /// `cst_converted(value, from, to)`: a stored value of an attribute as one of another type; null if that would change it.
+    /// `cst_converted(value, from, to)`: a stored value converted to another attribute type; null if the conversion is
+    /// not exact.
     static let conversion = "cst_converted"
-    /// `cst_history_mask(mask, number)`: the mask of a change in the slots of the new model.
+    /// `cst_history_mask(mask, number)`: the mask of a change, translated to the slots of the new model.
     static let mask = "cst_history_mask"
 
     private let connection: Connection
     private let externalFolder: String
     private let limits: StoreLimits
-    /// By the former number of an entity.
+    /// The slots by the former number of an entity.
     private let masks: [Int64: (former: HistorySlots, wanted: HistorySlots, pair: EntityPair)]
-    /// What a function failed with.
+    /// The error that a function threw.
     private var failure: CoreError?
 
     init(_ connection: Connection, mapping: ModelMapping, former: StoreSchema, externalFolder: String) throws {
@@ -42,7 +45,7 @@ final class MigrationFunctions {
         }
     }
 
-    /// The error behind a failed statement, forgotten with this call.
+    /// Returns and clears the error that made a statement fail.
     func takeFailure() -> CoreError? {
         defer { failure = nil }
         return failure
@@ -82,7 +85,7 @@ final class MigrationFunctions {
         converted.give(to: context)
     }
 
-    /// A value of an attribute with external storage, without its mark.
+    /// Returns a value of an attribute with external storage without its mark, or the content of its backing file.
     private func inline(_ context: OpaquePointer, _ arguments: UnsafeMutablePointer<OpaquePointer?>) {
         let bytes = UnsafeRawBufferPointer(
             start: sqlite3_value_blob(arguments[0]), count: Int(sqlite3_value_bytes(arguments[0])))
@@ -130,7 +133,7 @@ final class MigrationFunctions {
 }
 
 extension PropertyValue {
-    /// A stored value of an attribute of that type; nil for what such an attribute cannot have.
+    /// Reads a stored value of an attribute type; nil for a value that is invalid for the type.
     fileprivate init?(_ value: OpaquePointer?, as type: AttributeType) {
         let stored = sqlite3_value_type(value)
         func text() -> String? {
@@ -169,13 +172,13 @@ extension PropertyValue {
         }
     }
 
-    /// Whether a column keeps the value: a decimal is kept as an integer or as a double.
+    /// Whether a column stores the value exactly: decimals are stored as integers or doubles.
     fileprivate var isExactInColumn: Bool {
         guard case .decimal(let number) = self, number.integer == nil else { return true }
         return DecimalNumber(number.double) == number
     }
 
-    /// Returns the value from a function in the form in which a column keeps it.
+    /// Sets the value in its stored form as the result of an SQL function.
     fileprivate func give(to context: OpaquePointer) {
         switch self {
         case .bool(let flag): sqlite3_result_int64(context, flag ? 1 : 0)

@@ -2,26 +2,30 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// The steps by which an SQLite store becomes one of another version of its model. Nothing is changed by making a plan.
+/// The steps of an in-place migration of an SQLite store to another version of its model.
+///
+/// Creating a plan does not change the store.
 struct MigrationPlan {
     let mapping: ModelMapping
     let former: StoreSchema
     let wanted: StoreSchema
     let tables: [TableMigration]
     let joins: [JoinMigration]
-    /// Pairs that are kept in another way.
+    /// The relationships whose pairs the new model stores in another way.
     let links: [LinkMigration]
-    /// What stays in the file for a later time, in the order in which it is to be removed; empty unless the migration defers that.
+    /// The columns and tables that are removed later, in that order; empty unless the migration defers their removal.
     let leftovers: [Leftover]
 
+    /// Creates the plan.
+    ///
     /// - Parameters:
-    ///   - former: the tables and columns of the store's own model in the file.
-    ///   - stored: the columns of every table of the file.
-    ///   - defersCleanup: whether columns and tables that nothing needs any more stay.
+    ///   - former: The tables and columns of the store's own model in the file.
+    ///   - stored: The columns of every table of the file.
+    ///   - defersCleanup: Whether unneeded columns and tables are kept for a later removal.
     init(_ mapping: ModelMapping, former: StoreSchema, stored: StoreTables, defersCleanup: Bool = false) {
         self.mapping = mapping
         self.former = former
-        // Numbers and names as a fresh store has them.
+        // The numbers and names of a new store.
         let wanted = StoreSchema(model: mapping.destination)
         self.wanted = wanted
         tables = wanted.tables.map {
@@ -32,7 +36,7 @@ struct MigrationPlan {
             JoinMigration($0, mapping: mapping, former: former, stored: stored, defersCleanup: defersCleanup)
         }
         let claims = Dictionary(grouping: joins.compactMap { $0.former?.name }) { $0 }
-        // A former table of which several are made: the pairs of each are copied.
+        // If a former table is the source of several tables, the pairs of each are copied.
         self.joins = joins.map { join in
             join.former.map { claims[$0.name]?.count ?? 0 > 1 } == true ? JoinMigration(filling: join.join) : join
         }
@@ -75,7 +79,7 @@ struct MigrationPlan {
 // MARK: - Statements
 
 extension MigrationPlan {
-    /// Former tables that wait under another name while new ones are made from them, with those names.
+    /// The temporary names of former tables from which new tables are created.
     private var waiting: [String: String] {
         let targets = Set(wanted.tables.map(\.name) + wanted.joins.map(\.name))
         var names: [String: String] = [:]
@@ -88,19 +92,19 @@ extension MigrationPlan {
             guard let former = join.former else { continue }
             if join.isRebuilt || former.name != join.join.name && targets.contains(former.name) { wait(former.name) }
         }
-        // What goes must not be in the way of what comes.
+        // Tables to be removed must not block the names of new tables.
         for leftover in leftovers where leftover.column == nil { names[leftover.former] = leftover.table }
         for name in removedTables where targets.contains(name) { wait(name) }
         return names
     }
 
-    /// Whether values or pairs that stay may change, so that what is derived from them has to be computed.
+    /// Whether preserved values or pairs may change, so that derived attributes must be computed.
     var changesValues: Bool {
         tables.contains { $0.isRebuilt || !$0.defaults.isEmpty } || joins.contains { $0.former == nil || $0.isRebuilt }
             || !removalStatements.isEmpty || !linkStatements.isEmpty
     }
 
-    /// Tables that nothing in the new model is made from.
+    /// The former tables that are not the source of a new table.
     private var removedTables: [String] { MigrationPlan.removedTables(former, tables, joins) }
 
     private static func removedTables(
@@ -110,10 +114,10 @@ extension MigrationPlan {
         return (former.tables.map(\.name) + former.joins.map(\.name)).filter { !used.contains($0) }
     }
 
-    /// Copies the pairs of relationships that are kept in another way.
+    /// The statements that copy the pairs of relationships that are stored in another way.
     var linkCopyStatements: [String] { links.flatMap(\.copyStatements) }
 
-    /// Rows of entities that the new model lacks.
+    /// The statements that delete rows of entities that the new model lacks.
     var removalStatements: [String] {
         tables.compactMap { table in
             guard let formerTable = table.formerTable, !table.isRebuilt else { return nil }
@@ -122,7 +126,7 @@ extension MigrationPlan {
         }
     }
 
-    /// Gives every table its name and columns, and drops those that are no longer needed.
+    /// The statements that give every table its name and columns, and drop tables that are no longer needed.
     var structureStatements: [String] {
         let waiting = waiting
         var statements = waiting.sorted { byteOrder($0.value, $1.value) }.map {
@@ -142,10 +146,11 @@ extension MigrationPlan {
         return statements + gone.sorted(by: byteOrder).map { "DROP TABLE \($0.asIdentifier)" }
     }
 
-    /// Gives rows the numbers of their entities. Whatever chooses rows by new numbers comes later.
+    /// The statements that assign new entity numbers to rows. They run before statements that select rows by new
+    /// numbers.
     var numberStatements: [String] { tables.flatMap(\.numberStatements) }
 
-    /// Fills relationships whose pairs were kept in another way, and ends those that lead nowhere.
+    /// The statements that fill relationships whose pairs were stored in another way, and remove dangling references.
     var linkStatements: [String] {
         links.flatMap { link in
             let join = joins.first { $0.join.naming === link.relationship }
@@ -153,7 +158,8 @@ extension MigrationPlan {
         } + danglingStatements
     }
 
-    /// Ends references to objects that are gone, or that are not of the entity to which a relationship leads now.
+    /// The statements that remove references to objects that no longer exist, or that do not have the destination
+    /// entity.
     private var danglingStatements: [String] {
         tables.map(\.table).flatMap(danglingColumns) + wanted.joins.flatMap(danglingPairs)
     }
@@ -175,7 +181,7 @@ extension MigrationPlan {
         }
     }
 
-    /// The condition of rows with an owner that are not members any longer: the relationship leads to a part of the tree now.
+    /// Returns the condition for rows that are no longer valid members, because the destination is now a subentity.
     private func leavingMembers(_ column: ColumnSchema, _ table: TableSchema) -> String? {
         guard column.role == .owner, let relationship = column.property as? Relationship,
             mayDangle(formerSide(relationship, ofOwners: false), relationship.destination)
@@ -191,7 +197,7 @@ extension MigrationPlan {
         }
     }
 
-    /// The condition of values that are not keys of objects of an entity.
+    /// Returns the condition for values that are not keys of objects of an entity.
     private func missing(_ column: String, _ target: Entity) -> String {
         let table = wanted.table(of: target)
         let family = target.withDescendants
@@ -201,7 +207,7 @@ extension MigrationPlan {
         return "\(column) IS NOT NULL AND \(column) NOT IN (SELECT Z_PK FROM \(table.name)\(numbers))"
     }
 
-    /// The former entities of the objects on one side of a relationship: of those that have it, or of its members.
+    /// Returns the former entities of the owners or of the members of a relationship.
     private func formerSide(_ relationship: Relationship, ofOwners isOwner: Bool) -> [Entity] {
         let own = LinkOrigin.sources(of: relationship, mapping)
         let sides = own.map { isOwner ? $0.entity : $0.destination }
@@ -209,7 +215,9 @@ extension MigrationPlan {
         return (sides + inverse.map { isOwner ? $0.destination : $0.entity }).flatMap(\.withDescendants)
     }
 
-    /// Whether former values may lead to objects that are not of the target: they are gone, in another table, or of another entity.
+    /// Whether former values may refer to objects that are no longer valid targets.
+    ///
+    /// Such objects were removed, are in another table, or have another entity.
     private func mayDangle(_ former: [Entity], _ target: Entity) -> Bool {
         former.contains { entity in mapping.destination(of: entity).map { !$0.isKind(of: target) } ?? true }
     }

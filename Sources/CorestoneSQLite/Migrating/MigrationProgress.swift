@@ -1,20 +1,23 @@
 import CSQLite
 import CorestoneValues
 
-/// Reports how many rows were written, and stops a statement that was cancelled.
+/// The progress of a migration in rows. It stops a statement if the application cancels.
 final class MigrationProgress {
     private static let mostRows = 1 << 40
     private let path: String
     private let report: (Int, Int) -> Bool
     private let check: ProgressCheck
     private let rows: Int
-    /// Rows that were done before the steps, of which each counts as many.
+    /// The rows that were completed before the steps. The remaining rows are divided equally among the steps.
     private var base = 0
     private var steps = 1
     private var done = 0
     private(set) var isCancelled = false
 
-    /// - Parameter former: the schema of the store that is migrated, whose keys tell about how many rows there are.
+    /// Creates the progress of a migration.
+    ///
+    /// - Parameter former: The schema of the migrated store. Its highest keys serve as an estimate of the number of
+    ///   rows.
     init(_ connection: Connection, _ former: StoreSchema, _ report: @escaping (_ done: Int, _ total: Int) -> Bool)
         throws
     {
@@ -25,27 +28,29 @@ final class MigrationProgress {
             let purpose = "count the rows of \(connection.path)"
             let statement = try connection.prepare("SELECT max(Z_PK) FROM \(table.name)", purpose)
             guard try statement.step(purpose) else { continue }
-            // A key of the file may be any number.
+            // A key in the file may be any number.
             rows = min(rows.addingClamped(max(Int(clamping: statement.integer(0)), 0)), MigrationProgress.mostRows)
         }
         self.rows = max(rows, 1)
         check = ProgressCheck(connection)
     }
 
-    /// Makes the first report. `end` must follow, whatever it throws.
+    /// Makes the first report. `end` must be called afterwards, even if this function throws.
     func begin() throws {
         check.ask { [unowned self] in !self.tell() }
         try require(tell())
     }
 
-    /// Reports a part of the work whose rows are counted in another way, and which takes nine tenths of the whole. False cancels.
+    /// Reports the progress of the part that has its own number of rows, and is nine tenths of the whole.
+    ///
+    /// - Returns: false if the application cancels.
     func pass(_ done: Int, of total: Int) -> Bool {
         let part = Double(min(max(done, 0), max(total, 1))) / Double(max(total, 1))
         base = Int(Double(rows) * 0.9 * part)
         return tell()
     }
 
-    /// Begins the part of the work that consists of steps: the statements.
+    /// Begins the part that consists of steps: the statements.
     func beginSteps(_ count: Int) { (steps, done) = (max(count, 1), 0) }
 
     private func tell(isFinished: Bool = false) -> Bool {
@@ -60,7 +65,7 @@ final class MigrationProgress {
         try require(tell())
     }
 
-    /// Everything is done but the commit.
+    /// Reports that everything except the commit is completed.
     func finish() throws { try require(tell(isFinished: true)) }
 
     private func require(_ isWanted: Bool) throws {

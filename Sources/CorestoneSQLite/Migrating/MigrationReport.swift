@@ -3,8 +3,10 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// What a migration of a store would do: per entity what is added, removed, renamed and filled, how many objects there are, and what is
-/// lost. Making it changes nothing.
+/// The report of a planned migration.
+///
+/// For each entity, it lists added, removed, renamed and filled properties, the number of objects, and lost values.
+/// Creating the report does not change the store.
 public struct MigrationReport: Sendable {
     public struct EntityReport: Sendable {
         /// The name in the store's model; nil for an added entity.
@@ -12,43 +14,45 @@ public struct MigrationReport: Sendable {
         /// The name in the new model; nil for a removed one.
         public let destination: String?
         public let kind: EntityPair.Kind
-        /// Objects of this very entity.
+        /// The number of objects of this entity, without those of its subentities.
         public let objects: Int
         public let added: [String]
         public let removed: [String]
-        /// Former and new names.
+        /// The former and new names of renamed properties.
         public let renamed: [(from: String, to: String)]
-        /// Attributes whose default is written into existing objects.
+        /// The attributes whose default value is written to existing objects.
         public let filled: [String]
         public let typeChanges: [String]
-        /// Values of removed attributes that are not null, and pairs of removed relationships, by property.
+        /// The number of non-null values of removed attributes, and of pairs of removed relationships, by property.
         public let lostValues: [(attribute: String, count: Int)]
     }
 
-    /// False if the store is of the model already.
+    /// Whether the store must be migrated; false if it already has the model.
     public let isNeeded: Bool
     public let entities: [EntityReport]
-    /// What mapping models or stages do, one line per step, if they make the objects again; then there are no entities and no statements.
-    /// Empty for a migration by an inferred mapping.
+    /// The steps of mapping models or stages that recreate the objects, one line per step. The report then does not
+    /// have entities and statements. Empty for a migration with an inferred mapping.
     public let steps: [String]
     public let warnings: [String]
-    /// Objects, values and pairs that the new model does not allow: the details of the errors with which the migration would fail.
+    /// The errors with which the migration would fail: objects, values and pairs that the new model does not allow.
     public let problems: [CoreError]
-    /// The SQL, in order, but for what is computed while it runs: indexes that are kept, metadata and the model.
+    /// The SQL statements in their order, except those that are computed during the migration. These are the statements
+    /// for kept indexes, metadata and the model.
     public let statements: [String]
 
     public var lostObjects: Int { entities.filter { $0.kind == .remove }.reduce(0) { $0 + $1.objects } }
-    /// What inferred steps of a chain or of stages remove: entities, and properties as `Entity.property`. Their values are not counted.
+    /// The entities and properties (as `Entity.property`) that inferred steps of a chain or of stages remove. Their
+    /// values are not counted.
     private let removals: [String]
 
-    /// Whether objects or values are lost. If a chain or stages remove something, they may be.
+    /// Whether objects or values are lost, or may be lost because a chain or stages remove entities or properties.
     public var losesData: Bool {
         lostObjects > 0 || !removals.isEmpty || entities.contains { $0.lostValues.contains { $0.count > 0 } }
     }
 }
 
 extension MigrationReport {
-    /// Of a store that is of the model already.
+    /// The report for a store that already has the model.
     package static let unneeded = MigrationReport()
 
     private init() {
@@ -56,12 +60,12 @@ extension MigrationReport {
         (warnings, problems, statements) = ([], [], [])
     }
 
-    /// The plan for the SQLite store at `path`, which is only read.
+    /// Plans the migration of the SQLite store at `path`, which is only read.
     ///
-    /// - Throws: as the migration would, but for objects that the new model does not allow: those are `problems`.
+    /// - Throws: As the migration. Objects that the new model does not allow are `problems` instead.
     package init(ofStoreAt path: String, to model: Model, migration: MigrationOptions) throws {
         try model.freeze()
-        let place = try StorePlace(path)
+        let place = try StoreLocation(path)
         try place.requireStore()
         let connection = try ReadOnlyFile(place).connection
         let contents = try StoreContents(connection, place: place)
@@ -79,7 +83,7 @@ extension MigrationReport {
         switch start.way {
         case .mapping(let mapping): plan = start.plan(mapping, migration)
         case .route(let route):
-            // The objects are known when the route has run.
+            // The objects are not known before the route has run.
             (entities, steps, problems, statements) = ([], route.steps, [], [])
             removals = route.removals
             warnings = removals.map { "a step removes \($0); its values are lost" }
@@ -121,9 +125,9 @@ extension MigrationReport.EntityReport {
         let table = plan.former.table(of: former)
         let condition = "Z_ENT = \(plan.former.number(of: former))"
         func count(_ table: String, _ condition: String) throws -> Int {
-            let statement = try connection.prepare(
-                "SELECT count(*) FROM \(table) WHERE \(condition)", "plan a migration")
-            return try statement.step("plan a migration") ? Int(clamping: statement.integer(0)) : 0
+            let purpose = "plan a migration of \(connection.path)"
+            let statement = try connection.prepare("SELECT count(*) FROM \(table) WHERE \(condition)", purpose)
+            return try statement.step(purpose) ? Int(clamping: statement.integer(0)) : 0
         }
         objects = try count(table.name, condition)
         lostValues = try pair.removed.compactMap { property in
@@ -140,8 +144,9 @@ extension MigrationReport.EntityReport {
 }
 
 extension MigrationPlan {
-    /// The rows that hold the pairs of a removed to-many relationship and are lost with it. A column beside the members is counted with
-    /// the to-one relationship to which it belongs.
+    /// Returns the rows with the pairs of a removed to-many relationship, which are lost with it.
+    ///
+    /// A column in the members' table is counted with the to-one relationship to which it belongs.
     fileprivate func lostPairs(of relationship: Relationship) -> (table: String, condition: String)? {
         if isKept(relationship) { return nil }
         if let inverse = relationship.inverse {
@@ -155,12 +160,12 @@ extension MigrationPlan {
         }
     }
 
-    /// Whether any entity keeps it, perhaps a subentity alone.
+    /// Whether an entity, possibly only a subentity, keeps the relationship.
     private func isKept(_ relationship: Relationship) -> Bool {
         mapping.entities.contains { $0.pair(from: relationship) != nil }
     }
 
-    /// For people; parameters are written as literals.
+    /// The statements for the report, with literals instead of parameters.
     var statements: [String] {
         linkCopyStatements + removalStatements + structureStatements + numberStatements
             + tables.flatMap { table in
@@ -175,7 +180,7 @@ extension MigrationPlan {
 }
 
 extension PropertyValue {
-    /// As a literal of SQL.
+    /// The value as an SQL literal.
     var literal: String {
         switch self {
         case .bool(let flag): flag ? "1" : "0"
@@ -192,7 +197,9 @@ extension PropertyValue {
 }
 
 extension MigrationReport {
-    /// As a value of plain JSON: `needed`, `losesData`, `entities`, `steps`, `warnings`, `problems` and `statements`.
+    /// Returns the report as a JSON value.
+    ///
+    /// Its keys are `needed`, `losesData`, `entities`, `steps`, `warnings`, `problems` and `statements`.
     public func report(withStatements: Bool = true) -> PropertyValue {
         func texts(_ list: [String]) -> PropertyValue { .array(list.map { .string($0) }) }
         let entities = entities.map { entity -> PropertyValue in

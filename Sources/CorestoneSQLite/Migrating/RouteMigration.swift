@@ -3,32 +3,33 @@ import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// Migrates an SQLite store by a route: the route writes another store in a folder beside it, whose content replaces that of the file in
-/// the transaction of the caller. Other processes see the old store or the new one.
+/// The migration of an SQLite store by a route.
 ///
-/// The identifier and tables of other programs stay.
+/// The route writes another store to a folder next to the file. Its content replaces that of the file in the
+/// transaction of the caller. Other processes see either the old or the new store. The identifier and the tables of
+/// other programs are kept.
 struct RouteMigration {
     let connection: Connection
-    let place: StorePlace
+    let place: StoreLocation
     let model: Model
     let start: StoreMigration.Start
     let route: any ConversionRoute
-    let remains: MigrationRemains
+    let remains: MigrationCleanup
     let options: MigrationOptions
 
     private var purpose: String { "migrate \(place.given)" }
 
-    /// Runs in the transaction of the caller, which has the lock of writers, and of this file alone.
+    /// Migrates the store in the transaction of the caller, which holds the write lock of this file only.
     ///
-    /// - Parameter progress: the rows that are done and of all; false cancels.
+    /// - Parameter report: Receives the completed and the total rows. Returning false cancels the migration.
     func run(_ report: @escaping (_ done: Int, _ total: Int) -> Bool) throws {
-        // Only this process writes the store now.
+        // The write lock makes the removal safe: no other process writes to the store.
         let file = ModelFile(place.path, shownAs: place.given)
         file.removeDrafts()
         guard let workFolder = file.workFolder() else {
             throw CoreError(
                 .storeIO, code: .migration,
-                "cannot migrate \(place.given): cannot create a folder in \(place.folder): \(StorePlace.text(of: errno)); make "
+                "cannot migrate \(place.given): cannot create a folder in \(place.folder): \(StoreLocation.text(of: errno)); make "
                     + "\(place.folder) writable, or free some space", file: place.given)
         }
         remains.workFolder = workFolder
@@ -44,7 +45,7 @@ struct RouteMigration {
             }
             try replace(result, content, progress)
         } catch {
-            // A statement or a route that was cancelled may have an error of its own.
+            // A cancelled statement or route may throw another error, which is replaced.
             if progress.isCancelled { throw MigrationProgress.cancelled(place.given) }
             guard let error = error as? CoreError else { throw error }
             throw error.replacing([
@@ -86,7 +87,7 @@ struct RouteMigration {
     }
 
     private func attach(_ result: String) throws {
-        // Not before: it would be locked, too, while the route writes it.
+        // Attached only now, because the transaction would lock it while the route writes it.
         let statement = try connection.prepare("ATTACH ? AS \(ConvertedStore.alias)", purpose)
         statement.bind(copying: result, at: 1)
         try statement.run(purpose)

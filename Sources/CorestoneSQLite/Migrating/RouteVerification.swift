@@ -3,11 +3,13 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// Compares the rows that a route wrote with the former ones, by the list of associated objects, and after the replacement with
-/// the rows in the store. Every copied value is compared, not a sample.
+/// A comparison of the rows that a route wrote with the former rows.
+///
+/// It uses the list of associated objects, and after the replacement compares the rows in the store. Every copied value
+/// is compared, not only a sample.
 struct RouteVerification {
     private let connection: Connection
-    private let place: StorePlace
+    private let place: StoreLocation
     private let former: StoreSchema
     private let wanted: StoreSchema
     private let progress: MigrationProgress
@@ -17,7 +19,7 @@ struct RouteVerification {
     private static let width = 60
 
     init(
-        _ connection: Connection, _ place: StorePlace, _ start: StoreMigration.Start, _ converted: ConvertedStore,
+        _ connection: Connection, _ place: StoreLocation, _ start: StoreMigration.Start, _ converted: ConvertedStore,
         _ progress: MigrationProgress
     ) {
         (self.connection, self.place, self.progress) = (connection, place, progress)
@@ -26,14 +28,14 @@ struct RouteVerification {
 
     private var purpose: String { "verify the migration of \(place.given)" }
 
-    /// How often the two halves report a step.
+    /// Returns the number of steps that the two parts report.
     func stepCount(_ content: ConvertedContent) -> Int {
         let tables = wanted.tables.count + wanted.joins.count
         guard case .rows(let properties) = content else { return tables }
         return tables + pairs(properties).count + relationships.count
     }
 
-    /// What a route copied from one entity to another one.
+    /// The properties that a route copied from one entity to another.
     private struct Pair {
         let source: Entity
         let destination: Entity
@@ -64,7 +66,7 @@ struct RouteVerification {
         return pairs
     }
 
-    /// The elements of composite attributes one by one.
+    /// Returns the elements of two composite attributes, or the attributes themselves.
     private func leaves(_ from: Attribute, _ to: Attribute) -> [(from: Attribute, to: Attribute)] {
         let elements = Dictionary(
             to.leaves.map { ($0.path.dropFirst(to.path.count), $0) }, uniquingKeysWith: { first, _ in first })
@@ -77,9 +79,9 @@ struct RouteVerification {
         wanted.model.entities.flatMap(\.ownRelationships).filter { !$0.isTransient }
     }
 
-    // MARK: - What the route wrote
+    // MARK: - Converted content
 
-    /// Compares the attached rows with the former ones, which are still in the store.
+    /// Compares the attached rows with the former rows, which are still in the store.
     ///
     /// - Throws: `.migration` (134110) with entity and key for the first difference.
     func requireContent(_ content: ConvertedContent) throws {
@@ -103,7 +105,9 @@ struct RouteVerification {
         }
     }
 
-    /// The associated objects of a pair of entities, former ones as `s` and new ones as `d`.
+    /// Returns the FROM clause for the associated objects of a pair of entities.
+    ///
+    /// Former objects have the alias `s`, new objects the alias `d`.
     private func objects(of pair: Pair) -> String {
         "FROM \(RouteVerification.associations) a "
             + "LEFT JOIN main.\(former.table(of: pair.source).name) s ON s.Z_PK = a.SOURCE_KEY "
@@ -116,7 +120,7 @@ struct RouteVerification {
     private func compareObjects(of pair: Pair) throws {
         let columns = pair.attributes.compactMap {
             from, to -> (attribute: Attribute, former: String, wanted: String)? in
-            // A value of another type may be rounded on its way.
+            // A conversion to another type may round values.
             guard from.type == to.type || from.type.isBytes && to.type.isBytes,
                 let former = former.table(of: pair.source).column(of: from)?.name,
                 let wanted = wanted.table(of: pair.destination).column(of: to)?.name
@@ -148,7 +152,7 @@ struct RouteVerification {
         } while start < columns.count
     }
 
-    /// The error that names the first object with another value.
+    /// Creates the error for different values of an attribute, which names the first object.
     private func difference(
         _ attribute: Attribute, _ former: String, _ wanted: String, of pair: Pair, count: Int64
     ) throws -> CoreError {
@@ -166,7 +170,9 @@ struct RouteVerification {
             pair.destination.name, attribute.path, found: found ?? "null")
     }
 
-    /// Each former pair of objects is one of the objects that were made from them, where only one was made from each member.
+    /// Checks that each former pair of objects is a pair of the objects that were created from them.
+    ///
+    /// Skipped if several objects were created from one member.
     private func compare(_ from: Relationship, _ to: Relationship, of pair: Pair) throws {
         guard let before = LinkOrigin.pairs(of: from, in: former, of: "main"),
             let after = LinkOrigin.pairs(of: to, in: wanted, of: RouteVerification.database)
@@ -206,7 +212,7 @@ struct RouteVerification {
             relationship.name, found: "\(count)")
     }
 
-    // MARK: - What is in the store
+    // MARK: - Replaced content
 
     /// Compares the tables in the store with those that the route wrote.
     func requireReplacement() throws {
@@ -223,7 +229,7 @@ struct RouteVerification {
 
     private func compare(_ table: String, _ columns: [String], _ entity: String, _ key: String? = nil) throws {
         let lists = stride(from: 0, to: columns.count, by: RouteVerification.width).map { start in
-            // Each part of a row with its key.
+            // Each part of a row includes its key.
             ([columns[0]] + columns[start..<min(start + RouteVerification.width, columns.count)]).joined(
                 separator: ", ")
         }

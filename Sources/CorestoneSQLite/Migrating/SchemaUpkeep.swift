@@ -2,15 +2,17 @@ import CSQLite
 import CorestoneModel
 import CorestoneValues
 
-/// Brings indexes, triggers and R-trees of a store to what its model asks for. One index for each list of columns: names that earlier
-/// migrations left behind go (docs/DEVIATIONS.md).
+/// The update of a store's indexes, triggers and R-trees to those that its model requires.
+///
+/// Only one index is kept for each list of columns; indexes of earlier migrations with other names are dropped
+/// (docs/DEVIATIONS.md).
 struct SchemaUpkeep {
     let schema: StoreSchema
     let connection: Connection
 
     private var purpose: String { "migrate \(connection.path)" }
 
-    /// Drops the triggers and R-trees that a former model asked for, so that changes of the tables do not fire them.
+    /// Drops the triggers and R-trees of the former model, so that changes of the tables do not fire them.
     func dropTriggers() throws {
         for name in try names("trigger", "name LIKE 'Z\\_DA\\_%' ESCAPE '\\' OR name LIKE 'Z\\_RT\\_%' ESCAPE '\\'") {
             try execute("DROP TRIGGER \(name.asIdentifier)")
@@ -43,7 +45,7 @@ struct SchemaUpkeep {
         let name: String
         let table: String
         let statement: String
-        /// The statement without quotes, which a rename by SQLite adds.
+        /// The statement without quotes, which SQLite adds when it renames a table or column.
         var text: String { statement.filter { $0 != "\"" } }
     }
 
@@ -66,7 +68,10 @@ struct SchemaUpkeep {
         return found
     }
 
-    /// Drops indexes that the former model asked for and this one does not, and others that only repeat the columns of one that it asks for.
+    /// Drops indexes that are no longer needed.
+    ///
+    /// These are indexes that only the former model requires, and indexes that only repeat the columns of a required
+    /// one.
     func dropIndexes(of former: SchemaUpkeep) throws {
         let wanted = Dictionary(indexes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let lists = Set(indexes.map { SchemaUpkeep.list($0.creationStatement) })
@@ -82,8 +87,11 @@ struct SchemaUpkeep {
         }
     }
 
-    /// Tables and columns of indexes that stay: the primary key of a table of pairs begins with the column of the side that named the
-    /// table when it was made. If the other side names it now, the index that it has by now repeats the key.
+    /// Returns the tables and columns of join-table indexes that must be kept.
+    ///
+    /// The primary key of a join table begins with the column of the side that named the table at its creation. If the
+    /// other side names it now, the required index repeats the primary key, so the existing index of the other column
+    /// is kept.
     private func reversedLists() throws -> Set<String> {
         var lists: Set<String> = []
         for join in schema.joins {
@@ -97,16 +105,16 @@ struct SchemaUpkeep {
         return lists
     }
 
-    /// Table and columns of an index, without its name.
+    /// Returns the table and columns of an index, without its name.
     private static func list(_ statement: String) -> String {
         let text = statement.filter { $0 != "\"" }
         guard let place = position(of: " ON ", in: text) else { return text }
         return String(decoding: Array(text.utf8).dropFirst(place), as: UTF8.self)
     }
 
-    /// Makes the indexes that are missing.
+    /// Creates the missing indexes.
     ///
-    /// - Parameter check: called before each of them.
+    /// - Parameter check: Called before each index is created.
     func makeIndexes(_ check: (StoreIndex) throws -> Void = { _ in }) throws {
         let present = Set(try fileIndexes().map(\.name))
         for index in indexes where !present.contains(index.name) {
@@ -117,8 +125,9 @@ struct SchemaUpkeep {
 
     // MARK: - Indexes of other programs
 
-    /// The indexes that another program added. The names of those that a model asks for, and of the stale ones that earlier
-    /// migrations left behind, begin with Z.
+    /// Returns the indexes that another program added.
+    ///
+    /// Names of indexes of models, and of stale indexes of earlier migrations, begin with Z.
     func foreignIndexes() throws -> [ForeignIndex] {
         let tables = Set(schema.tables.map(\.name) + schema.joins.map(\.name))
         return try fileIndexes().filter { index in
@@ -127,12 +136,12 @@ struct SchemaUpkeep {
         }.map { ForeignIndex(name: $0.name, statement: $0.statement) }
     }
 
-    /// Makes those again that were dropped with their tables, where the columns are still there.
+    /// Recreates the indexes that were dropped with their tables, if their columns still exist.
     func restore(_ foreign: [ForeignIndex]) throws {
         let present = Set(try fileIndexes().map(\.name))
         for index in foreign where !present.contains(index.name) {
             do {
-                // One statement only, whatever the text of the file holds.
+                // Runs only one statement, even if the text of the file contains several.
                 try connection.prepare(index.statement, purpose).run(purpose)
             } catch let error as CoreError where [SQLITE_ERROR, SQLITE_CONSTRAINT].contains(error.sqliteCode & 0xff) {
                 DebugLog.write(
@@ -144,7 +153,7 @@ struct SchemaUpkeep {
 
     // MARK: - Triggers
 
-    /// Makes triggers and R-trees, and computes derived attributes that are new or derived otherwise.
+    /// Creates triggers and R-trees, and computes the derived attributes for which `isComputed` returns true.
     func makeTriggers(computing isComputed: (Attribute) -> Bool) throws {
         for derived in schema.derivedAttributes {
             if isComputed(derived.attribute), let statement = derived.fillingStatement { try execute(statement) }

@@ -3,18 +3,22 @@ import CorestoneGraph
 import CorestoneValues
 import Glibc
 
-/// The forecast of the space on disk.
+/// The estimate of the required disk space.
 extension StoreMigration {
-    /// A table that is made again needs its space twice, and once more in the log.
+    /// Throws if the disk space may not suffice for an in-place migration.
+    ///
+    /// A recreated table needs its size a second time in the file and a third time in the log.
     func requireSpace(for plan: MigrationPlan) throws {
         let rebuilt = plan.tables.filter(\.isRebuilt).compactMap { $0.formerTable?.name }
         guard !rebuilt.isEmpty, let free else { return }
-        // Counting the pages of tables reads them, so the size of the file comes first.
+        // Counting the pages of tables reads them, so the size of the file is compared first.
         guard free < Double(connection.fileSize) * 2 else { return }
         try require(Double(size(of: rebuilt) ?? connection.fileSize) * 2, free)
     }
 
-    /// A store that is made again needs its space in the work folder, and once more in the file or its log.
+    /// Throws if the disk space may not suffice for a recreated store.
+    ///
+    /// It needs its size in the work folder, and again in the file or its log.
     func requireSpaceForCopy() throws {
         guard let free else { return }
         var facts = stat()
@@ -22,7 +26,7 @@ extension StoreMigration {
         try require(Double(connection.fileSize) * 2 + log, free)
     }
 
-    /// Bytes that are free in the store's folder.
+    /// The free bytes in the store's folder; nil if they are unknown.
     private var free: Double? {
         var facts = statvfs()
         guard statvfs(place.folder, &facts) == 0 else { return nil }
@@ -38,7 +42,7 @@ extension StoreMigration {
         )
     }
 
-    /// The bytes of tables; nil if this SQLite library does not have `dbstat`.
+    /// Returns the size of tables in bytes, or nil if this SQLite library does not have `dbstat`.
     private func size(of tables: [String]) -> Int? {
         let names = tables.map { PropertyValue.string($0).literal }.joined(separator: ", ")
         guard

@@ -3,33 +3,33 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// Decides whether an SQLite store has to be migrated and may be, and migrates it.
+/// The migration of an SQLite store, which first determines whether the store must and can be migrated.
 struct StoreMigration {
     let connection: Connection
-    let place: StorePlace
+    let place: StoreLocation
     let model: Model
     let options: StoreOptions
     let migration: MigrationOptions
 
     var purpose: String { "migrate \(place.given)" }
 
-    /// What is known of a store before it is migrated.
+    /// The state of a store before its migration.
     struct Start {
         let contents: StoreContents
         /// The tables and columns of the store's own model in the file.
         let former: StoreSchema
-        /// nil when the store keeps no history.
-        let history: HistoryDesign?
-        let way: MigrationWay
+        /// The history; nil if the store does not record one.
+        let history: HistorySchema?
+        let way: MigrationMethod
     }
 
-    /// Migrates the store under SQLite's lock of writers. Another process may have done so meanwhile; then nothing is done.
+    /// Migrates the store under SQLite's write lock. Does nothing if another process has migrated it in the meantime.
     ///
-    /// - Throws: `.migration`; the file is as before then.
+    /// - Throws: `.migration`, with the file unchanged.
     func run() throws {
         try migration.backup?.requireSound(place.given)
         try connection.execute("PRAGMA legacy_alter_table=ON;BEGIN IMMEDIATE", purpose, cocoaCode: .migration)
-        let remains = MigrationRemains(connection, place)
+        let remains = MigrationCleanup(connection, place)
         do {
             let contents = try StoreContents(connection, place: place)
             if contents.document.hashes != StoreDocument.versionHashes(of: model) { try migrate(contents, remains) }
@@ -44,7 +44,7 @@ struct StoreMigration {
         try connection.execute("PRAGMA legacy_alter_table=OFF", purpose, cocoaCode: .migration)
     }
 
-    private func migrate(_ contents: StoreContents, _ remains: MigrationRemains) throws {
+    private func migrate(_ contents: StoreContents, _ remains: MigrationCleanup) throws {
         var start = try start(contents)
         let report = migration.progress ?? { _, _ in true }
         switch start.way {
@@ -58,7 +58,7 @@ struct StoreMigration {
         try backUp(remains)
         switch start.way {
         case .mapping(var mapping):
-            // What an earlier migration left for later is done first, by the model that the store has until now.
+            // The deferred tasks of an earlier migration run first, with the present model of the store.
             if contents.hasDeferredTasks {
                 remains.obsolete = try DeferredCleanup(connection, place, start.former).runAll()
                 start = try self.start(StoreContents(connection, place: place))
@@ -80,12 +80,12 @@ struct StoreMigration {
         }
     }
 
-    /// Copies the store as it is before the transaction.
-    private func backUp(_ remains: MigrationRemains) throws {
+    /// Makes a backup copy of the store in its state before the transaction.
+    private func backUp(_ remains: MigrationCleanup) throws {
         guard let backup = migration.backup else { return }
         do {
             let path = try backup.copying(place) {
-                try MigrationCopy(place: StorePlace($0)).make(of: place, limits: connection.limits)
+                try MigrationCopy(place: StoreLocation($0)).make(of: place, limits: connection.limits)
             }
             remains.backup = (backup, path)
         } catch let error as CoreError {
@@ -93,7 +93,7 @@ struct StoreMigration {
         }
     }
 
-    /// The way, and what it needs to know of the store. Changes nothing.
+    /// Determines the migration path and the state of the store. Does not change the store.
     func start(_ contents: StoreContents) throws -> Start {
         let source = try SourceModelSearch(migration, hashes: contents.document.hashes, ofStoreAt: place.given) {
             try contents.cachedModel(connection)
@@ -114,9 +114,9 @@ struct StoreMigration {
         return Start(contents: contents, former: examination.schema, history: examination.history, way: way)
     }
 
-    /// Digests that the authors of migrations name in a history.
+    /// Returns the digests of past models in the authors of migration transactions.
     private func pastDigestsInHistory() throws -> [String] {
-        guard let design = try? HistoryDesign(of: connection), let label = design.labels[.author] else { return [] }
+        guard let design = try? HistorySchema(of: connection), let label = design.labels[.author] else { return [] }
         let text =
             label.isReference
             ? "SELECT s.ZNAME FROM ATRANSACTION t JOIN ATRANSACTIONSTRING s ON s.Z_PK = t.\(label.column) "
@@ -134,7 +134,7 @@ struct StoreMigration {
 }
 
 extension StoreMigration.Start {
-    /// The steps of a migration in place.
+    /// Plans an in-place migration.
     func plan(_ mapping: ModelMapping, _ options: MigrationOptions) -> MigrationPlan {
         MigrationPlan(mapping, former: former, stored: contents.tables, defersCleanup: options.defersCleanup)
     }

@@ -1,28 +1,30 @@
 import CorestoneModel
 import CorestoneValues
 
-/// How the table of one tree of the former model becomes that of a tree of the new one.
+/// The migration of the table of an entity tree from the former to the new model.
 ///
-/// As Apple's framework does it since version 977: additions and renames change the table in place; as soon as a column goes, the
-/// table is made again in the order of a fresh store.
+/// It follows Apple's framework since version 977. Additions and renames change the table in place. If a column is
+/// removed, the table is recreated with the column order of a new store.
 struct TableMigration {
     let mapping: ModelMapping
     let former: StoreSchema
     let wanted: StoreSchema
     let table: TableSchema
-    /// nil for a table that is new.
+    /// The former table; nil for a new table.
     let formerTable: TableSchema?
-    /// By the column of the new table.
+    /// The sources by column of the new table.
     let sources: [ColumnSource]
-    /// Columns that another program added to the former table, with their declared types.
+    /// The columns that another program added to the former table, with their declared types.
     let foreignColumns: [(name: String, type: String)]
     let isRebuilt: Bool
-    /// Columns that go later, with the names by which they wait for it; empty unless the migration defers that.
+    /// The columns that are removed later, with their temporary names; empty unless the migration defers their removal.
     let leftovers: [(former: String, name: String)]
 
+    /// Plans the migration of a table.
+    ///
     /// - Parameters:
-    ///   - stored: the columns of every table of the file.
-    ///   - defersCleanup: whether columns that go do not make it necessary to make the table again.
+    ///   - stored: The columns of every table of the file.
+    ///   - defersCleanup: Whether removed columns are kept for later, so that the table need not be recreated for them.
     init(
         _ table: TableSchema, mapping: ModelMapping, former: StoreSchema, wanted: StoreSchema, stored: StoreTables,
         defersCleanup: Bool
@@ -56,7 +58,7 @@ struct TableMigration {
         leftovers = isRebuilt ? [] : Leftover.names(for: gone, besides: present.keys)
     }
 
-    /// Whether the columns that stay cannot be had by changing the table in place.
+    /// Whether the table must be recreated, because changing it in place cannot produce the preserved columns.
     private static func mustRebuild(
         _ sources: [ColumnSource], _ formerTable: TableSchema, _ table: TableSchema, _ mapping: ModelMapping
     ) -> Bool {
@@ -64,7 +66,7 @@ struct TableMigration {
         for (source, column) in zip(sources, table.columns) {
             switch source {
             case .column(let name):
-                // Two columns of one, and a column of another declared type, cannot be had by renaming.
+                // Renaming cannot split a column into two, nor change its declared type.
                 guard kept.insert(name).inserted,
                     formerTable.columns.first(where: { $0.name == name })?.declaredType == column.declaredType
                 else { return true }
@@ -72,11 +74,11 @@ struct TableMigration {
             case .links, .new: continue
             }
         }
-        // Rows of one table that go to several.
+        // The rows of the table may be divided among several tables.
         return mapping.destinationRoots(ofTree: formerTable.root).count > 1
     }
 
-    /// Former and new numbers of the entities whose rows the new table has.
+    /// The former and new numbers of the entities whose rows are in the new table.
     var numbers: [(former: Int64, wanted: Int64)] {
         table.entities.compactMap { entity in
             mapping.source(of: entity).map { (former.number(of: $0), wanted.number(of: entity)) }
@@ -86,21 +88,21 @@ struct TableMigration {
     private var formerNumbers: [Int64] { numbers.map(\.former) }
     private var keepsNumbers: Bool { numbers.allSatisfy { $0.former == $0.wanted } }
 
-    /// The condition of rows that have another entity in the new model, as the end of a statement; empty for all.
+    /// Returns the WHERE clause for rows of entities, by their new numbers; empty for all entities of the table.
     func rows(of entities: [Int64]) -> String {
         Set(entities) == Set(numbers.map(\.wanted)) ? "" : " WHERE Z_ENT IN (\(entities.sorted().joinedText))"
     }
 }
 
-// MARK: - Making the table
+// MARK: - Structure
 
 extension TableMigration {
-    /// The name under which the former table waits while the new one is made.
+    /// Returns the temporary name of a former table while the new one is created.
     static func waitingName(_ place: Int) -> String { "CST_FORMER_\(place)" }
 
-    /// Statements that give the table its columns; what is new is null afterwards.
+    /// Returns the statements that give the table its columns. New columns are null.
     ///
-    /// - Parameter waiting: the name under which the former table waits, if it was renamed for this.
+    /// - Parameter waiting: The temporary name of the former table, if it was renamed.
     func structureStatements(waiting: String?) -> [String] {
         guard let formerTable else { return [table.creationStatement] }
         let current = waiting ?? formerTable.name
@@ -109,7 +111,7 @@ extension TableMigration {
         if current != table.name {
             statements.append("ALTER TABLE \(current.asIdentifier) RENAME TO \(table.name.asIdentifier)")
         }
-        // Their names may be those of other columns now.
+        // Renamed first, because other columns may get their names.
         statements += leftovers.map { "ALTER TABLE \(table.name) RENAME COLUMN \($0.former) TO \($0.name)" }
         return statements + renames() + additions()
     }
@@ -135,7 +137,7 @@ extension TableMigration {
         return [table.creationStatement] + additions + [insertion]
     }
 
-    /// nil for a column that is null at first.
+    /// Returns the SQL expression for the value of a column, or nil for a column that is null at first.
     private func value(of column: ColumnSchema, _ source: ColumnSource) -> String? {
         switch source {
         case .new, .links: return nil
@@ -151,7 +153,7 @@ extension TableMigration {
 
     private func isColumn(_ text: String) -> Bool { formerTable?.columns.contains { $0.name == text } == true }
 
-    /// Former and new numbers of all entities.
+    /// The former and new numbers of all entities.
     private var allNumbers: [(former: Int64, wanted: Int64)] {
         mapping.entities.compactMap { pair in
             guard let source = pair.source, let destination = pair.destination else { return nil }
@@ -159,15 +161,18 @@ extension TableMigration {
         }
     }
 
-    /// A column with numbers of entities, in new numbers. Of others it has none: their rows are gone.
+    /// Returns the SQL expression that renumbers a column with entity numbers.
+    ///
+    /// It does not contain numbers of removed entities, whose rows are deleted.
     private func numberExpression(_ column: String, _ numbers: [(former: Int64, wanted: Int64)]) -> String {
         if numbers.allSatisfy({ $0.former == $0.wanted }) { return column }
         let cases = numbers.map { "WHEN \($0.former) THEN \($0.wanted)" }.joined(separator: " ")
         return "CASE \(column) \(cases) END"
     }
 
-    /// Columns that keep their values and have another name. A name that another column still has is reached through one that no
-    /// column has.
+    /// Returns the statements that rename columns.
+    ///
+    /// If another column still has the new name, the column first gets an unused name.
     private func renames() -> [String] {
         var pending: [(from: String, to: String)] = []
         for (column, source) in zip(table.columns, sources) {
@@ -201,10 +206,10 @@ extension TableMigration {
     }
 }
 
-// MARK: - Filling the table
+// MARK: - Values
 
 extension TableMigration {
-    /// Statements that give the rows the numbers of their entities; empty where a rebuild did that.
+    /// The statements that assign new entity numbers to the rows; empty for a rebuilt table, which already has them.
     var numberStatements: [String] {
         guard formerTable != nil, !isRebuilt else { return [] }
         var settings: [String] = []
@@ -222,7 +227,7 @@ extension TableMigration {
         return ["UPDATE \(table.name) SET \(settings.joined(separator: ", "))\(condition)"]
     }
 
-    /// Those of the targets that a relationship may have.
+    /// Returns the former and new numbers of the possible targets of a relationship.
     private func allNumbers(of column: ColumnSchema) -> [(former: Int64, wanted: Int64)] {
         guard let relationship = column.property as? Relationship else { return [] }
         let family = relationship.destination.root.withDescendants
@@ -231,7 +236,8 @@ extension TableMigration {
         }
     }
 
-    /// Attributes that get their default: new ones in every row, and those that became required where they are null.
+    /// The attributes that are set to their default: new attributes in every row, and attributes that became required
+    /// in rows where they are null.
     var defaults: [DefaultFill] {
         guard formerTable != nil else { return [] }
         return table.columns.filter { $0.role == .attribute }.flatMap { column -> [DefaultFill] in
@@ -260,8 +266,9 @@ extension TableMigration {
         }
     }
 
-    /// The value that a column of the new table will have, as an expression over the former table. Returns nil if all rows have null
-    /// there, and for relationships whose pairs are kept in another way.
+    /// Returns the SQL expression over the former table for the future value of a column in the new table.
+    ///
+    /// - Returns: nil if all rows will have null, and for relationships whose pairs are stored in another way.
     func formerValue(ofColumn name: String) -> String? {
         guard let place = table.columns.firstIndex(where: { $0.name == name }) else { return nil }
         if case .links = sources[place] { return nil }
@@ -276,7 +283,7 @@ extension TableMigration {
         return "CASE \(cases.joined(separator: " ")) ELSE \(value ?? "NULL") END"
     }
 
-    /// The statement of a fill; its parameter is the default in stored form.
+    /// Returns the statement that sets a default. Its parameter is the default in stored form.
     func statement(_ fill: DefaultFill) -> String {
         let rows = self.rows(of: fill.numbers)
         let null = fill.onlyNull ? "\(rows.isEmpty ? " WHERE" : " AND") \(fill.column) IS NULL" : ""
@@ -284,11 +291,11 @@ extension TableMigration {
     }
 }
 
-/// Rows that get the default of an attribute.
+/// The rows that are set to the default of an attribute.
 struct DefaultFill {
     let attribute: Attribute
     let column: String
-    /// New numbers of the entities of these rows.
+    /// The new numbers of the entities of these rows.
     let numbers: [Int64]
     let onlyNull: Bool
 }

@@ -1,22 +1,22 @@
 import CorestoneModel
 
-/// How values of an attribute are kept after a change of the attribute: expressions of SQL over the former column.
+/// The conversion of values after a change of an attribute, as SQL expressions over the former column.
 struct ValueConversion {
     let from: Attribute
     let to: Attribute
 
-    /// The function that reads values out of files beside the store.
+    /// The SQL function that reads values from backing files.
     static let inliningFunction = "cst_inlined"
 
-    /// The value in the form of the new attribute.
+    /// Returns the expression for the value of the new attribute.
     func expression(_ column: String) -> String {
         let storage = changedStorage(column)
-        // Bytes and transformable values are the same bytes.
+        // Binary data and transformable values are stored in the same form.
         if from.type == to.type || from.type.isBytes && to.type.isBytes { return storage }
         return "\(MigrationFunctions.conversion)(\(column), \(from.type.rawValue), \(to.type.rawValue))"
     }
 
-    /// Values of attributes with external storage begin with a mark.
+    /// Returns the expression for a change of external storage: with external storage, stored values begin with a mark.
     private func changedStorage(_ column: String) -> String {
         guard from.type.isBytes, to.type.isBytes, from.allowsExternalStorage != to.allowsExternalStorage else {
             return column

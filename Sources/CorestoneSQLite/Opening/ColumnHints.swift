@@ -2,14 +2,14 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// Which entity a column of integers leads to, as far as names, indexes and values tell.
+/// An inference of the entity to which an integer column refers, from names, indexes and values.
 struct ColumnHints {
     private let contents: StoreContents
     private let connection: Connection
-    /// By table: columns that Core Data indexed as it indexes relationships (and, before 2016, some attributes).
+    /// The columns by table that Core Data indexed as relationships, and before 2016 also as some attributes.
     private var indexed: [String: Set<String>] = [:]
 
-    /// How many values of a column are looked up.
+    /// The number of values of a column that are looked up.
     private static let sample = 200
 
     init(_ contents: StoreContents, _ connection: Connection) throws {
@@ -27,7 +27,7 @@ struct ColumnHints {
         }
     }
 
-    /// The number of the entity that the column leads to; nil for what is, or may be, an attribute.
+    /// Returns the number of the entity to which the column refers, or nil if it may be an attribute.
     func target(of column: String, in table: String, entity owner: StoreContents.StoredEntity) -> Int64? {
         let columns = contents.tables[table] ?? [:]
         guard columns[column]?.uppercased() == "INTEGER" else { return nil }
@@ -44,10 +44,12 @@ struct ColumnHints {
         return target.number
     }
 
-    /// The entity that a column's name means: its own name, with the owner's before it, at the end of the one or of the
-    /// other. Of several, none.
+    /// Returns the entity that a column's name designates, or nil if several entities match.
+    ///
+    /// The entity's name is equal to that of the column, with or without the owner's name before it, or one name ends
+    /// with the other.
     private func named(_ tail: String, _ owner: StoreContents.StoredEntity) -> StoreContents.StoredEntity? {
-        // An entity that others inherit from would have a column for the target's entity.
+        // A column that refers to an entity with subentities has a companion column for the target's entity.
         let parents = Set(contents.entities.map(\.parent))
         let candidates = contents.entities.filter { !parents.contains($0.number) }.map { ($0, $0.name.uppercased()) }
         let own = owner.name.uppercased()
@@ -66,7 +68,7 @@ struct ColumnHints {
         return shared.firstIndex(of: most).map { candidates[$0].0 }
     }
 
-    /// Whether the first values are all primary keys of the target.
+    /// Whether the sampled values are all primary keys of the target.
     private func leads(_ column: String, in table: String, to target: StoreContents.StoredEntity) -> Bool {
         guard let root = root(of: target), contents.tables["Z" + root.name.uppercased()] != nil,
             isIdentifier(column), isIdentifier(table)

@@ -3,15 +3,16 @@ import CorestoneGraph
 import CorestoneValues
 
 extension Connection {
-    /// Opens a store's file for something that changes the file as a whole. Until it is known to be a store, nothing in it changes, not
-    /// even by closing it.
+    /// Opens a store's file for an operation that changes the file as a whole.
+    ///
+    /// Before the file is known to be a store, it is not changed, not even by closing it.
     ///
     /// - Parameters:
-    ///   - purpose: what it is opened for, as "destroy a.sqlite".
-    ///   - mayBeDamaged: whether damage is no reason to refuse.
-    /// - Throws: `.notAStore` for another program's database, `.storeReadOnly` for a file that may not be written.
+    ///   - purpose: The operation for messages, such as "destroy a.sqlite".
+    ///   - mayBeDamaged: Whether a damaged file is accepted.
+    /// - Throws: `.notAStore` for a database that is not a store, `.storeReadOnly` for a file that is not writable.
     static func forChanging(
-        _ place: StorePlace, busyTimeout: Int, _ purpose: String, mayBeDamaged: Bool = false
+        _ place: StoreLocation, busyTimeout: Int, _ purpose: String, mayBeDamaged: Bool = false
     ) throws -> Connection {
         let connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
         do {

@@ -1,21 +1,22 @@
 import CSQLite
+import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// Makes the file of a new store.
+/// The creation of the file of a new store.
 ///
-/// The file appears under its name only when it is complete: it is written under another name in the same folder and
+/// The file gets its name only when it is complete: it is written under another name in the same folder and then
 /// linked.
 struct StoreCreation {
     let model: Model
-    let place: StorePlace
+    let place: StoreLocation
     let options: StoreOptions
     let pragmas: StorePragmas
     let busyTimeout: Int32
 
-    /// A column that nothing fills would look like data.
+    /// Throws for a derived attribute that stores cannot compute. Its empty column would look like data.
     private func refuseUnknownDerivations(_ schema: StoreSchema) throws {
         let known = Set(schema.derivedAttributes.map { ObjectIdentifier($0.attribute) })
         for attribute in model.entities.flatMap(\.ownAttributes) where !attribute.isTransient {
@@ -33,7 +34,7 @@ struct StoreCreation {
         }
     }
 
-    /// False when somebody else has made the store meanwhile.
+    /// Creates the store. Returns false if another process created it in the meantime.
     func run() throws -> Bool {
         try refuseUnknownDerivations(StoreSchema(model: model))
         if place.hasCompanion("-wal") || place.hasCompanion("-journal") { return try fillBesideRemains() }
@@ -41,7 +42,7 @@ struct StoreCreation {
         defer { for suffix in ["", "-journal", "-wal", "-shm"] { unlink(draft + suffix) } }
         if let permissions = options.permissionsOfNewFile(inPlaceOf: nil) { try make(draft, permissions) }
         try fill(draft)
-        // Another process may have made the store meanwhile: then that one is opened.
+        // If another process has created the store in the meantime, that store is opened.
         var isNew = link(draft, place.path) == 0
         if !isNew && errno != EEXIST {
             // A file system without hard links.
@@ -50,7 +51,7 @@ struct StoreCreation {
             if isNew && rename(draft, place.path) != 0 {
                 throw CoreError(
                     .storeIO, code: .persistentStoreOpen,
-                    "cannot create \(place.given): \(StorePlace.text(of: errno)); check that the folder \(place.folder) exists, is "
+                    "cannot create \(place.given): \(StoreLocation.text(of: errno)); check that the folder \(place.folder) exists, is "
                         + "writable and has free space",
                     file: place.given)
             }
@@ -59,8 +60,10 @@ struct StoreCreation {
         return isNew
     }
 
-    /// The log of a store that was deleted would be taken for the new one's. SQLite drops it when it fills an empty
-    /// file. That of a store that was renamed while a process has it open holds what this process saved.
+    /// Creates the store next to the log files of an old one.
+    ///
+    /// SQLite would apply the log of a deleted store to the new one, but discards it when it fills an empty file. The
+    /// log of a store that was renamed while a process has it open contains the saves of that process.
     private func fillBesideRemains() throws -> Bool {
         if let process = place.processUsingLog {
             throw CoreError(
@@ -76,31 +79,32 @@ struct StoreCreation {
         return true
     }
 
-    /// Makes an empty file. False when there is one.
+    /// Creates an empty file. Returns false if the file already exists.
     @discardableResult
     private func make(_ file: String, _ permissions: FilePermissions?) throws -> Bool {
         let descriptor = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, permissions == nil ? 0o644 : 0o600)
         guard descriptor >= 0 else {
-            if errno == EEXIST { return false }
-            let error = CoreError(
+            let code = errno
+            if code == EEXIST { return false }
+            if code == EACCES, !place.mayWriteFolder { throw folderIsReadOnly() }
+            throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "cannot create \(place.given): \(StorePlace.text(of: errno)); check that the folder \(place.folder) exists, is "
-                    + "writable and has free space",
+                "cannot create \(place.given): \(StoreLocation.text(of: code)); check that the folder \(place.folder) "
+                    + "exists, is writable and has free space",
                 file: place.given)
-            throw errno == EACCES ? explained(error) : error
         }
         defer { close(descriptor) }
         permissions?.give(to: descriptor)
         return true
     }
 
-    /// Makes the store anew in the database without tables that destroying it left.
+    /// Creates the store again in a database without tables, which remains after the destruction of a store.
     func refill() throws {
         let purpose = "open \(place.given)"
         let connection = try Connection(
             place.path, path: place.given, flags: SQLITE_OPEN_READWRITE, limits: options.limits)
         do { try fill(place.path) } catch {
-            // Another process may have done it meanwhile.
+            // Another process may have created it in the meantime.
             if try connection.isOfDestroyedStore(purpose) { throw error }
         }
         try connection.execute("PRAGMA application_id=0", purpose, cocoaCode: .persistentStoreOpen)
@@ -124,10 +128,11 @@ struct StoreCreation {
 
     private var vacuumLevel: Int { pragmas.number("auto_vacuum", else: 2) }
 
-    /// Makes the store in an empty database.
+    /// Creates the store in an empty database.
     func fill(_ connection: Connection) throws {
         let purpose = "create \(place.given)"
-        // Core Data's stores are made for incremental vacuuming (`_NSAutoVacuumLevel` 2); only an empty file takes it.
+        // Core Data creates stores with incremental vacuuming (`_NSAutoVacuumLevel` 2), which can be set only in an
+        // empty file.
         try connection.execute(
             "PRAGMA page_size=\(pragmas.number("page_size", else: 4096));PRAGMA auto_vacuum=\(vacuumLevel);"
                 + "PRAGMA synchronous=FULL;PRAGMA temp_store=MEMORY", purpose, cocoaCode: .persistentStoreOpen)
@@ -152,25 +157,29 @@ struct StoreCreation {
         cache.bind(copying: try StoreDocument.modelCache(of: model), at: 1)
         try cache.run(purpose)
         if options.keepsHistory || options.keepsCompleteHistory {
-            try HistoryDesign.install(in: connection, model: model)
+            try HistorySchema.install(in: connection, model: model)
         }
     }
 
-    /// SQLite's "unable to open database file" when the folder refuses new files, in clearer words.
+    /// Replaces SQLite's "unable to open database file" by a clearer message if the folder is not writable.
     private func explained(_ error: CoreError) -> CoreError {
         guard [SQLITE_CANTOPEN, SQLITE_READONLY].contains(error.sqliteCode & 0xff), !place.mayWriteFolder else {
             return error
         }
-        return CoreError(
+        return folderIsReadOnly(sqliteCode: error.sqliteCode)
+    }
+
+    private func folderIsReadOnly(sqliteCode: Int32 = 0) -> CoreError {
+        CoreError(
             .storeReadOnly, code: .persistentStoreOpen,
             "cannot create \(place.given): the folder \(place.folder) is not writable; "
                 + "make it writable, or choose another folder",
-            sqliteCode: error.sqliteCode, file: place.given)
+            sqliteCode: sqliteCode, file: place.given)
     }
 }
 
 extension Connection {
-    /// Gives entities their rows in `Z_PRIMARYKEY`, under the numbers of a schema; no key was handed out yet.
+    /// Inserts the rows of entities into `Z_PRIMARYKEY`, with the numbers of a schema and without used keys.
     func number(_ entities: [Entity], _ schema: StoreSchema, _ purpose: String) throws {
         let key = try prepare(
             "INSERT INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, 0)", purpose)
@@ -194,7 +203,9 @@ extension Connection {
 }
 
 extension Model {
-    /// A store that is there may be of the same model with the operator in its place, and would be refused for its hash alone.
+    /// Throws for derivations with a collection operator that is not at the end.
+    ///
+    /// Otherwise an existing store of the corrected model would be rejected only for its version hash.
     func refuseIntermediateOperators() throws {
         for attribute in entities.flatMap(\.ownAttributes) where !attribute.isTransient {
             if let obstacle = attribute.derivation?.intermediateOperator { throw attribute.cannotBeDerived(obstacle) }
@@ -203,9 +214,11 @@ extension Model {
 }
 
 extension Attribute {
+    /// Creates the error for a derivation that stores cannot compute.
+    ///
     /// - Parameters:
-    ///   - obstacle: goes on behind the derivation.
-    ///   - file: the store that was to be made.
+    ///   - obstacle: The clause of the message after the derivation.
+    ///   - file: The store to be created.
     fileprivate func cannotBeDerived(_ obstacle: String, _ file: String? = nil) -> CoreError {
         CoreError(
             .unsupported, code: .persistentStoreOpen,

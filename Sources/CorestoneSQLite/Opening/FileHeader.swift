@@ -1,18 +1,19 @@
+import CorestoneFormats
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// The first bytes of a file, which say what kind of file it is.
+/// The first bytes of a file, from which its type is detected.
 struct FileHeader {
-    /// Up to 4096.
+    /// The first bytes, at most 4,096.
     private let bytes: [UInt8]
 
     init(_ connection: Connection) throws { bytes = try connection.bytes(from: 0, count: 4096) }
 
     var isDatabase: Bool { bytes.starts(with: Array("SQLite format 3\0".utf8)) }
 
-    /// Bytes of a page; 0 when the header is cut off, or names no size that pages can have.
+    /// The page size in bytes; 0 if the header is truncated or the size is invalid.
     var pageSize: Int {
         guard bytes.count >= 18 else { return 0 }
         let size = Int(bytes[16]) << 8 | Int(bytes[17])
@@ -20,13 +21,14 @@ struct FileHeader {
         return size >= 512 && size & (size - 1) == 0 ? size : 0
     }
 
-    /// Bytes of the database as its last writer counted them; 0 when it did not, as old versions of SQLite.
+    /// The size of the database in bytes, as recorded by its last writer; 0 if it was not recorded. Old versions of
+    /// SQLite do not record it.
     var size: Int {
         guard bytes.count >= 100, bytes[24..<28] == bytes[92..<96] else { return 0 }
         return bytes[28..<32].reduce(0) { $0 << 8 | Int($1) } * pageSize
     }
 
-    /// Grows with every transaction that changes the first page, be it in the file or in its log.
+    /// A counter that increases with every transaction that changes the first page, in the file or in its log.
     var changeCounter: UInt32 {
         guard bytes.count >= 28 else { return 0 }
         return bytes[24..<28].reduce(0) { $0 << 8 | UInt32($1) }
@@ -35,7 +37,7 @@ struct FileHeader {
     /// Whether the file was last written with a write-ahead log.
     var usesLog: Bool { bytes.count > 18 && bytes[18] == 2 }
 
-    /// The type of store that it is, as far as its bytes tell; nil for what is none that can be opened.
+    /// Returns the type of store that the bytes indicate, or nil for a file that cannot be opened as a store.
     func storeType(_ connection: Connection) throws -> StoreType? {
         if isDatabase { return .sqlite }
         if isXMLStore { return .xml }
@@ -43,14 +45,16 @@ struct FileHeader {
         return contains(StoreType.binaryMark) ? .binary : nil
     }
 
-    /// Throws unless the file is an SQLite database; the error says what it is instead, as far as its bytes tell.
-    func requireDatabase(_ place: StorePlace, _ connection: Connection) throws {
+    /// Throws unless the file is an SQLite database or empty. The error describes the type of the file.
+    func requireDatabase(_ place: StoreLocation, _ connection: Connection) throws {
         if isDatabase || bytes.isEmpty { return }
         throw other(try kind(place, connection, wanted: .sqlite), place)
     }
 
-    /// Throws when the file is no store of a type that has no other test than to be read; what may be a damaged one passes.
-    func require(_ type: StoreType, _ place: StorePlace, _ connection: Connection) throws {
+    /// Throws if the file is not a store of an atomic type.
+    ///
+    /// A file that may be a damaged store passes, because only reading it can show whether it is one.
+    func require(_ type: StoreType, _ place: StoreLocation, _ connection: Connection) throws {
         if bytes.isEmpty { return }
         let found = try storeType(connection)
         if found == type { return }
@@ -61,7 +65,7 @@ struct FileHeader {
         throw other(try kind(place, connection, wanted: type), place)
     }
 
-    private func other(_ kind: Kind, _ place: StorePlace) -> CoreError {
+    private func other(_ kind: Kind, _ place: StoreLocation) -> CoreError {
         CoreError(
             kind.isStore ? .unsupported : .notAStore,
             code: kind.isStore ? .persistentStoreInvalidType : .persistentStoreOpen,
@@ -69,9 +73,9 @@ struct FileHeader {
     }
 
     private struct Kind {
-        /// What completes "… is", and the remedy.
+        /// Completes "… is", and contains the remedy.
         let text: String
-        /// A store of another type than ours.
+        /// Whether the file is a store of another type.
         var isStore = false
 
         static func ofType(_ type: StoreType, wanted: StoreType) -> Kind {
@@ -86,10 +90,10 @@ struct FileHeader {
             "migrate it to an SQLite or XML store with Apple's framework (migratePersistentStore)"
     }
 
-    /// Texts in it may have any character.
+    /// Checked before `isText`, because texts in an XML store may contain any character.
     private var isXMLStore: Bool { XMLParser.mayRead(bytes) && contains("<database") }
 
-    private func kind(_ place: StorePlace, _ connection: Connection, wanted: StoreType) throws -> Kind {
+    private func kind(_ place: StoreLocation, _ connection: Connection, wanted: StoreType) throws -> Kind {
         if isDatabase { return .ofType(.sqlite, wanted: wanted) }
         if isXMLStore { return .ofType(.xml, wanted: wanted) }
         if isText {
@@ -140,7 +144,8 @@ struct FileHeader {
         return start.allSatisfy { $0 >= 0x20 && $0 != 0x7f || [9, 10, 13].contains($0) }
     }
 
-    /// Encrypted bytes are as even as chance makes them. Fewer than a kilobyte tell nothing.
+    /// Whether the bytes are distributed as evenly as random ones, as encrypted bytes are. Fewer than 1,024 bytes do
+    /// not suffice for this test.
     private var looksEncrypted: Bool {
         guard bytes.count >= 1024 else { return false }
         var counts = [Int](repeating: 0, count: 256)

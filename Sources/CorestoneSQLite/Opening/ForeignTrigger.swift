@@ -1,25 +1,26 @@
 import CorestoneModel
 import CorestoneValues
 
-/// A trigger on a table of a store that neither the model asks for nor Apple's framework installs by itself.
+/// A trigger on a table of a store that neither the model requires nor Apple's framework installs.
 ///
-/// It may swallow a row (`RAISE(IGNORE)`), or change rows without telling, so that objects and file differ after a save.
+/// It may discard a row (`RAISE(IGNORE)`), or change rows without reporting them, so that objects and file differ after
+/// a save.
 struct ForeignTrigger {
     let name: String
     let table: String
-    /// Whose rows or pairs the table holds; nil for a table of the store's own.
+    /// The entity whose rows or pairs the table holds; nil for a system table of the store.
     let entity: String?
 
-    /// What removes it.
+    /// The statement that removes the trigger.
     var remedy: String { "DROP TRIGGER \(name.asIdentifier)" }
 
-    /// Why nothing is written beside it, as the end of a sentence.
+    /// Why the store is not written to while it has the trigger, as a clause for a message.
     var text: String {
         "its table \(table) has the trigger \(name), which does not belong to Core Data and may drop or alter saved rows "
             + "(remove it with \(remedy))"
     }
 
-    /// The same for people who look at the whole store.
+    /// The reason for a report about the whole store.
     var account: String {
         "the table \(table) has the trigger \(name), which does not belong to Core Data and may drop or alter saved rows, "
             + "so the store opens read-only; remove it with: \(remedy)"
@@ -27,7 +28,9 @@ struct ForeignTrigger {
 }
 
 extension ForeignTrigger {
-    /// Those of a store, by name. Triggers on tables that are not the store's never see what a save writes.
+    /// Returns the foreign triggers of a store, sorted by name.
+    ///
+    /// Triggers on tables that do not belong to the store are left out, because saves do not fire them.
     static func all(in connection: Connection, _ schema: StoreSchema) throws -> [ForeignTrigger] {
         let purpose = "read the triggers of \(connection.path)"
         let statement = try connection.prepare(
@@ -41,10 +44,10 @@ extension ForeignTrigger {
         let spatial = try spatialTriggers(connection, purpose)
         let wanted =
             (schema.derivedAttributes.flatMap(\.triggerStatements)
-            + schema.spatialIndexes.flatMap(\.triggerStatements)).map(LostPromises.name)
+            + schema.spatialIndexes.flatMap(\.triggerStatements)).map(SchemaDrift.name)
         let known = spatial.union(wanted)
         return triggers.compactMap { trigger in
-            // A trigger's table is written as its author wrote it.
+            // The table's name has the letter case of the trigger's author.
             guard let entity = entities[trigger.table.uppercased()], !known.contains(trigger.name),
                 !tellsWhatItChanges(trigger.name, trigger.text)
             else { return nil }
@@ -52,14 +55,17 @@ extension ForeignTrigger {
         }
     }
 
-    /// Whether it is one of Apple's that report each row they change, as those of Photos do and those of derived attributes
-    /// that this library cannot compute.
+    /// Whether the trigger is one of Apple's triggers that report each row they change.
+    ///
+    /// These are the triggers of Photos, and those of derived attributes that this library cannot compute.
     private static func tellsWhatItChanges(_ name: String, _ text: String) -> Bool {
         (name.hasPrefix("Z_DA_") || name.hasPrefix("ZT_"))
             && TriggerFunctions.reports.contains { position(of: $0, in: text) != nil }
     }
 
-    /// The names of the triggers that keep the R-trees of the file, also of those that no model asks for.
+    /// Returns the names of the triggers that update the R-trees of the file.
+    ///
+    /// They include R-trees that the model does not require.
     private static func spatialTriggers(_ connection: Connection, _ purpose: String) throws -> Set<String> {
         let statement = try connection.prepare(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'Z\\_RT\\_%' ESCAPE '\\' "
@@ -72,9 +78,9 @@ extension ForeignTrigger {
         return names
     }
 
-    /// By the name of each table that a save may write to, in capitals.
+    /// Returns the root entities by the upper-case names of tables that a save may write to; nil for system tables.
     private static func entitiesByTable(_ schema: StoreSchema) -> [String: String?] {
-        let own = StoreSchema.systemTables + HistoryDesign.Table.allCases.map(\.rawValue)
+        let own = StoreSchema.systemTables + HistorySchema.Table.allCases.map(\.rawValue)
         let pairs: [(String, String?)] =
             own.map { ($0, nil) } + schema.tables.map { ($0.name, $0.root.name) }
             + schema.joins.map { ($0.name, $0.naming.entity.name) }

@@ -1,12 +1,13 @@
 import CorestoneGraph
 import Glibc
 
-extension StorePlace {
-    /// The process that has the write-ahead log at this path open for a store that lies elsewhere by now; nil without one.
+extension StoreLocation {
+    /// The process that has the write-ahead log at this path open for a store that was moved elsewhere; nil if there is
+    /// no such process, or if the system does not have a list of locks.
     ///
-    /// Everyone who reads or writes a log locks byte 128 of its index, the `-shm` file (`UNIX_SHM_DMS` of SQLite's `os_unix.c`).
-    /// The kernel's list of locks is asked instead of the file: closing a descriptor of it would end the locks that this process
-    /// has on it. nil where there is no such list.
+    /// Every reader and writer of a log locks byte 128 of its index, the `-shm` file (`UNIX_SHM_DMS` of SQLite's
+    /// `os_unix.c`). The lock is looked up in the kernel's list of locks, not in the file. Closing a descriptor of the
+    /// file would release the locks of this process.
     var processUsingLog: Int32? {
         var facts = stat()
         guard stat(path + "-shm", &facts) == 0 else { return nil }
@@ -32,7 +33,7 @@ extension StorePlace {
         return list
     }
 
-    /// Whether a process has the file of this path open that was deleted: its log has no other use.
+    /// Whether a process has the deleted file of this path open. If so, the log belongs to the deleted store.
     private func hasDeletedFile(_ process: Int32) -> Bool {
         let folder = "/proc/\(process)/fd"
         guard let entries = opendir(folder) else { return false }

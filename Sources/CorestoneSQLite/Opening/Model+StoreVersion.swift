@@ -3,21 +3,24 @@ import CorestoneModel
 import CorestoneValues
 
 extension Model {
-    /// Reads a model for a store that is to be opened with it: of a bundle with several versions the one that the store was
-    /// written with, told by the version hashes of all entities; anything else as `init(contentsOf:)`. `versionName` tells
-    /// which version it is.
+    /// Reads a model for opening a store.
     ///
-    /// When the store cannot be read, or does not say by which model it was written, it is the current version: opening the
-    /// store tells what is wrong.
+    /// From a bundle with several versions, it reads the version with which the store was written. The version hashes
+    /// of all entities determine that version, and `versionName` names it. Other models are read as by
+    /// `init(contentsOf:)`.
+    ///
+    /// If the store cannot be read, or does not record its version hashes, the current version is read: opening the
+    /// store then reports the problem.
+    ///
     /// - Parameters:
-    ///   - path: the model's.
-    ///   - storePath: of an SQLite store. It does not change, and nothing in it is locked.
-    /// - Returns: the model, frozen.
-    /// - Throws: as `init(contentsOf:)`; `.modelMismatch` (134100) when the store was written with none of the versions. The
-    ///   message names the nearest one, and its first difference by entity and property.
+    ///   - path: The path of the model.
+    ///   - storePath: The path of an SQLite store, which is neither changed nor locked.
+    /// - Returns: The model, frozen.
+    /// - Throws: As `init(contentsOf:)`; `.modelMismatch` (134100) if the store was written with a version that is not
+    ///   in the bundle. The message names the nearest version, and its first difference by entity and property.
     public static func load(_ path: String, forStoreAt storePath: String) throws -> Model {
         let versions = try Model.versions(of: path)
-        guard versions.count > 1, let file = try? ReadOnlyFile(StorePlace(existing: storePath)),
+        guard versions.count > 1, let file = try? ReadOnlyFile(StoreLocation(existing: storePath)),
             let contents = try? StoreContents(file.connection, place: file.place),
             let hashes = contents.document.hashes
         else {
@@ -28,7 +31,7 @@ extension Model {
         var choice = VersionChoice(bundle: path, versions: versions, hashes: hashes)
         if let model = try choice.matching() { return model }
         let nearest = try choice.nearest()
-        // Hashes that differ although the model does not are no reason to refuse it.
+        // A model whose hashes differ although its properties do not is accepted.
         _ = try ModelComparison(
             model: nearest, source: .given, contents: contents, connection: file.connection, forWriting: false,
             candidates: choice.description
@@ -37,19 +40,19 @@ extension Model {
     }
 }
 
-extension StorePlace {
+extension StoreLocation {
     fileprivate init(existing path: String) throws {
         try self.init(path)
         try requireStore()
     }
 }
 
-/// Looks among the versions of a bundle for the one that a store was written with.
+/// A search for the version of a bundle with which a store was written.
 private struct VersionChoice {
     let bundle: String
-    /// The current one first, then from the last to the first.
+    /// The current version first, then the others from the last to the first.
     let versions: [ModelVersion]
-    /// What the store has on record.
+    /// The version hashes that the store records.
     let hashes: [String: [UInt8]]
     private var distances: [String: Int] = [:]
     private var firstFailure: (any Error)?
@@ -60,10 +63,10 @@ private struct VersionChoice {
         self.hashes = hashes
     }
 
-    /// The version whose entities all hash as the store's. One that cannot be read is none.
+    /// Returns the version whose entities all have the version hashes of the store. Unreadable versions are skipped.
     mutating func matching() throws -> Model? {
         for version in versions {
-            // What the bundle has on record saves reading the version.
+            // If the bundle records the hashes, the version need not be read.
             if !version.recordedHashes.isEmpty, version.recordedHashes != hashes {
                 distances[version.name] = distance(version.recordedHashes)
                 continue
@@ -78,7 +81,7 @@ private struct VersionChoice {
         return nil
     }
 
-    /// The version in which the fewest entities differ.
+    /// Returns the version in which the fewest entities differ.
     func nearest() throws -> Model {
         let known = versions.filter { distances[$0.name] != nil }
         guard let nearest = known.min(by: { distances[$0.name] ?? 0 < distances[$1.name] ?? 0 }) else {
@@ -97,12 +100,12 @@ private struct VersionChoice {
         return model
     }
 
-    /// How many entities hash otherwise than the store's.
+    /// Returns the number of entities whose hashes differ from the store's.
     private func distance(_ other: [String: [UInt8]]) -> Int {
         Set(hashes.keys).union(other.keys).count { hashes[$0] != other[$0] }
     }
 
-    /// For messages.
+    /// The description of the versions for messages.
     var description: String {
         let shown = versions.prefix(5).map(\.name).joined(separator: ", ")
         let more = versions.count > 5 ? " and \(versions.count - 5) more" : ""

@@ -1,7 +1,9 @@
 import CorestoneModel
 
 extension ModelComparison {
-    /// Of a model that ignores versions: properties that both have must be of one kind. The file may lack all else.
+    /// Compares a model whose version hashes are ignored.
+    ///
+    /// Properties that model and file share must have the same kind; the file may lack everything else.
     func compareShapes() throws -> Result {
         let schema = schema()
         if let difference = rootDifference() { throw error(difference) }
@@ -16,7 +18,7 @@ extension ModelComparison {
         return Result(schema: schema, doubt: tableDoubt(schema), gaps: gaps)
     }
 
-    /// The first entity that is in the table of another root.
+    /// Returns the first entity whose root entity in the store differs from that in the model.
     private func rootDifference() -> Difference? {
         let roots = contents.rootsByNumber
         for entity in model.preorder {
@@ -31,7 +33,7 @@ extension ModelComparison {
         return nil
     }
 
-    /// The first property that means something else in the model that the store carries.
+    /// Returns the first property that has another kind in the store's cached model.
     private func shapeDifference(from cached: Model) -> Difference? {
         for entity in model.preorder {
             guard let old = cached.entity(named: entity.name) else { continue }
@@ -49,7 +51,7 @@ extension ModelComparison {
 
     /// Throws if a value is too large for the width that its attribute has in the model.
     ///
-    /// - Parameter cached: The model that the store carries. Without one every narrow attribute may have been wider.
+    /// - Parameter cached: The store's cached model. Without it, every attribute of a narrow type may have been wider.
     private func requireFittingIntegers(in schema: StoreSchema, _ cached: Model?) throws {
         if contents.document.metadata?.isOfAnotherModel(than: model) == false { return }
         for table in schema.tables {
@@ -69,7 +71,7 @@ extension ModelComparison {
         }
     }
 
-    /// Returns an integer of a column beyond the range; nil if all are within it.
+    /// Returns an integer of a column outside the range; nil if all are within it.
     private func valueBeyond(
         _ range: ClosedRange<Int64>, _ column: String, _ table: TableSchema, _ schema: StoreSchema
     ) throws -> Int64? {
@@ -82,7 +84,7 @@ extension ModelComparison {
         return try query.step(purpose) ? query.integer(0) : nil
     }
 
-    /// Entities that the model lacks, and that have objects in the table of one that it has.
+    /// Returns the entities that the model lacks, and that have objects in a table of the model.
     private func hiddenEntities(_ schema: StoreSchema) throws -> [ModelGaps.Hidden] {
         let roots = contents.rootsByNumber
         var hidden: [ModelGaps.Hidden] = []
@@ -101,7 +103,7 @@ extension ModelComparison {
 }
 
 extension StoreContents {
-    /// The root above each entity, by number. In a damaged file parents may lead round in a circle.
+    /// The root entity of each entity, by number. In a damaged file, parents may form a cycle.
     fileprivate var rootsByNumber: [Int64: StoredEntity] {
         let byNumber = Dictionary(entities.map { ($0.number, $0) }) { first, _ in first }
         var roots: [Int64: StoredEntity] = [:]
@@ -134,7 +136,7 @@ extension AttributeType {
 }
 
 extension Attribute {
-    /// Whether the attribute of that path has more bits in another model; true if the other model does not have it there.
+    /// Whether the attribute has more bits in another model; true if the other model does not have it.
     fileprivate func isNarrower(than other: Model?) -> Bool {
         guard let entity = other?.entity(named: entity.name) else { return true }
         let stored = sequence(first: entity, next: \.parent).flatMap(\.ownAttributes).flatMap(\.leaves)
@@ -145,7 +147,9 @@ extension Attribute {
 }
 
 extension Property {
-    /// Why values of `stored`, the property of that name in another model, are none of this one's; nil when they are.
+    /// Returns why values of `stored` cannot be values of this property; nil if they can.
+    ///
+    /// - Parameter stored: The property of the same name in another model.
     fileprivate func shapeDifference(from stored: Property) -> String? {
         if isTransient || stored.isTransient { return nil }
         switch (self, stored) {

@@ -2,18 +2,19 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// What becomes of the version hashes when a store is opened.
+/// How version hashes are used when a store is opened.
 enum VersionRule {
-    /// They are compared with the model's.
+    /// The hashes are compared with those of the model.
     case compared
-    /// They are not looked at, and the tables alone must be the model's.
+    /// The hashes are not compared; only the tables must match the model.
     case aside
-    /// The host says that they do not matter: what the file lacks is null or empty.
+    /// The application ignores the hashes: properties and tables that the file lacks are null or empty.
     case ignored
 }
 
-/// Whether a file was written with the model that is to be used with it: by the version hashes, and by what its tables
-/// hold. A difference is named by entity and property.
+/// A check whether a file was written with a model, by the version hashes and by its tables.
+///
+/// An error names the first difference by entity and property.
 struct ModelComparison {
     let model: Model
     let source: ModelSource
@@ -21,15 +22,15 @@ struct ModelComparison {
     let connection: Connection
     let forWriting: Bool
     var versions = VersionRule.compared
-    /// Of several versions of a model, what they are called in a message; `model` is the nearest of them then.
+    /// The description of several versions of a model for messages; `model` is then the nearest version.
     var candidates: String?
 
     struct Result {
-        /// The places of the model's entities in the file.
+        /// The tables and columns of the model's entities in the file.
         let schema: StoreSchema
-        /// Why they may be read but not written; nil when they may be written.
+        /// Why the tables may be read but not written; nil if they may be written.
         let doubt: String?
-        /// What the file lacks; empty unless `versions` is `.ignored`.
+        /// The tables and columns that the file lacks; empty unless `versions` is `.ignored`.
         let gaps: ModelGaps
     }
 
@@ -45,7 +46,7 @@ struct ModelComparison {
         return Result(schema: schema, doubt: doubt ?? tableDoubt(schema), gaps: ModelGaps())
     }
 
-    /// Why tables that are there may be read but not written.
+    /// Returns why existing tables may be read but not written; nil if they may be written.
     func tableDoubt(_ schema: StoreSchema) -> String? {
         if let table = schema.tables.first(where: { contents.unkeyedTables.contains($0.name) }) {
             return "in its table \(table.name) \(unkeyedAccount(of: table.root))"
@@ -58,7 +59,7 @@ struct ModelComparison {
         return nil
     }
 
-    /// By the numbers that the file gives; entities that it does not know get the next ones.
+    /// Returns the schema with the entity numbers of the file. Entities that the file lacks get the next numbers.
     func schema() -> StoreSchema {
         var numbers = model.entities.map { contents.number(ofEntity: $0.name) ?? 0 }
         var last = contents.entities.map(\.number).max() ?? 0
@@ -79,9 +80,11 @@ struct ModelComparison {
 // MARK: - By hashes
 
 extension ModelComparison {
-    /// Throws what differs. Hashes that differ although nothing in the two models does are a doubt, no refusal.
+    /// Throws an error for differences between the hashes.
+    ///
+    /// - Returns: The reason to open read-only if the hashes differ although the two models do not.
     private func compareHashes() throws -> String? {
-        // Whether the store's own model is the one that its metadata names matters to writers alone.
+        // Only writers need the cached model to match the metadata.
         guard source == .given || source == .cached && forWriting, let stored = contents.document.hashes else {
             return nil
         }
@@ -111,15 +114,16 @@ extension ModelComparison {
         }
         if !added.isEmpty { parts.append("the store does not have \(ModelComparison.list(added))") }
         if !removed.isEmpty { parts.append("the model does not have \(ModelComparison.list(removed))") }
-        // An entity of one side alone is listed already.
+        // An entity that only the model or only the store has is already listed.
         if let difference, !(added + removed).contains(difference.entity) { parts.append(difference.text) }
         throw error(
             parts, entity: difference?.entity ?? (changed + added + removed).first, key: difference?.key,
             children: cached?.mismatchDetails(with: model, file: contents.place.given) ?? [])
     }
 
-    /// The first property in which the model that the store carries differs from ours, within these entities; parents
-    /// first, since what they changed, their children changed with them.
+    /// Returns the first property of these entities that differs between the store's cached model and the model.
+    ///
+    /// Superentities come first, because their changes also change the hashes of their subentities.
     private func propertyDifference(_ entities: [String], from cached: Model) -> Difference? {
         let found = cached.differences(from: model)
         let order = model.preorder.map(\.name)
@@ -170,7 +174,7 @@ extension ModelComparison {
 // MARK: - By tables
 
 extension ModelComparison {
-    /// The first table or column of the model that the file lacks.
+    /// Returns the first table or column of the model that the file lacks.
     private func missing(in schema: StoreSchema) -> Difference? {
         if let difference = missingKey(in: schema) { return difference }
         switch ModelGaps(of: schema, in: contents).first {
@@ -195,7 +199,7 @@ extension ModelComparison {
             entity: relationship.entity.name, key: relationship.name)
     }
 
-    /// The first of the columns that every table of objects has, and that one lacks.
+    /// Returns the first table that lacks a column which all tables of objects have.
     func missingKey(in schema: StoreSchema) -> Difference? {
         for table in schema.tables {
             guard let present = contents.tables[table.name] else { continue }
@@ -207,8 +211,9 @@ extension ModelComparison {
         return nil
     }
 
-    /// What the columns tell of a model that the store does not carry: one that is missing, of another type, or too
-    /// many.
+    /// Compares only the columns, for a store without a cached model.
+    ///
+    /// - Returns: The first column that is missing, has another type, or is unknown to the model.
     private func tableDifference() -> Difference? {
         let schema = schema()
         if let difference = missing(in: schema) { return difference }
@@ -226,7 +231,7 @@ extension ModelComparison {
         return nil
     }
 
-    /// The first column that is declared for values of another type.
+    /// Returns the first column with another declared type.
     func typeDifference(in table: TableSchema) -> Difference? {
         let present = contents.tables[table.name] ?? [:]
         for column in table.columns {

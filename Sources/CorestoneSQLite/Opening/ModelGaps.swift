@@ -2,10 +2,12 @@ import CSQLite
 import CorestoneModel
 import CorestoneValues
 
-/// What a model has and a file lacks, when versions are ignored. Opened for writing, the file gets it; opened for reading,
-/// views and empty tables of the connection stand for it.
+/// The tables, columns and entities that a model has and a file lacks, if version hashes are ignored.
+///
+/// They are added to a file that is opened for writing. For reading, temporary views and empty tables of the connection
+/// replace them.
 struct ModelGaps {
-    /// A table or a column that is missing.
+    /// A missing table or column.
     enum Gap {
         case table(TableSchema)
         case column(TableSchema, ColumnSchema)
@@ -13,14 +15,14 @@ struct ModelGaps {
         case joinColumn(JoinTable, String)
     }
 
-    /// An entity that the model lacks, and that has rows in the table of one that it has.
+    /// An entity that the model lacks, and that has rows in a table of the model.
     struct Hidden {
         let name: String
         let table: TableSchema
     }
 
     private(set) var all: [Gap] = []
-    /// Without a number in `Z_PRIMARYKEY`; parents before their heirs.
+    /// Entities without a row in `Z_PRIMARYKEY`; superentities before their subentities.
     var entities: [Entity] = []
     var hidden: [Hidden] = []
 
@@ -29,7 +31,9 @@ struct ModelGaps {
 
     init() {}
 
-    /// - Parameter schema: names what is missing as a fresh store does.
+    /// Finds the gaps of a file.
+    ///
+    /// - Parameter schema: The schema that names missing tables and columns as in a new store.
     init(of schema: StoreSchema, in contents: StoreContents) {
         for table in schema.tables {
             if let present = contents.tables[table.name] {
@@ -48,8 +52,8 @@ struct ModelGaps {
         }
     }
 
-    /// Why nothing may be saved, as the end of a sentence: a row of an entity that the model lacks would be no object, and what
-    /// refers to it could not be kept.
+    /// Why the store is read-only, as a clause for a message. A row of an entity that the model lacks cannot become an
+    /// object, and references to it could not be preserved.
     var readOnlyReason: String? {
         hidden.first.map {
             "it has objects of \($0.name), an entity in the tree of \($0.table.root.name) that is not in the model; migrate the store, "
@@ -58,10 +62,10 @@ struct ModelGaps {
     }
 }
 
-// MARK: - Into the file
+// MARK: - Changes of the file
 
 extension ModelGaps {
-    /// What makes the tables and columns.
+    /// The statements that create the tables and columns.
     private var statements: [String] {
         all.map { gap in
             switch gap {
@@ -74,7 +78,9 @@ extension ModelGaps {
         }
     }
 
-    /// Makes what is missing, computes derived attributes that are new, and makes indexes and triggers. Within a transaction.
+    /// Creates missing tables and columns, computes new derived attributes, and creates indexes and triggers.
+    ///
+    /// Must be called in a transaction.
     func fill(_ connection: Connection, _ schema: StoreSchema, _ purpose: String) throws {
         for statement in statements { try connection.execute(statement, purpose, cocoaCode: .persistentStoreOpen) }
         try connection.number(entities, schema, purpose)
@@ -87,11 +93,11 @@ extension ModelGaps {
         for statement in derived.compactMap(\.fillingStatement) {
             try connection.execute(statement, purpose, cocoaCode: .persistentStoreOpen)
         }
-        let promises = try LostPromises(schema, connection)
+        let promises = try SchemaDrift(schema, connection)
         for promise in promises.all + promises.slowness { try make(promise, connection, purpose) }
     }
 
-    private func make(_ promise: LostPromise, _ connection: Connection, _ purpose: String) throws {
+    private func make(_ promise: SchemaDefect, _ connection: Connection, _ purpose: String) throws {
         do {
             for statement in promise.statements {
                 try connection.execute(statement, purpose, cocoaCode: .persistentStoreOpen)
@@ -110,11 +116,13 @@ extension ModelGaps {
     }
 }
 
-// MARK: - Beside the file
+// MARK: - Temporary views and tables
 
 extension ModelGaps {
-    /// Has statements of the connection find what is missing: columns of null, tables without rows, and no row of an entity that
-    /// the model lacks. The file stays as it is.
+    /// Creates temporary views and tables for missing parts of the file, which is not changed.
+    ///
+    /// With them, statements find missing columns with nulls, missing tables without rows, and no rows of hidden
+    /// entities.
     func standIn(_ connection: Connection, _ schema: StoreSchema) throws {
         let purpose = "read \(connection.path) with another model"
         for statement in standIns(schema) {

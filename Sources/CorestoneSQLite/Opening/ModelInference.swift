@@ -2,13 +2,13 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// Makes a model that fits the tables of a store that carries none.
+/// An inference of a model from the tables of a store without a usable cached model.
 ///
-/// What the tables tell for sure: the entities with their names and their inheritance, the attributes with their kind of storage,
-/// the relationships that have a table or a column with an entity's number of their own. Names of properties are in lower case,
-/// since the tables have them in capitals, unless a cached model that does not fit has them. A column of integers is a to-one
-/// relationship when its name, its index and its values say so, else an Integer 64. To-many relationships that have an inverse
-/// to-one leave no trace.
+/// The tables determine the entities with their names and inheritance, and the attributes with their storage type. They
+/// also determine the relationships that have a join table or a column with an entity number. Names of properties are
+/// in lower case, because the tables have them in upper case, unless the cached model contains them. An integer column
+/// is a to-one relationship if its name, its index and its values indicate one, otherwise an Integer 64 attribute.
+/// To-many relationships with a to-one inverse cannot be inferred.
 struct ModelInference {
     private let contents: StoreContents
     private let model = Model()
@@ -16,14 +16,18 @@ struct ModelInference {
     private let cached: Model?
     private var entities: [Int64: Entity] = [:]
 
-    /// `cached` is a model that the store carries although it does not fit: good for names and types.
+    /// Creates an inference.
+    ///
+    /// - Parameter cached: The store's cached model, which does not match the tables but provides names and types.
     init(_ contents: StoreContents, _ connection: Connection, cached: Model?) throws {
         self.contents = contents
         self.cached = cached
         hints = try ColumnHints(contents, connection)
     }
 
-    /// - Throws: `storeCorrupt` when the tables cannot be those of any model.
+    /// Infers the model.
+    ///
+    /// - Throws: `storeCorrupt` if no model matches the tables.
     mutating func run() throws -> Model {
         do {
             try addEntities()
@@ -42,7 +46,7 @@ struct ModelInference {
         }
     }
 
-    /// Entities whose root has a table; the histories' rows have none.
+    /// Adds the entities whose root entity has a table. The entities of the history do not have one.
     private mutating func addEntities() throws {
         for stored in contents.entities {
             if stored.parent == 0 && contents.tables["Z" + stored.name.uppercased()] == nil { continue }
@@ -54,7 +58,7 @@ struct ModelInference {
                         + "Z_PRIMARYKEY",
                     entity: stored.name, value: .int(stored.number))
             }
-            // Parents are numbered before their children, so no circle passes.
+            // A superentity must have a lower number than its subentities, which rejects cycles.
             if stored.parent == 0 { continue }
             guard let parent = entities[stored.parent] else {
                 let known = contents.entities.first { $0.number == stored.parent }
@@ -62,7 +66,7 @@ struct ModelInference {
                     .storeCorrupt,
                     "the entity \"\(stored.name)\" inherits from "
                         + (known.map { "\"\($0.name)\", which has no table, or has a higher number in Z_PRIMARYKEY" }
-                            ?? "the entity number \(stored.parent), which Z_PRIMARYKEY does not contain"),
+                            ?? "the entity number \(stored.parent), for which Z_PRIMARYKEY does not contain a name"),
                     entity: stored.name, value: .int(stored.parent))
             }
             try entity.setParent(parent)
@@ -78,7 +82,8 @@ struct ModelInference {
             let rest = column.dropFirst()
             let digits = rest.prefix { $0.isASCII && $0.isNumber }
             if !digits.isEmpty {
-                // Z5_NAME tells the entity of ZNAME's target; Z5NAME is the owner in a to-many without inverse.
+                // Z5_NAME is the entity of ZNAME's target; Z5NAME is the owner of a to-many relationship without an
+                // inverse.
                 if rest.dropFirst(digits.count).first != "_" {
                     try addOwner(digits, String(rest.dropFirst(digits.count)), root, columns)
                 }
@@ -98,7 +103,7 @@ struct ModelInference {
         }
     }
 
-    /// The property of the cached model whose column that would be.
+    /// Returns the property of the cached model that has this column.
     private func known(_ tail: Substring, of root: String) -> Property? {
         let family = cached?.entity(named: root)?.withDescendants ?? []
         return family.lazy.flatMap { $0.ownAttributes as [Property] + $0.ownRelationships }.first {
@@ -115,7 +120,9 @@ struct ModelInference {
             isOrdered: columns["Z_FOK_\(digits)\(tail)"] != nil)
     }
 
-    /// Z_3TAGS (Z_3NOTES, Z_5TAGS): entity 3 has `tags`, which lead to entity 5, whose `notes` lead back.
+    /// Adds the relationships of a join table.
+    ///
+    /// Z_3TAGS (Z_3NOTES, Z_5TAGS): entity 3 has the relationship `tags` to entity 5, whose inverse is `notes`.
     private func addJoin(_ table: String, _ columns: [String: String]) throws {
         guard table.hasPrefix("Z_"), let (number, name) = ModelInference.numbered(table.dropFirst(2)),
             let naming = entities[number], !columns.isEmpty, columns["Z_PK"] == nil
@@ -129,7 +136,7 @@ struct ModelInference {
             return try relationship.setInverse(relationship)
         }
         guard keys.count == 2, keys.allSatisfy({ $0.hasPrefix("Z_") }) else { return }
-        // The column of the members bears the table's name, the other one the inverse's.
+        // The column of the members has the table's name, the other column the name of the inverse.
         let isMember = keys.map { ModelInference.numbered($0.dropFirst(2))?.name.hasPrefix(name) == true }
         if isMember[0] && !isMember[1] { keys.reverse() }
         guard let (ownerNumber, inverseName) = ModelInference.numbered(keys[0].dropFirst(2)), ownerNumber == number,
@@ -150,7 +157,9 @@ struct ModelInference {
         isIdentifier(name.lowercased()) && ownProperty(name.lowercased(), of: entity) == nil
     }
 
-    /// A property of the entity or of any of its tree, in which no name may come twice along a line.
+    /// Returns the property of that name in the whole entity tree.
+    ///
+    /// A subentity cannot repeat the name of an inherited property.
     private func ownProperty(_ name: String, of entity: Entity) -> Property? {
         entity.root.withDescendants.lazy.flatMap(\.allProperties).first { $0.name == name }
     }
@@ -161,7 +170,9 @@ struct ModelInference {
         return (number, String(text.dropFirst(digits.count)))
     }
 
-    /// By the words of Core Data, else by SQLite's rules of affinity.
+    /// Returns the attribute type of a declared column type.
+    ///
+    /// It follows Core Data's type names, or else SQLite's rules of affinity.
     private static func type(declared: String) -> AttributeType {
         let type = declared.uppercased()
         func has(_ words: String...) -> Bool { words.contains { position(of: $0, in: type) != nil } }

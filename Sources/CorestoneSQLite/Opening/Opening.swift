@@ -4,47 +4,49 @@ import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// An open file that was found to be a store of the model.
+/// An open file that was verified to be a store of the model.
 struct OpenedStore {
     let connection: Connection
     let schema: StoreSchema
-    /// What the file says about itself.
+    /// The identifier and the metadata of the file.
     let document: StoreDocument
     var identifier: String { document.identifier }
     let source: ModelSource
     /// The absolute path.
     let path: String
-    /// Why nothing can be written; nil when it can.
+    /// Why the store is read-only; nil if it is writable.
     let readOnlyReason: String?
-    /// Whether a read transaction that stays open keeps no writer out.
+    /// Whether an open read transaction does not block writers.
     let mayHoldReads: Bool
-    /// Notices changes of a file that was opened as one that does not change.
-    let watch: FileWatch?
+    /// The detector of writes to a file that was opened as immutable; nil for other files.
+    let watch: ImmutableFileCheck?
     let externalFolder: String
-    /// nil when the store keeps no history.
-    let history: HistoryDesign?
-    /// How many connections there may be.
+    /// The history; nil if the store does not record one.
+    let history: HistorySchema?
+    /// The maximum number of connections.
     var maximumConnections = 1
-    /// Whether this opening made it.
+    /// Whether the store was created by this call.
     var isNew = false
-    /// Frames of the write-ahead log after which it is brought into the file; 0 for never.
+    /// The number of frames in the write-ahead log that triggers a checkpoint; 0 for never.
     var longLog = ConnectionPool.usualLongLog
-    /// Makes a connection more; nil where readers would be in each other's way, or in a writer's.
+    /// A function that opens another connection; nil if readers would block each other or a writer.
     var openAnother: (() throws -> Connection)?
 }
 
-/// Opens a store, making it first when there is none and a model for it.
+/// The operation that opens a store. It first creates the store if it does not exist and a model was passed.
 struct StoreOpening {
     private let path: String
-    /// nil for the store's own: the one cached in it, else one inferred from its tables.
+    /// The model; nil to use the store's cached model, or a model inferred from its tables.
     private let model: Model?
     private let options: StoreOptions
     private let versions: VersionRule
     private let pragmas: StorePragmas
     private let busyTimeout: Int32
 
-    /// - Parameter versions: nil for what the options say.
-    /// - Throws: `.invalidArgument` for options that make no sense. Nothing was looked at then.
+    /// Checks the options.
+    ///
+    /// - Parameter versions: How version hashes are used; nil to use the options.
+    /// - Throws: `.invalidArgument` for contradictory or invalid options. The file has then not been accessed.
     init(_ path: String, model: Model?, options: StoreOptions, versions: VersionRule? = nil) throws {
         (self.path, self.model, self.options) = (path, model, options)
         self.versions = versions ?? (options.ignoresVersioning ? .ignored : .compared)
@@ -55,9 +57,9 @@ struct StoreOpening {
             let (vacuum, analyze) = ("CST_STORE_VACUUM (vacuum)", "CST_STORE_ANALYZE (analyze)")
             let (deeds, names) =
                 switch (options.vacuums, options.analyzes) {
-                case (true, true): ("vacuumed and analyzed", "\(vacuum) and \(analyze)")
+                case (true, true): ("vacuumed and analysed", "\(vacuum) and \(analyze)")
                 case (true, false): ("vacuumed", vacuum)
-                default: ("analyzed", analyze)
+                default: ("analysed", analyze)
                 }
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
@@ -70,8 +72,8 @@ struct StoreOpening {
 
     func run() throws -> OpenedStore {
         try model?.refuseIntermediateOperators()
-        if path == StorePlace.nowhere { return try openInMemory() }
-        let place = try StorePlace(path)
+        if path == StoreLocation.nowhere { return try openInMemory() }
+        let place = try StoreLocation(path)
         if place.state == .missing, !options.isReadOnly, !options.mustExist, let model {
             let isNew = try creation(model, place).run()
             var opened = try openWritable(place)
@@ -83,13 +85,13 @@ struct StoreOpening {
             ? try openReadOnly(place) : try openWritable(place)
     }
 
-    private func creation(_ model: Model, _ place: StorePlace) -> StoreCreation {
+    private func creation(_ model: Model, _ place: StoreLocation) -> StoreCreation {
         StoreCreation(model: model, place: place, options: options, pragmas: pragmas, busyTimeout: busyTimeout)
     }
 
-    /// A new store that no file has, and nobody else: what is saved into it ends with it.
+    /// Creates a store in memory, which other coordinators cannot share. Its objects are lost when it is closed.
     private func openInMemory() throws -> OpenedStore {
-        let place = StorePlace(nowhere: path)
+        let place = StoreLocation(nowhere: path)
         guard let model, !options.isReadOnly, !options.mustExist else {
             let obstacles: [(applies: Bool, fault: String, remedy: String)] = [
                 (self.model == nil, "does not contain a model", "pass a model"),
@@ -114,8 +116,8 @@ struct StoreOpening {
             history: examination.history)
     }
 
-    /// Makes the store first where one was destroyed.
-    private func examine(_ connection: Connection, _ place: StorePlace) throws -> StoreExamination {
+    /// Examines the file. A store that was destroyed is first created again.
+    private func examine(_ connection: Connection, _ place: StoreLocation) throws -> StoreExamination {
         do {
             return try StoreExamination(
                 connection, model: model, place: place, forWriting: true, versions: versions)
@@ -127,8 +129,8 @@ struct StoreOpening {
         }
     }
 
-    /// Migrates the store first if it is of another version of the model and the options ask for it.
-    private func examineMigrated(_ connection: Connection, _ place: StorePlace) throws -> StoreExamination {
+    /// Examines the file. A store of another version of the model is first migrated if the options request it.
+    private func examineMigrated(_ connection: Connection, _ place: StoreLocation) throws -> StoreExamination {
         do {
             return try examine(connection, place)
         } catch let error as CoreError where error.code == CocoaCode.persistentStoreIncompatibleVersionHash.rawValue {
@@ -143,15 +145,15 @@ struct StoreOpening {
         }
     }
 
-    private func openWritable(_ place: StorePlace) throws -> OpenedStore {
+    private func openWritable(_ place: StoreLocation) throws -> OpenedStore {
         let connection = try Connection(
             place.path, path: place.given, flags: SQLITE_OPEN_READWRITE, limits: options.limits)
         try FileHeader(connection).requireDatabase(place, connection)
         connection.distrust()
-        // Until the file is known to be a store of ours, nothing in it may change, not even by closing it.
+        // The file must not be changed, not even by closing it, before it is known to be a store of the model.
         if place.hasCompanion("-wal") {
             _ = cst_sqlite3_checkpoint_on_close(connection.db, 0)
-            // SQLite would drop what is damaged, and all that was saved behind it.
+            // SQLite would discard the damaged frames and all later transactions in the log.
             if let loss = try WriteAheadLog.account(beside: place, connection).loss, loss.isCertain {
                 connection.close()
                 return try openReadOnly(place)
@@ -188,7 +190,7 @@ struct StoreOpening {
         try configure(connection, place)
         let isWAL = try journalMode(connection, place) == "wal"
         try tidy(connection, place)
-        // A migration that was killed may have left one.
+        // A migration that was killed may have left a folder.
         ModelFile(place.path, shownAs: place.given).removeAbandonedFolders()
         try derive(schema, in: connection, place)
         let history =
@@ -203,9 +205,11 @@ struct StoreOpening {
             openAnother: isWAL ? another(place, schema, trustsSchema: connection.trustsSchema) : nil)
     }
 
-    /// Makes connections more, as long as the path still leads to the file.
+    /// Returns a function that opens further connections.
+    ///
+    /// It throws if the path no longer refers to the open file.
     private func another(
-        _ place: StorePlace, _ schema: StoreSchema, trustsSchema: Bool
+        _ place: StoreLocation, _ schema: StoreSchema, trustsSchema: Bool
     ) -> (() throws -> Connection) {
         let file = place.number
         return { [self] in
@@ -228,8 +232,8 @@ struct StoreOpening {
         }
     }
 
-    /// Makes the triggers that a connection has for itself.
-    private func derive(_ schema: StoreSchema, in connection: Connection, _ place: StorePlace) throws {
+    /// Creates the temporary triggers that each connection needs.
+    private func derive(_ schema: StoreSchema, in connection: Connection, _ place: StoreLocation) throws {
         for statement in schema.derivedAttributes.flatMap(\.connectionTriggerStatements) {
             try connection.execute(
                 statement, "create the triggers for derived attributes of \(place.given)",
@@ -237,7 +241,7 @@ struct StoreOpening {
         }
     }
 
-    private func openReadOnly(_ place: StorePlace, reason: String? = nil) throws -> OpenedStore {
+    private func openReadOnly(_ place: StoreLocation, reason: String? = nil) throws -> OpenedStore {
         let file = try ReadOnlyFile(place, limits: options.limits)
         let examination = try StoreExamination(
             file.connection, model: model, place: place, versions: versions)
@@ -253,8 +257,8 @@ struct StoreOpening {
             externalFolder: ExternalFile.folder(ofStore: place.path), history: nil)
     }
 
-    /// What is done once, at opening.
-    private func tidy(_ connection: Connection, _ place: StorePlace) throws {
+    /// Vacuums and analyses the store if the options request it.
+    private func tidy(_ connection: Connection, _ place: StoreLocation) throws {
         if options.vacuums {
             try connection.execute("VACUUM", "vacuum \(place.given)", cocoaCode: .persistentStoreOpen)
         }
@@ -263,8 +267,8 @@ struct StoreOpening {
         }
     }
 
-    private func configure(_ connection: Connection, _ place: StorePlace, isFirst: Bool = true) throws {
-        // A stranger's store may be larger than memory: what has to be sorted goes to a temporary file of SQLite's.
+    private func configure(_ connection: Connection, _ place: StoreLocation, isFirst: Bool = true) throws {
+        // An untrusted store may be larger than memory: a read-only connection sorts in temporary files.
         let launch = LaunchArguments.storeSettings
         if isFirst, launch.checksIntegrity { try DatabaseCheck.require(connection, place) }
         let usual = options.isTransient ? 0 : options.normalSync ? 1 : 2
@@ -277,7 +281,7 @@ struct StoreOpening {
             "open \(place.given)", cocoaCode: .persistentStoreOpen)
     }
 
-    /// Why a store that is to be opened without its history can only be read; nil if it has no transactions.
+    /// Returns why a store that is opened without history is read-only, or nil if its history is empty.
     private func refusedHistory(_ examination: StoreExamination, _ connection: Connection) throws -> String? {
         guard options.refusesHistory, examination.history != nil else { return nil }
         guard
@@ -291,20 +295,24 @@ struct StoreOpening {
             + "without that option, or delete the history first"
     }
 
-    /// The design of a history that begins now; nil when the options want none, or the file has one.
-    private func beginHistory(in connection: Connection, model: Model) throws -> HistoryDesign? {
-        guard options.keepsHistory || options.keepsCompleteHistory, try HistoryDesign(of: connection) == nil else {
+    /// Creates the history tables and returns their design.
+    ///
+    /// - Returns: nil if the options do not request a history, or the file already has one.
+    private func beginHistory(in connection: Connection, model: Model) throws -> HistorySchema? {
+        guard options.keepsHistory || options.keepsCompleteHistory, try HistorySchema(of: connection) == nil else {
             return nil
         }
         let purpose = "create the history tables in \(connection.path)"
         try connection.writing(purpose, cocoaCode: .persistentStoreOpen) {
-            // Another process may have begun one meanwhile.
-            if try HistoryDesign(of: connection) == nil { try HistoryDesign.install(in: connection, model: model) }
+            // Another process may have created them in the meantime.
+            if try HistorySchema(of: connection) == nil { try HistorySchema.install(in: connection, model: model) }
         }
-        return try HistoryDesign(of: connection)
+        return try HistorySchema(of: connection)
     }
 
-    /// Begins or ends keeping the values that saves replace. A file that has begun it goes on without the option.
+    /// Starts or stops recording the values that saves replace, according to the options.
+    ///
+    /// A file that records them continues to do so without the option.
     private func settleOldValues(in connection: Connection) throws {
         let purpose = "open the history of \(connection.path)"
         let hasBegun = try OldValueTables.exist(in: connection, purpose)
@@ -318,8 +326,8 @@ struct StoreOpening {
         }
     }
 
-    /// The mode in force, after asking for the one that the options want.
-    private func journalMode(_ connection: Connection, _ place: StorePlace) throws -> String {
+    /// Requests the journal mode of the options, and returns the mode that is in effect.
+    private func journalMode(_ connection: Connection, _ place: StoreLocation) throws -> String {
         let purpose = "open \(place.given)"
         let current = try connection.prepare("PRAGMA journal_mode", purpose)
         let mode = try current.step(purpose) ? current.text(0) ?? "" : ""
@@ -333,13 +341,15 @@ struct StoreOpening {
             statement.reset()
             return answer
         } catch let error as CoreError where error.status == .storeBusy {
-            // Another process has the store open in its mode, which works as well.
+            // Another process has the store open in another mode, which also works.
             return mode
         }
     }
 
-    /// SQLite needs companions beside the file; when the folder refuses them it only says that it cannot open the file.
-    private func explained(_ error: CoreError, _ place: StorePlace) -> CoreError {
+    /// Explains SQLite's error for a folder that is not writable.
+    ///
+    /// SQLite creates files next to the database, and reports only that it cannot open the database.
+    private func explained(_ error: CoreError, _ place: StoreLocation) -> CoreError {
         guard [SQLITE_CANTOPEN, SQLITE_READONLY].contains(error.sqliteCode & 0xff), !place.mayWriteFolder else {
             return error
         }
@@ -351,14 +361,14 @@ struct StoreOpening {
     }
 
     private func failure(
-        _ status: Status, _ message: String, _ place: StorePlace, sqliteCode: Int32 = 0
+        _ status: Status, _ message: String, _ place: StoreLocation, sqliteCode: Int32 = 0
     ) -> CoreError {
         CoreError(status, code: .persistentStoreOpen, message, sqliteCode: sqliteCode, file: place.given)
     }
 }
 
 extension Connection {
-    /// Has a store be of the model that it was examined by: in its tables, its hashes, and the model that it carries.
+    /// Adapts a store to the model that it was examined with: its tables, its version hashes and its cached model.
     fileprivate func adopt(_ examination: StoreExamination) throws {
         let (schema, contents) = (examination.schema, examination.contents)
         let purpose = "adapt \(path) to the model"

@@ -1,21 +1,25 @@
 import CSQLite
+import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneValues
 import Glibc
 
-/// A copy of a store with its log or journal, which no other process sees.
+/// A copy of a store and its log or journal that no other process can access.
 struct PrivateCopy {
     private let frozen: Connection
-    private let place: StorePlace
+    private let place: StoreLocation
 
-    /// `frozen` has the file open as one that does not change.
-    init(of frozen: Connection, _ place: StorePlace) {
+    /// Creates the copy of a file.
+    ///
+    /// - Parameter frozen: A connection that has the file open as immutable.
+    init(of frozen: Connection, _ place: StoreLocation) {
         self.frozen = frozen
         self.place = place
     }
 
-    /// A connection to the copy, in which the log is taken in and an unfinished transaction undone. The copy has no name
-    /// any more, so it ends with the connection, whatever becomes of the process.
+    /// Returns a connection to a copy in which the log is checkpointed and an unfinished transaction is rolled back.
+    ///
+    /// The copy is unlinked, so it is deleted with the connection, even if the process is killed.
     func open() throws -> Connection {
         guard let folder = WorkFolder.temporary("corestone-copy-") else {
             throw failure("create a folder for a private copy of", errno)
@@ -27,7 +31,7 @@ struct PrivateCopy {
         let purpose = "read the private copy of \(place.given)"
         try copy.execute(
             "PRAGMA locking_mode=EXCLUSIVE;PRAGMA temp_store=MEMORY", purpose, cocoaCode: .persistentStoreOpen)
-        // Takes in the log, or undoes the unfinished transaction; afterwards the one file is all there is.
+        // Checkpoints the log or rolls back the unfinished transaction, and removes both files.
         let code = sqlite3_exec(copy.db, "PRAGMA journal_mode=DELETE;SELECT count(*) FROM sqlite_master", nil, nil, nil)
         if code != SQLITE_OK && code & 0xff != SQLITE_NOTADB && code & 0xff != SQLITE_CORRUPT {
             throw copy.error(code, purpose, cocoaCode: .persistentStoreOpen)
@@ -36,8 +40,10 @@ struct PrivateCopy {
         return copy
     }
 
-    /// A writer may be at work: what was read counts only when nothing changed meanwhile, but for transactions at the end
-    /// of the log. Those do no harm, since the log is copied last and read up to its last complete transaction.
+    /// Copies the files until they do not change during the copy, because another process may be writing.
+    ///
+    /// Transactions that are added to the end of the log are harmless. The log is copied last, and read up to its last
+    /// complete transaction.
     private func writeWhileUnchanged(_ target: String) throws {
         for _ in 0..<5 {
             let before = place.fingerprint
@@ -67,7 +73,7 @@ struct PrivateCopy {
         }
     }
 
-    /// Companions carry no locks, so they are read directly.
+    /// Copies a log or journal. These files are not locked, so they can be read directly.
     private func copyCompanion(_ source: String, to target: String) throws {
         let input = Glibc.open(source, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
         guard input >= 0 else {
@@ -78,7 +84,7 @@ struct PrivateCopy {
         let output = Glibc.open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard output >= 0 else { throw failure("write a private copy of", errno) }
         defer { close(output) }
-        // Not to its end: a writer at work might be faster.
+        // Copies only to the current end: a writer might append faster than this loop reads.
         var facts = stat()
         guard fstat(input, &facts) == 0 else { throw unreadable(source, errno) }
         var rest = Int(facts.st_size)
@@ -106,7 +112,7 @@ struct PrivateCopy {
     private func unreadable(_ log: String, _ code: Int32) -> CoreError {
         CoreError(
             .storeIO, code: .persistentStoreOpen,
-            "cannot read the log file \(log) of \(place.given): \(StorePlace.text(of: code)); make it readable, or "
+            "cannot read the log file \(log) of \(place.given): \(StoreLocation.text(of: code)); make it readable, or "
                 + "restore the store and its log from a backup",
             file: place.given)
     }
@@ -114,13 +120,13 @@ struct PrivateCopy {
     private func failure(_ action: String, _ code: Int32) -> CoreError {
         CoreError(
             .storeIO, code: .persistentStoreOpen,
-            "cannot \(action) \(place.given), which is needed to read its -wal or -journal file: \(StorePlace.text(of: code)); "
+            "cannot \(action) \(place.given), which is needed to read its -wal or -journal file: \(StoreLocation.text(of: code)); "
                 + "set TMPDIR to a writable folder with free space", file: place.given)
     }
 }
 
-extension StorePlace {
-    /// Changes whenever the file or its journal does, or its log begins anew.
+extension StoreLocation {
+    /// A value that changes when the file or its journal changes, and when its log is restarted.
     fileprivate var fingerprint: [Int] {
         let files = ["", "-journal"].flatMap { suffix -> [Int] in
             var facts = stat()

@@ -3,23 +3,23 @@ import CorestoneGraph
 import CorestoneValues
 import Glibc
 
-/// Opens a file so that neither it nor its folder ever changes, and nothing in it is locked.
+/// A file that is opened without locks, and without changing it or its folder.
 ///
-/// SQLite would make a write-ahead log's companions even for reading, and lock a file with a rollback journal. A file
-/// without live companions is therefore opened as one that cannot change; one with a live log or an unfinished
-/// transaction is read from a private copy. Works on read-only media too.
+/// SQLite would create the `-wal` and `-shm` files even for reading, and lock a file with a rollback journal. A file
+/// without a live log or journal is therefore opened as immutable. A file with a live log or an unfinished transaction
+/// is read from a private copy. Both work on read-only media.
 struct ReadOnlyFile {
-    let place: StorePlace
+    let place: StoreLocation
     let connection: Connection
-    /// nil for a private copy, which nobody else can write.
-    let watch: FileWatch?
-    /// What was saved in the file's log and cannot be read; nil when all can.
+    /// The check for writes; nil for a private copy, which no other process can write to.
+    let watch: ImmutableFileCheck?
+    /// The saves in the file's log that cannot be read; nil if all can be read.
     let loss: LogLoss?
 
-    init(_ place: StorePlace, limits: StoreLimits = StoreLimits()) throws {
+    init(_ place: StoreLocation, limits: StoreLimits = StoreLimits()) throws {
         self.place = place
         try Connection.requireFiles(besideFileAt: place.path, place.given)
-        let watch = FileWatch(place)
+        let watch = ImmutableFileCheck(place)
         let frozen = try Connection(
             place.uri + "?mode=ro&immutable=1", path: place.given, flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
             limits: limits)
@@ -37,8 +37,10 @@ struct ReadOnlyFile {
     }
 }
 
-extension StorePlace {
-    /// Whether the rollback journal has a transaction to undo: a finished one is empty or begins with a zero.
+extension StoreLocation {
+    /// Whether the rollback journal has a transaction to roll back.
+    ///
+    /// The journal of a finished transaction is empty or begins with a zero.
     fileprivate func journalIsHot() throws -> Bool {
         guard hasCompanion("-journal") else { return false }
         let descriptor = open(path + "-journal", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
@@ -47,7 +49,7 @@ extension StorePlace {
             if reason == ENOENT { return false }
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "cannot read the rollback journal \(companion("-journal")): \(StorePlace.text(of: reason)); make it readable",
+                "cannot read the rollback journal \(companion("-journal")): \(StoreLocation.text(of: reason)); make it readable",
                 file: given)
         }
         defer { close(descriptor) }
@@ -57,7 +59,9 @@ extension StorePlace {
 }
 
 extension Connection {
-    /// For a file from anywhere: its schema may call no function, and damaged pages are noticed early.
+    /// Restricts an untrusted file.
+    ///
+    /// Its schema cannot call functions that are not innocuous, and damaged pages are detected early.
     fileprivate func distrust(_ purpose: String) throws {
         distrust()
         try execute("PRAGMA cell_size_check=1", purpose, cocoaCode: .persistentStoreOpen)

@@ -3,7 +3,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// What the file of a store says about itself. Read without a model; changes nothing.
+/// The metadata, entities and tables of a store's file. They are read without a model and without changing the file.
 struct StoreContents {
     /// A row of `Z_PRIMARYKEY`.
     struct StoredEntity {
@@ -13,18 +13,19 @@ struct StoreContents {
         let parent: Int64
     }
 
-    let place: StorePlace
+    let place: StoreLocation
     let document: StoreDocument
-    /// In order of their numbers.
+    /// The entities, sorted by number.
     let entities: [StoredEntity]
     let tables: StoreTables
-    /// Tables in which anything may stand as a key, and twice: their column Z_PK is no INTEGER PRIMARY KEY.
+    /// Tables whose column Z_PK is not an INTEGER PRIMARY KEY, so that keys may be repeated or not be integers.
     let unkeyedTables: Set<String>
 
-    init(_ connection: Connection, place: StorePlace) throws {
+    init(_ connection: Connection, place: StoreLocation) throws {
         self.place = place
         if place.hasCompanion("-journal") {
-            // What a process had begun that was killed is taken back by the first look: only then the file has its size.
+            // The first read rolls back the unfinished transaction of a killed process. The file has its correct size
+            // only after that.
             do {
                 _ = try connection.prepare("SELECT 1 FROM sqlite_master LIMIT 1", "open \(place.given)").step("")
             } catch let error as CoreError { throw StoreContents.explained(error, place) }
@@ -41,17 +42,17 @@ struct StoreContents {
         } catch let error as CoreError { throw StoreContents.explained(error, place) }
     }
 
-    /// Whether the file lists what a migration left for later.
+    /// Whether the file lists deferred tasks of a migration.
     var hasDeferredTasks: Bool { tables[DeferredCleanup.table] != nil }
 
-    /// What keeps us from writing; nil when there is nothing of the kind.
+    /// The state of the metadata that prevents writing; nil if the metadata allows writing.
     var foreignState: String? { document.metadata?.foreignState(hasDeferredTasks: hasDeferredTasks) }
 
     func number(ofEntity name: String) -> Int64? { entities.first { $0.name == name }?.number }
 
-    /// The model that the store carries, which is not frozen; nil when it carries none.
+    /// Returns the store's cached model, which is not frozen; nil if the store does not have one.
     ///
-    /// - Throws: `storeCorrupt` or `model` when what is there cannot be read.
+    /// - Throws: `storeCorrupt` or `model` if the cached model cannot be read.
     func cachedModel(_ connection: Connection) throws -> Model? {
         guard tables["Z_MODELCACHE"]?["Z_CONTENT"] != nil else { return nil }
         let purpose = "read the table Z_MODELCACHE"
@@ -68,7 +69,7 @@ struct StoreContents {
     }
 }
 
-/// What is wrong with a table of `unkeyedTables`, in words that follow its name.
+/// Returns the fault of a table in `unkeyedTables`, as a clause for a message after the table's name.
 func unkeyedAccount(of root: Entity) -> String {
     "the column Z_PK is not an INTEGER PRIMARY KEY, so keys of \(root.name) may be repeated or not be integers"
 }
@@ -79,8 +80,8 @@ typealias StoreTables = [String: [String: String]]
 // MARK: - Reading
 
 extension StoreContents {
-    /// Names alone; not virtual ones, which may need modules that are not there.
-    private static func tables(_ connection: Connection, _ place: StorePlace) throws -> StoreTables {
+    /// Returns the tables without their columns. Virtual tables are left out, because their modules may be missing.
+    private static func tables(_ connection: Connection, _ place: StoreLocation) throws -> StoreTables {
         let purpose = "open \(place.given)"
         var tables: StoreTables = [:]
         let statement = try connection.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'table'", purpose)
@@ -91,14 +92,14 @@ extension StoreContents {
         return tables
     }
 
-    /// Returns the tables that have a column Z_PK which is no INTEGER PRIMARY KEY.
+    /// Adds the columns of each table, and returns the tables whose column Z_PK is not an INTEGER PRIMARY KEY.
     private static func addColumns(
-        to tables: inout StoreTables, _ connection: Connection, _ place: StorePlace
+        to tables: inout StoreTables, _ connection: Connection, _ place: StoreLocation
     ) throws -> Set<String> {
         let purpose = "read the tables of \(place.given)"
         let statement = try connection.prepare("SELECT name, type, pk FROM pragma_table_info(?)", purpose)
-        // A primary key has an index of its own unless it is the row's number: so have those of several columns, of other
-        // types and of tables without such numbers.
+        // A primary key has its own index unless it is the rowid. That includes keys of several columns, keys of other
+        // types, and keys of tables without rowid.
         let keyIndex = try connection.prepare("SELECT 1 FROM pragma_index_list(?) WHERE origin = 'pk'", purpose)
         var unkeyed: Set<String> = []
         for table in tables.keys where table.hasPrefix("Z") {
@@ -119,12 +120,13 @@ extension StoreContents {
         return unkeyed
     }
 
-    /// The column is declared for 255 characters, and a UUID has 36.
+    /// The longest identifier in bytes: the column is declared with 255 characters, and a UUID has 36.
     private static let longestIdentifier = 255
-    /// No name of an entity is nearly as long: it is in names of classes and tables.
+    /// The longest name of an entity in bytes. Real names are much shorter, because they are parts of class and table
+    /// names.
     private static let longestName = 4096
 
-    private static func document(_ connection: Connection, _ place: StorePlace) throws -> StoreDocument {
+    private static func document(_ connection: Connection, _ place: StoreLocation) throws -> StoreDocument {
         let purpose = "read the metadata of \(place.given)"
         let statement = try connection.prepare(
             "SELECT substr(CAST(Z_UUID AS TEXT), 1, \(longestIdentifier + 1)), Z_PLIST FROM Z_METADATA ORDER BY Z_VERSION LIMIT 1",
@@ -145,7 +147,7 @@ extension StoreContents {
         return try StoreDocument(identifier: identifier, propertyList: statement.blob(1) ?? [], path: place.given)
     }
 
-    private static func entities(_ connection: Connection, _ place: StorePlace) throws -> [StoredEntity] {
+    private static func entities(_ connection: Connection, _ place: StoreLocation) throws -> [StoredEntity] {
         let purpose = "read the entities of \(place.given)"
         var entities: [StoredEntity] = []
         let statement = try connection.prepare(
@@ -159,7 +161,7 @@ extension StoreContents {
                     "\(place.given) is damaged: the name of entity \(number) in its table Z_PRIMARYKEY has more than "
                         + "\(longestName) bytes; restore it from a backup", file: place.given)
             }
-            // Its rows, which bear a number, would be nobody's.
+            // The rows of an entity have its number, so it must be valid.
             guard number > 0 else {
                 throw CoreError(
                     .storeCorrupt, code: .persistentStoreOpen,
@@ -174,10 +176,11 @@ extension StoreContents {
     }
 }
 
-// MARK: - What is no store
+// MARK: - Files that are not stores
 
 extension StoreContents {
-    private static func requireSystemTables(_ tables: StoreTables, _ header: FileHeader, _ place: StorePlace) throws {
+    private static func requireSystemTables(_ tables: StoreTables, _ header: FileHeader, _ place: StoreLocation) throws
+    {
         if tables.isEmpty, header.usesLog, !place.hasCompanion("-wal") {
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
@@ -194,8 +197,10 @@ extension StoreContents {
         }
     }
 
-    /// SQLite only says "malformed", and does not notice that the last page is cut.
-    private static func checkSize(_ connection: Connection, _ header: FileHeader, _ place: StorePlace) throws {
+    /// Throws for a truncated file.
+    ///
+    /// SQLite only reports "malformed", and does not detect that the last page is incomplete.
+    private static func checkSize(_ connection: Connection, _ header: FileHeader, _ place: StoreLocation) throws {
         if place.hasCompanion("-wal") { return }
         let (size, needed) = (connection.fileSize, header.size)
         guard size > 0, size < needed else { return }
@@ -209,8 +214,8 @@ extension StoreContents {
             sqliteCode: SQLITE_CORRUPT, file: place.given)
     }
 
-    /// Puts the failure of a first look at a file in terms of stores.
-    private static func explained(_ error: CoreError, _ place: StorePlace) -> CoreError {
+    /// Converts an error of the first read of a file to a message about stores.
+    private static func explained(_ error: CoreError, _ place: StoreLocation) -> CoreError {
         let message: String
         var status = error.status
         switch error.sqliteCode & 0xff {

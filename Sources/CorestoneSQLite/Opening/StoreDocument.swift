@@ -1,22 +1,22 @@
 import CorestoneModel
 import CorestoneValues
 
-/// What a store says about itself: its identifier, and by which model and framework it was written.
+/// The identifier and the metadata of a store, which record the model and the framework that it was written with.
 struct StoreDocument {
-    /// Upper-case UUID text.
+    /// The text of `Z_UUID`: an upper-case UUID in stores that the library created.
     let identifier: String
     /// The binary property list of `Z_METADATA`.
     let propertyList: [UInt8]
-    /// nil for a store that says nothing, as some very old ones.
+    /// The metadata; nil for a store without metadata, such as some very old stores.
     let metadata: StoreMetadata?
 
-    /// By entity name; nil when the store does not say.
+    /// The version hashes by entity name; nil if the store does not record them.
     var hashes: [String: [UInt8]]? {
         let known = metadata?.entityVersionHashes ?? [:]
         return known.isEmpty ? nil : known
     }
 
-    /// For a new store of that model.
+    /// Creates the metadata of a new store.
     init(fresh model: Model, vacuumLevel: Int = 2) {
         var metadata = StoreMetadata(model: model)
         metadata.values[StoreMetadata.Key.autoVacuum] = .string("\(vacuumLevel)")
@@ -25,10 +25,10 @@ struct StoreDocument {
         self.metadata = metadata
     }
 
-    /// From the row of `Z_METADATA`.
+    /// Decodes the row of `Z_METADATA`.
     ///
-    /// - Parameter path: the store, for errors.
-    /// - Throws: `storeCorrupt` for bytes that are no property list.
+    /// - Parameter path: The path of the store, for errors.
+    /// - Throws: `storeCorrupt` for bytes that are not a property list.
     init(identifier: String, propertyList: [UInt8], path: String) throws {
         self.identifier = identifier
         self.propertyList = propertyList
@@ -38,7 +38,7 @@ struct StoreDocument {
             : try StoreMetadata(decoding: propertyList, uuid: UUIDValue(identifier) ?? .random(), ofStoreAt: path)
     }
 
-    /// The compiled model as a store keeps it.
+    /// Returns the compressed compiled model, as stored in `Z_MODELCACHE`.
     static func modelCache(of model: Model) throws -> [UInt8] { try deflateRaw(try compiledModel(model, form: .cache)) }
 
     static func versionHashes(of model: Model) -> [String: [UInt8]] { entityVersionHashes(of: model) }
@@ -59,9 +59,9 @@ extension StoreMetadata {
         }
     }
 
-    /// What the metadata says of its writer that keeps us from writing; nil when there is nothing of the kind.
+    /// Returns why the metadata makes the store read-only, as a clause for a message; nil if it does not.
     ///
-    /// - Parameter hasDeferredTasks: whether the file lists what a deferred migration left, in our own table.
+    /// - Parameter hasDeferredTasks: Whether the file lists deferred tasks in this library's own table.
     func foreignState(hasDeferredTasks: Bool) -> String? {
         if values[Key.deferredMigration]?.flag == true, !hasDeferredTasks {
             return "it has an unfinished deferred migration; finish it in the application that owns the store "

@@ -2,37 +2,39 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// A model that a store carries and that is of no use.
-struct ModelMisfit {
-    /// What does not fit, or why the model cannot be read.
+/// A cached model that cannot be used.
+struct UnusableCachedModel {
+    /// Why the model does not match the tables, or cannot be read.
     let error: CoreError
-    /// nil when it cannot be read.
+    /// The model; nil if it cannot be read.
     let model: Model?
 }
 
-/// Finds the model of a store, and where the model's entities lie in the file. Changes nothing.
+/// An examination of a store, which determines its model and the tables of the entities. The file is not changed.
 struct StoreExamination {
     let contents: StoreContents
     let schema: StoreSchema
     let source: ModelSource
-    /// Why the model that the store carries is not the one it is read by; nil when it is, when it carries none, or when
-    /// another one was given.
-    let misfit: ModelMisfit?
-    /// Why nothing may be written, as the end of a sentence; nil when it may, as far as was looked: at what the file asks of
-    /// its writers only for writing.
+    /// Why the store is not read with its cached model. nil if it is, if it does not have one, or if another model was
+    /// passed.
+    let misfit: UnusableCachedModel?
+    /// Why the store is read-only, as a clause for a message; nil if it is writable. The requirements for writers are
+    /// checked only if the store is opened for writing.
     private(set) var readOnlyReason: String?
-    /// nil when the store keeps no history, or one of a design that we do not know.
-    private(set) var history: HistoryDesign?
-    /// What the file lacks; empty unless versions are ignored.
+    /// The history; nil if the store does not record one, or if its design is not supported.
+    private(set) var history: HistorySchema?
+    /// The tables and columns that the file lacks; empty unless versions are ignored.
     let gaps: ModelGaps
-    /// Whether the file is to become one of the model, by its tables or by its hashes alone: versions are ignored, and it is
-    /// opened for writing.
+    /// Whether the file has to be adapted to the model, in its tables or only in its hashes. This requires that
+    /// versions are ignored and the store is opened for writing.
     let isToBeAdopted: Bool
 
-    /// `model` is the one to open the store with; nil for the store's own: the one cached in it, else one inferred from its
-    /// tables.
+    /// Examines the file.
+    ///
+    /// - Parameter given: The model to open the store with; nil to use the store's cached model, or a model inferred
+    ///   from its tables.
     init(
-        _ connection: Connection, model given: Model?, place: StorePlace, forWriting: Bool = false,
+        _ connection: Connection, model given: Model?, place: StoreLocation, forWriting: Bool = false,
         versions: VersionRule = .compared
     ) throws {
         let contents = try StoreContents(connection, place: place)
@@ -49,10 +51,10 @@ struct StoreExamination {
             versions == .ignored && forWriting && given != nil
             && (!choice.gaps.isEmpty || contents.document.metadata?.isOfAnotherModel(than: choice.schema.model) == true)
         if isToBeAdopted || !gaps.isEmpty {
-            // Of tables that are not there, nothing can be asked; a file that was adopted is examined again.
+            // Missing tables cannot be examined; an adapted file is examined again.
             readOnlyReason =
                 try contents.foreignState ?? choice.doubt ?? gaps.readOnlyReason
-                ?? (forWriting ? StorePromises(connection: connection).unknownNeed() : nil)
+                ?? (forWriting ? WriteRequirements(connection: connection).unknownNeed() : nil)
             return
         }
         try schema.findSpatialIndexes(in: connection)
@@ -65,7 +67,7 @@ struct StoreExamination {
                 ?? "its model was inferred from its tables; open it with the model it was written with"
             return
         }
-        // Whoever only reads is told too: to open it for writing would not help.
+        // Readers get this reason too, because opening the store for writing would not help.
         let foreign = contents.foreignState
         readOnlyReason = foreign ?? choice.doubt
         guard forWriting else { return }
@@ -77,10 +79,10 @@ struct StoreExamination {
     private struct Choice {
         let schema: StoreSchema
         let source: ModelSource
-        /// Why the model does for reading only; nil when it does for writing.
+        /// Why the model can only be used for reading; nil if it can be used for writing.
         let doubt: String?
         var gaps = ModelGaps()
-        var misfit: ModelMisfit?
+        var misfit: UnusableCachedModel?
     }
 
     private static func compare(
@@ -94,12 +96,12 @@ struct StoreExamination {
         return Choice(schema: result.schema, source: source, doubt: result.doubt, gaps: result.gaps)
     }
 
-    /// By the model that the store carries, when there is one that fits the tables.
+    /// Uses the store's cached model if it matches the tables, otherwise an inferred model.
     private static func ownModel(
         _ contents: StoreContents, _ connection: Connection, _ forWriting: Bool
     ) throws -> Choice {
         var cached: Model?
-        var misfit: ModelMisfit?
+        var misfit: UnusableCachedModel?
         do {
             cached = try contents.cachedModel(connection)
             if let cached {
@@ -107,7 +109,7 @@ struct StoreExamination {
                 return try compare(cached, .cached, contents, connection, forWriting)
             }
         } catch let error as CoreError where error.sqliteCode == 0 {
-            misfit = ModelMisfit(error: error, model: cached)
+            misfit = UnusableCachedModel(error: error, model: cached)
         }
         var inference = try ModelInference(contents, connection, cached: cached)
         let inferred = try compare(inference.run(), .inferred, contents, connection, forWriting)
@@ -115,10 +117,10 @@ struct StoreExamination {
     }
 
     private static func promises(_ schema: StoreSchema, _ connection: Connection) throws -> (
-        history: HistoryDesign?, refusal: String?
+        history: HistorySchema?, refusal: String?
     ) {
         do {
-            return (try HistoryDesign(of: connection), try StorePromises(connection: connection).refusal(schema))
+            return (try HistorySchema(of: connection), try WriteRequirements(connection: connection).refusal(schema))
         } catch let refusal as HistoryRefusal {
             return (nil, refusal.reason)
         }

@@ -1,16 +1,17 @@
 import CorestoneGraph
 import CorestoneValues
 
-/// The settings of SQLite that a host named for a store, each looked up in a list and its value put in SQLite's own words: nothing
-/// of a host's text becomes SQL.
+/// The SQLite pragmas that the application sets for a store.
 ///
-/// What could damage a store, as a journal in memory, or take it away from others, as exclusive locks, is not in the list.
+/// Each name is looked up in a list and each value is converted, so that no text of the application becomes SQL. The
+/// list does not contain settings that could damage a store, such as a journal in memory. Settings that block other
+/// processes, such as exclusive locks, are not in the list either.
 struct StorePragmas {
-    /// By their names, in lower case.
+    /// The converted values by lower-case name.
     private let values: [String: String]
 
     fileprivate enum Rule {
-        /// Some words, the first of which is 0, the next one 1.
+        /// Words that are converted to their index.
         case numbered([String])
         case words([String])
         case number(ClosedRange<Int>)
@@ -32,20 +33,23 @@ struct StorePragmas {
         ("journal_mode", .words(["wal", "delete", "truncate", "persist"])),
         ("journal_size_limit", .number(-1...(1 << 40))),
         ("page_size", .powerOfTwo(512...65536)),
-        // Of a number SQLite takes only whether it is 0.
+        // SQLite uses a number only as a flag, which excludes "fast".
         ("secure_delete", .words(["off", "on", "fast"])),
         ("synchronous", .numbered(["off", "normal", "full", "extra"])),
         ("temp_store", .numbered(["default", "file", "memory"])),
         ("threads", .number(0...8)),
         ("wal_autocheckpoint", .number(0...mostPages)),
     ]
-    /// Those that have their own place in opening a store.
+    /// The pragmas that are set in separate steps of opening a store.
     private static let special: Set = [
         "auto_vacuum", "busy_timeout", "cache_size", "journal_mode", "page_size", "synchronous", "temp_store",
         "wal_autocheckpoint",
     ]
 
-    /// - Throws: `.invalidArgument` with key and value for what is not in the list, and for what contradicts another option.
+    /// Checks and converts the pragmas of the options.
+    ///
+    /// - Throws: `.invalidArgument` with key and value for an unsupported pragma or value, and for a pragma that
+    ///   contradicts another option.
     init(_ options: StoreOptions, path: String) throws {
         var values: [String: String] = [:]
         var given: [String: (name: String, value: String)] = [:]
@@ -83,10 +87,10 @@ struct StorePragmas {
 
     subscript(name: String) -> String? { values[name] }
 
-    /// The number of a setting, or what it is without one.
+    /// Returns the number of a setting, or `usual` if it is not set.
     func number(_ name: String, else usual: Int) -> Int { values[name].flatMap { Int($0) } ?? usual }
 
-    /// What sets, for a connection, all that has no place of its own.
+    /// The statements that set all pragmas that are not special, for a connection.
     var statements: String {
         values.sorted { $0.key < $1.key }.filter { !StorePragmas.special.contains($0.key) }
             .map { ";PRAGMA \($0.key)=\($0.value)" }.joined()
@@ -107,7 +111,7 @@ struct StorePragmas {
 }
 
 extension StorePragmas.Rule {
-    /// What SQLite is told for a value; nil for one that the setting does not take.
+    /// Returns the value for SQLite, or nil for an invalid value.
     fileprivate func word(for value: String) -> String? {
         let value = value.lowercased()
         switch self {

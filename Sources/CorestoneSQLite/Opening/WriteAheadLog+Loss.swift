@@ -1,14 +1,15 @@
-/// What was saved in a write-ahead log and cannot be read, since a frame of it is damaged. SQLite leaves out that frame and
-/// all behind it, without a word.
+/// The saves in a write-ahead log that cannot be read because a frame is damaged.
+///
+/// SQLite silently ignores that frame and all later ones.
 struct LogLoss: Equatable {
-    /// From 1.
+    /// The number of the damaged frame, from 1.
     let frame: Int64
-    /// How many transactions end in the damaged frame or behind it.
+    /// The number of transactions that end in the damaged frame or after it.
     let saves: Int
-    /// Whether a crash cannot have left the log like that.
+    /// Whether the log is certainly damaged, because a crash cannot leave it in this state.
     let isCertain: Bool
 
-    /// What happened, as the end of a sentence.
+    /// A description of the loss, as a clause for a message.
     var account: String {
         if !isCertain {
             return "the last save in its write-ahead log is incomplete (frame \(frame)) and was skipped: a crash "
@@ -23,7 +24,10 @@ struct LogLoss: Equatable {
 }
 
 extension WriteAheadLog {
-    /// A frame of the log: page, size of the file after a commit, two salts, two sums, and the page's bytes.
+    /// A frame of the log.
+    ///
+    /// It consists of the page number, the size of the file after a commit, two salts, two checksums, and the page's
+    /// bytes.
     struct Frame {
         let bytes: [UInt8]
         init(_ bytes: [UInt8]) { self.bytes = bytes }
@@ -33,22 +37,24 @@ extension WriteAheadLog {
         }
         var isCommit: Bool { word(4) != 0 }
         var sums: (UInt32, UInt32) { (word(16), word(20)) }
-        /// Whether it was written since the log began as `header` says.
+        /// Whether the frame was written since the log was restarted with `header`.
         func isOfRound(_ header: [UInt8]) -> Bool { bytes[8..<16] == header[16..<24] }
     }
 
-    /// Whether the frame's sums go on from those before it; adds it to them.
+    /// Adds a frame to the running checksums, and returns whether they match those of the frame.
     mutating func isSound(_ frame: Frame) -> Bool {
         add(frame.bytes[..<8])
         add(frame.bytes[24...])
         return sums == frame.sums
     }
 
-    /// What is lost by a frame that is not sound, or of another round; nil for an ordinary end of the log.
+    /// Returns the loss caused by a frame that is damaged, or that was written before the log was restarted.
     ///
-    /// Whatever follows goes on from the sums of that frame. When the very next one does, that one alone was changed after
-    /// it was written; a crash leaves holes of whole sectors, which take the heads of frames with them. And no second
-    /// transaction is written before the first is on the disk.
+    /// The checksums of the next frame continue those of this frame. If they match, only this frame was changed after
+    /// it was written. A crash instead loses whole sectors, including the headers of frames, and SQLite does not write
+    /// a second transaction before the first is on the disk.
+    ///
+    /// - Returns: nil for a normal end of the log.
     mutating func loss(at broken: Frame, _ offset: Int64, of size: Int64, _ header: [UInt8]) throws -> LogLoss? {
         let length = Int64(broken.bytes.count)
         var saves = broken.isOfRound(header) && broken.isCommit ? 1 : 0
@@ -60,7 +66,7 @@ extension WriteAheadLog {
                 let computed = sums
                 sums = broken.sums
                 isFollowed = isSound(frame)
-                // Or the damage is in the sums themselves.
+                // If the next frame does not match, the damage may be in the checksums themselves.
                 sums = isFollowed ? sums : computed
                 if !isFollowed { isFollowed = isSound(frame) }
             }

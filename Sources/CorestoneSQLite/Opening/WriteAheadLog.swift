@@ -3,37 +3,39 @@ import CorestoneGraph
 import CorestoneValues
 import Glibc
 
-/// What the write-ahead log beside a file says, read without SQLite: whether anything committed lies in it, and whether
-/// it belongs to the file at all.
+/// An examination of the write-ahead log next to a file, without SQLite.
 ///
-/// The format is SQLite's (fileformat2, section 4): a header of 32 bytes, then frames of 24 bytes and one page each. Every
-/// frame repeats the header's two salts and carries a running checksum.
+/// It determines whether the log contains committed pages, and whether it belongs to the file.
+///
+/// The format is SQLite's (fileformat2, section 4): a header of 32 bytes, then frames of 24 bytes and one page each.
+/// Every frame repeats the header's two salts and carries a running checksum.
 struct WriteAheadLog {
     private enum State: Equatable {
-        /// Nothing in it that the file does not hold already.
+        /// The log contains no pages that the file lacks.
         case settled
-        /// Committed pages that the file lacks.
+        /// The log contains committed pages that the file lacks.
         case live
-        /// Of another file, or damaged: what is wrong with it.
+        /// The log belongs to another file or is damaged, for the given reason.
         case stale(String)
     }
 
-    /// What a log that belongs to its file holds.
+    /// The contents of a log that belongs to its file.
     struct Account {
-        /// Whether it holds anything that the file lacks.
+        /// Whether the log contains pages that the file lacks.
         var isLive = false
-        /// What was saved in it and cannot be read; nil when all can.
+        /// The saves in the log that cannot be read; nil if all can be read.
         var loss: LogLoss?
     }
 
-    /// What the log beside the file that `connection` has open holds.
+    /// Examines the log next to the file that `connection` has open.
     ///
-    /// - Throws: `storeCorrupt` when the log does not belong to the file. SQLite would not tell: it takes in the pages of
-    ///   another state, or drops a log whose header is damaged with all that was saved in it.
-    static func account(beside place: StorePlace, _ connection: Connection) throws -> Account {
+    /// - Throws: `storeCorrupt` if the log does not belong to the file. SQLite does not report that: it applies pages
+    ///   of another state, or discards a log with a damaged header and all saves in it.
+    static func account(beside place: StoreLocation, _ connection: Connection) throws -> Account {
         guard place.hasCompanion("-wal") else { return Account() }
         var (state, loss) = try state(place, connection)
-        // Between two of the reads a writer at work may have begun the log anew, or not have finished a frame.
+        // The first result may be wrong if another process restarted the log or was writing a frame, so the log is read
+        // again.
         if loss != nil || state != .settled && state != .live { (state, loss) = try self.state(place, connection) }
         guard case .stale(let why) = state else { return Account(isLive: state == .live, loss: loss) }
         throw CoreError(
@@ -43,8 +45,8 @@ struct WriteAheadLog {
             sqliteCode: SQLITE_CORRUPT, file: place.given)
     }
 
-    private static func state(_ place: StorePlace, _ connection: Connection) throws -> (State, LogLoss?) {
-        // The file first: what it says may be older than the log, never newer.
+    private static func state(_ place: StoreLocation, _ connection: Connection) throws -> (State, LogLoss?) {
+        // The file is read first, so that its state may be older than the log, but not newer.
         let header = try FileHeader(connection)
         guard header.isDatabase, header.pageSize > 0 else { return (.settled, nil) }
         let size = place.sizeNow
@@ -58,7 +60,9 @@ struct WriteAheadLog {
         return (try log.examine(header, pageCount: size / header.pageSize), log.loss)
     }
 
-    /// The bytes that change when a log begins anew, and not when a transaction is added to it; none without a log.
+    /// Returns the header of a log; empty without a log.
+    ///
+    /// The header changes when the log is restarted, but not when a transaction is added.
     static func header(ofLogAt path: String) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return [] }
@@ -69,12 +73,12 @@ struct WriteAheadLog {
     }
 
     private let descriptor: Int32
-    private let place: StorePlace
+    private let place: StoreLocation
     private var isBigEndian = false
     var sums: (UInt32, UInt32) = (0, 0)
     private var loss: LogLoss?
 
-    private init(descriptor: Int32, place: StorePlace) {
+    private init(descriptor: Int32, place: StoreLocation) {
         self.descriptor = descriptor
         self.place = place
     }
@@ -82,7 +86,7 @@ struct WriteAheadLog {
     private mutating func examine(_ file: FileHeader, pageCount: Int) throws -> State {
         let pageSize = file.pageSize
         let header = try read(at: 0, count: 32)
-        // A crash before the first commit leaves a header that is cut off or empty.
+        // A crash before the first commit leaves a truncated or empty header.
         guard header.count == 32, header.contains(where: { $0 != 0 }) else { return .settled }
         let magic = word(header, 0)
         guard magic & ~1 == 0x377f_0682 else { return .stale("it does not have the header of a write-ahead log") }
@@ -97,16 +101,17 @@ struct WriteAheadLog {
         var committed: Set<UInt32> = []
         var pending: [UInt32] = []
         var size: UInt32 = 0
-        // The change counter of the first page, which stands at its byte 24.
+        // The change counter, which is at byte 24 of the first page.
         var (counter, pendingCounter): (UInt32?, UInt32?)
         var offset: Int64 = 32
-        // Not to its end: a writer at work might be faster.
+        // Reads only to the current end: a writer might append faster than this loop reads.
         var facts = stat()
         guard fstat(descriptor, &facts) == 0 else { throw WriteAheadLog.unreadable(place, errno) }
         while offset < Int64(facts.st_size) {
             let frame = Frame(try read(at: offset, count: 24 + pageSize))
             guard frame.bytes.count == 24 + pageSize else { break }
-            // Frames of the round before, which were all taken into the file, follow the newest ones.
+            // After the newest frames, the log may contain frames from before its restart, which have been
+            // checkpointed.
             if offset == 32, !frame.isOfRound(header), frame.word(8) &+ 1 != word(header, 16) {
                 return .stale("its frames do not match its header")
             }
@@ -129,7 +134,9 @@ struct WriteAheadLog {
             ?? precedes(file, pages: size, counter: counter) ?? .live
     }
 
-    /// A log of an earlier state of the file, whose pages would replace newer ones.
+    /// Rejects a log of an earlier state of the file, whose pages would replace newer ones.
+    ///
+    /// - Returns: nil if the log is not older.
     private func precedes(_ file: FileHeader, pages: UInt32, counter: UInt32?) -> State? {
         if let counter {
             guard Int32(bitPattern: counter &- file.changeCounter) < 0 else { return nil }
@@ -137,13 +144,14 @@ struct WriteAheadLog {
             return .stale(
                 "the store was written \(writes) time\(writes == 1 ? "" : "s") since the log's last transaction")
         }
-        // Without the first page, which has the number of pages, no transaction of the log changed that number.
+        // The first page holds the number of pages. If the log does not contain it, no transaction of the log changed
+        // that number.
         let counted = file.size / file.pageSize
         guard counted > 0, Int(pages) != counted else { return nil }
         return .stale("it belongs to a file of \(pages) page\(pages == 1 ? "" : "s"), but the store has \(counted)")
     }
 
-    /// Pages that neither the file nor the log has: then the two were not written together.
+    /// Rejects a log if neither the file nor the log has some of the pages: then the two do not belong together.
     private func lacks(pages: UInt32, beyond pageCount: Int, _ committed: Set<UInt32>, pageSize: Int) -> State? {
         guard Int(pages) > pageCount else { return nil }
         let added = committed.count { Int($0) > pageCount && $0 <= pages }
@@ -155,7 +163,7 @@ struct WriteAheadLog {
         )
     }
 
-    /// SQLite's checksum goes on over all words, in the order of bytes that the magic number names.
+    /// Updates SQLite's running checksum, which covers all words in the byte order that the magic number indicates.
     mutating func add(_ bytes: ArraySlice<UInt8>) {
         bytes.withUnsafeBytes { raw in
             var (a, b) = sums
@@ -173,7 +181,7 @@ struct WriteAheadLog {
 
     private func word(_ bytes: [UInt8], _ place: Int) -> UInt32 { Frame(bytes).word(place) }
 
-    /// Fewer bytes at the end of the log.
+    /// Reads bytes of the log; fewer at its end.
     func read(at offset: Int64, count: Int) throws -> [UInt8] {
         var failure: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -191,7 +199,7 @@ struct WriteAheadLog {
         return bytes
     }
 
-    private static func unreadable(_ place: StorePlace, _ code: Int32) -> CoreError {
+    private static func unreadable(_ place: StoreLocation, _ code: Int32) -> CoreError {
         let remedy =
             switch code {
             case EACCES, EPERM: "; make it readable"
@@ -201,7 +209,7 @@ struct WriteAheadLog {
             }
         return CoreError(
             .storeIO, code: .persistentStoreOpen,
-            "cannot read the write-ahead log \(place.companion("-wal")): \(StorePlace.text(of: code))\(remedy)",
+            "cannot read the write-ahead log \(place.companion("-wal")): \(StoreLocation.text(of: code))\(remedy)",
             file: place.given)
     }
 }

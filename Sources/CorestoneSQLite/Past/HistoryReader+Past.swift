@@ -1,4 +1,5 @@
 import CSQLite
+import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
@@ -10,7 +11,7 @@ extension HistoryReader {
         guard let folder = WorkFolder.temporary("corestone-past-") else {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "cannot create a folder for the past of \(store.path): \(StorePlace.text(of: errno)); set TMPDIR to a writable "
+                "cannot create a folder for the past of \(store.path): \(StoreLocation.text(of: errno)); set TMPDIR to a writable "
                     + "folder with free space", file: store.path)
         }
         let path = folder.path + "/store"
@@ -35,7 +36,7 @@ extension HistoryReader {
         let connection = try Connection(
             path, path: reader.store.path, flags: SQLITE_OPEN_READWRITE, limits: reader.store.options.limits)
         defer { connection.close() }
-        // The copy is temporary: nothing has to outlive a crash.
+        // The copy is temporary, so it need not survive a crash.
         try connection.execute(
             "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA temp_store=MEMORY",
             purpose)
@@ -48,7 +49,7 @@ extension HistoryReader {
         return restoration.unknown
     }
 
-    /// A migration changes rows and tables; the model before it is not known.
+    /// Throws if a later transaction is a migration. It changed rows and tables, and the former model is unknown.
     private func requireNoMigration(after number: Int64, _ connection: Connection) throws {
         let migration = try lastMigration(connection)
         guard migration > number else { return }
@@ -59,7 +60,7 @@ extension HistoryReader {
             file: reader.store.path)
     }
 
-    /// The number of the last transaction of a migration; 0 without one.
+    /// Returns the number of the last transaction of a migration; 0 without one.
     private func lastMigration(_ connection: Connection) throws -> Int64 {
         let statement = try connection.statement(
             "SELECT max(Z_PK) FROM ATRANSACTION t WHERE \(form.author) LIKE '\(HistoryMigration.authorPrefix)%'",
@@ -100,7 +101,7 @@ extension HistoryReader {
         return found
     }
 
-    /// The first transaction from which on all old values are kept.
+    /// Returns the number of the first transaction since which all old values are recorded.
     private func completeFrom(_ connection: Connection) throws -> Int64 {
         let highest = try bounds(in: connection).highest
         guard try OldValueTables.exist(in: connection, purpose) else { return highest.addingClamped(1) }
@@ -111,7 +112,7 @@ extension HistoryReader {
         return try span.step(purpose) && !span.isNull(0) ? span.integer(0) : highest.addingClamped(1)
     }
 
-    // MARK: - Objects without changes of their own
+    // MARK: - Objects without their own changes
 
     func objectsWithOldValues(after number: Int64, of store: Store) throws -> [ObjectID] {
         try reading { file in
@@ -130,7 +131,9 @@ extension HistoryReader {
         }
     }
 
-    /// Key and entity number of rows that have old values, of both ends of links, and of owners before and now.
+    /// Returns the queries for the key and entity number of rows that may have old values.
+    ///
+    /// These are rows with old values, rows on both sides of links, and former and present owners.
     private func queriesOfTouchedRows(_ connection: Connection) throws -> [String] {
         func rows(of table: TableSchema, keys: String) -> String {
             "SELECT Z_PK, Z_ENT FROM \(table.name) WHERE Z_PK IN (\(keys))"
@@ -159,18 +162,18 @@ extension HistoryReader {
     }
 }
 
-/// Reads what a complete history keeps of one entity's objects.
+/// A reader of the old values that a complete history has recorded for the objects of one entity.
 private struct OldValueReader {
     private let connection: Connection
     private let purpose: String
-    /// By number.
+    /// The attributes and to-one relationships by column number.
     private var columns: [Int64: Property] = [:]
     /// The columns with the entities of to-one targets.
     private var targetColumns: [Int64: Property] = [:]
     private let numbers: String
     private let schema: StoreSchema
 
-    /// nil for a store without a complete history.
+    /// Creates a reader, or nil for a store without a complete history.
     init?(_ connection: Connection, _ schema: StoreSchema, _ entity: Entity, _ purpose: String) throws {
         guard try OldValueTables.exist(in: connection, purpose) else { return nil }
         (self.connection, self.schema, self.purpose) = (connection, schema, purpose)
@@ -188,7 +191,7 @@ private struct OldValueReader {
         numbers = found.joinedText
     }
 
-    /// A change with the values that it replaced; without them if its transaction did not keep them.
+    /// Returns a change with the values that it replaced, or without values if its transaction did not record them.
     func stored(_ change: HistoryChange) throws -> StoredChange {
         let (transaction, id) = (change.transaction.number, change.objectID)
         guard
@@ -231,7 +234,9 @@ private struct OldValueReader {
 }
 
 extension Statement {
-    /// As `storedValue`; of an attribute that may be in a backing file, without its mark. nil for one that could not be read.
+    /// Reads a column as `storedValue` does, but without the mark of an attribute that may be in a backing file.
+    ///
+    /// - Returns: nil for a backing file that could not be read.
     fileprivate func oldValue(_ column: Int32, of attribute: Attribute) -> PropertyValue? {
         guard attribute.allowsExternalStorage, !isNull(column) else { return storedValue(column, of: attribute) }
         guard sqlite3_column_type(handle, column) == SQLITE_BLOB, let bytes = blob(column),

@@ -3,14 +3,14 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// Keeps the values that each transaction replaces, for a complete history.
+/// A recorder of the values that each transaction replaces, for a complete history.
 ///
-/// Triggers of the connection copy them into temporary tables, whatever writes: a save, a batch request, or the triggers of derived
-/// attributes. `finish` moves them into the file within the transaction. The file has no trigger of ours, so other programs can
-/// write to it, and alter its tables.
+/// Temporary triggers copy the values to temporary tables, for saves, batch requests and the triggers of derived
+/// attributes. `finish` moves them to the file in the same transaction. The file itself does not have such triggers, so
+/// other programs can write to it and alter its tables.
 final class OldValueRecorder {
     private let connection: Connection
-    /// Numbers of columns whose values may be in backing files.
+    /// The numbers of columns whose values may be in backing files.
     private let external: [Int64]
     private let moves: [Statement]
     private let search: Statement
@@ -18,10 +18,12 @@ final class OldValueRecorder {
     private static let oldValues = "CST_OLDVALUE"
     private static let oldLinks = "CST_OLDLINK"
 
-    /// Creates what the connection needs, inside the transaction of its first write: a connection that only reads needs nothing.
+    /// Creates the temporary tables and triggers, in the transaction of the connection's first write.
+    ///
+    /// A connection that only reads does not need them.
     init(_ connection: Connection, _ schema: StoreSchema) throws {
         self.connection = connection
-        let purpose = "keep old values in \(connection.path)"
+        let purpose = "record old values in \(connection.path)"
         let numbers = try OldValueRecorder.register(schema, in: connection, purpose)
         external = schema.tables.flatMap { table in
             table.columns.filter { ($0.property as? Attribute)?.allowsExternalStorage == true }
@@ -41,9 +43,9 @@ final class OldValueRecorder {
             "SELECT 1 WHERE EXISTS (SELECT 1 FROM temp.\(values)) OR EXISTS (SELECT 1 FROM temp.\(links))", purpose)
     }
 
-    /// Removes the triggers and tables of a recorder from a connection, inside the transaction of a write.
+    /// Removes the triggers and tables of a recorder from a connection, in a write transaction.
     static func remove(from connection: Connection) throws {
-        let purpose = "end keeping old values in \(connection.path)"
+        let purpose = "stop recording old values in \(connection.path)"
         let found = try connection.prepare(
             "SELECT type, name FROM temp.sqlite_schema WHERE name LIKE 'CST\\_OLD%' ESCAPE '\\' AND type IN ('table', 'trigger') "
                 + "ORDER BY type DESC", purpose)
@@ -57,7 +59,7 @@ final class OldValueRecorder {
         for drop in drops { try connection.execute(drop, purpose) }
     }
 
-    /// Gives each column of the store a number that stays; by table and column.
+    /// Assigns a permanent number to each column of the store. Returns the numbers by table and column.
     private static func register(
         _ schema: StoreSchema, in connection: Connection, _ purpose: String
     ) throws -> [String: [String: Int64]] {
@@ -78,9 +80,11 @@ final class OldValueRecorder {
         return numbers
     }
 
-    /// Moves the old values of a transaction into the file; the transaction gets its number here if it changed no object.
+    /// Moves the old values of a transaction to the file.
+    ///
+    /// If the transaction did not change an object, it gets its number here.
     func finish(_ history: HistoryWriter, _ folder: String, _ limits: StoreLimits) throws {
-        let purpose = "keep old values in \(connection.path)"
+        let purpose = "record old values in \(connection.path)"
         defer { search.reset() }
         let hasValues = try search.step(purpose)
         search.reset()
@@ -107,7 +111,9 @@ final class OldValueRecorder {
         try insertion.run(purpose)
     }
 
-    /// Copies values in backing files, which are removed after the commit. The number 0 stands for one that cannot be read.
+    /// Copies values from backing files, which are removed after the commit.
+    ///
+    /// 0 is recorded for a file that cannot be read.
     private func takeIn(_ folder: String, _ limits: StoreLimits, _ purpose: String) throws {
         if external.isEmpty { return }
         let rows = try connection.statement(
@@ -152,7 +158,7 @@ extension OldValueRecorder {
         return tables + ofTables + ofJoins
     }
 
-    /// The first value that a transaction replaces is the one before it.
+    /// Returns the triggers that record the first replaced value, which is the value before the transaction.
     private static func triggers(of table: TableSchema, _ numbers: [String: Int64]) -> [String] {
         let columns = table.columns.compactMap { column in numbers[column.name].map { ($0, column.name) } }
         func keep(_ number: Int64, _ column: String, _ condition: String = "") -> String {

@@ -1,14 +1,17 @@
-/// The tables in which a complete history keeps the values that its transactions replaced. Apple's framework ignores them.
+/// The tables in which a complete history stores the values that its transactions replaced.
 ///
-/// A transaction in a span has all of its old values here; one outside was written by a program that does not keep them.
+/// Apple's framework ignores them.
+///
+/// All old values of a transaction in a span are recorded. A transaction outside all spans was written by a program
+/// that does not record them.
 enum OldValueTables {
-    /// A number for each column of an entity's table, and for each join table, whose `ZCOLUMN` is empty.
+    /// The numbers of the columns of entity tables, and of join tables, whose `ZCOLUMN` is empty.
     static let columns = "CST_HISTORYCOLUMN"
-    /// The value of a column of a row before a transaction. Of a deleted row null values are left out.
+    /// The value of a row's column before a transaction. Null values of deleted rows are left out.
     static let values = "CST_HISTORYVALUE"
-    /// Whether a row of a join table existed before a transaction, and its sort keys.
+    /// Whether a row of a join table existed before a transaction, and its order keys.
     static let links = "CST_HISTORYLINK"
-    /// Neighbouring transactions whose old values are kept.
+    /// Ranges of consecutive transactions whose old values are recorded.
     static let spans = "CST_HISTORYSPAN"
     static let all = [columns, values, links, spans]
 
@@ -29,19 +32,19 @@ enum OldValueTables {
         return try statement.step(purpose) && statement.integer(0) == Int64(all.count)
     }
 
-    /// Creates what is missing, inside the caller's transaction.
+    /// Creates the missing tables, in the caller's transaction.
     static func install(in connection: Connection, _ purpose: String) throws {
         for statement in creationStatements {
             try connection.execute(statement, purpose, cocoaCode: .persistentStoreOpen)
         }
     }
 
-    /// Stops keeping old values, inside the caller's transaction.
+    /// Removes the tables, in the caller's transaction, which stops the recording of old values.
     static func remove(from connection: Connection, _ purpose: String) throws {
         for table in all { try connection.execute("DROP TABLE IF EXISTS \(table)", purpose) }
     }
 
-    /// Forgets the old values of the transactions up to a number, inside the caller's transaction.
+    /// Deletes the old values of transactions up to a number, in the caller's transaction.
     static func delete(upTo last: Int64, from connection: Connection, _ purpose: String) throws {
         try run(
             [
@@ -50,7 +53,7 @@ enum OldValueTables {
             ], last, connection, purpose)
     }
 
-    /// Forgets the old values of the transactions after a number, inside the caller's transaction.
+    /// Deletes the old values of transactions after a number, in the caller's transaction.
     static func delete(after last: Int64, from connection: Connection, _ purpose: String) throws {
         try run(
             [
@@ -59,7 +62,7 @@ enum OldValueTables {
             ], last, connection, purpose)
     }
 
-    /// Runs statements with the number of a transaction, where the file has the tables.
+    /// Runs statements with the number of a transaction, if the file has the tables.
     private static func run(
         _ texts: [String], _ number: Int64, _ connection: Connection, _ purpose: String
     ) throws {
@@ -71,13 +74,13 @@ enum OldValueTables {
         }
     }
 
-    /// What a number stands for.
+    /// The column or join table of a number.
     enum Subject {
         case column(ColumnSchema, TableSchema)
         case links(JoinTable)
     }
 
-    /// The numbers of a file, as far as the schema has their columns and join tables.
+    /// Returns the numbers of a file whose columns and join tables the schema has.
     static func subjects(
         of connection: Connection, _ schema: StoreSchema, _ purpose: String
     ) throws -> [(number: Int64, subject: Subject)] {
@@ -94,7 +97,7 @@ enum OldValueTables {
         return found
     }
 
-    /// The numbers of a file with the names of table and column.
+    /// Returns the numbers of a file with the names of their tables and columns.
     static func numbers(
         of connection: Connection, _ purpose: String
     ) throws -> [(number: Int64, table: String, column: String)] {

@@ -3,26 +3,31 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// Takes a copy of a store back to the state after an earlier transaction.
+/// The restoration of a copy of a store to the state after an earlier transaction.
 ///
-/// It goes back span by span. A span with old values is undone exactly. Of another one it is known which objects were inserted, which
-/// values were changed and which rows were deleted: these values are unknown then (`PastSpan`).
+/// The restoration proceeds span by span. A span with old values is undone exactly. For other spans, the history
+/// records only which objects were inserted, which values were changed and which rows were deleted; these values become
+/// unknown (`UnrecordedRange`).
 struct PastRestoration {
     let connection: Connection
     let schema: StoreSchema
     let purpose: String
     private(set) var unknown: UnknownValues
 
-    /// - Parameter unknown: values of the copy that are unknown already.
+    /// Creates a restoration.
+    ///
+    /// - Parameter unknown: The values of the copy that are already unknown.
     init(_ connection: Connection, _ schema: StoreSchema, _ unknown: UnknownValues) {
         (self.connection, self.schema, self.unknown) = (connection, schema, unknown)
         purpose = "restore the past of \(connection.path)"
     }
 
-    /// - Parameter number: of the last transaction of that state.
+    /// Restores the copy.
+    ///
+    /// - Parameter number: The number of the last transaction of the restored state.
     mutating func run(to number: Int64) throws {
         try connection.execute("BEGIN IMMEDIATE", purpose)
-        // Derived values are restored like others. R-trees are filled at the end.
+        // Derived values are restored like others, without triggers. R-trees are filled at the end.
         _ = cst_sqlite3_enable_triggers(connection.db, 0)
         defer { _ = cst_sqlite3_enable_triggers(connection.db, 1) }
         let indexes = try dropIndexes()
@@ -31,7 +36,7 @@ struct PastRestoration {
             if isComplete {
                 try undo(first, last)
             } else {
-                var span = PastSpan(connection, schema, first, last, purpose)
+                var span = UnrecordedRange(connection, schema, first, last, purpose)
                 try span.run(&unknown)
             }
             for table in schema.tables { try removeInsertedRows(of: table, first, last) }
@@ -47,7 +52,7 @@ struct PastRestoration {
 
     // MARK: - Spans
 
-    /// The transactions after a number, in parts that have their old values or do not.
+    /// Returns the transactions after a number, divided into spans with and without old values.
     private func spans(after number: Int64) throws -> [(first: Int64, last: Int64, isComplete: Bool)] {
         let highest = try integer("SELECT max(Z_PK) FROM ATRANSACTION") ?? number
         guard highest > number else { return [] }
@@ -107,7 +112,9 @@ struct PastRestoration {
         while try rows.step(purpose) { unknown.remove(column.property, ofRow: rows.integer(0), table.root) }
     }
 
-    /// Values in backing files that could not be read when they were replaced; a name of a file leads nowhere here.
+    /// Marks values as unknown whose backing files could not be read when they were replaced.
+    ///
+    /// Names of backing files are marked too, because the copy does not have these files.
     private mutating func becomeUnknown(_ column: ColumnSchema, _ table: TableSchema, _ number: Int64) throws {
         let rows = try connection.prepare(
             "SELECT ZROW FROM CST_PASTVALUE WHERE ZCOLUMN = \(number) AND ZVALUE IS NOT NULL "
@@ -132,7 +139,7 @@ struct PastRestoration {
             purpose)
     }
 
-    /// A condition of changes of a table's objects.
+    /// Returns the FROM clause for changes of a table's objects.
     private func changes(_ kind: HistoryWriter.ChangeType, of table: TableSchema, _ first: Int64, _ last: Int64)
         -> String
     {
@@ -171,7 +178,7 @@ struct PastRestoration {
 
     // MARK: - Unknown values
 
-    /// No later value stays where an earlier one is unknown.
+    /// Removes later values where the earlier value is unknown.
     private func clearUnknownValues() throws {
         if unknown.isEmpty { return }
         var columns: [UInt32: (table: TableSchema, column: String)] = [:]
@@ -194,7 +201,9 @@ struct PastRestoration {
 
     // MARK: - Indexes and history
 
-    /// Values change one column at a time, so unique ones may meet on the way.
+    /// Drops the indexes and returns the statements that recreate them.
+    ///
+    /// Values change one column at a time, so unique values may conflict temporarily.
     private func dropIndexes() throws -> [String] {
         let tables = (schema.tables.map(\.name) + schema.joins.map(\.name)).map { "'\($0)'" }.joined(separator: ", ")
         let found = try connection.prepare(
@@ -211,7 +220,7 @@ struct PastRestoration {
     private func deleteHistory(after number: Int64) throws {
         for statement in [
             "DELETE FROM ACHANGE WHERE ZTRANSACTIONID > \(number)", "DELETE FROM ATRANSACTION WHERE Z_PK > \(number)",
-            "UPDATE Z_PRIMARYKEY SET Z_MAX = \(number) WHERE Z_ENT = \(HistoryDesign.Table.transaction.number)",
+            "UPDATE Z_PRIMARYKEY SET Z_MAX = \(number) WHERE Z_ENT = \(HistorySchema.Table.transaction.number)",
         ] { try connection.execute(statement, purpose) }
         try OldValueTables.delete(after: number, from: connection, purpose)
     }

@@ -1,24 +1,26 @@
+import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// Binary values that Core Data put into files beside the store.
+/// The backing files in which Core Data stores large binary values.
 enum ExternalFile {
-    /// The first byte of a column's value: the data follows.
+    /// The first byte of a column value that is followed by the data.
     static let inlineMark: UInt8 = 1
-    /// The first byte of a column's value: the name of a file follows, a UUID and a NUL.
+    /// The first byte of a column value that is followed by the name of a backing file: a UUID and a NUL.
     static let fileMark: UInt8 = 2
 
-    /// The name of the file that a column's value refers to; nil when it refers to none. A name that is no UUID could lead
-    /// out of the folder.
+    /// Returns the name of the backing file of a column value, or nil if the value is not in a backing file.
+    ///
+    /// A name that is not a UUID is rejected, because it could refer to a file outside the folder.
     static func name(in columnValue: UnsafeRawBufferPointer) -> String? {
         guard columnValue.first == fileMark else { return nil }
         let name = String(decoding: columnValue.dropFirst().prefix { $0 != 0 }, as: UTF8.self)
         return UUIDValue(name) == nil ? nil : name
     }
 
-    /// `.<name without extension>_SUPPORT/_EXTERNAL_DATA` beside the store.
+    /// Returns the folder of the backing files: `.<name without extension>_SUPPORT/_EXTERNAL_DATA` next to the store.
     static func folder(ofStore path: String) -> String {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         let name = parts.last ?? ""
@@ -26,23 +28,26 @@ enum ExternalFile {
         return parts.dropLast().joined(separator: "/") + "/.\(stem)_SUPPORT/_EXTERNAL_DATA"
     }
 
-    /// Makes a folder for the files of a store of these permissions; nil: for the owner alone. 0, or an `errno`.
+    /// Creates a folder for the backing files of a store.
+    ///
+    /// - Parameter permissions: The permissions of the folder; nil restricts it to the owner.
+    /// - Returns: 0 or an `errno`.
     static func makeFolder(_ path: String, beside permissions: FilePermissions?) -> Int32 {
         guard mkdir(path, 0o700) == 0 else { return errno }
         permissions?.ofCompanions.ofFolder.give(toFolderAt: path)
         return 0
     }
 
-    /// Whether there is a file at the path, and not something else.
+    /// Whether a regular file exists at the path.
     static func isThere(_ path: String) -> Bool {
         var facts = stat()
         return lstat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
     }
 
-    /// Larger files are not read: a record counts bytes in 32 bits, and so do most hosts.
+    /// The largest file that is read: a record counts bytes in 32 bits, as most applications do.
     private static let largest = Int(Int32.max)
 
-    /// Why a file of that size is neither read nor copied, as the end of a sentence, with the remedy; nil when it is.
+    /// Returns why a file of that size is not read or copied, as a clause for a message with its remedy; nil if it is.
     static func excess(_ size: Int, _ limits: StoreLimits) -> String? {
         guard size > limits.externalBytes else { return nil }
         return
@@ -50,7 +55,7 @@ enum ExternalFile {
     }
 
     static func read(_ path: String, _ limits: StoreLimits) -> ExternalValue {
-        // Without O_NONBLOCK a pipe of that name would keep the caller waiting.
+        // Without O_NONBLOCK, opening a pipe of that name would block.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else {
             return errno == ENOENT || errno == ENOTDIR
@@ -66,7 +71,7 @@ enum ExternalFile {
             return unreadable(
                 path, "has \(size) bytes, but a value is limited to \(largest); replace it with a smaller file")
         }
-        // Of what is not there, nobody paid for the memory.
+        // Holes do not occupy the disk, so a small file could claim a large amount of memory.
         if hasHoles(descriptor, size: size, over: limits.valueBytes) {
             return unreadable(
                 path,
@@ -78,7 +83,7 @@ enum ExternalFile {
         return failure ?? .bytes(bytes)
     }
 
-    /// What went wrong; nil when the memory is full.
+    /// Reads the file into memory. Returns the failure; nil if the memory is filled.
     private static func fill(
         _ memory: UnsafeMutableRawBufferPointer, from descriptor: Int32, at path: String
     ) -> ExternalValue? {
@@ -98,7 +103,7 @@ enum ExternalFile {
     }
 
     private static func unreadable(_ path: String, _ code: Int32) -> ExternalValue {
-        unreadable(path, "cannot be read: \(StorePlace.text(of: code)); make it readable or restore it")
+        unreadable(path, "cannot be read: \(StoreLocation.text(of: code)); make it readable or restore it")
     }
 }
 

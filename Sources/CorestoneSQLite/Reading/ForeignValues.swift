@@ -1,4 +1,4 @@
-/// Whether text is ASCII throughout, eight bytes at a time.
+/// Whether a text is pure ASCII. Tests eight bytes at a time.
 @inline(__always)
 func isASCII(_ text: UnsafePointer<UInt8>, _ count: Int) -> Bool {
     let raw = UnsafeRawPointer(text)
@@ -15,7 +15,7 @@ func isASCII(_ text: UnsafePointer<UInt8>, _ count: Int) -> Bool {
     return seen & 0x8080_8080_8080_8080 == 0
 }
 
-/// Whether text is well-formed UTF-8: shortest forms, no surrogates, nothing beyond U+10FFFF.
+/// Whether a text is well-formed UTF-8: shortest forms, no surrogates, no code points above U+10FFFF.
 func isUTF8(_ text: UnsafePointer<UInt8>, _ count: Int) -> Bool {
     var place = 0
     while place < count {

@@ -1,22 +1,26 @@
-/// Keys as statements take them: one, a list, or all that there are from one to another.
+/// A group of primary keys that one statement reads: a single key, a list or a range.
 enum KeyPart {
     case one(Int64)
-    /// At most as many as the largest of `capacities`.
+    /// A list of at most as many keys as the largest of `capacities`.
     case list(ArraySlice<Int64>)
-    /// Keys that follow each other without a gap, so that no row comes that nobody asked for.
+    /// Consecutive keys without gaps, so that only requested rows are read.
     case span(ClosedRange<Int64>)
 
-    /// What the statements of lists have room for: a list takes the next larger one. Two keys in a list of ten cost twice what two
-    /// statements of one key do, 7 µs and not 3 (SQLite alone, prepared statements); from about thirty keys a list costs less.
+    /// The capacities of the list statements; a list uses the next larger one. Two keys in a list of ten need 7 µs,
+    /// twice the time of two statements with one key (SQLite alone, prepared statements). From about 30 keys, a list is
+    /// faster.
     static let capacities = [10, 32, 100]
-    /// The most that one list has.
+    /// The maximum number of keys in a list.
     static let most = 100
-    /// So many keys make one statement, whatever gaps they have.
+    /// Up to this number, all keys are read by one statement, regardless of gaps.
     private static let few = 32
-    /// A shorter span is not worth a statement of its own.
+    /// The minimum length of a span with its own statement.
     private static let shortestSpan = 8
 
-    /// The parts of keys in any order; each key once. Few keys are one part: a span, or a list.
+    /// Divides keys into parts.
+    ///
+    /// The keys may be in any order, and duplicates are removed. A small number of keys forms one part: a span or a
+    /// list.
     static func parts(of keys: [Int64]) -> [KeyPart] {
         if keys.count == 1 { return [.one(keys[0])] }
         let isAscending = zip(keys, keys.dropFirst()).allSatisfy { $0 < $1 }
@@ -45,7 +49,7 @@ enum KeyPart {
         return parts
     }
 
-    /// The room of the statement of a list; 0 for other parts.
+    /// The capacity of a list's statement; 0 for other parts.
     var capacity: Int {
         guard case .list(let keys) = self else { return 0 }
         return KeyPart.capacities.first { $0 >= keys.count } ?? KeyPart.most
@@ -56,7 +60,7 @@ enum KeyPart {
             ($0, "IN (" + Array(repeating: "?", count: $0).joined(separator: ", ") + ")")
         })
 
-    /// What a statement says of the column of the keys.
+    /// The condition on the key column in a statement.
     var condition: String {
         switch self {
         case .one: "= ?"
@@ -65,7 +69,7 @@ enum KeyPart {
         }
     }
 
-    /// Binds the keys to a statement that has the condition so many times.
+    /// Binds the keys to a statement that contains the condition `times` times.
     func bind(to statement: Statement, times: Int) {
         var place: Int32 = 1
         func bind(_ key: Int64) {
@@ -76,7 +80,7 @@ enum KeyPart {
             switch self {
             case .one(let key): bind(key)
             case .list(let keys):
-                // A list that is not full repeats its first key, which changes nothing.
+                // An incomplete list is filled with its first key, which does not change the result.
                 for offset in 0..<capacity {
                     bind(keys[keys.startIndex + (offset < keys.count ? offset : 0)])
                 }

@@ -1,17 +1,20 @@
 import CorestoneModel
 
-/// The statements that read the members of a to-many relationship: owner, then the member's key and entity or whole row.
+/// The statements that read the members of a to-many relationship.
+///
+/// Each row consists of the owner, and of the member's key and entity or its whole row.
 struct MembersQuery {
     let relationship: Relationship
     let storage: ToManyStorage
     let table: TableSchema
-    /// nil when only keys are wanted.
+    /// The plan for the members' rows; nil to read only keys.
     let plan: RowPlan?
     var hasEntityColumn: Bool { table.hasSubentities }
-    /// How often the statement asks for the owners.
+    /// The number of times that the statement contains the condition on the owners.
     var repetitions: Int { isReadBothWays ? 2 : 1 }
 
-    /// A pair of a relationship that is its own inverse may have been written in one direction only.
+    /// Whether both columns are searched, because a pair of a relationship that is its own inverse may be stored in
+    /// only one direction.
     private var isReadBothWays: Bool { if case .joinTable(_, _, _, nil, true) = storage { true } else { false } }
 
     init(relationship: Relationship, storage: ToManyStorage, schema: StoreSchema, file: OpenFile, rows: Bool) {
@@ -21,7 +24,9 @@ struct MembersQuery {
         plan = rows ? file.plan(for: relationship.destination, includesSubentities: true, leading: 1) : nil
     }
 
-    /// - Parameter condition: which owners.
+    /// Returns the SQL of the statement.
+    ///
+    /// - Parameter condition: The condition on the owners, as `KeyPart.condition`.
     func text(owners condition: String) -> String {
         switch storage {
         case .foreignKey(_, let column, let order, _):

@@ -1,7 +1,7 @@
 import CorestoneModel
 import CorestoneValues
 
-/// Attributes of which rows of a store had a value of another type, or out of range, that was read as null.
+/// The attributes for which rows of a store had a value of another type or out of range, which was read as null.
 final class MisfitValues: Sendable {
     private struct Place: Hashable {
         let entity: UInt32
@@ -10,7 +10,9 @@ final class MisfitValues: Sendable {
 
     private let places = Locked<Set<Place>>([])
 
-    /// - Parameter entity: the index of the row's entity in the model.
+    /// Records a value that was read as null.
+    ///
+    /// - Parameter entity: The index of the row's entity in the model.
     func note(entity: UInt32, slot: UInt16) {
         places.withLock { _ = $0.insert(Place(entity: entity, slot: slot)) }
     }

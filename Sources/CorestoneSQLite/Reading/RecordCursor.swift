@@ -3,15 +3,16 @@ import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// The place where the next record is written, in plain pointers: the row loop neither retains nor calls anything for a
-/// value that fits.
+/// The position at which the next record is written.
+///
+/// It consists of plain pointers, so that the row loop does not need retains, or calls for a value that fits.
 struct RecordCursor {
-    /// Filled chunks and the one being filled.
+    /// The filled chunks and the current one.
     private(set) var chunks: [RecordChunk]
     private(set) var chunk: RecordChunk
     /// The record under construction.
     private(set) var start: UnsafeMutableRawPointer
-    /// Bytes of it that are taken.
+    /// The number of bytes of the record that are used.
     private(set) var tail = 0
     private var end: UnsafeMutableRawPointer
     private let largest: Int
@@ -25,7 +26,10 @@ struct RecordCursor {
         end = chunk.memory + chunk.capacity
     }
 
-    /// What takes much of a huge page gets one: it is cleared at once, where small pages cost a fault each.
+    /// Returns the capacity of a chunk.
+    ///
+    /// A large chunk gets the full size, so that it uses a huge page, which the system clears in one step. Small pages
+    /// cost a page fault each.
     private static func capacity(_ wanted: Int, _ largest: Int) -> Int {
         wanted < largest / 2 ? max(1024, wanted) : largest
     }
@@ -49,13 +53,13 @@ struct RecordCursor {
         bitmap[Int(slot >> 6)] |= 1 << UInt64(slot & 63)
     }
 
-    /// Where the value of a step goes.
+    /// Returns the address of the value of a step.
     @inline(__always)
     func place(_ step: ColumnStep) -> UnsafeMutableRawPointer { start + Int(step.offset) }
 
-    /// Makes `count` bytes of the record's tail and enters them as the step's value; a NUL follows them.
+    /// Reserves `count` bytes and a NUL at the record's tail, and enters them as the step's value.
     ///
-    /// Returns where they go, nil when the record would pass 4 GB.
+    /// - Returns: The address of the bytes; nil if the record would exceed 4 GB.
     @inline(__always)
     mutating func takeBytes(_ count: Int, _ step: ColumnStep) -> UnsafeMutableRawPointer? {
         if end - start < tail + count + 8 {
@@ -72,7 +76,9 @@ struct RecordCursor {
         return target
     }
 
-    /// Enters the name of the file that holds the step's value; see `Record.fileName`. False when the record would pass 4 GB.
+    /// Enters the name of the backing file of the step's value; see `Record.fileName`.
+    ///
+    /// - Returns: false if the record would exceed 4 GB.
     mutating func note(fileName: String, _ step: ColumnStep) -> Bool {
         var fileName = fileName
         return fileName.withUTF8 { name in
@@ -84,7 +90,7 @@ struct RecordCursor {
         }
     }
 
-    /// Ends the record; it never changes again.
+    /// Ends the record, which is immutable from then on.
     @inline(__always)
     mutating func finish() -> Record {
         let record = Record(start)
@@ -94,13 +100,13 @@ struct RecordCursor {
         return record
     }
 
-    /// Tells the chunk what was used of it, and hands over all chunks. Writing may go on.
+    /// Updates the used size of the current chunk, and returns all chunks. Writing may continue.
     mutating func flush() -> [RecordChunk] {
         chunk.take(start - chunk.end)
         return chunks
     }
 
-    /// Tells the chunk what was used of it, and forgets the filled ones. Writing may go on.
+    /// Updates the used size of the current chunk, and discards the filled chunks. Writing may continue.
     mutating func settle() {
         chunk.take(start - chunk.end)
         if chunks.count > 1 { chunks = [chunk] }
@@ -115,7 +121,7 @@ struct RecordCursor {
         end = chunk.memory + chunk.capacity
     }
 
-    /// The record under construction does not fit: it goes on in a fresh chunk.
+    /// Moves the record under construction to a new chunk, because it does not fit.
     @inline(never)
     private mutating func moveToRoom(for count: Int) {
         let old = start

@@ -3,7 +3,9 @@ import CorestoneSQL
 import CorestoneValues
 
 extension PropertyValue {
-    /// A value of a column, or of an argument of a function. What is no such value is null, as in records (`RowReader`).
+    /// Reads a value of a column or of a function's argument.
+    ///
+    /// A value of an unsuitable type is read as null, as in records (`RowReader`).
     init(_ value: OpaquePointer?, _ form: RowCell.Form) {
         let type = sqlite3_value_type(value)
         guard type != SQLITE_NULL else {
@@ -41,7 +43,7 @@ extension PropertyValue {
         }
     }
 
-    /// Bytes that are no UTF-8 become U+FFFD.
+    /// Returns the text of a value. Invalid UTF-8 is replaced by U+FFFD.
     private static func text(of value: OpaquePointer?) -> Text? {
         guard let start = sqlite3_value_text(value) else { return nil }
         let count = Int(sqlite3_value_bytes(value))

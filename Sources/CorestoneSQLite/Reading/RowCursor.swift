@@ -4,32 +4,34 @@ import CorestoneModel
 import CorestoneSQL
 import CorestoneValues
 
-/// Rows of one fetch, read by a statement that goes on where it stopped.
+/// A cursor over the rows of a fetch, which keeps its statement open between batches.
 ///
-/// What it reads is one state of the store. Before the store writes, or reads a newer state for somebody else, the cursor
-/// notes the keys that are left, 8 bytes each, and reads those rows by key from then on: it never keeps a writer out, nor
-/// a reader in the past.
+/// The cursor reads one state of the store. Before the store writes, or its connection reads a newer state, the cursor
+/// records the remaining keys (8 bytes each). From then on, it reads those rows by key. It therefore does not block
+/// writers, and does not keep other readers in an old state.
 final class RowCursor: StoreCursor {
     private let reader: any SQLiteReading
     /// The connection of the statement.
     private let file: OpenFile
     private let fetch: StoreFetch
     private let plan: RowPlan
-    /// Holds the bytes that are bound.
+    /// The query, which keeps the bound bytes alive.
     private let query: SQLQuery
-    /// nil once every row was read or noted.
+    /// The statement; nil after every row was read or its key was recorded.
     private var statement: Statement?
     private var readCount = 0
-    /// Keys of rows that were noted, in order; those before `place` were read.
+    /// The recorded keys in order; the rows before `place` were read.
     private var noted: [Int64] = []
     private var place = 0
-    /// What went wrong while keys were noted.
+    /// The error that occurred while keys were recorded.
     private var failure: CoreError?
 
-    /// A batch ends early when its rows hold as many bytes, however few they are.
+    /// The number of bytes of rows at which a batch ends early.
     private static let batchBytes = 8 << 20
 
-    /// By whoever has the connection, as all else.
+    /// Creates a cursor.
+    ///
+    /// Like all other functions, it must be called by the thread that has taken the connection.
     init(_ query: SQLQuery, _ fetch: StoreFetch, _ file: OpenFile, reader: any SQLiteReading) throws {
         self.reader = reader
         self.file = file
@@ -43,7 +45,8 @@ final class RowCursor: StoreCursor {
     }
 
     deinit {
-        // SQLite's connection is not to be used by two threads, and the last reference may go on any.
+        // The last reference may be released on any thread, but only the thread that has taken the connection may
+        // finalise a statement.
         if let statement { file.finalizeLater(statement) }
     }
 
@@ -53,7 +56,7 @@ final class RowCursor: StoreCursor {
             guard let statement else { return try notedRows(count) }
             do {
                 let batch = try readCount == 0 ? firstRows(statement, count, file) : rows(statement, count, file)
-                // Nothing is the end, or rows that are all gone by now.
+                // An empty batch is the last one, or consists of deleted rows.
                 return batch.records.isEmpty ? try notedRows(count) : batch
             } catch let error as CoreError {
                 self.statement = nil
@@ -62,7 +65,9 @@ final class RowCursor: StoreCursor {
         }
     }
 
-    /// What has to be sorted is read whole before the first row comes.
+    /// Reads the first rows.
+    ///
+    /// The work is limited, because a sorted fetch reads all rows before it returns the first one.
     private func firstRows(_ statement: Statement, _ count: Int, _ file: OpenFile) throws -> RowBatch {
         try file.bounded(plan.table) {
             readCount = 0
@@ -91,7 +96,7 @@ final class RowCursor: StoreCursor {
         return batch
     }
 
-    /// Rows that are gone by now are left out.
+    /// Reads rows by their recorded keys. Deleted rows are left out.
     private func notedRows(_ count: Int) throws -> RowBatch {
         while place < noted.count {
             let keys = Array(noted[place..<min(place + count, noted.count)])
@@ -104,7 +109,7 @@ final class RowCursor: StoreCursor {
         return RowBatch()
     }
 
-    /// Notes the keys of the rows that are left, and ends the statement.
+    /// Records the keys of the remaining rows, and ends the statement.
     func settle() {
         guard let statement else { return }
         self.statement = nil
@@ -113,7 +118,7 @@ final class RowCursor: StoreCursor {
         } catch { failure = error as? CoreError }
     }
 
-    /// The file is closed: nothing can be read any more.
+    /// Releases the statement when the file is closed.
     func end() { statement = nil }
 
     private static func purpose(_ fetch: StoreFetch) -> String { "fetch \(fetch.entity.name)" }
@@ -129,7 +134,7 @@ extension SQLiteReading {
     }
 }
 
-/// The cursors of an open file, which it does not keep alive.
+/// The cursors of an open file, as weak references.
 struct RowCursors {
     private struct Place { weak var cursor: RowCursor? }
     private var places: [Place] = []
@@ -139,6 +144,6 @@ struct RowCursors {
         places.append(Place(cursor: cursor))
     }
 
-    /// Those that are still there, for loops in which a statement runs: the host may be told of it, and may read or open others.
+    /// The existing cursors, as a copy for loops that run statements: a log callback may read or open cursors.
     var living: [RowCursor] { places.compactMap(\.cursor) }
 }

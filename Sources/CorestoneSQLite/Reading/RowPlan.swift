@@ -1,28 +1,28 @@
 import CorestoneModel
 import CorestoneValues
 
-/// How one column becomes one value of a record.
+/// The conversion of one column to one value of a record.
 struct ColumnStep {
     enum Kind: UInt8 {
         case bool, int16, int32, int64, real, text, bytes, uuid, decimal, toOne
-        /// Binary data that may lie in a file beside the store.
+        /// Binary data that may be in a backing file.
         case external
     }
 
     let kind: Kind
     let slot: UInt16
-    /// In the result.
+    /// The index of the column in the result.
     let column: Int32
-    /// For `.toOne`: the column with the number of the target's entity; -1 when `target` is the only one.
+    /// For `.toOne`: the column with the number of the target's entity; -1 if `target` is the only possible entity.
     let entityColumn: Int32
     /// For `.toOne`: the index of the destination in the model, and of the root of its tree.
     let target: UInt32
     let targetRoot: UInt32
-    /// In the record.
+    /// The offset of the value in the record.
     let offset: UInt32
 }
 
-/// How the rows of one concrete entity become records.
+/// The conversion of rows of one concrete entity to records.
 struct EntitySteps {
     let entity: UInt32
     let fixedSize: Int
@@ -31,34 +31,38 @@ struct EntitySteps {
     let count: Int
 }
 
-/// The columns that the rows of some entities of one table need, and how they become records. Made once per shape; the
-/// row loop reads nothing but its flat memory.
+/// The columns that are read for some entities of one table, and their conversion to records.
+///
+/// A plan is created once per shape of fetch. The row loop reads only its flat memory.
 final class RowPlan {
     let table: TableSchema
-    /// In the order of the table, which is the order in which SQLite unpacks a row.
+    /// The columns in the order of the table, in which SQLite decodes a row.
     let columns: [String]
     /// The row's columns in a SELECT of the table as `t0`.
     let selection: String
-    /// Behind primary key and version there is the entity's number.
+    /// Whether the entity number follows primary key and version.
     let hasEntityColumn: Bool
-    /// The first of `columns` in the result.
+    /// The index of the first of `columns` in the result.
     let firstColumn: Int32
     let entities: UnsafeMutablePointer<EntitySteps>
     let entityCount: Int
-    /// By an entity's number in the store, from 0: its place in `entities`, -1 for numbers of others.
+    /// The index in `entities` by entity number, from 0; -1 for other entities.
     let placeOfNumber: UnsafeMutablePointer<Int32>
-    /// By an entity's number: its index in the model and that of its root, `UInt32.max` for numbers that the model does
-    /// not know.
+    /// The index of the entity and of its root in the model, by entity number; `UInt32.max` for unknown numbers.
     let entityOfNumber: UnsafeMutablePointer<(index: UInt32, root: UInt32)>
     let numberLimit: Int64
-    /// For rows whose number says nothing: the place of the fetched entity, -1 when that is abstract.
+    /// The index in `entities` for rows without a valid entity number; -1 if the entity has to be read from the row, or
+    /// is abstract.
     let fallback: Int32
     let estimatedRowSize: Int
-    /// Where rows are noted of which a value is read as null.
+    /// The record of the attributes whose values are read as null.
     let misfits: MisfitValues
 
-    /// `family` are the entities whose rows are to be read, the fetched one first; `keys` those of the properties to read,
-    /// nil for all.
+    /// Creates the plan.
+    ///
+    /// - Parameters:
+    ///   - family: The entities whose rows are read, with the fetched entity first.
+    ///   - keys: The keys of the properties to read; nil reads all.
     init(schema: StoreSchema, family: [Entity], leading: Int32 = 0, keys: Set<UInt32>? = nil) {
         let table = schema.table(of: family[0])
         self.table = table
@@ -79,7 +83,8 @@ final class RowPlan {
         selection = (head + names.map { "t0." + $0 }).joined(separator: ", ")
         entityCount = family.count
         entities = UnsafeMutablePointer.allocate(capacity: family.count)
-        // A file may claim any number; a table of a million is larger than any model.
+        // A file may contain any entity number, so the tables are limited to a million entries, more than any model
+        // needs.
         let limit = Int(clamping: min((schema.numbers.max() ?? 0).addingReportingOverflow(1).partialValue, 1 << 20))
         numberLimit = Int64(limit)
         placeOfNumber = UnsafeMutablePointer.allocate(capacity: max(limit, 1))

@@ -4,12 +4,13 @@ import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// Copies rows from a statement into records.
+/// A reader that copies rows from a statement into records.
 struct RowReader {
     var cursor: RecordCursor
 
-    /// The record of the statement's row, whose primary key is in column `leading`; nil for a row of an entity that
-    /// the plan does not know.
+    /// Returns the record of the statement's row, or nil for a row of an entity that is not in the plan.
+    ///
+    /// The primary key of the row is in column `leading`.
     @inline(__always)
     mutating func read(_ row: OpaquePointer, _ plan: RowPlan, leading: Int32 = 0) throws -> Record? {
         var place = plan.fallback
@@ -18,7 +19,7 @@ struct RowReader {
             if number >= 0 && number < plan.numberLimit { place = plan.placeOfNumber[Int(number)] }
         }
         let key = sqlite3_column_int64(row, leading)
-        // Keys begin with 1; only a damaged file has others.
+        // Keys start at 1; only a damaged file has lower ones.
         guard place >= 0, key > 0 else { return nil }
         let steps = plan.entities + Int(place)
         cursor.begin(primaryKey: key, version: sqlite3_column_int(row, leading + 1), steps.pointee)
@@ -31,33 +32,36 @@ struct RowReader {
         return cursor.finish()
     }
 
-    /// A value of another storage class than the column's is converted as SQLite does. Anything but a number, or one that
-    /// the attribute cannot hold, is null, and noted: a plausible wrong value would be worse (`StoreCheck` names such rows).
+    /// Reads one value.
+    ///
+    /// A value of another storage class is converted by SQLite's rules. A value that is not a number, or that is out of
+    /// range, is read as null and recorded, because a plausible wrong value would be worse. `StoreCheck` lists such
+    /// rows.
     @inline(__always)
     private mutating func read(_ row: OpaquePointer, _ step: ColumnStep, _ plan: RowPlan) throws {
         let column = step.column
         switch step.kind {
         case .int16:
             let value = sqlite3_column_int64(row, column)
-            if value == 0 && isNoNumber(row, step, plan) { return }
+            if value == 0 && isNotANumber(row, step, plan) { return }
             guard let value = Int16(exactly: value) else { return noteMisfit(step, plan) }
             cursor.place(step).storeBytes(of: value, as: Int16.self)
         case .int32:
             let value = sqlite3_column_int64(row, column)
-            if value == 0 && isNoNumber(row, step, plan) { return }
+            if value == 0 && isNotANumber(row, step, plan) { return }
             guard let value = Int32(exactly: value) else { return noteMisfit(step, plan) }
             cursor.place(step).storeBytes(of: value, as: Int32.self)
         case .int64:
             let value = sqlite3_column_int64(row, column)
-            if value == 0 && isNoNumber(row, step, plan) { return }
+            if value == 0 && isNotANumber(row, step, plan) { return }
             cursor.place(step).storeBytes(of: value, as: Int64.self)
         case .bool:
             let value = sqlite3_column_int64(row, column)
-            if value == 0 && isNoNumber(row, step, plan) { return }
+            if value == 0 && isNotANumber(row, step, plan) { return }
             cursor.place(step).storeBytes(of: value != 0 ? 1 : 0, as: UInt8.self)
         case .real:
             let value = sqlite3_column_double(row, column)
-            if value == 0 && isNoNumber(row, step, plan) { return }
+            if value == 0 && isNotANumber(row, step, plan) { return }
             cursor.place(step).storeBytes(of: value, as: Double.self)
         case .toOne:
             let target = sqlite3_column_int64(row, column)
@@ -86,14 +90,14 @@ struct RowReader {
         cursor.mark(step.slot)
     }
 
-    /// Whether a 0 is what SQLite makes of null, of binary data, or of text that is no number.
+    /// Whether SQLite converted null, binary data or text that is not a number to 0.
     @inline(__always)
-    private func isNoNumber(_ row: OpaquePointer, _ step: ColumnStep, _ plan: RowPlan) -> Bool {
+    private func isNotANumber(_ row: OpaquePointer, _ step: ColumnStep, _ plan: RowPlan) -> Bool {
         let type = sqlite3_column_type(row, step.column)
         return type == SQLITE_NULL || type > SQLITE_FLOAT && isMisfit(row, step, plan)
     }
 
-    /// Of text or binary data whose number is 0 to SQLite: whether that is no number, which is noted.
+    /// Whether text or binary data that SQLite converts to 0 is not a number. Records such a value.
     @inline(never)
     private func isMisfit(_ row: OpaquePointer, _ step: ColumnStep, _ plan: RowPlan) -> Bool {
         if sqlite3_column_type(row, step.column) == SQLITE_TEXT, let text = sqlite3_column_text(row, step.column),
@@ -131,7 +135,7 @@ struct RowReader {
         if let start = bytes.baseAddress { memcpy(target, start, bytes.count) }
     }
 
-    /// Text with characters beyond ASCII; bytes that are no UTF-8 become U+FFFD.
+    /// Copies text with non-ASCII characters. Invalid UTF-8 is replaced by U+FFFD.
     @inline(never)
     private mutating func readText(
         _ text: UnsafePointer<UInt8>, _ count: Int, _ step: ColumnStep, _ plan: RowPlan
@@ -142,7 +146,7 @@ struct RowReader {
         try repaired.withUTF8 { try copy(UnsafeRawBufferPointer($0), step, plan) }
     }
 
-    /// False for an invalid UUID.
+    /// Reads a UUID. Returns false for an invalid one.
     private func readUUID(_ row: OpaquePointer, _ step: ColumnStep, isText: Bool) -> Bool {
         if isText {
             guard let text = sqlite3_column_text(row, step.column), let uuid = UUIDValue(String(cString: text)) else {
@@ -161,7 +165,7 @@ struct RowReader {
         return true
     }
 
-    /// False for an invalid decimal.
+    /// Reads a decimal. Returns false for an invalid one.
     private func readDecimal(_ row: OpaquePointer, _ step: ColumnStep) -> Bool {
         guard let decimal = DecimalNumber(column: step.column, of: row) else { return false }
         let place = cursor.place(step)
@@ -173,7 +177,9 @@ struct RowReader {
         return true
     }
 
-    /// The first byte says where the data is. A file is read when somebody asks for its value.
+    /// Copies binary data, or the name of its backing file, depending on the first byte.
+    ///
+    /// The backing file is read at the first access to the value.
     private mutating func readExternal(_ bytes: UnsafeRawBufferPointer, _ step: ColumnStep, _ plan: RowPlan) throws {
         switch bytes.first {
         case ExternalFile.inlineMark: try copy(UnsafeRawBufferPointer(rebasing: bytes.dropFirst()), step, plan)
@@ -183,7 +189,7 @@ struct RowReader {
         }
     }
 
-    /// SQLite gives no text for NULL, and when memory ran out.
+    /// Throws if SQLite returned no text because memory ran out, not because the value is NULL.
     @inline(never)
     private func checkNull(_ row: OpaquePointer, _ column: Int32, _ plan: RowPlan) throws {
         if sqlite3_column_type(row, column) != SQLITE_NULL {

@@ -1,5 +1,6 @@
 extension DerivedAttribute {
-    /// Computes the attribute for all rows, as its triggers do for those that change; nil for times of a save that is over.
+    /// The statement that computes the attribute for all rows, with the result of its triggers. nil for `now()`,
+    /// because the time of the last save is unknown.
     var fillingStatement: String? {
         let value: String
         switch form {

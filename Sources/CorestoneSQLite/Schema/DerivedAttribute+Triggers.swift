@@ -1,7 +1,7 @@
 import CorestoneModel
 
 extension DerivedAttribute {
-    /// Triggers that belong into the file. In Apple's order.
+    /// The triggers in the file, in Apple's order.
     var triggerStatements: [String] {
         switch form {
         case .count(.foreignKey(let members, let key, _, _)): counting(members.name, key)
@@ -16,7 +16,7 @@ extension DerivedAttribute {
         }
     }
 
-    /// Triggers that each connection needs for itself.
+    /// The temporary triggers that each connection needs.
     var connectionTriggerStatements: [String] {
         guard case .text(let function, let source) = form else { return [] }
         let body = { (report: Report) in
@@ -40,18 +40,18 @@ extension DerivedAttribute {
         "Z_DA_\(table)_\(attribute.entity.name)_\(attribute.name)_\(suffix)"
     }
 
-    /// Tells the connection which rows have a new value.
+    /// Returns the statement that reports the rows with a new value to the connection.
     private func report(_ report: Report, _ condition: String) -> String {
         "SELECT \(report.rawValue)('\(table.name)', Z_ENT, Z_PK, '\(attribute.name)', \(column)) FROM \(table.name) "
             + "WHERE \(condition);"
     }
 
-    /// Of a table shared with entities that do not have the attribute, the rows that do.
+    /// The WHEN clause that selects rows of entities with the attribute; empty if all rows of the table have it.
     private var ownRows: String {
         numbers.map { " WHEN (NEW.Z_ENT IN (\($0.map(String.init).joined(separator: ", "))))" } ?? ""
     }
 
-    /// Sets the attribute of the rows for which `condition` holds.
+    /// Returns the body of a trigger that sets the attribute in the rows that satisfy `condition`.
     private func set(_ value: String, _ condition: String, _ report: Report) -> String {
         "BEGIN UPDATE \(table.name) SET \(column) = \(value) WHERE \(condition); \(self.report(report, condition)) END"
     }
@@ -60,7 +60,7 @@ extension DerivedAttribute {
         "CREATE TRIGGER \(name(on, suffix)) AFTER \(event) ON \(on) FOR EACH ROW\(when) \(body)"
     }
 
-    /// For a row of the attribute's own table that comes when what it depends on may be there already.
+    /// Returns the trigger for an inserted row of the attribute's own table, whose sources may already exist.
     private func sourceInsertion(_ value: String) -> String {
         trigger(table.name, "SOURCE_INSERT", "INSERT", ownRows, set(value, "Z_PK = NEW.Z_PK", .inserted))
     }

@@ -1,22 +1,23 @@
 import CorestoneModel
 import CorestonePredicate
 
-/// A derived attribute with the triggers by which the store itself computes it (store-format.md 1.6).
+/// A derived attribute and the triggers by which the store computes it (store-format.md 1.6).
 ///
-/// The texts of `to-many.@count` and of `to-one.attribute` are those of Apple's stores, to the letter; that of `now()` is
-/// one that its framework logs. The others are made after their example, of nothing but what Apple's framework registers.
-/// Functions of text are computed by triggers of the connection alone, since the names of Apple's functions are not known.
+/// The triggers of `to-many.@count` and `to-one.attribute` are identical to those in Apple's stores. The triggers of
+/// `now()` are identical to those that Apple's framework logs. All other triggers follow the same pattern, and use only
+/// functions that Apple's framework registers. String functions are computed by temporary triggers, because the names
+/// of Apple's functions are unknown.
 struct DerivedAttribute {
     enum Form {
         case count(ToManyStorage)
-        /// Of an attribute of the members, which lie in the given table.
+        /// The sum of an attribute of the members, which are in the given table.
         case sum(ToManyStorage, members: String, column: String)
-        /// An attribute of the object that the relationship leads to.
+        /// An attribute of the target of a to-one relationship.
         case copy(foreignKey: String, table: String, column: String)
         /// Another attribute of the object itself.
         case own(column: String)
         case now
-        /// A function of an attribute of the object itself.
+        /// A string function of another attribute of the object itself.
         case text(TextFunction, column: String)
     }
 
@@ -25,10 +26,10 @@ struct DerivedAttribute {
     let table: TableSchema
     let column: String
     let form: Form
-    /// Numbers of the entities that have the attribute; nil when all rows of the table do.
+    /// The numbers of the entities that have the attribute; nil if all rows of the table have it.
     let numbers: [Int64]?
 
-    /// nil for a derivation that no store can compute.
+    /// Creates the triggers of an attribute; nil for a derivation that stores cannot compute.
     init?(_ attribute: Attribute, schema: StoreSchema) {
         let table = schema.table(of: attribute.entity)
         guard let derivation = attribute.derivation, derivation.filter == nil,
@@ -44,7 +45,8 @@ struct DerivedAttribute {
             ? nil : attribute.entity.withDescendants.map { schema.number(of: $0) }.sorted()
     }
 
-    /// nil as well when the attribute's type cannot hold what comes out.
+    /// Returns the form of a derivation, or nil if it is not supported or its result has another type than the
+    /// attribute.
     private static func form(of expression: Expression, _ attribute: Attribute, _ schema: StoreSchema) -> Form? {
         let entity = attribute.entity
         switch expression {
@@ -72,7 +74,7 @@ struct DerivedAttribute {
         }
     }
 
-    /// `attribute`, or `to-one.attribute`.
+    /// Returns the form of `attribute` or `to-one.attribute`.
     private static func copy(_ keys: ArraySlice<KeyName>, _ attribute: Attribute, _ schema: StoreSchema) -> Form? {
         let entity = attribute.entity
         guard let relationship = keys.first.flatMap({ entity.property(named: $0.text) }) as? Relationship else {
@@ -86,7 +88,7 @@ struct DerivedAttribute {
         return .copy(foreignKey: key, table: schema.table(of: relationship.destination).name, column: source.column)
     }
 
-    /// The attribute of an entity to which keys lead.
+    /// Returns the attribute at a key path of an entity.
     private static func source(
         _ keys: ArraySlice<KeyName>, of entity: Entity, _ schema: StoreSchema
     ) -> (column: String, type: AttributeType)? {

@@ -3,17 +3,17 @@ import CorestonePredicate
 import CorestoneSQL
 import CorestoneValues
 
-/// An index as Core Data makes it (store-format.md 1.4).
+/// An index as Core Data creates it (store-format.md 1.4).
 struct StoreIndex {
     let name: String
     let table: String
     let columns: [String]
-    /// What the statement says behind each column, such as its order.
+    /// The text after each column in the statement, such as its order.
     let suffixes: [String]
-    /// Of a partial index, which rows are in it.
+    /// The condition of a partial index; nil for other indexes.
     let condition: String?
     let isUnique: Bool
-    /// Whose index it is; `keys` are its properties.
+    /// The entity of the index; `keys` are the indexed properties.
     let entity: Entity
     let keys: [String]
 
@@ -34,7 +34,7 @@ struct StoreIndex {
 }
 
 extension TableSchema {
-    /// Indexes of relationships, and of the entity when the table holds several.
+    /// The indexes of relationships, and of the entity number if the table holds several entities.
     var propertyIndexes: [StoreIndex] {
         let references = columns.filter { $0.role == .toOne || $0.role == .owner }.map { column in
             StoreIndex(
@@ -45,9 +45,9 @@ extension TableSchema {
             + (hasSubentities ? [StoreIndex("\(name)_Z_ENT_INDEX", on: name, ["Z_ENT"], of: root, [])] : [])
     }
 
-    /// Fetch indexes and unique constraints of the model.
+    /// The indexes of the model's fetch indexes and unique constraints.
     var modelIndexes: [StoreIndex] {
-        // A model that was read may have two indexes of one name, which SQLite compares without regard to case.
+        // A model from a file may have two indexes with the same name; SQLite compares names case-insensitively.
         var names: Set<String> = []
         let indexes = entities.flatMap { entity in
             entity.indexes.filter { !$0.isRTree }.compactMap { self.index($0, of: entity) }
@@ -56,8 +56,10 @@ extension TableSchema {
             + entities.flatMap { entity in entity.ownUniqueConstraints.map { uniqueIndex($0, of: entity) } }
     }
 
-    /// nil for an index that no store has: of relationships alone, which have theirs already, or of something for which
-    /// there is no column.
+    /// Returns the index of a fetch index, or nil for an index that stores do not have.
+    ///
+    /// Stores do not have an index over relationships only, which are already indexed, nor over elements without a
+    /// column.
     private func index(_ index: FetchIndex, of entity: Entity) -> StoreIndex? {
         guard index.elements.contains(where: { !isRelationship($0, of: entity) }) else { return nil }
         var elements: [(column: String, suffix: String)] = []
@@ -83,7 +85,7 @@ extension TableSchema {
         element.expression == nil && entity.property(named: element.property) is Relationship
     }
 
-    /// The object itself is its key, its entity the number of that.
+    /// Returns the column of an element. SELF is the primary key, and the entity is its number.
     private func column(of element: FetchIndex.Element, of entity: Entity) -> String? {
         guard let text = element.expression else {
             return entity.property(named: element.property).flatMap { column(of: $0)?.name }
@@ -91,8 +93,9 @@ extension TableSchema {
         return text.expression.flatMap { column(of: $0, of: entity) }
     }
 
-    /// A column, or arithmetic over columns, which an index of SQLite can be over. Functions that are not SQLite's own have
-    /// no place in a file that other programs open.
+    /// Returns a column, or arithmetic over columns, that SQLite can index.
+    ///
+    /// Registered functions are not used, because other programs open the file.
     private func column(of expression: Expression, of entity: Entity) -> String? {
         switch expression {
         case .selfObject: return "Z_PK"
@@ -126,20 +129,21 @@ extension TableSchema {
 }
 
 extension Entity {
-    /// The constraints that the parent does not have already: compiled models repeat those that they inherit.
+    /// The constraints that are not inherited: compiled models repeat inherited constraints.
     var ownUniqueConstraints: [[String]] {
         let inherited = Set((parent?.uniqueConstraints ?? []).map(Set.init))
         return uniqueConstraints.filter { !inherited.contains(Set($0)) }
     }
 }
 
-/// The condition of a partial index as SQL. Constants come from the model and are written as literals: an index has no
-/// parameters.
+/// The condition of a partial index as SQL.
+///
+/// Constants of the model are written as literals, because an index cannot have parameters.
 struct IndexCondition {
     let table: TableSchema
     let entity: Entity
 
-    /// nil for what a partial index cannot say.
+    /// Returns the condition, or nil for a predicate that a partial index cannot express.
     func text(of predicate: PredicateText) -> String? { predicate.predicate.flatMap { text(of: $0) } }
 
     private func text(of predicate: Predicate) -> String? {

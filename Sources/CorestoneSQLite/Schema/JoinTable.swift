@@ -1,27 +1,27 @@
 import CorestoneModel
 
-/// The table of a many-to-many relationship and its inverse, or of one that is its own inverse.
+/// The join table of a many-to-many relationship and its inverse, or of a relationship that is its own inverse.
 final class JoinTable: @unchecked Sendable {
-    /// A column holds primary keys of the rows of one side.
+    /// A column with the primary keys of the rows of one side.
     struct Column {
         let name: String
-        /// The entity whose rows the column points to.
+        /// The entity whose rows the column refers to.
         let entity: Entity
-        /// The column of sort keys of these rows within the other side, present when that side's relationship is
-        /// ordered.
+        /// The column with the order keys of these rows among the members of the other side; nil unless that side's
+        /// relationship is ordered.
         let orderName: String?
     }
 
     let name: String
     /// The relationship that gave the table its name.
     let naming: Relationship
-    /// Its inverse; nil when it is its own.
+    /// The inverse of the naming relationship; nil if the relationship is its own inverse.
     let other: Relationship?
-    /// Points to the rows that have the naming relationship.
+    /// The column that refers to the owners of the naming relationship.
     let namingColumn: Column
-    /// Points to its members.
+    /// The column that refers to the members of the naming relationship.
     let otherColumn: Column
-    /// The entity table behind which the join table is created.
+    /// The entity table after which the join table is created.
     let host: TableSchema
 
     var isReflexive: Bool { other == nil }
@@ -38,7 +38,7 @@ final class JoinTable: @unchecked Sendable {
         self.host = host
     }
 
-    /// In the order of the CREATE statement. For a reflexive table the members come first.
+    /// The columns in the order of the CREATE statement. In a reflexive table, the members come first.
     private var orderedColumns: [Column] {
         isReflexive ? [otherColumn, namingColumn] : [namingColumn, otherColumn]
     }
@@ -51,7 +51,7 @@ final class JoinTable: @unchecked Sendable {
         return "CREATE TABLE \(name) ( \(definitions), PRIMARY KEY (\(keys.joined(separator: ", "))) )"
     }
 
-    /// From the second side; the primary key is one from the first.
+    /// The index for the second column; the primary key is an index for the first column.
     var index: StoreIndex {
         let keys = orderedColumns.map(\.name)
         return StoreIndex(
@@ -60,11 +60,11 @@ final class JoinTable: @unchecked Sendable {
 }
 
 extension JoinTable {
-    /// All join tables of a model, those of one host in order of the naming relationship.
+    /// Returns all join tables of a model. Tables with the same host are ordered by the naming relationship.
     ///
-    /// Entities are visited by name, each with its inherited relationships; the first one seen names the table, except
-    /// that of two relationships of one entity the later name does (store-format.md 1.3). Of the two names the other one
-    /// is taken when `existing` has it alone: older frameworks vary.
+    /// Entities are visited in the order of their names, each with its inherited relationships. The first relationship
+    /// names the table. If both relationships belong to one entity, the later name is used (store-format.md 1.3). If
+    /// `existing` has only a table with the other name, that name is used, because older frameworks vary.
     static func all(of schema: StoreSchema, existing: StoreTables, tableNames: inout UniqueNames) -> [JoinTable] {
         var seen: Set<UInt32> = []
         var maker = JoinTableMaker(schema: schema, existing: existing)
@@ -86,13 +86,13 @@ extension JoinTable {
     }
 }
 
-/// Names join tables and their columns: as a fresh store does, or as the file has them.
+/// The assignment of names to join tables and their columns, as in a new store or as in the existing file.
 private struct JoinTableMaker {
     let schema: StoreSchema
     let existing: StoreTables
     private(set) var joins: [JoinTable] = []
     private var columnNames = UniqueNames()
-    /// What the tables should be called; nobody else may take one of these.
+    /// The names that the tables have by the rules. Other tables do not get these names.
     private let expected: Set<String>
 
     init(schema: StoreSchema, existing: StoreTables) {
@@ -102,7 +102,9 @@ private struct JoinTableMaker {
         expected = Set(sides.map { "Z_\(schema.number(of: $0.entity))\($0.name.uppercased())" })
     }
 
-    /// `sides` are a relationship and its inverse, the one first that names the table in a fresh store.
+    /// Adds a join table.
+    ///
+    /// - Parameter sides: A relationship and its inverse. The first one names the table in a new store.
     mutating func make(_ sides: [Relationship], tableNames: inout UniqueNames) {
         let naming = naming(of: sides)
         let number = schema.number(of: naming.entity)
@@ -134,7 +136,7 @@ private struct JoinTableMaker {
                 host: host))
     }
 
-    /// The side whose name the file uses; the first when it has neither or both.
+    /// Returns the side whose name the file uses, or the first side if the file has neither or both names.
     private func naming(of sides: [Relationship]) -> Relationship {
         let names = sides.map {
             NumberedName(prefix: "Z_", number: schema.number(of: $0.entity), tail: $0.name.uppercased())

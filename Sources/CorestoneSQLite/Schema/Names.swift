@@ -1,7 +1,9 @@
 import CorestoneValues
 
-/// Names in the order in which they are given out: the first of several equal ones stays plain, the next get 1, 2, 3…
-/// Names are equal by bytes, as SQL has it.
+/// A source of unique names.
+///
+/// The first of several equal names is unchanged, the next ones are numbered 1, 2, 3… Names are compared by bytes, as
+/// in SQL.
 struct UniqueNames {
     private var taken: Set<Text>
     private var counts: [Text: Int] = [:]
@@ -21,8 +23,9 @@ struct UniqueNames {
     }
 }
 
-/// A name with the number of an entity in it, such as `Z_3TAGS`. Migrations and older frameworks may have numbered
-/// otherwise than the rules say, and what is equal otherwise gets a count behind it.
+/// A name that contains an entity number, such as `Z_3TAGS`.
+///
+/// Migrations and older frameworks may have used other numbers. Names that are otherwise equal end with a count.
 struct NumberedName {
     let prefix: String
     let number: Int64
@@ -30,9 +33,9 @@ struct NumberedName {
 
     var text: String { "\(prefix)\(number)\(tail)" }
 
-    /// Whether `name` is this one, perhaps with another number and with a count behind it.
+    /// Whether `name` is equal to this name except for the entity number and a count at the end.
     func resembles(_ name: String) -> Bool {
-        // By bytes: an accent behind the number is one character with its last digit.
+        // Compared by bytes: a combining mark after the number forms one character with its last digit.
         let isDigit = { (byte: UInt8) in 0x30...0x39 ~= byte }
         guard name.utf8.starts(with: prefix.utf8) else { return false }
         let number = name.utf8.dropFirst(prefix.utf8.count)
@@ -41,7 +44,9 @@ struct NumberedName {
         return rest.dropFirst(tail.utf8.count).allSatisfy(isDigit)
     }
 
-    /// `expected`, unless the file has another name instead that resembles this one. `existing` nil is no file.
+    /// Returns `expected`, unless the file has another name that resembles this one instead.
+    ///
+    /// - Parameter existing: The names in the file; nil without a file.
     func choose(_ expected: String, existing: [String: String]?, taken: (String) -> Bool) -> String {
         guard let existing, existing[expected] == nil else { return expected }
         return existing.keys.filter { resembles($0) && !taken($0) }.min(by: byteOrder) ?? expected
@@ -49,9 +54,9 @@ struct NumberedName {
 }
 
 extension String {
-    /// As the name of a table or column in SQL, whatever it consists of.
+    /// The text as a quoted identifier in SQL.
     var asIdentifier: String {
-        // By bytes: a quote that an accent follows is one character with it.
+        // Processed by bytes: a quote and a following combining mark form one character.
         var bytes = [UInt8(ascii: "\"")]
         for byte in utf8 {
             if byte == UInt8(ascii: "\"") { bytes.append(byte) }

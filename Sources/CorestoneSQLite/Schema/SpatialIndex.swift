@@ -3,20 +3,22 @@ import CorestoneModel
 import CorestoneSQL
 import CorestoneValues
 
-/// An R-tree over columns of a table: a virtual table with a row for each of that table's, kept up to date by triggers.
+/// An R-tree over columns of a table.
+///
+/// It is a virtual table with one row for each row of that table, and triggers keep it up to date.
 struct SpatialIndex {
     let name: String
     let table: String
     let columns: [String]
     /// The name of the index in the model.
     let indexName: String
-    /// Whose index it is, and of which properties.
+    /// The entity of the index; `keys` are the indexed properties.
     let entity: Entity
     let keys: [String]
 
-    /// nil when the index is no R-tree, or names what has no column.
+    /// Creates the R-tree of an index; nil if the index is not an R-tree, or has an element without a column.
     init?(_ index: FetchIndex, of entity: Entity, in table: TableSchema) {
-        // Its triggers have the index's name in theirs.
+        // The names of the triggers contain the name of the index.
         guard index.isRTree, isIdentifier(index.name) else { return nil }
         let columns = index.elements.compactMap { element in
             element.expression == nil
@@ -37,7 +39,8 @@ struct SpatialIndex {
         return "CREATE VIRTUAL TABLE \(name) USING RTREE (Z_PK INTEGER PRIMARY KEY\(bounds))"
     }
 
-    /// What the compiler of predicates knows of it: bounds of numbers. Those of text are all zero.
+    /// The mapping for the predicate compiler. It contains only bounds of numbers, because those of text are always
+    /// zero.
     var mapping: SpatialMapping {
         let bounds = zip(keys, columns).compactMap { key, column in
             entity.property(named: key)?.isSpatial == true
@@ -47,16 +50,16 @@ struct SpatialIndex {
             name: indexName, table: name, bounds: Dictionary(bounds) { first, _ in first })
     }
 
-    /// Takes in the rows that the table has already.
+    /// The statement that inserts the existing rows of the table.
     var fillingStatement: String {
         let values = columns.map { ", \($0), \($0)" }.joined()
         return "INSERT INTO \(name) SELECT Z_PK\(values) FROM \(table)"
     }
 
-    /// What makes its rows again, whatever it has.
+    /// The statements that rebuild the rows of the tree.
     var refillingStatements: [String] { ["DELETE FROM \(name)", fillingStatement] }
 
-    /// Whether SQLite can read it: it has the module, and the tables behind the tree have its root.
+    /// Whether SQLite can read the tree: its module exists, and its shadow tables contain the root.
     func isReadable(_ connection: Connection) throws -> Bool {
         do {
             let purpose = "read the R-tree \(name)"
@@ -66,8 +69,8 @@ struct SpatialIndex {
         } catch let error as CoreError where error.isOfUnusableTable { return false }
     }
 
-    /// The condition of rows of the table (`t`) whose values lie outside of their bounds in the tree (`r`). SQLite rounds bounds to 32
-    /// bits, and fails to near zero and beyond the largest number.
+    /// The condition for rows of the table (`t`) whose values are outside their bounds in the tree (`r`). SQLite rounds
+    /// bounds to 32 bits, but incorrectly for values near zero or beyond the largest number.
     var staleCondition: String {
         let smallest = Double(Float.leastNormalMagnitude), largest = Double(Float.greatestFiniteMagnitude)
         return columns.map { column in
@@ -79,12 +82,12 @@ struct SpatialIndex {
         }.joined(separator: " OR ")
     }
 
-    /// The triggers that keep an R-tree up to date, whoever installed it.
+    /// Returns the names of the triggers that update an R-tree, including one that an application created.
     static func triggerNames(ofTable name: String) -> [String] {
         ["INSERT", "UPDATE", "DELETE"].map { "\(name)_\($0)" }
     }
 
-    /// To the letter, blanks included, as Apple's framework writes them.
+    /// The triggers with the exact text, including spaces, that Apple's framework writes.
     var triggerStatements: [String] {
         let bounds = columns.map { ", \($0)_MIN, \($0)_MAX" }.joined()
         let values = columns.enumerated().map { place, column in
@@ -102,6 +105,6 @@ struct SpatialIndex {
 }
 
 extension CoreError {
-    /// Whether SQLite refused a table as such: a module that it does not have, or damage.
+    /// Whether SQLite cannot use a table, because its module is missing or the table is damaged.
     var isOfUnusableTable: Bool { [SQLITE_ERROR, SQLITE_CORRUPT].contains(sqliteCode & 0xff) }
 }

@@ -3,7 +3,7 @@ import CorestoneSQL
 import CorestoneValues
 
 extension StoreSchema: SchemaMapping {
-    func mapping(of entity: Entity) throws -> EntityMapping {
+    func mapping(of entity: Entity) throws -> TableMapping {
         guard entity.model === model, Int(entity.index) < mappings.count else {
             throw CoreError(
                 .modelMismatch, code: .persistentStoreIncompatibleSchema,
@@ -13,12 +13,12 @@ extension StoreSchema: SchemaMapping {
         return mappings[Int(entity.index)]
     }
 
-    /// By the entity's index in the model.
-    func makeMappings() -> [EntityMapping] {
+    /// Creates the mappings, by the entity's index in the model.
+    func makeMappings() -> [TableMapping] {
         model.entities.map { entity in
             let table = table(of: entity)
             let family = entity.withDescendants
-            return EntityMapping(
+            return TableMapping(
                 entity: entity, table: table.name, number: number(of: entity), numbers: family.map(number),
                 isTableShared: family.count < table.entities.count,
                 properties: entity.properties.map { property(mapping: $0, table: table) })

@@ -1,35 +1,40 @@
 import CorestoneModel
 import CorestoneSQL
 
-/// How a model lies in the tables of one store, in Apple's layout: one table per inheritance tree, named and ordered so
-/// that the statements are those that Core Data writes.
+/// The tables of a model in one store, in Apple's layout: one table per entity tree.
 ///
-/// Immutable after `init`, but for what `misfits` notes. Names come from the model, whose names are identifiers; none is ever quoted.
+/// Names and order are such that the statements are equal to those of Core Data. The schema is immutable after `init`,
+/// except for `misfits` and the R-trees of `findSpatialIndexes`. Names are not quoted, because they come from the
+/// model, whose names are identifiers.
 final class StoreSchema: @unchecked Sendable {
     let model: Model
-    /// By the entity's index in the model: its number in this store (`Z_ENT`).
+    /// The entity numbers (`Z_ENT`) in this store, by the entity's index in the model.
     let numbers: [Int64]
-    /// One per inheritance tree, in order of the root's name.
+    /// One table per entity tree, sorted by the root's name.
     private(set) var tables: [TableSchema] = []
-    /// By the root's index in the model: its tree, numbered in this order in a fresh store.
+    /// The entity trees by the root's index in the model, in the order of their numbers in a new store.
     let entitiesByRoot: [UInt32: [Entity]]
-    /// By the index of the root of their destination: to-many relationships that have no inverse.
+    /// The to-many relationships without an inverse, by the index of their destination's root entity.
     let withoutInverse: [UInt32: [Relationship]]
-    /// By the entity's index in the model.
+    /// The tables by the entity's index in the model.
     private var tableOfEntity: [TableSchema] = []
     private(set) var joins: [JoinTable] = []
-    /// By the key of a relationship.
+    /// The storage of to-many relationships, by the relationship's key.
     private var toMany: [UInt32: ToManyStorage] = [:]
     private var entityOfNumber: [Int64: UInt32] = [:]
-    /// By the entity's index in the model: what the compiler of predicates reads.
-    private(set) var mappings: [EntityMapping] = []
-    /// Those that the store itself computes.
+    /// The mappings for the predicate compiler, by the entity's index in the model.
+    private(set) var mappings: [TableMapping] = []
+    /// The derived attributes that the store can compute.
     private(set) var derivedAttributes: [DerivedAttribute] = []
-    /// What readers of the store read as null.
+    /// The attributes whose values were read as null.
     let misfits = MisfitValues()
 
-    /// `numbers` are those of an existing store; nil numbers the entities as a fresh store does. Of the names that
-    /// another framework or a migration may have given a table or a column, one that is in `tables` is taken.
+    /// Creates the schema.
+    ///
+    /// - Parameters:
+    ///   - numbers: The entity numbers of an existing store; nil numbers the entities as in a new store.
+    ///   - existing: The tables of the file. Names that another framework or a migration has chosen are adopted from
+    ///     it.
     init(model: Model, numbers: [Int64]? = nil, tables existing: StoreTables = [:]) {
         self.model = model
         entitiesByRoot = Dictionary(grouping: model.preorder, by: \.rootIndex)
@@ -64,10 +69,11 @@ final class StoreSchema: @unchecked Sendable {
 
     func number(of entity: Entity) -> Int64 { numbers[Int(entity.index)] }
 
-    /// Conditions of which an object's row meets none: keys that are none, and numbers of entities of other tables. Each is
-    /// a range, which an index answers at once.
+    /// Returns conditions for rows that are not objects: invalid keys, and entity numbers of other tables.
+    ///
+    /// Each condition is a range that uses an index.
     func strayConditions(of table: TableSchema) -> [String] {
-        // Texts come behind all numbers.
+        // Texts sort after all numbers.
         let keys = ["Z_PK < 1", "Z_PK > \(Int64.max)", "Z_PK IS NULL"]
         guard table.hasSubentities else { return keys }
         let known = table.entities.map { number(of: $0) }.sorted()
@@ -75,13 +81,15 @@ final class StoreSchema: @unchecked Sendable {
         return keys + ["Z_ENT IS NULL", "Z_ENT < \(known[0])", "Z_ENT > \(known[known.count - 1])"] + gaps
     }
 
-    /// The index in the model of the entity of that number; nil for a number that the model does not know.
+    /// Returns the index in the model of the entity with a number, or nil for an unknown number.
     func entityIndex(number: Int64) -> UInt32? { entityOfNumber[number] }
-    /// The entity of that number; nil for a number that the model does not know.
+    /// Returns the entity with a number, or nil for an unknown number.
     func entity(number: Int64) -> Entity? { entityOfNumber[number].map { model.entities[Int($0)] } }
 
-    /// The same for a row of a table that holds the tree of `relative`: nil too for an entity of another tree, which only a
-    /// damaged file puts there.
+    /// Returns the index of the entity with a number, for a row in the table of `relative`.
+    ///
+    /// - Returns: nil for an unknown number, and for an entity of another tree, which only a damaged file has in this
+    ///   table.
     func entityIndex(number: Int64, in relative: Entity) -> UInt32? {
         guard let index = entityOfNumber[number] else { return nil }
         return model.entities[Int(index)].rootIndex == relative.rootIndex ? index : nil
@@ -89,7 +97,7 @@ final class StoreSchema: @unchecked Sendable {
 
     func table(of entity: Entity) -> TableSchema { tableOfEntity[Int(entity.index)] }
 
-    /// Where the pairs of a to-many relationship lie; nil for transient ones.
+    /// Returns the storage of a to-many relationship, or nil for a transient relationship.
     func storage(of relationship: Relationship) -> ToManyStorage? { toMany[relationship.key] }
 
     private func register(_ join: JoinTable) {
@@ -126,12 +134,13 @@ final class StoreSchema: @unchecked Sendable {
         }
     }
 
-    /// Lets fetches use the R-trees that the file has, with the triggers that keep them up to date, and that can be read. Before
-    /// another thread has the schema.
+    /// Makes the file's R-trees available to fetches if their triggers exist and they can be read.
+    ///
+    /// Must be called before another thread uses the schema.
     func findSpatialIndexes(in connection: Connection) throws {
         let wanted = spatialIndexes
         if wanted.isEmpty { return }
-        let promises = try LostPromises(self, connection)
+        let promises = try SchemaDrift(self, connection)
         for index in wanted where try promises.keeps(index) && index.isReadable(connection) {
             let mapping = index.mapping
             let columns = promises.leadingColumns(ofTable: index.table)
@@ -143,7 +152,7 @@ final class StoreSchema: @unchecked Sendable {
         }
     }
 
-    private func indexedKeys(of mapping: EntityMapping, _ columns: Set<String>) -> Set<String> {
+    private func indexedKeys(of mapping: TableMapping, _ columns: Set<String>) -> Set<String> {
         let keys = mapping.entity.properties.filter { property in
             switch mapping[property] {
             case .attribute(let column): columns.contains(column)
@@ -154,7 +163,7 @@ final class StoreSchema: @unchecked Sendable {
         return Set(keys.map(\.path))
     }
 
-    /// The statements that make an empty store, in Apple's order.
+    /// The statements that create an empty store, in Apple's order.
     var creationStatements: [String] {
         var statements: [String] = []
         for table in tables {
@@ -176,10 +185,10 @@ final class StoreSchema: @unchecked Sendable {
     }
 }
 
-/// Where the pairs of a to-many relationship lie.
+/// The column or table that stores a to-many relationship.
 enum ToManyStorage {
-    /// In a column of the members' table that holds the owner's key: the column of the inverse to-one relationship, or
-    /// one of its own when there is no inverse.
+    /// A column of the members' table with the owner's key: the column of the inverse to-one relationship, or a
+    /// separate column if there is no inverse.
     case foreignKey(table: TableSchema, column: String, order: String?, isInverse: Bool)
     case joinTable(table: String, owner: String, member: String, order: String?, isReflexive: Bool)
 }
@@ -188,10 +197,12 @@ extension Relationship {
     var isStoredToMany: Bool { isToMany && !isTransient }
 }
 
-/// The order of names by their bytes, as Core Data's case-sensitive comparison of identifiers gives it.
+/// Whether a name precedes another one in the order of their bytes.
+///
+/// This is Core Data's case-sensitive order of identifiers.
 func byteOrder(_ a: String, _ b: String) -> Bool { a.utf8.lexicographicallyPrecedes(b.utf8) }
 
-/// Where `part` begins in `text`, in bytes; nil when it is not in there.
+/// Returns the byte offset of `part` in `text`, or nil if `text` does not contain it.
 func position(of part: String, in text: String) -> Int? { position(of: Array(part.utf8), in: Array(text.utf8)) }
 
 func position(of part: [UInt8], in bytes: [UInt8]) -> Int? {

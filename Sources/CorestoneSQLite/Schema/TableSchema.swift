@@ -1,15 +1,15 @@
 import CorestoneModel
 import CorestoneValues
 
-/// One column of an entity table, beside `Z_PK`, `Z_ENT` and `Z_OPT`.
+/// A column of an entity table other than `Z_PK`, `Z_ENT` and `Z_OPT`.
 struct ColumnSchema {
     enum Role {
         case attribute, toOne
-        /// The concrete entity of a to-one relationship's target.
+        /// The number of the concrete entity of a to-one relationship's target.
         case targetEntity
-        /// The sort key of the row within the ordered to-many relationship that leads to it.
+        /// The order key of the row in the ordered to-many relationship of which it is a member.
         case order
-        /// The owner in a to-many relationship that has no inverse.
+        /// The owner of a to-many relationship without an inverse.
         case owner
     }
 
@@ -19,15 +19,15 @@ struct ColumnSchema {
     let role: Role
 }
 
-/// The table of one inheritance tree.
+/// The table of one entity tree.
 final class TableSchema: @unchecked Sendable {
     let root: Entity
     let name: String
-    /// Among the tables of the schema.
+    /// The index among the tables of the schema.
     let place: Int
-    /// The root and its descendants, numbered in this order in a fresh store.
+    /// The root and its subentities, in the order of their numbers in a new store.
     let entities: [Entity]
-    /// In the order of the CREATE statement.
+    /// The columns in the order of the CREATE statement.
     private(set) var columns: [ColumnSchema] = []
     private let existing: [String: String]?
     private var byKey: [UInt32: Int] = [:]
@@ -35,10 +35,12 @@ final class TableSchema: @unchecked Sendable {
     private var targetEntityByKey: [UInt32: Int] = [:]
 
     var hasSubentities: Bool { entities.count > 1 }
-    /// Whether the table has a column for the versions of its rows; only somebody else's may lack it.
+    /// Whether the table has a column for the versions of its rows. Only a table of another program may lack it.
     var hasVersions: Bool { existing.map { $0["Z_OPT"] != nil } ?? true }
 
-    /// `existing` are the columns of the table in a file; nil when there is none.
+    /// Creates the schema of a table.
+    ///
+    /// - Parameter existing: The columns of the table in a file; nil if the table does not exist.
     init(root: Entity, name: String, place: Int, schema: StoreSchema, existing: [String: String]?) {
         self.root = root
         self.name = name
@@ -53,22 +55,24 @@ final class TableSchema: @unchecked Sendable {
         }
     }
 
-    /// The column of an attribute or a to-one relationship.
+    /// Returns the column of an attribute or a to-one relationship.
     func column(of property: Property) -> ColumnSchema? { byKey[property.key].map { columns[$0] } }
-    /// The column with the concrete entity of a to-one relationship's target; nil when there is only one.
+    /// Returns the column with the concrete entity of a to-one target, or nil if only one entity is possible.
     func targetEntityColumn(of relationship: Relationship) -> ColumnSchema? {
         targetEntityByKey[relationship.key].map { columns[$0] }
     }
-    /// The column with the order keys: of a to-one relationship whose inverse is ordered, or of an ordered to-many
-    /// relationship without inverse that leads here.
+    /// Returns the column with the order keys of a relationship.
+    ///
+    /// The relationship is a to-one relationship whose inverse is ordered, or an ordered to-many relationship without
+    /// an inverse whose destination is in this table.
     func orderColumn(of relationship: Relationship) -> ColumnSchema? {
         orderByKey[relationship.key].map { columns[$0] }
     }
-    /// The column with the owner in a to-many relationship without inverse that leads here.
+    /// Returns the owner column of a to-many relationship without an inverse whose destination is in this table.
     func ownerColumn(of relationship: Relationship) -> ColumnSchema? { byKey[relationship.key].map { columns[$0] } }
 }
 
-/// Core Data writes columns in groups of like storage.
+/// The groups in which Core Data orders columns, by type of storage.
 enum ColumnGroup: CaseIterable {
     case integer, order, real, decimal, text, uri, uuid, transformable, binary
 
@@ -99,7 +103,9 @@ enum ColumnGroup: CaseIterable {
 }
 
 extension TableSchema {
-    /// One entity's own attributes of a group by name; in the integer group its to-one relationships after them.
+    /// Adds an entity's own attributes of a group, sorted by name.
+    ///
+    /// In the integer group, its to-one relationships follow them.
     private func add(properties entity: Entity, group: ColumnGroup, numbers: [Int64], names: inout UniqueNames) {
         let attributes = entity.ownAttributes.flatMap(\.leaves).filter {
             !$0.isTransient && ColumnGroup.of($0.type) == group
@@ -120,8 +126,10 @@ extension TableSchema {
         }
     }
 
-    /// `ZNAME`. How Apple's framework names the column of an element of a composite attribute is not known
-    /// (docs/DEVIATIONS.md): `ZLOCATION_LATITUDE`, unless a file has `ZLATITUDE` alone.
+    /// Returns the column of an attribute, such as `ZNAME`.
+    ///
+    /// Apple's name for the column of an element of a composite attribute is unknown (docs/DEVIATIONS.md). It is
+    /// `ZLOCATION_LATITUDE` here, unless the file has only `ZLATITUDE`.
     private func columnName(of attribute: Attribute) -> String {
         let whole = String(attribute.path.uppercased().map { $0 == "." ? "_" : $0 })
         guard attribute.composite != nil, let existing, existing["Z" + whole] == nil else { return "Z" + whole }
@@ -129,7 +137,7 @@ extension TableSchema {
         return existing[short] == nil ? "Z" + whole : short
     }
 
-    /// To-many relationships without inverse that lead to an entity of this table.
+    /// Adds the owner columns of to-many relationships without an inverse whose destination is in this table.
     private func addOwners(_ schema: StoreSchema, names: inout UniqueNames) {
         for relationship in schema.withoutInverse[root.index] ?? [] {
             let number = schema.number(of: relationship.entity)

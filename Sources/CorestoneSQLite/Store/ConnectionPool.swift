@@ -7,17 +7,17 @@ import Synchronization
 
 /// The connections of one store to its file, each used by one thread at a time.
 ///
-/// As long as nobody has to wait for the first one it is the only one, with one page cache. Others are opened when a thread would
-/// have to wait, up to a limit; any of them reads and saves, but one save at a time, which the coordinator sees to. A thread uses
-/// one at a time, the same again within what it does with it, so threads never wait for each other in a circle. Those that
-/// wait get theirs in order of arrival.
+/// Up to a limit, further connections are opened when a thread would have to wait. Until then, the first connection
+/// with its page cache is the only connection. Every connection can read and save; the coordinator allows one save at a
+/// time. A thread uses only one connection, even for nested calls, so threads cannot deadlock. Waiting threads get
+/// connections in the order of their arrival.
 final class ConnectionPool: @unchecked Sendable {
-    /// The one for whoever does not ask for another.
+    /// The default connection.
     var first: OpenFile { lock.with { files[0] } }
     private let limit: Int
-    /// Opens one more; nil where there can be only one.
+    /// A function that opens another connection; nil if the store can have only one connection.
     private var open: (() throws -> OpenFile)?
-    private let reaper: ReadReaper
+    private let reaper: IdleReadCloser
     private var path: String
 
     private let lock = RecursiveLock(.connections)
@@ -26,16 +26,18 @@ final class ConnectionPool: @unchecked Sendable {
     private var waiting: [Waiting] = []
     private let waitingCount = Atomic(0)
     private var isClosed = false
-    /// Grows with what every later read has to see: reads go on in a transaction only if it began after that.
+    /// A counter that `requireNewest` increases. Reads continue in an open transaction only if it began after the last
+    /// increase.
     private let newest = Atomic<UInt64>(0)
 
-    /// Fewer checkpoints than SQLite's default of 1,000 pages: many small saves rewrite the same index pages.
+    /// The default of `longLog`. It causes fewer checkpoints than SQLite's default of 1,000 pages: many small saves
+    /// rewrite the same index pages.
     static let usualLongLog: Int32 = 4000
-    /// Frames of the write-ahead log after which it is brought into the file; 0 for never.
+    /// The number of frames in the write-ahead log that triggers a checkpoint; 0 for never.
     private let longLog: Int32
 
     private final class Waiting {
-        /// nil for whichever is free first.
+        /// The wanted connection; nil for any.
         let wish: OpenFile?
         var given: OpenFile?
         let turn = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
@@ -52,7 +54,8 @@ final class ConnectionPool: @unchecked Sendable {
     }
 
     init(
-        _ first: OpenFile, reaper: ReadReaper, limit: Int, longLog: Int32 = ConnectionPool.usualLongLog, path: String,
+        _ first: OpenFile, reaper: IdleReadCloser, limit: Int, longLog: Int32 = ConnectionPool.usualLongLog,
+        path: String,
         open: (() throws -> OpenFile)?
     ) {
         self.longLog = longLog
@@ -64,13 +67,17 @@ final class ConnectionPool: @unchecked Sendable {
         reaper.endIdle = { [unowned self] in endIdleReads() }
     }
 
-    /// How many are open.
+    /// The number of open connections.
     var count: Int { lock.with { files.count } }
 
-    // MARK: Taking and giving back
+    // MARK: Taking and returning connections
 
-    /// A connection for the calling thread: the one that it has, else `wish` if nobody uses it, else any. To be given back.
-    /// - Parameter check: asked now and then while all are in use; true ends the wait with `.cancelled`.
+    /// Takes a connection for the calling thread, which must return it with `give`.
+    ///
+    /// It is the connection that the thread already has, else `wish` if it is free, else any connection.
+    ///
+    /// - Parameter check: Called repeatedly while all connections are in use. If it returns true, the wait ends with
+    ///   `.cancelled`.
     func take(_ wish: OpenFile, check: (() -> Bool)?) throws -> OpenFile {
         if wish.isMine {
             wish.depth += 1
@@ -78,7 +85,7 @@ final class ConnectionPool: @unchecked Sendable {
         }
         if waitingCount.load(ordering: .acquiring) == 0, !platform_holds_connection(), wish.seize() {
             if wish.isClosed {
-                // Of a file that the store has left.
+                // The connection belongs to a file that the store no longer uses.
                 wish.release()
                 return try takeOther(check)
             }
@@ -88,7 +95,7 @@ final class ConnectionPool: @unchecked Sendable {
         return try takeOther(check)
     }
 
-    /// That very connection.
+    /// Takes a specific connection. The caller must return it with `give`.
     func take(only file: OpenFile, check: (() -> Bool)?) throws -> OpenFile {
         if file.isMine {
             file.depth += 1
@@ -119,7 +126,10 @@ final class ConnectionPool: @unchecked Sendable {
         return try wait(for: nil, check)
     }
 
-    /// nil when the system gives no more, or the file has moved: then those that are there have to do.
+    /// Opens another connection.
+    ///
+    /// - Returns: nil if that fails, or if the store has switched to another file. The thread then waits for an
+    ///   existing connection.
     private func openOne() -> OpenFile? {
         let (open, former) = lock.with { (self.open, files[0]) }
         let file = try? open?()
@@ -142,14 +152,14 @@ final class ConnectionPool: @unchecked Sendable {
             waitingCount.add(1, ordering: .sequentiallyConsistent)
             handOut()
         }
-        if !mayWait, withdraw(place) {
+        if !mayWait, removeRejected(place) {
             throw CoreError(
                 .storeBusy, code: .persistentStoreOperation,
                 "a callback of a fetch or save needs \(path), but other threads use its connections; use the store "
                     + "before or after the fetch or save", file: path)
         }
         while !place.turn.waitAWhile() {
-            guard let check, check(), withdraw(place) else { continue }
+            guard let check, check(), removeRejected(place) else { continue }
             throw CoreError(
                 .cancelled, code: .persistentStoreOperation, "waiting for a connection to \(path) was cancelled",
                 file: path)
@@ -159,8 +169,8 @@ final class ConnectionPool: @unchecked Sendable {
         return file
     }
 
-    /// False when a connection came at the same moment.
-    private func withdraw(_ place: Waiting) -> Bool {
+    /// Ends a wait. Returns false if a connection was assigned at the same moment.
+    private func removeRejected(_ place: Waiting) -> Bool {
         lock.with {
             guard let index = waiting.firstIndex(where: { $0 === place }) else { return false }
             waiting.remove(at: index)
@@ -169,6 +179,7 @@ final class ConnectionPool: @unchecked Sendable {
         }
     }
 
+    /// Returns a connection that the calling thread has taken.
     func give(_ file: OpenFile) {
         if file.depth > 0 {
             file.depth -= 1
@@ -178,7 +189,7 @@ final class ConnectionPool: @unchecked Sendable {
         if waitingCount.load(ordering: .sequentiallyConsistent) > 0 { lock.with(handOut) }
     }
 
-    /// Gives free connections to those that wait for one. Under the lock.
+    /// Assigns free connections to waiting threads. Must be called under the lock.
     private func handOut() {
         var index = 0
         while index < waiting.count {
@@ -203,10 +214,12 @@ final class ConnectionPool: @unchecked Sendable {
 
     // MARK: States
 
-    /// Has whatever is read from now on find what is in the file now.
+    /// Makes all later reads see at least the current state of the file.
     func requireNewest() { newest.add(1, ordering: .acquiringAndReleasing) }
 
-    /// Sees to it that a connection, which the caller has, finds what has to be found.
+    /// Ends the read transaction of a connection that is older than the last `requireNewest`.
+    ///
+    /// The caller must have taken the connection.
     @inline(__always)
     func catchUp(_ file: OpenFile) {
         let state = newest.load(ordering: .acquiring)
@@ -215,8 +228,10 @@ final class ConnectionPool: @unchecked Sendable {
         file.state = state
     }
 
-    /// Brings a log that has grown long into the file. By who has committed with `file`, before anybody else does: readers that
-    /// idle in the past must not keep it growing.
+    /// Checkpoints a long log.
+    ///
+    /// Called after a commit with `file`, before the next commit, because idle readers of an old state would let the
+    /// log grow.
     func shortenLog(_ file: OpenFile) {
         guard longLog > 0, file.logFrames >= longLog else { return }
         endUnusedReads(but: file)
@@ -224,7 +239,7 @@ final class ConnectionPool: @unchecked Sendable {
         file.logFrames = 0
     }
 
-    /// Ends the read transactions of connections that nobody uses right now.
+    /// Ends the read transactions of connections that are not in use.
     func endUnusedReads(but own: OpenFile? = nil) {
         for file in lock.with({ files }) where file !== own && !file.isMine && file.seize() {
             file.endReads()
@@ -232,8 +247,9 @@ final class ConnectionPool: @unchecked Sendable {
         }
     }
 
-    /// Ends read transactions that nobody used for a while. Whether any is left. All under the lock, so that a thread which finds
-    /// its connection in use just then does not look for another one.
+    /// Ends idle read transactions, and returns whether a read transaction is still open.
+    ///
+    /// Holds the lock throughout, so that a thread whose connection is briefly in use does not take another one.
     private func endIdleReads() -> Bool {
         lock.with {
             var isAnyHeld = false
@@ -256,9 +272,9 @@ final class ConnectionPool: @unchecked Sendable {
         if waitingCount.load(ordering: .sequentiallyConsistent) > 0 { lock.with(handOut) }
     }
 
-    // MARK: The end
+    // MARK: Closing
 
-    /// Closes all, each when who uses it is done; who waits for one gets an error.
+    /// Closes each connection after its current use. Calls of waiting threads fail.
     func close() {
         let all = lock.with { () -> [OpenFile] in
             if isClosed { return [] }
@@ -277,7 +293,7 @@ final class ConnectionPool: @unchecked Sendable {
         }
     }
 
-    /// Goes on with another file, and closes the connections to the former one, each when who uses it is done.
+    /// Switches to another file, and closes each connection to the former file after its current use.
     func change(to file: OpenFile, at path: String, open: (() throws -> OpenFile)?) throws {
         let former = try lock.with { () -> [OpenFile] in
             if isClosed { throw closed }
@@ -307,7 +323,7 @@ final class ConnectionPool: @unchecked Sendable {
             result =
                 if let watch = file.watch { try watch.reading { try body(file) } } else { try body(file) }
         } catch {
-            // Other tables may be the reason.
+            // The error may be a consequence of the file's replacement by another store.
             try file.requireOwnStore()
             throw error
         }
@@ -315,7 +331,7 @@ final class ConnectionPool: @unchecked Sendable {
         return result
     }
 
-    /// SQLite is in the middle of the statement that the log is told of.
+    /// Creates the error for a log callback that uses the store, while SQLite is still running the logged statement.
     private func calledFromLog() -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreOperation,

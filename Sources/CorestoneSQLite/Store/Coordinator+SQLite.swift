@@ -3,24 +3,24 @@ import CorestoneModel
 import CorestoneValues
 
 extension Coordinator {
-    /// Opens the SQLite store at `path`, or makes it when there is no file.
+    /// Opens the SQLite store at `path`, or creates it if the file does not exist.
     ///
     /// - Parameters:
-    ///   - path: relative to the working directory at the time of the call.
-    ///   - options: how to open it.
-    /// - Returns: the store, which stays open until it is removed or the coordinator ends.
-    /// - Throws: `storeIO`, `storeBusy`, `storeReadOnly`, `storeCorrupt`, `notAStore` with code 134080 when the file
-    /// cannot be   opened; `modelMismatch` (134100), which names entity and property, when it was written with
-    /// another model; `invalidArgument` for a configuration that the model lacks.   Nothing on disk has changed then.
+    ///   - path: The path of the file, relative to the working directory at the time of the call.
+    ///   - options: The options for opening the store.
+    /// - Returns: The store, which stays open until it is removed or the coordinator is released.
+    /// - Throws: `storeIO`, `storeBusy`, `storeReadOnly`, `storeCorrupt` or `notAStore` with code 134080 if the file
+    ///   cannot be opened. `modelMismatch` (134100), which names entity and property, if it was written with another
+    ///   model. `invalidArgument` for a configuration that the model lacks. The disk is not changed in these cases.
     @discardableResult
     public func addSQLiteStore(at path: String, options: StoreOptions = StoreOptions()) throws -> Store {
-        // Nothing is made for a configuration that does not exist.
+        // Checked first, so that no file is created for an unknown configuration.
         _ = try model.entities(ofConfiguration: options.configuration)
         let opened = try StoreOpening(path, model: model, options: options).run()
         return try add(SQLiteStore(opened, options: options), configuration: options.configuration)
     }
 
-    /// What `Coordinator.open` does with an SQLite store.
+    /// Opens an existing SQLite store with a new coordinator, for `Coordinator.open`.
     package static func openSQLiteStore(
         at path: String, model: Model?, options: StoreOptions, warnings: [String] = []
     ) throws -> Coordinator {

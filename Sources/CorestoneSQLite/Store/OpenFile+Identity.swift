@@ -4,15 +4,16 @@ import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// Whose rows they are. A store that is overwritten (`replaceStore`) stays the same file, and SQLite finds the new rows in it. So a
-/// connection looks who the store is when it finds that others have written: the number which tells that costs no statement.
+/// Checks that the file is still the store that was opened. A store that is overwritten (`replaceStore`) remains the
+/// same file, and SQLite reads the new rows. A connection therefore checks the store's identifier after writes of other
+/// connections, which it detects without a statement.
 extension OpenFile {
-    /// After reading: throws when what was read may be of another store.
+    /// Throws if rows that were just read may belong to another store.
     @inline(__always)
     func requireOwnStore() throws {
         if isClosed { return }
         if let held, held.isHeld {
-            // A transaction sees one state.
+            // A transaction sees one state, so one check suffices.
             if held.isExamined { return }
             if connection.contentVersion != examined { try examine(isWriting: false) }
             held.isExamined = true
@@ -21,8 +22,9 @@ extension OpenFile {
         }
     }
 
-    /// In a transaction that is going to write: nobody else can do so until it ends. What is written into a file that has lost its
-    /// name would be lost with it.
+    /// Throws at the start of a write transaction if the path no longer refers to the open file.
+    ///
+    /// The writes would be lost with the file. The transaction excludes other writers until it ends.
     @inline(__always)
     func requireOwnStoreForWriting() throws {
         if connection.contentVersion != examined { try examine(isWriting: true) }
@@ -32,11 +34,12 @@ extension OpenFile {
         fileBytes = size
     }
 
-    /// Throws when a file that has become shorter was cut off, and not just vacuumed: where there is a write-ahead log, SQLite finds
-    /// that out only when it needs the pages that are gone.
+    /// Throws if a file that became shorter was truncated, not vacuumed.
+    ///
+    /// With a write-ahead log, SQLite detects that only when it reads a missing page.
     private func requireWhole(_ size: Int) throws {
         let purpose = "check the pages of \(connection.path)"
-        // A file that was vacuumed has all of its pages, but for those that the log has.
+        // A vacuumed file has all of its pages except those in the log.
         let pages = try connection.prepare(
             "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", purpose)
         guard try pages.step(purpose), pages.integer(0) > Int64(size) else { return }
@@ -51,12 +54,20 @@ extension OpenFile {
         }
     }
 
-    /// Throws when the path leads to another file, or to none.
+    /// Throws if the path no longer refers to the open file.
     @inline(__always)
     func requireName() throws { if connection.hasLostName { throw lostName() } }
 
     private func lostName() -> CoreError {
-        let isThere = sqlite3_db_filename(connection.db, "main").map { access($0, F_OK) == 0 } ?? false
+        let code: Int32 =
+            sqlite3_db_filename(connection.db, "main").map { access($0, F_OK) == 0 ? 0 : errno } ?? ENOENT
+        guard code == 0 || code == ENOENT || code == ENOTDIR else {
+            return CoreError(
+                .storeIO, code: .persistentStoreSave,
+                "cannot access \(connection.path): \(StoreLocation.text(of: code)); check the path and the permissions of "
+                    + "its folder", file: connection.path)
+        }
+        let isThere = code == 0
         return CoreError(
             .storeIO, code: .persistentStoreSave,
             "\(connection.path) \(isThere ? "was replaced by another file" : "no longer exists"); back up the store with "
@@ -69,10 +80,12 @@ extension OpenFile {
             file: connection.path)
     }
 
-    /// SQLite leaves the log of a file that was renamed beside the new owner of the name, and would read it as that file's log. Only the
-    /// application can tell to which of them it belongs.
+    /// Logs a warning about the log of a renamed file.
+    ///
+    /// SQLite leaves the log at the old name, and would apply it to a new file of that name. Only the application can
+    /// decide to which file the log belongs.
     func warnOfLogOfRenamedFile() {
-        // The private copy of a store has no name on purpose, and a log of its own.
+        // The private copy of a store is unlinked intentionally, and has its own log.
         guard connection.hasLostName, sqlite3_db_readonly(connection.db, "main") == 0,
             let name = sqlite3_db_filename(connection.db, "main")
         else { return }
@@ -84,11 +97,13 @@ extension OpenFile {
                 + "move the log to the renamed store, or remove it before another store is opened at this path")
     }
 
-    /// This connection has committed, which counts as one.
+    /// Records a commit of this connection, which increases `contentVersion` by one.
     @inline(__always)
     func noteOwnCommit() { examined = examined.map { $0 &+ 1 } }
 
-    /// Whoever reads a file that does not tell who it is has had an error, or gets one.
+    /// Checks identifier and model of the file.
+    ///
+    /// If they cannot be read, the check fails only for writers, because every read then fails anyway.
     private func examine(isWriting: Bool) throws {
         let there: String?
         let version: UInt32
@@ -122,7 +137,7 @@ extension OpenFile {
         return (statement.text(0), statement.blob(1), connection.contentVersion)
     }
 
-    /// Throws when another process has migrated the store: its tables, and the numbers in them, have another meaning now.
+    /// Throws if another process has migrated the store, because its tables and entity numbers have changed.
     private func requireModel(_ known: StoreDocument, _ propertyList: [UInt8]) throws {
         let present = try StoreDocument(identifier: identifier, propertyList: propertyList, path: connection.path)
         guard present.hashes == known.hashes else {
@@ -137,14 +152,15 @@ extension OpenFile {
 }
 
 extension Connection {
-    /// Whether the file that is open is not the one of its path any more.
+    /// Whether the path no longer refers to the open file.
     fileprivate var hasLostName: Bool {
         var hasMoved: Int32 = 0
         sqlite3_file_control(db, nil, SQLITE_FCNTL_HAS_MOVED, &hasMoved)
         return hasMoved != 0
     }
 
-    /// Another one after each commit: of others when a transaction that sees it begins, of this connection at once.
+    /// A number that changes after each commit. It changes immediately after a commit of this connection. For other
+    /// commits it changes when a transaction that sees the commit begins.
     @inline(__always)
     fileprivate var contentVersion: UInt32 {
         var version: UInt32 = 0

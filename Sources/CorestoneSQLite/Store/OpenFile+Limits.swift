@@ -2,21 +2,22 @@ import CSQLite
 import CorestoneGraph
 import CorestoneValues
 
-// What one statement that writes may take, with the triggers of the file that it fires.
+// The limits of one writing statement, including the triggers that it fires.
 extension OpenFile {
     private var steps: Int {
         connection.fileSize.multipliedClamped(by: StoreLimits.stepsPerByte).addingClamped(connection.limits.steps)
     }
 
-    /// Until `progress.endWriting`.
+    /// Sets the limits of writing statements until `progress.endWriting`.
     ///
-    /// - Parameter others: bytes that page caches of other connections may take meanwhile: SQLite tells what the process has.
+    /// - Parameter others: The bytes that page caches of other connections may allocate in the meantime, because SQLite
+    ///   reports only the memory of the whole process.
     func limitWriting(besides others: Int) {
         let memory = connection.limits.expressionBytes.addingClamped(others)
         progress.limitWriting(toSteps: steps, memory: hasTriggers ? memory : nil)
     }
 
-    /// The error of a statement that was stopped for what it took; nil for one that failed otherwise.
+    /// Returns the error for a statement that exceeded a limit, or nil for a statement that failed for another reason.
     func excess(_ error: any Error) -> CoreError? {
         guard let excess = progress.excess, let error = error as? CoreError, error.sqliteCode & 0xff == SQLITE_INTERRUPT
         else { return nil }

@@ -2,12 +2,14 @@ import CSQLite
 import CorestoneValues
 
 extension OpenFile {
-    /// Instructions of SQLite's machine that a request takes before the file is suspected: at least, and for each row that
-    /// the file has room for.
+    /// The number of SQLite instructions after which the file is suspected to be damaged. It consists of a minimum and
+    /// a number for each row that fits into the file.
     private static let usualWork = (least: 50_000_000, perRow: 5)
 
-    /// Runs a request that reads. Pages of a damaged file may lead to each other, so that reading them would not end: a request
-    /// that takes unusually long is stopped, the pages are looked at once, and only a sound file is read again.
+    /// Runs a read request.
+    ///
+    /// In a damaged file, pages may form a cycle, so that reading would not end. A request that runs unusually long is
+    /// therefore stopped, the pages are checked once, and only an undamaged file is read again.
     func bounded<Result>(_ table: TableSchema, _ request: () throws -> Result) throws -> Result {
         guard mayBeEndless else { return try request() }
         progress.limit(

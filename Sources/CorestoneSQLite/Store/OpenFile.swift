@@ -5,62 +5,63 @@ import CorestoneModel
 import CorestoneValues
 import Synchronization
 
-/// One connection of an open store with everything that is prepared for it. Used by the thread that took it from its
-/// `ConnectionPool`.
+/// A connection of an open store, with its prepared statements and plans.
+///
+/// Only the thread that took it from its `ConnectionPool` may use it.
 final class OpenFile: @unchecked Sendable {
     let connection: Connection
     let schema: StoreSchema
     let functions: StoreFunctions
-    /// nil when the store keeps no history.
-    let history: HistoryDesign?
-    /// nil unless the history is complete.
+    /// The history; nil if the store does not record one.
+    let history: HistorySchema?
+    /// The recorder of old values; nil unless the history is complete.
     private(set) var oldValues: OldValueRecorder?
-    /// The schema of the file for which `oldValues` is right; nil before the first write.
+    /// The version of the file's schema that `oldValues` matches; nil before the first write.
     private var schemaOfOldValues: Int?
-    /// nil where readers would keep a writer out.
-    private(set) var held: HeldRead?
-    /// nil for a file that is locked while it is read, or that nobody else can write.
-    let watch: FileWatch?
-    /// How many rows can lie in a file that does not grow; pages of a damaged one may lead to each other as if there were
-    /// more without end.
+    /// The read transaction that stays open; nil if readers would block writers.
+    private(set) var held: OpenReadTransaction?
+    /// The check for writes; nil for a file that is locked while it is read, or that no other process can write to.
+    let watch: ImmutableFileCheck?
+    /// The maximum number of rows in a file that does not grow. In a damaged file, pages may form a cycle, which would
+    /// return rows endlessly.
     let mostRows: Int
-    /// Whether every read sees the same state: of a file that was opened as one that does not change, or a private copy.
+    /// Whether every read sees the same state, because the file was opened as immutable or is a private copy.
     private let isFixed: Bool
     private var cursors = RowCursors()
     private(set) var isClosed = false
-    /// Frames of the write-ahead log after the last commit.
+    /// The number of frames in the write-ahead log after the last commit.
     var logFrames: Int32 = 0
-    /// The store's, which `Z_METADATA` has.
+    /// The identifier of the store, from `Z_METADATA`.
     let identifier: String
-    /// What the store said about itself at last; nil where it is read for another one, which looks at it.
+    /// The last known metadata of the store; nil for a pinned reader, because its store checks the metadata.
     var document: StoreDocument?
-    /// The number of the content that was found to be the store's; nil before anybody looked.
+    /// The `contentVersion` that was last checked to belong to the store; nil before the first check.
     var examined: UInt32?
-    /// How large the file was when this connection last wrote.
+    /// The size of the file in bytes when this connection last wrote.
     var fileBytes: Int
-    /// What `ConnectionPool` knew when the file was last read.
+    /// The value of `ConnectionPool.newest` when the file was last read.
     var state: UInt64 = 0
 
     private let outdated = Locked<[Statement]>([])
     private let hasOutdated = Atomic(false)
     private let isInUse = Atomic(false)
-    /// The number of the thread that uses the connection; 0 for none.
+    /// The number of the thread that uses the connection; 0 if it is free.
     private let user = Atomic<UInt64>(0)
-    /// How often that thread has taken it again.
+    /// The number of nested uses by that thread.
     var depth = 0
     let progress: ProgressCheck
-    /// Whether pages may lead to each other without end: of a file that does not change and was not looked at yet.
+    /// Whether pages may form a cycle. True for a read-only file whose pages were not yet checked.
     private(set) var mayBeEndless: Bool
     var singleRows: SingleRows?
-    /// Whether the file has triggers of its own, which may want more than the rows that are written need.
+    /// Whether the file has triggers, which may need more time and memory than the written rows.
     private(set) lazy var hasTriggers =
         (try? connection.finds("SELECT 1 FROM sqlite_schema WHERE type = 'trigger'", purpose: "save")) ?? true
-    /// By the root's place in `schema.tables`.
+    /// The plans of faults, by the index of the root's table in `schema.tables`.
     private(set) var faults: [FaultPlan?]
     private var fetchPlans: [FetchShape: RowPlan] = [:]
     private var insertPlans: [UInt32: InsertPlan] = [:]
 
-    /// A cell of a page with its place in the page's list: at least size, key and header.
+    /// The smallest size of a row in bytes: a cell with size, key and header, and its pointer in the page.
     private static let leastRowSize = 5
 
     private struct FetchShape: Hashable {
@@ -72,8 +73,8 @@ final class OpenFile: @unchecked Sendable {
 
     init(
         _ connection: Connection, of identifier: String, document: StoreDocument? = nil, schema: StoreSchema,
-        history: HistoryDesign? = nil, reaper: ReadReaper?,
-        watch: FileWatch? = nil, isFixed: Bool = false
+        history: HistorySchema? = nil, reaper: IdleReadCloser?,
+        watch: ImmutableFileCheck? = nil, isFixed: Bool = false
     ) throws {
         (self.connection, self.identifier, self.document) = (connection, identifier, document)
         self.watch = watch
@@ -85,13 +86,16 @@ final class OpenFile: @unchecked Sendable {
         self.schema = schema
         self.history = history
         functions = try StoreFunctions(connection)
-        held = try reaper.map { try HeldRead(connection, reaper: $0) }
+        held = try reaper.map { try OpenReadTransaction(connection, reaper: $0) }
         faults = Array(repeating: nil, count: schema.tables.count)
         noteLogFrames()
     }
 
-    /// The plan of a fetch; `leading` columns of its result come before the row's own. `keys` are those of the properties to
-    /// read; nil reads all.
+    /// Returns the plan of a fetch.
+    ///
+    /// - Parameters:
+    ///   - leading: The number of result columns before those of the row.
+    ///   - keys: The keys of the properties to read; nil reads all.
     func plan(
         for entity: Entity, includesSubentities: Bool, leading: Int32 = 0, keys: Set<UInt32>? = nil
     ) -> RowPlan {
@@ -119,8 +123,9 @@ final class OpenFile: @unchecked Sendable {
         return plan
     }
 
-    /// Begins or ends keeping old values, as the file wants it now; another connection may have begun or ended it. In a transaction
-    /// that writes.
+    /// Starts or stops recording old values according to the file, because another connection may have changed that.
+    ///
+    /// Must be called in a write transaction.
     func followOldValues() throws {
         guard history != nil else { return }
         let purpose = "save to \(connection.path)"
@@ -137,26 +142,28 @@ final class OpenFile: @unchecked Sendable {
         schemaOfOldValues = schemaVersion
     }
 
-    /// What `followOldValues` created may have gone with a transaction that was rolled back.
+    /// Discards the recorder after a rollback, which may have removed the triggers that `followOldValues` created.
     func forgetOldValues() { (oldValues, schemaOfOldValues) = (nil, nil) }
 
-    /// Whether readers keep no writer out.
+    /// Whether readers do not block writers.
     var keepsReaders: Bool { held != nil }
 
-    /// Lets what is read or written next see the newest state.
+    /// Ends the read transaction, so that the next read or write sees the newest state.
     func endReads() {
         if hasOutdated.load(ordering: .acquiring) { finalizeOutdated() }
         held?.end()
         if !isFixed { for cursor in cursors.living { cursor.settle() } }
     }
 
-    /// Lets go of what nobody used for a while.
+    /// Releases outdated statements and an idle read transaction.
     func endIdleRead() {
         if hasOutdated.load(ordering: .acquiring) { finalizeOutdated() }
         held?.endIfIdle()
     }
 
-    /// Takes over a statement that a thread gave up which may not have the connection: whoever has it next ends it.
+    /// Takes over a statement from a thread that has not taken the connection.
+    ///
+    /// The next user of the connection finalises it.
     func finalizeLater(_ statement: Statement) {
         outdated.withLock { $0.append(statement) }
         hasOutdated.store(true, ordering: .releasing)
@@ -173,7 +180,7 @@ final class OpenFile: @unchecked Sendable {
 
     func pagesAreSound() { mayBeEndless = false }
 
-    /// Takes in a cursor that was just made. Where readers would keep a writer out, it does not stay open.
+    /// Registers a new cursor. If readers would block writers, the cursor does not stay open.
     func keep(_ cursor: RowCursor) throws {
         cursors.add(cursor)
         if !keepsReaders && !isFixed { cursor.settle() }
@@ -196,15 +203,15 @@ final class OpenFile: @unchecked Sendable {
         connection.close()
     }
 
-    // MARK: Who uses it
+    // MARK: Ownership
 
-    /// Takes the connection for a thread; false when one has it.
+    /// Takes the connection for a thread. Returns false if it is in use.
     @inline(__always)
     func seize() -> Bool {
         isInUse.compareExchange(expected: false, desired: true, ordering: .sequentiallyConsistent).exchanged
     }
 
-    /// The calling thread is the one that it was taken for.
+    /// Records the calling thread as the user of the connection.
     @inline(__always)
     func isTaken() {
         user.store(platform_thread_id(), ordering: .relaxed)
@@ -215,7 +222,7 @@ final class OpenFile: @unchecked Sendable {
     @inline(__always)
     var isMine: Bool { user.load(ordering: .relaxed) == platform_thread_id() }
 
-    /// Nobody has it any more.
+    /// Releases the connection.
     @inline(__always)
     func release() {
         if isMine {
@@ -228,7 +235,9 @@ final class OpenFile: @unchecked Sendable {
 
     // MARK: The log
 
-    /// SQLite tells how long the log is. It would bring it into the file by itself, whatever reads it.
+    /// Records the length of the log after each commit.
+    ///
+    /// The hook replaces SQLite's automatic checkpoints, which ignore idle readers.
     private func noteLogFrames() {
         sqlite3_wal_hook(
             connection.db,

@@ -1,54 +1,58 @@
 import CSQLite
 import CorestoneValues
 
-/// What SQLite asks every few thousand instructions of its machine: whether a running request should stop, since the host
-/// wants it to or since it takes more work than a sound file of that size should need.
+/// SQLite's progress handler, called every 2,000 instructions.
+///
+/// It stops a request if the application cancels it, or if the request needs more work than an undamaged file of that
+/// size.
 final class ProgressCheck {
     private let connection: Connection
     private var host: (() -> Bool)?
     private var lastAsked: UInt64 = 0
-    /// In portions; nil for a request that may take any.
+    /// The remaining work of the request, in portions; nil without a limit.
     private var left: Int?
     private var isInstalled = false
-    /// Of statements that write.
+    /// The limits of writing statements.
     private var writing: Writing?
 
     private struct Writing {
-        /// In portions, for one statement.
+        /// The maximum work of one statement, in portions.
         let most: Int
         var left: Int
-        /// The statement that runs, by `Connection.runs`. What its triggers do belongs to it.
+        /// The running statement, as a value of `Connection.runs`. The work of its triggers is part of it.
         var run: Int
-        /// Bytes that SQLite may take more for one statement; nil where none is fired that could gather them.
+        /// The maximum growth of SQLite's memory during one statement, in bytes; nil without triggers.
         let memory: Int?
         var memoryBefore: Int64
     }
 
-    /// What a statement that writes had too much of.
+    /// The limit that a writing statement exceeded.
     enum Excess { case steps, memory }
     private(set) var excess: Excess?
 
     private static let patience: UInt64 = 20_000_000
-    /// Instructions between two questions.
+    /// The number of instructions between two calls of the handler.
     private static let portion: Int32 = 2000
 
     init(_ connection: Connection) { self.connection = connection }
 
-    /// nil takes the host's check off.
+    /// Sets the application's cancellation check; nil removes it.
     func ask(_ host: (() -> Bool)?) {
         self.host = host
         lastAsked = monotonicNanoseconds()
         update()
     }
 
-    /// Begins a request that may take that many instructions; nil ends it.
+    /// Begins a request that may run at most `instructions`; nil ends it.
     func limit(to instructions: Int?) {
         left = instructions.map { $0 / Int(ProgressCheck.portion) }
         update()
     }
 
-    /// Begins a transaction each of whose statements may take that many instructions, and that much memory, where a file's triggers
-    /// may want more than the rows that are written need.
+    /// Begins a transaction whose statements have limits.
+    ///
+    /// Each statement may run at most `steps` instructions. If the file has triggers, it may allocate at most `memory`
+    /// bytes.
     func limitWriting(toSteps steps: Int, memory: Int?) {
         let most = max(steps / Int(ProgressCheck.portion), 1)
         excess = nil
@@ -63,10 +67,10 @@ final class ProgressCheck {
         update()
     }
 
-    /// Whether the request was stopped by its limit.
+    /// Whether the request reached its limit.
     var isSpent: Bool { left.map { $0 <= 0 } ?? false }
 
-    /// Takes every hook off; must be called before the check goes.
+    /// Removes the handler. Must be called before the check is released.
     func end() {
         (host, left, writing) = (nil, nil, nil)
         update()
@@ -85,7 +89,7 @@ final class ProgressCheck {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Bytes that SQLite has taken, but for the pages that this connection keeps.
+    /// The bytes that SQLite has allocated, except for the page cache of this connection.
     private var memoryUsed: Int64 {
         var (pages, most): (Int32, Int32) = (0, 0)
         sqlite3_db_status(connection.db, SQLITE_DBSTATUS_CACHE_USED, &pages, &most, 0)

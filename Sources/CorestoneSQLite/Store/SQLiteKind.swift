@@ -4,7 +4,7 @@ import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// Stores in Apple's SQLite layout.
+/// The type of stores in Apple's SQLite layout.
 package struct SQLiteKind: StoreKind {
     package let type = StoreType.sqlite
     package let hasFile = true
@@ -17,17 +17,17 @@ package struct SQLiteKind: StoreKind {
         return try SQLiteStore(opened, options: options)
     }
 
-    /// Locks nothing.
+    /// Reads the metadata without locks.
     package func metadata(ofStoreAt path: String) throws -> StoreMetadata {
-        let place = try StorePlace(path)
+        let place = try StoreLocation(path)
         try place.requireStore()
         let contents = try StoreContents(ReadOnlyFile(place).connection, place: place)
         return contents.document.metadata ?? StoreMetadata(uuid: UUIDValue(contents.document.identifier) ?? .random())
     }
 
-    /// In place: as long as others only read, they go on with what they have.
+    /// Writes the metadata in place. Other processes that only read continue with their current state.
     package func setMetadata(_ metadata: StoreMetadata, ofStoreAt path: String) throws {
-        let place = try StorePlace(path)
+        let place = try StoreLocation(path)
         try place.requireStore()
         let connection = try Connection.forChanging(
             place, busyTimeout: StoreOptions().busyTimeoutMilliseconds, "write the metadata of \(path)")
@@ -36,7 +36,7 @@ package struct SQLiteKind: StoreKind {
     }
 
     package func destroy(_ path: String, options: StoreOptions, removing: () throws -> Void) throws -> Bool {
-        let place = try StorePlace(path)
+        let place = try StoreLocation(path)
         if place.state == .missing { return false }
         let destruction = StoreDestruction(place: place, busyTimeout: options.busyTimeoutMilliseconds)
         do {
@@ -53,11 +53,11 @@ package struct SQLiteKind: StoreKind {
     package func replace(
         _ path: String, byStoreAt source: String, options: StoreOptions, removing: () throws -> Void
     ) throws {
-        let origin = try StorePlace(source)
+        let origin = try StoreLocation(source)
         try origin.requireStore()
         let file = try ReadOnlyFile(origin)
         defer { file.connection.close() }
-        // What is lost in a damaged log would be lost for good.
+        // The lost saves of a damaged log could not be recovered from the replacement.
         if let loss = file.loss, loss.isCertain {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOperation,
@@ -67,7 +67,7 @@ package struct SQLiteKind: StoreKind {
         }
         func transfer() throws {
             let folder = ExternalFile.folder(ofStore: origin.path)
-            let place = try StorePlace(path)
+            let place = try StoreLocation(path)
             let lost = try StoreTransfer(from: file.connection, folder, origin, to: place, options)
                 .run(removing: removing)
             StoreTransfer.tell(ofLost: lost, in: folder, to: place)
@@ -76,15 +76,15 @@ package struct SQLiteKind: StoreKind {
     }
 
     package func requireReplaceable(_ path: String, options: StoreOptions) throws {
-        let destruction = StoreDestruction(place: try StorePlace(path), busyTimeout: options.busyTimeoutMilliseconds)
+        let destruction = StoreDestruction(place: try StoreLocation(path), busyTimeout: options.busyTimeoutMilliseconds)
         try destruction.requireUnlocked("overwrite \(path)")
     }
 
     package func removeCopy(at path: String, besides others: [String]) throws {
-        try MigrationCopy(place: StorePlace(path)).remove(besides: others)
+        try MigrationCopy(place: StoreLocation(path)).remove(besides: others)
     }
 
-    package func unlink(_ place: StorePlace, if isEmpty: () -> Bool) {
+    package func unlink(_ place: StoreLocation, if isEmpty: () -> Bool) {
         try? StoreDestruction(place: place, busyTimeout: 0).unlinkEmpty()
     }
 }

@@ -3,12 +3,13 @@ import CorestoneModel
 import CorestoneSQL
 import CorestoneValues
 
-/// What reads a store of SQLite: the store itself, or a reader of it. What these have in common lies in the extensions.
+/// A reader of an SQLite store: the store itself, or one of its readers. The extensions contain the shared code.
 protocol SQLiteReading: StoreReading, Sendable {
     var store: SQLiteStore { get }
 
-    /// Runs `body` with a connection that no other thread uses meanwhile.
-    /// - Parameter file: which one; nil for any.
+    /// Runs `body` with a connection that no other thread uses in the meantime.
+    ///
+    /// - Parameter file: The connection to use; nil for any connection.
     func withFile<Result>(only file: OpenFile?, _ body: (OpenFile) throws -> Result) throws -> Result
 }
 
@@ -20,8 +21,7 @@ extension SQLiteReading {
     func withFile<Result>(_ body: (OpenFile) throws -> Result) throws -> Result { try withFile(only: nil, body) }
 }
 
-/// What one context reads a store through. It keeps to one connection as long as that is free when it is needed, and what it
-/// reads never goes back in time.
+/// The reader of one context. It prefers the connection that it used last, and never sees an older state than before.
 final class SQLiteReader: SQLiteReading, @unchecked Sendable {
     let store: SQLiteStore
     private let connections: ConnectionPool
@@ -43,12 +43,12 @@ final class SQLiteReader: SQLiteReading, @unchecked Sendable {
                 try connections.take(last, check: check)
             }
         defer { connections.give(file) }
-        // A cursor goes on with its own state.
+        // A cursor continues to read its own state.
         if wanted == nil, file !== last || wantsNewest || !hasRead { settle(on: file) }
         return try connections.use(file, check: check, body)
     }
 
-    /// A transaction that was begun for others may be older than what this reader has seen.
+    /// Ends a transaction that another reader began, because it may be older than the last state of this reader.
     private func settle(on file: OpenFile) {
         if wantsNewest || hasRead && file !== last, !file.isClosed { file.endReads() }
         wantsNewest = false

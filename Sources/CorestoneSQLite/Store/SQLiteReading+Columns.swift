@@ -7,7 +7,7 @@ import CorestoneValues
 extension SQLiteReading {
     func rows(_ request: StoreRowsRequest) throws -> StoreRows? {
         try withFile { file -> StoreRows? in
-            // As a fetch it sees the newest state.
+            // Like a fetch, the request sees the newest state.
             file.endReads()
             guard let compiled = try compiled(request, file) else { return nil }
             let purpose = "fetch \(request.fetch.entity.name)"
@@ -18,7 +18,7 @@ extension SQLiteReading {
                     StoreRows(rows: try rows(compiled, request, file, purpose), shape: compiled.shape)
                 }
             } catch let error as CoreError {
-                // SQLite knows only the text of what a function of ours threw.
+                // SQLite passes on only the text of an error that a registered function threw.
                 throw file.functions.takeFailure() ?? error
             }
         }
@@ -26,7 +26,7 @@ extension SQLiteReading {
 
     func check(_ request: StoreRowsRequest) throws { _ = try compiler.compile(request) }
 
-    /// Nobody else uses the statement meanwhile, so its values may be looked at in place.
+    /// Reads the rows. Other threads cannot use the connection, so values can be read in place.
     private func rows(
         _ compiled: CompiledRows, _ request: StoreRowsRequest, _ file: OpenFile, _ purpose: String
     ) throws -> [[PropertyValue]] {
@@ -63,7 +63,7 @@ extension SQLiteReading {
         schema.entityIndex(number: number, in: schema.model.entities[Int(usual)]) ?? usual
     }
 
-    /// The statement of columns; nil where it takes objects, or more than a statement of SQLite can be.
+    /// Compiles the request; nil if it needs managed objects, or exceeds SQLite's limits for a statement.
     func compiled(_ request: StoreRowsRequest, _ file: OpenFile) throws -> CompiledRows? {
         guard var compiled = try compiler.compile(request) else { return nil }
         if let probe = compiled.probe, try !isNarrow(probe, file) {

@@ -3,7 +3,9 @@ import CorestoneSQL
 import CorestoneValues
 
 extension SQLiteReading {
-    /// The query of a fetch. What is larger or nested more deeply than a statement of SQLite can be is left to memory.
+    /// Compiles a fetch.
+    ///
+    /// A predicate that exceeds SQLite's limits for the size or depth of a statement is evaluated in memory.
     func compiled(_ fetch: StoreFetch, _ file: OpenFile) throws -> CompiledFetch {
         var compiled = try compiler.compile(fetch)
         if let probe = compiled.probe, try !isNarrow(probe, file) {
@@ -20,9 +22,9 @@ extension SQLiteReading {
 }
 
 extension SQLiteReading {
-    /// Whether an R-tree finds few rows; not one that cannot be read, which a scan does not need.
+    /// Whether an R-tree finds few rows. False if the R-tree cannot be read, because a scan does not need it.
     func isNarrow(_ probe: SQLQuery, _ file: OpenFile) throws -> Bool {
-        let purpose = "query an R-tree"
+        let purpose = "query an R-tree of \(store.path)"
         do {
             let statement = try file.connection.statement(probe.text, purpose)
             for (place, value) in probe.bindings.enumerated() { statement.bind(value, at: Int32(clamping: place + 1)) }
@@ -33,7 +35,7 @@ extension SQLiteReading {
 }
 
 extension SQLQuery {
-    /// Whether SQLite's bounds (a hundred open parentheses, 64 tables, a million bytes) are anywhere near.
+    /// Whether the statement may exceed SQLite's limits (100 open parentheses, 64 tables, 2,000,000 bytes).
     var mayBeTooLarge: Bool {
         var (depth, deepest) = (0, 0)
         for byte in text.utf8 {

@@ -34,7 +34,7 @@ extension SQLiteReading {
 }
 
 extension SQLValue {
-    /// The value as the column holds it.
+    /// The value in its stored form.
     fileprivate var value: PropertyValue {
         switch self {
         case .null: .null

@@ -14,7 +14,7 @@ extension SQLiteReading {
             let query = compiled.query
             outcome.remainder = compiled.remainder
             let purpose = "fetch \(fetch.entity.name)"
-            // What faults find is of the same state.
+            // Later faults see the same state.
             if fetch.result != .count { file.held?.hold() }
             do {
                 try file.bounded(schema.table(of: fetch.entity)) {
@@ -28,7 +28,7 @@ extension SQLiteReading {
                     }
                 }
             } catch let error as CoreError {
-                // SQLite knows only the text of what a function of ours threw.
+                // SQLite passes on only the text of an error that a registered function threw.
                 throw file.functions.takeFailure() ?? error
             }
             return outcome
@@ -81,7 +81,7 @@ extension SQLiteReading {
         return found
     }
 
-    /// As many as a fetch would give.
+    /// Returns the number of rows that a fetch would return.
     private func count(_ query: SQLQuery, _ fetch: StoreFetch, _ file: OpenFile, _ purpose: String) throws -> Int {
         if try hasStrayRows(schema.table(of: fetch.entity), file, purpose) {
             return try identifiers(query, fetch, file, purpose).count
@@ -89,7 +89,7 @@ extension SQLiteReading {
         let isWindowed = fetch.limit > 0 || fetch.offset > 0
         let statement: Statement
         if file.mostRows < .max {
-            // SQLite adds up pages by itself, and would not come back from pages that lead to each other.
+            // SQLite counts entries per page, which would never end if the pages formed a cycle; LIMIT prevents that.
             statement = try self.statement(
                 "SELECT count(*) FROM (SELECT 1 FROM (SELECT 1", query, file, purpose,
                 tail: ") LIMIT \(file.mostRows + 1))")
@@ -105,7 +105,7 @@ extension SQLiteReading {
         return count
     }
 
-    /// Whether a table has rows that are no objects, which only a damaged file has. Indexes tell: no row is looked at.
+    /// Whether a table has rows that are not objects, as only a damaged file has. Uses indexes, without reading rows.
     func hasStrayRows(_ table: TableSchema, _ file: OpenFile, _ purpose: String) throws -> Bool {
         let conditions = schema.strayConditions(of: table).map { "EXISTS (SELECT 1 FROM \(table.name) WHERE \($0))" }
         let statement = try file.connection.statement("SELECT \(conditions.joined(separator: " OR "))", purpose)
@@ -115,7 +115,7 @@ extension SQLiteReading {
 }
 
 extension Statement {
-    /// Binds a value without copying its bytes: it must live until the statement has run.
+    /// Binds a value without copying its bytes, which must stay valid until the statement has run.
     func bind(_ value: SQLValue, at index: Int32) {
         switch value {
         case .null: bindNull(at: index)

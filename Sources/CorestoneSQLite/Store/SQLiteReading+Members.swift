@@ -19,7 +19,7 @@ extension SQLiteReading {
         var found = StoreMembers()
         var reader = RowReader(
             cursor: RecordCursor(first: query.plan == nil ? 1024 : min(owners.count * 4096, 256 << 10)))
-        // Room that is not needed is never touched.
+        // Unused capacity does not occupy physical memory.
         found.members.reserveCapacity(owners.count * 4)
         for part in KeyPart.parts(of: owners) {
             let statement = try file.connection.statement(query.text(owners: part.condition), purpose)

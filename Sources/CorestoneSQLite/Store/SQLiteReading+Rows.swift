@@ -3,11 +3,11 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// The statements that load rows of one table by primary key, prepared when first needed.
+/// The statements that load rows of one table by primary key. They are prepared at their first use.
 final class FaultPlan {
     let rows: RowPlan
     let one: Statement
-    /// By what they have room for.
+    /// The statements for lists of keys, by the capacity of the list.
     private var lists: [Int: Statement] = [:]
     private var span: Statement?
     private unowned(unsafe) let connection: Connection
@@ -40,11 +40,11 @@ final class FaultPlan {
     }
 }
 
-/// Rows loaded one by one share chunks, so that a fault does not cost one of its own.
+/// Chunks that are shared by individually loaded rows, so that a fault does not allocate its own chunk.
 final class SingleRows {
     var reader = RowReader(cursor: RecordCursor(first: 64 << 10, largest: 64 << 10))
 
-    /// The chunks with the rows read since the last call, one of which goes on being filled.
+    /// Returns the chunks with the rows read since the last call. The last chunk continues to be filled.
     func handOver() -> [RecordChunk] {
         let chunks = reader.cursor.flush()
         reader.cursor.settle()
@@ -100,7 +100,7 @@ extension SQLiteReading {
         return batch
     }
 
-    /// The row of one key. There is at most one, so SQLite is not asked for a second.
+    /// Reads the row of one key. The statement returns at most one row, so it is stepped only once.
     @inline(__always)
     private func row(_ key: Int64, _ plan: FaultPlan, _ reader: inout RowReader) throws -> Record? {
         let row = plan.one.handle
@@ -158,7 +158,9 @@ extension SQLiteReading {
             entity: table.root.name)
     }
 
-    /// - Parameter byKeys: whether certain rows were wanted, so that there are too many also if two have one key.
+    /// Creates the error for a statement that returns more rows than possible.
+    ///
+    /// - Parameter byKeys: Whether rows were read by primary key, so that repeated keys also return too many rows.
     func endless(_ table: TableSchema, byKeys: Bool = false) -> CoreError {
         let found =
             byKeys

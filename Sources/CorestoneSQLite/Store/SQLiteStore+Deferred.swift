@@ -9,7 +9,9 @@ extension SQLiteStore {
         try withFile { try DeferredCleanup.taskCount(in: $0.connection) }
     }
 
-    /// Over a connection of its own: the triggers that other connections have for themselves stay with the names of their tables.
+    /// Runs one deferred task on a separate connection.
+    ///
+    /// Renamed tables would break the temporary triggers of the other connections.
     package func finishDeferredTask() throws {
         if isInMemory { return }
         connections.endUnusedReads()
@@ -18,7 +20,7 @@ extension SQLiteStore {
             file.endReads()
             guard try DeferredCleanup.isPending(in: file.connection) else { return }
             let purpose = "finish the migration of \(path)"
-            let place = try StorePlace(path)
+            let place = try StoreLocation(path)
             let connection = try Connection.forChanging(
                 place, busyTimeout: options.busyTimeoutMilliseconds, purpose)
             defer { connection.close() }
@@ -30,20 +32,21 @@ extension SQLiteStore {
         }
     }
 
-    /// In a transaction that the watch of the store knows for our own.
-    private func finishTask(_ file: OpenFile, _ connection: Connection, _ place: StorePlace) throws -> Set<String> {
+    /// Runs a task in a transaction that the store's watcher recognises as this store's own.
+    private func finishTask(_ file: OpenFile, _ connection: Connection, _ place: StoreLocation) throws -> Set<String> {
         let purpose = "finish the migration of \(path)"
         try connection.execute("PRAGMA legacy_alter_table=ON;BEGIN IMMEDIATE", purpose, cocoaCode: .migration)
         do {
             let watch = watched.withLock { $0.watch }
             watch?.noteOthers()
             try file.requireOwnStoreForWriting()
-            // Another process may have migrated it meanwhile, or finished the migration.
+            // Another process may have migrated the store or finished the migration in the meantime.
             let contents = try StoreContents(connection, place: place)
             guard contents.document.hashes == StoreDocument.versionHashes(of: schema.model) else {
                 throw CoreError(
                     .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-                    "cannot \(purpose), which is of another version of the model by now; add the store again",
+                    "cannot \(purpose): another process migrated the store to another version of the model; "
+                        + "remove the store from the coordinator and add it again",
                     file: path)
             }
             let obsolete = try DeferredCleanup(connection, place, schema).run() ?? []

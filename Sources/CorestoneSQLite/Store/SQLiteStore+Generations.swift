@@ -4,30 +4,33 @@ import CorestoneGraph
 import CorestoneValues
 import Glibc
 
-/// The readers of a store that hold a state of it, and those that held one and wait to be used again.
+/// The readers of a store that are pinned to a query generation, and idle readers that can be reused.
 ///
-/// Such a reader is a connection of its own with a read transaction that stays open. As long as one is, the store keeps the files
-/// of external data that saves leave behind.
+/// Each reader has its own connection with an open read transaction. As long as a reader is pinned, the store keeps the
+/// backing files that later saves no longer refer to.
 final class PinnedReaders: @unchecked Sendable {
     private struct State {
-        /// The readers that hold a state, by the order in which they came.
+        /// The pinned readers, in the order in which they were added.
         var held: [(reader: SQLiteStore, number: Int)] = []
         var idle: [SQLiteStore] = []
         var lastNumber = 0
-        /// Readers up to this number read a file that the store has left.
+        /// The highest number of a reader of a file that the store no longer uses.
         var lastOfFormerFile = 0
-        /// Files that only readers up to a number lead to.
+        /// Backing files to which only readers up to a number refer.
         var obsolete: [(upTo: Int, paths: [String])] = []
     }
 
     private let state = Locked(State())
-    /// Connections that wait cost some memory and spare opening the file for each save of a pinned context.
+    /// The maximum number of idle readers. They need memory, but avoid opening the file for each save of a pinned
+    /// context.
     private static let mostIdle = 2
 
     func takeIdle() -> SQLiteStore? { state.withLock { $0.idle.popLast() } }
 
-    /// The number of a reader that is about to be taken or opened: drawn before, so that it tells which file that one reads at the
-    /// latest.
+    /// Returns a number for a reader that is about to be taken or opened.
+    ///
+    /// It is assigned before, so that a reader of the former file cannot have a higher number than those that
+    /// `leaveIdle` marks.
     func drawNumber() -> Int {
         state.withLock {
             $0.lastNumber += 1
@@ -37,11 +40,11 @@ final class PinnedReaders: @unchecked Sendable {
 
     func add(_ reader: SQLiteStore, _ number: Int) { state.withLock { $0.held.append((reader, number)) } }
 
-    /// Nobody needs the reader's state any more.
+    /// Ends the pin of a reader.
     func end(_ reader: SQLiteStore) {
         let isReady = reader.letGo()
         let (paths, closing) = state.withLock { state -> ([String], Bool) in
-            // One that is not there was closed with its store.
+            // A reader that is not in the list was closed with its store.
             guard let place = state.held.firstIndex(where: { $0.reader === reader }) else { return ([], false) }
             let held = state.held.remove(at: place)
             let keeps = isReady && held.number > state.lastOfFormerFile && state.idle.count < PinnedReaders.mostIdle
@@ -55,7 +58,9 @@ final class PinnedReaders: @unchecked Sendable {
         if closing { reader.close() }
     }
 
-    /// Removes files that the newest state does not lead to: now, or when the last reader that may want them has ended.
+    /// Removes backing files to which the newest state does not refer.
+    ///
+    /// They are removed immediately, or when the last reader that may need them is unpinned.
     func remove(_ paths: [String]) {
         let isKept = state.withLock { state in
             if state.held.isEmpty { return false }
@@ -65,7 +70,7 @@ final class PinnedReaders: @unchecked Sendable {
         if !isKept { for path in paths { unlink(path) } }
     }
 
-    /// None of those that wait, or hold a state now, is used again.
+    /// Closes the idle readers, and prevents the reuse of the readers that are pinned now.
     func leaveIdle() {
         let idle = state.withLock { state in
             state.lastOfFormerFile = state.lastNumber
@@ -87,7 +92,7 @@ final class PinnedReaders: @unchecked Sendable {
 
 extension SQLiteStore {
     func pinnedReader() throws -> (any StoreReading)? {
-        // A file that was opened as one that does not change has this one state.
+        // A file that was opened as immutable has only one state.
         if isReadOnly { return self }
         let number = readers.drawNumber()
         let reader = try readers.takeIdle() ?? SQLiteStore(readingFrom: self)
@@ -103,7 +108,7 @@ extension SQLiteStore {
         if let reader = reader as? SQLiteStore, reader !== self, !platform_is_forked() { readers.end(reader) }
     }
 
-    /// The connection for a reader of the state at some time.
+    /// Opens a connection for a pinned reader.
     func connectionForReading() throws -> Connection {
         try withFile { file in
             guard !isInMemory else {
@@ -113,16 +118,23 @@ extension SQLiteStore {
                     file: path)
             }
             guard file.keepsReaders, let location = sqlite3_db_filename(file.connection.db, "main") else {
+                let given: [String] = [
+                    options.rollbackJournal ? "CST_STORE_ROLLBACK_JOURNAL (journal=\"rollback\")" : nil,
+                    options.pragmas.keys.contains { $0.lowercased() == "journal_mode" }
+                        ? "the pragma journal_mode" : nil,
+                ].compactMap { $0 }
+                let remedy =
+                    given.isEmpty
+                    ? "open the store again while no other process uses it"
+                    : "open the store without \(given.joined(separator: " and without "))"
                 throw CoreError(
                     .unsupported, code: .persistentStoreOperation,
-                    "\(path) uses a rollback journal, so a context pinned to a query generation would block every writer. Use "
-                        + "a write-ahead log: open the store without CST_STORE_ROLLBACK_JOURNAL (journal=\"rollback\") and "
-                        + "without the pragma journal_mode",
-                    file: path)
+                    "\(path) uses a rollback journal, so a context pinned to a query generation would block every "
+                        + "writer. Use a write-ahead log: \(remedy)", file: path)
             }
-            // What has the path by now is another file.
+            // The path may meanwhile refer to another file.
             try file.requireName()
-            // SQLite wants to write the log's index even for a reader.
+            // Opened for writing, because SQLite writes the log's index even for readers.
             let connection = try Connection(
                 String(cString: location), path: path, flags: SQLITE_OPEN_READWRITE, limits: options.limits)
             connection.waitForLocks(milliseconds: 5000)
@@ -132,7 +144,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Begins the read transaction that is the reader's state: of the moment of its first statement.
+    /// Begins the read transaction of a pinned reader, which sees the state at its first statement.
     private func hold() throws {
         try withFile { file in
             try file.connection.execute("BEGIN", "read \(path)")
@@ -140,10 +152,10 @@ extension SQLiteStore {
         }
     }
 
-    /// Ends it. False when the reader is of no more use.
+    /// Ends the read transaction. Returns false if the reader cannot be reused.
     fileprivate func letGo() -> Bool {
         let hasEnded = try? withFile { file in
-            // A statement that a thread left behind would keep the state.
+            // An unfinished statement would keep the transaction open.
             file.endReads()
             try file.connection.execute("COMMIT", "read \(path)")
             sqlite3_db_release_memory(file.connection.db)

@@ -1,3 +1,4 @@
+import CorestoneFormats
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues

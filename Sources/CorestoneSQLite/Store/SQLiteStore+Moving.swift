@@ -3,9 +3,9 @@ import CorestoneModel
 import CorestoneValues
 
 extension SQLiteStore {
-    /// Opens the file at `path` instead, which has to be the same store.
+    /// Switches to the file at `path`, which must be a copy of this store.
     func move(to path: String) throws {
-        if isInMemory || path == StorePlace.nowhere {
+        if isInMemory || path == StoreLocation.nowhere {
             throw refusal(
                 "cannot move \(self.path) to \(path)"
                     + (isInMemory
@@ -42,8 +42,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Of a model that the store carries or that was inferred from its tables, a copy need not be asked. Another store shall not
-    /// become one of the model.
+    /// The rule for the version hashes of a copy. They are not compared if the store ignores them, or uses its cached
+    /// or an inferred model. They are never adapted to the model.
     var versionsOfCopies: VersionRule {
         options.ignoresVersioning || modelSource != .given ? .aside : .compared
     }

@@ -65,7 +65,7 @@ extension SQLiteStore {
                 optimizeAfterSave(file, changes: Int(sqlite3_total_changes(file.connection.db) &- changesBefore))
                 return result
             } catch {
-                // Some failures, such as a full disk, have ended the transaction already.
+                // Some failures, such as a full disk, have already ended the transaction.
                 if !file.connection.isAutocommit { sqlite3_exec(file.connection.db, "ROLLBACK", nil, nil, nil) }
                 files.didRollBack()
                 file.forgetOldValues()

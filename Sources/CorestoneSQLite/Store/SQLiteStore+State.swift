@@ -1,12 +1,13 @@
 import Glibc
 
 extension SQLiteStore {
-    /// How long ago the last write has to be: the pages of a commit lie in the file before they are on disk, and before readers
-    /// see them; and a file system's clock may be a coarse one.
+    /// The minimum age of the last write. Pages of a commit are in the file before they are on the disk and before
+    /// readers see them. The clock of a file system may also be coarse.
     private static let settlingSeconds = 2
 
-    /// Which file the database is, and its log unless that is empty, when they were last written, and their sizes: a transaction
-    /// writes one of them, as does SQLite when it takes a log over into the database, which merely costs whoever compares.
+    /// Identity, size and write times of the database file and of a log that is not empty; nil if they were written
+    /// recently. Every transaction changes the text. A checkpoint changes it too, which only causes a needless
+    /// comparison.
     var contentState: String? {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
@@ -31,7 +32,7 @@ extension SQLiteStore {
 }
 
 extension SQLiteKind {
-    /// The file of a store and its log, with sizes and times: another text after every commit.
+    /// Returns the identity, size and write time of a store's file and log, as a text that changes with every commit.
     package static func writtenState(ofStoreAt path: String) -> String {
         [path, path + "-wal"].map { path in
             var facts = stat()

@@ -3,19 +3,22 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// How far `Coordinator.checkpoint` goes to bring a write-ahead log into its store, as SQLite has it.
+/// The extent to which `Coordinator.checkpoint` copies the write-ahead log into the database file.
+///
+/// The modes are those of SQLite.
 public enum CheckpointMode: UInt32, Sendable, CaseIterable {
-    /// As far as nobody is in the way.
+    /// Copies as many frames as possible without waiting for readers or writers.
     case passive
-    /// All of it: waits for who writes, and for readers of older states.
+    /// Copies all frames. Waits for writers, and for readers of older states.
     case full
-    /// Then also until nobody reads the log, so that the next save begins it anew.
+    /// Copies all frames like `full`, and also waits until readers do not use the log, so that the next save restarts
+    /// it.
     case restart
-    /// Then cuts the log to nothing.
+    /// Copies all frames like `restart`, and truncates the log to zero bytes.
     case truncate
 }
 
-/// What a checkpoint found and did, in frames: pages of the log.
+/// The result of a checkpoint, in frames, which are the pages of the log.
 public struct CheckpointResult: Sendable, Equatable {
     public let logFrames: Int
     public let checkpointedFrames: Int
@@ -23,27 +26,29 @@ public struct CheckpointResult: Sendable, Equatable {
     public var isComplete: Bool { checkpointedFrames == logFrames }
 }
 
-/// What an SQLite store offers beside what every store does.
+/// The maintenance operations of SQLite stores.
 package protocol SQLiteUpkeep: AnyObject {
-    /// Copies the state of now, while others go on saving.
+    /// Copies the current state of the store. Other connections can save during the copy.
     func backup(
         to path: String, options: StoreOptions, progress: @escaping (_ done: Int, _ total: Int) -> Bool) throws
 
-    /// By whoever saves. nil for a store without a write-ahead log.
+    /// Checkpoints the write-ahead log; nil for a store without a log. Must be called by the thread that may save.
     func checkpoint(_ mode: CheckpointMode) throws -> CheckpointResult?
 
-    /// Lets SQLite renew what it knows of how values are spread, where much has changed, or find that out. By whoever saves.
+    /// Creates SQLite's statistics for the query planner, or updates them if the data changed much.
+    ///
+    /// Must be called by the thread that may save.
     func optimize() throws
 
-    /// How many tasks a deferred migration left.
+    /// Returns the number of deferred tasks of a migration.
     func deferredTaskCount() throws -> Int
 
-    /// Does one of them, if there are any. By the thread that may save.
+    /// Runs one deferred task, if the list is not empty. Must be called by the thread that may save.
     func finishDeferredTask() throws
 }
 
 extension SQLiteStore: SQLiteUpkeep {
-    /// How often a copy is tried of which others remove files.
+    /// The number of attempts to copy a store whose backing files are removed during the copy.
     private static let patience = 5
 
     package func backup(
@@ -52,13 +57,13 @@ extension SQLiteStore: SQLiteUpkeep {
         for _ in 0..<SQLiteStore.patience {
             let lost = try transfer(to: path, options, progress)
             if lost.isEmpty { return }
-            // Files that the newest state lacks, too, were lost before.
+            // Files that the newest state refers to, but lacks, were already lost.
             let wanted = try withFile { file in
                 file.endReads()
                 return try file.connection.namesOfExternalFiles(in: schema.tables.map(\.name))
             }
             if lost.isSubset(of: wanted) {
-                return StoreTransfer.tell(ofLost: lost, in: externalFolder, to: try StorePlace(path))
+                return StoreTransfer.tell(ofLost: lost, in: externalFolder, to: try StoreLocation(path))
             }
         }
         throw CoreError(
@@ -70,11 +75,11 @@ extension SQLiteStore: SQLiteUpkeep {
     private func transfer(
         to path: String, _ options: StoreOptions, _ progress: @escaping (Int, Int) -> Bool
     ) throws -> Set<String> {
-        let place = try StorePlace(path)
-        // A file that could be read can be copied.
+        let place = try StoreLocation(path)
+        // The copy allows backing files as large as the store does.
         var options = options
         options.limits.externalBytes = max(options.limits.externalBytes, self.options.limits.externalBytes)
-        let origin = isInMemory ? StorePlace(nowhere: self.path) : try StorePlace(self.path)
+        let origin = isInMemory ? StoreLocation(nowhere: self.path) : try StoreLocation(self.path)
         func copy(_ connection: Connection) throws -> Set<String> {
             try StoreTransfer(
                 from: connection, externalFolder, origin, to: place, options, keepingOthers: true, progress: progress
@@ -84,7 +89,7 @@ extension SQLiteStore: SQLiteUpkeep {
             defer { unpin(reader) }
             return try reader.withFile { try copy($0.connection) }
         }
-        // Nobody else reads meanwhile, or writes.
+        // No other thread or connection can use the file during the copy.
         return try withFile { file in
             file.endReads()
             let purpose = "copy \(self.path) to \(path)"
@@ -122,10 +127,10 @@ extension SQLiteStore: SQLiteUpkeep {
         }
     }
 
-    /// In a transaction that the watch of the store knows for our own.
+    /// Runs a statement in a transaction that the store's watcher recognises as this store's own.
     private func optimize(_ file: OpenFile, _ statement: String) throws {
         let (connection, purpose) = (file.connection, "optimize \(path)")
-        // A look at some hundred rows of each index, whatever there are.
+        // The limit restricts the analysis to some hundred rows of each index.
         let limit = try connection.integer("PRAGMA analysis_limit", purpose)
         if limit == 0 { try connection.execute("PRAGMA analysis_limit=1000", purpose) }
         defer { if limit == 0 { sqlite3_exec(connection.db, "PRAGMA analysis_limit=0", nil, nil, nil) } }
@@ -145,6 +150,9 @@ extension SQLiteStore: SQLiteUpkeep {
         connections.requireNewest()
     }
 
+    /// Throws if the store is read-only.
+    ///
+    /// - Parameter purpose: Completes "cannot …" before the path of the store.
     func requireWritable(_ purpose: String) throws {
         guard let readOnlyReason else { return }
         throw CoreError(
@@ -152,10 +160,12 @@ extension SQLiteStore: SQLiteUpkeep {
             "cannot \(purpose) \(path), which is open read-only: \(readOnlyReason)", file: path)
     }
 
-    /// Rows from which on a save is a large one.
+    /// The number of rows from which a save counts as large.
     private static let largeSave = 100_000
 
-    /// After a commit, which nothing undoes any more: what fails here, or would have to wait for others, is tried another time.
+    /// Updates the statistics after a large commit.
+    ///
+    /// If that fails, or would have to wait for a lock, a later save tries again.
     func optimizeAfterSave(_ file: OpenFile, changes: Int) {
         guard changes >= SQLiteStore.largeSave else { return }
         try? file.connection.withoutWaiting { try optimize(file, "PRAGMA optimize") }

@@ -6,7 +6,9 @@ import CorestoneSQL
 import CorestoneValues
 import Synchronization
 
-/// A store in Apple's SQLite layout. Any number of threads read it, through readers of their own, while one saves.
+/// A store in Apple's SQLite layout.
+///
+/// Any number of threads can read it through their own readers while one thread saves.
 final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
     let type = StoreType.sqlite
     let identifier: String
@@ -14,35 +16,35 @@ final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
     static let abilities: StoreAbilities = abilities(inMemory: false)
     let abilities: StoreAbilities
     let schema: StoreSchema
-    /// Why nothing can be written; nil when it can.
+    /// Why the store is read-only; nil if it is writable.
     var readOnlyReason: String? { isReadOnly ? readOnlyAtFirst : nil }
     var attributesReadAsNull: [Attribute] { schema.misfits.attributes(of: schema.model) }
     private let readOnlyAtFirst: String?
     private let mayWrite: Atomic<Bool>
-    /// Where it lies: its file, and the folder of values in files of their own, empty for a store in memory.
+    /// The file of the store, and the folder of its backing files, which is empty for a store in memory.
     private let location: Locked<(path: String, externalFolder: String)>
     var path: String { location.withLock { $0.path } }
     var externalFolder: String { location.withLock { $0.externalFolder } }
     let isInMemory: Bool
     let externalDataThreshold: Int
-    /// How it was opened.
+    /// The options that the store was opened with.
     let options: StoreOptions
     let compiler: FetchCompiler
     let postsOwnChanges: Bool
     let isNew: Bool
-    /// Milliseconds; 0: as the file system allows.
+    /// The interval of the watcher in milliseconds; 0 to use the notifications of the file system.
     let watchInterval: Int32
     let watched = Locked(WatchedStore())
     var isReadOnly: Bool { !mayWrite.load(ordering: .relaxed) }
     func setMayWrite(_ mayWrite: Bool) { self.mayWrite.store(mayWrite || readOnlyAtFirst == nil, ordering: .relaxed) }
 
     let connections: ConnectionPool
-    private let reaper: ReadReaper
-    /// Those that hold a state of this store.
+    private let reaper: IdleReadCloser
+    /// The readers that are pinned to a query generation.
     let readers = PinnedReaders()
-    /// Of whoever saves.
+    /// The cancellation check of the thread that saves.
     private let check = Locked<(() -> Bool)?>(nil)
-    /// What triggers changed in the last save.
+    /// The rows that triggers changed in the last save.
     let computed = Locked<Set<TriggerFunctions.Row>>([])
 
     init(_ opened: OpenedStore, options: StoreOptions = StoreOptions()) throws {
@@ -59,14 +61,14 @@ final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
         externalDataThreshold = isInMemory ? .max : options.externalDataThreshold
         abilities = SQLiteStore.abilities(inMemory: isInMemory)
         compiler = FetchCompiler(schema: opened.schema, storeIdentifier: opened.identifier, path: opened.path)
-        reaper = ReadReaper()
+        reaper = IdleReadCloser()
         let (file, open) = try SQLiteStore.files(of: opened, schema, reaper)
         connections = ConnectionPool(
             file, reaper: reaper, limit: opened.maximumConnections, longLog: opened.longLog, path: opened.path,
             open: open)
     }
 
-    /// A reader of another store, which shares its schema; it writes nothing.
+    /// Creates a read-only reader of another store that shares its schema.
     init(readingFrom store: SQLiteStore) throws {
         identifier = store.identifier
         location = Locked((store.path, store.externalFolder))
@@ -81,11 +83,11 @@ final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
         watchInterval = 0
         let file = try OpenFile(
             store.connectionForReading(), of: store.identifier, schema: schema, reaper: nil, isFixed: true)
-        reaper = ReadReaper()
+        reaper = IdleReadCloser()
         connections = ConnectionPool(file, reaper: reaper, limit: 1, path: store.path, open: nil)
     }
 
-    /// Goes on with another file that was opened. By whoever saves.
+    /// Switches to another open file. Must be called by the thread that may save.
     func change(to opened: OpenedStore) throws {
         let (file, open) = try SQLiteStore.files(of: opened, schema, reaper)
         location.withLock { $0 = (opened.path, opened.externalFolder) }
@@ -93,7 +95,7 @@ final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
         try connections.change(to: file, at: opened.path, open: open)
     }
 
-    private static func files(of opened: OpenedStore, _ schema: StoreSchema, _ reaper: ReadReaper) throws -> (
+    private static func files(of opened: OpenedStore, _ schema: StoreSchema, _ reaper: IdleReadCloser) throws -> (
         first: OpenFile, another: (() throws -> OpenFile)?
     ) {
         let (history, identifier, document) = (opened.history, opened.identifier, opened.document)
@@ -121,7 +123,7 @@ final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
 
     var store: SQLiteStore { self }
 
-    /// The store itself is asked by whoever saves.
+    /// Only the thread that saves sends requests to the store itself, so its check is used.
     func withFile<Result>(only file: OpenFile?, _ body: (OpenFile) throws -> Result) throws -> Result {
         let check = check.withLock { $0 }
         let file =
@@ -138,7 +140,7 @@ final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
     func makeReader() -> any StoreReading { SQLiteReader(self) }
 
     func close() {
-        // A child process must leave the parent's file, locks and threads alone.
+        // A child process must not access the parent's file, locks and threads.
         if platform_is_forked() { return }
         readers.closeAll()
         connections.close()

@@ -3,20 +3,24 @@ import CorestoneGraph
 import CorestoneValues
 import Glibc
 
-/// Empties a store by a transaction of SQLite's that takes its locks: another process that reads goes on with what it began. The
-/// file stays, since another process may have it open, as a database without tables.
+/// The destruction of a store, which is emptied in an SQLite transaction.
+///
+/// SQLite's locks allow other processes to finish their reads undisturbed. The file remains as a database without
+/// tables, because another process may have it open.
 struct StoreDestruction {
-    let place: StorePlace
+    let place: StoreLocation
     let busyTimeout: Int
 
     private var purpose: String { "destroy \(place.given)" }
 
-    /// Nothing is taken away from another program's database. Damage is no reason to keep a store.
+    /// Throws if the file is not a store, so that databases of other programs are not destroyed.
+    ///
+    /// Damaged stores are accepted.
     func check() throws {
         try Connection.forChanging(place, busyTimeout: busyTimeout, purpose, mayBeDamaged: true).close()
     }
 
-    /// A store of ours into which nobody writes. Not even its log is taken over.
+    /// Throws if the file is not a store, or if another connection is writing to it. Does not checkpoint its log.
     func requireUnlocked(_ purpose: String) throws {
         let connection = try Connection.forChanging(
             place, busyTimeout: busyTimeout, purpose, mayBeDamaged: true)
@@ -28,7 +32,7 @@ struct StoreDestruction {
         sqlite3_exec(connection.db, "ROLLBACK", nil, nil, nil)
     }
 
-    /// Whatever locks others have: they go on with files that have no names any more.
+    /// Removes the files regardless of locks. Processes that have them open continue to use the unlinked files.
     func unlinkAll() throws {
         for companion in ["", "-wal", "-shm", "-journal"] {
             guard unlink(place.path + companion) == 0 || errno == ENOENT else {
@@ -36,7 +40,7 @@ struct StoreDestruction {
                 let isReadOnly = reason == EACCES || reason == EPERM || reason == EROFS
                 throw CoreError(
                     isReadOnly ? .storeReadOnly : .storeIO, code: .persistentStoreOperation,
-                    "cannot remove \(place.companion(companion)): \(StorePlace.text(of: reason))"
+                    "cannot remove \(place.companion(companion)): \(StoreLocation.text(of: reason))"
                         + (isReadOnly ? "; make its folder writable" : ""),
                     file: place.given)
             }
@@ -44,11 +48,11 @@ struct StoreDestruction {
         ExternalFile.removeAll(of: place)
     }
 
-    /// Removes a store without rows that nobody else has open.
+    /// Removes a store without rows if no other connection has it open.
     func unlinkEmpty() throws {
         let connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
         defer { connection.close() }
-        // The log goes with this, which fails while somebody else has the file open.
+        // Leaving WAL mode removes the log. It fails while another connection has the file open.
         for mode in ["DELETE", "MEMORY"] {
             let change = try connection.prepare("PRAGMA journal_mode=\(mode)", purpose)
             guard try change.step(purpose), change.text(0)?.uppercased() == mode else { return }
@@ -62,19 +66,21 @@ struct StoreDestruction {
         for table in tables where try connection.finds("SELECT 1 FROM \"\(table)\" LIMIT 1", purpose: purpose) {
             return
         }
-        // Before the file goes, and with it what keeps others from making one. What has files in it stays.
+        // The folders are removed before the file, because its lock prevents other processes from creating them.
+        // Folders that are not empty remain.
         let folder = ExternalFile.folder(ofStore: place.path)
         rmdir(folder)
         rmdir(String(folder[..<(folder.lastIndex(of: "/") ?? folder.endIndex)]))
         guard unlink(place.path) == 0 else { return }
-        // Who has opened the file in between, and waits, finds no store in it.
+        // A process that opened the file in the meantime and waits for the lock must not find a store.
         sqlite3_exec(connection.db, "PRAGMA writable_schema=ON; DELETE FROM sqlite_schema; COMMIT", nil, nil, nil)
     }
 
+    /// Destroys the store and removes its backing files.
     func run() throws {
         let connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
         connection.waitForLocks(milliseconds: Int32(clamping: busyTimeout))
-        // As a new store has it; only an empty database takes it.
+        // Sets the value of a new store, which can be set only in an empty database.
         try connection.execute("PRAGMA auto_vacuum=2", purpose, cocoaCode: .persistentStoreOperation)
         _ = cst_sqlite3_reset_database(connection.db, 1)
         defer { _ = cst_sqlite3_reset_database(connection.db, 0) }
@@ -86,10 +92,10 @@ struct StoreDestruction {
 }
 
 extension Connection {
-    /// "CSTD", by which an emptied store is told from somebody else's database that has no tables yet.
+    /// The text "CSTD". It distinguishes a destroyed store from an empty database of another program.
     fileprivate static let markOfDestroyedStore = 0x4353_5444
 
-    /// Whether the database is what destroying a store left.
+    /// Whether the database is the remainder of a destroyed store.
     func isOfDestroyedStore(_ purpose: String) throws -> Bool {
         let mark = try prepare("PRAGMA application_id", purpose)
         guard try mark.step(purpose), mark.integer(0) == Connection.markOfDestroyedStore else { return false }

@@ -1,24 +1,25 @@
 import CSQLite
+import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// Copies a store, in a state that stays while it is copied, with its files of external data.
+/// A copy of a store and its backing files in one consistent state.
 ///
-/// Where nothing is, the copy appears when it is complete. A store that is there is overwritten in one transaction of SQLite's that
-/// takes its locks: another process that reads goes on with what it began, and finds the new rows next. Files of external data are
-/// there before the rows that need them, and go after those that needed them.
+/// A new file gets its name only when the copy is complete. An existing store is overwritten in one SQLite transaction
+/// with SQLite's locks: other processes finish their reads undisturbed and then see the new rows. Backing files are
+/// written before the rows that refer to them, and removed after the rows that referred to them.
 struct StoreTransfer {
-    /// Bytes that are done, and bytes of all. False ends the transfer.
+    /// A function that receives the copied bytes and the total bytes. Returning false cancels the transfer.
     typealias Progress = (_ done: Int, _ total: Int) -> Bool
 
     private let source: Connection
     private let sourceFolder: String
-    private let origin: StorePlace
-    private let place: StorePlace
+    private let origin: StoreLocation
+    private let place: StoreLocation
     private let options: StoreOptions
-    /// Those of the copy, and of what lies beside it; nil for what the process's mask says.
+    /// The permissions of the copy and of the files next to it; nil for those that the process's umask allows.
     private let permissions: FilePermissions?
     /// Whether only an older state of the same store may be overwritten.
     private let keepsOthers: Bool
@@ -30,12 +31,14 @@ struct StoreTransfer {
 
     private static let pagesAtATime: Int32 = 256
 
+    /// Prepares a transfer.
+    ///
     /// - Parameters:
-    ///   - source: reads the state that is to be copied, within a transaction unless the file does not change.
-    ///   - sourceFolder: where its values in files of their own lie.
-    ///   - origin: the store's file, for messages.
+    ///   - source: The connection to the state to be copied, in a transaction unless the file is immutable.
+    ///   - sourceFolder: The folder of the store's backing files.
+    ///   - origin: The file of the store, for messages.
     init(
-        from source: Connection, _ sourceFolder: String, _ origin: StorePlace, to place: StorePlace,
+        from source: Connection, _ sourceFolder: String, _ origin: StoreLocation, to place: StoreLocation,
         _ options: StoreOptions, keepingOthers: Bool = false, progress: @escaping Progress = { _, _ in true }
     ) throws {
         (self.source, self.sourceFolder, self.origin) = (source, sourceFolder, origin)
@@ -62,8 +65,10 @@ struct StoreTransfer {
         try options.limits.check(place.given)
     }
 
-    /// - Parameter removing: called when it is known that the store that is there may be overwritten, and before it is.
-    /// - Returns: the names of files that were not there.
+    /// Copies the store.
+    ///
+    /// - Parameter removing: Called before an existing store is overwritten, after all checks.
+    /// - Returns: The names of the backing files that are missing.
     func run(removing: () throws -> Void) throws -> Set<String> {
         guard progress(0, total) else { throw cancelled() }
         let overwrites = place.state == .present
@@ -86,8 +91,10 @@ struct StoreTransfer {
         return lost
     }
 
-    /// Says in the log which values a copy is without, since the store was without them. What a former copy had it still has.
-    static func tell(ofLost names: Set<String>, in folder: String, to copy: StorePlace) {
+    /// Logs a warning about the backing files that a copy lacks because the store lacks them.
+    ///
+    /// Files that an overwritten copy already had are kept.
+    static func tell(ofLost names: Set<String>, in folder: String, to copy: StoreLocation) {
         let own = ExternalFile.folder(ofStore: copy.path)
         let names = names.filter { !ExternalFile.isThere("\(own)/\($0)") }
         guard let first = names.min() else { return }
@@ -97,7 +104,7 @@ struct StoreTransfer {
         )
     }
 
-    /// The store that is there, which has to be one.
+    /// Opens the existing file, which must be a store.
     private func former() throws -> Connection {
         let connection = try Connection.forChanging(
             place, busyTimeout: options.busyTimeoutMilliseconds, "overwrite \(place.given)", mayBeDamaged: true)
@@ -124,7 +131,7 @@ struct StoreTransfer {
         }
     }
 
-    /// Pages of another size do not go into a file with a log.
+    /// Leaves WAL mode if the page sizes differ, because the page size cannot change in WAL mode.
     private func admitPages(to target: Connection) throws {
         let purpose = "overwrite \(place.given)"
         if try target.integer("PRAGMA page_size", purpose) != pageSize {
@@ -146,7 +153,7 @@ struct StoreTransfer {
         let mode: mode_t = permissions == nil ? 0o644 : 0o600
         let descriptor = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw failure("create", place.given, errno) }
-        // Before anything is in it that is not for everybody.
+        // The permissions are set before the file contains private data.
         permissions?.give(to: descriptor)
         close(descriptor)
         let target = try Connection(
@@ -155,7 +162,7 @@ struct StoreTransfer {
             defer { target.close() }
             try copyPages(to: target, done)
         }
-        // The log of a store that was deleted would be taken for this one's.
+        // SQLite would apply the log of a deleted store to this one.
         if let suffix = ["-wal", "-journal"].first(where: { place.hasCompanion($0) }) {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
@@ -203,7 +210,7 @@ struct StoreTransfer {
 
     // MARK: Files
 
-    /// Returns the bytes that are done.
+    /// Copies the backing files, and returns the number of bytes.
     private func copyFiles(_ made: inout [String], _ lost: inout Set<String>) throws -> Int {
         if names.isEmpty { return 0 }
         let folder = ExternalFile.folder(ofStore: place.path)
@@ -215,7 +222,7 @@ struct StoreTransfer {
         var done = 0
         for name in names.sorted() {
             let size = StoreTransfer.size("\(sourceFolder)/\(name)")
-            // A file of that name never changes.
+            // A backing file never changes, so a file of the same size is not copied again.
             if StoreTransfer.size("\(folder)/\(name)") != size || size == 0 {
                 if try !copy(name, to: folder, &made) { lost.insert(name) }
             }
@@ -229,7 +236,7 @@ struct StoreTransfer {
         return done
     }
 
-    /// False for a file that is not there: a store that lacks one is copied as it is.
+    /// Copies a backing file. Returns false if it does not exist, because an incomplete store can be copied.
     private func copy(_ name: String, to folder: String, _ made: inout [String]) throws -> Bool {
         let (from, path) = ("\(sourceFolder)/\(name)", "\(folder)/\(name)")
         let input = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
@@ -246,7 +253,7 @@ struct StoreTransfer {
         defer { close(output) }
         permissions?.ofCompanions.give(to: output)
         try withUnsafeTemporaryAllocation(byteCount: 1 << 18, alignment: 16) { buffer in
-            // What is a hole stays one.
+            // Holes of a sparse file are preserved.
             try forEachPartWithData(of: input, size: size) { part in
                 var place = part.lowerBound
                 while place < part.upperBound {
@@ -277,7 +284,7 @@ struct StoreTransfer {
         }
     }
 
-    /// Throws for what is no file, and for one that is larger than the options allow.
+    /// Returns the size of a backing file. Throws if it is not a regular file, or larger than the options allow.
     private func sizeToCopy(_ input: Int32, _ path: String) throws -> Int {
         var facts = stat()
         guard fstat(input, &facts) == 0 else { throw failure("read", path, errno) }
@@ -304,7 +311,7 @@ struct StoreTransfer {
     private func failure(_ action: String, _ path: String, _ code: Int32) -> CoreError {
         CoreError(
             .storeIO, code: .persistentStoreOperation,
-            "cannot \(action) \(path) while copying \(origin.given) to \(place.given): \(StorePlace.text(of: code)); "
+            "cannot \(action) \(path) while copying \(origin.given) to \(place.given): \(StoreLocation.text(of: code)); "
                 + (action == "read"
                     ? "make the file readable, or restore it from a backup"
                     : "free some space, make its folder writable, or choose another path"),
@@ -313,7 +320,7 @@ struct StoreTransfer {
 }
 
 extension Connection {
-    /// The number that a statement gives.
+    /// Returns the integer that a statement returns; 0 without a row.
     func integer(_ sql: String, _ purpose: String) throws -> Int {
         let statement = try prepare(sql, purpose)
         return try statement.step(purpose) ? Int(statement.integer(0)) : 0

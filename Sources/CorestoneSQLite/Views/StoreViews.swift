@@ -2,15 +2,16 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// Views of SQL by which any tool for SQLite shows an SQLite store under the names of its model: one for each entity, and one for
-/// each relationship whose pairs lie in a table of their own.
+/// SQL views that show an SQLite store under the names of its model in any SQLite tool.
 ///
-/// The store itself stays as it is: views are made in a session (`TEMP`), or in a copy. Apple's framework migrates a store by
-/// altering its tables, and SQLite refuses that where a view names them.
+/// There is one view for each entity, and one for each relationship that is not visible in the views of entities.
+///
+/// The store itself is not changed: views are created in a session (`TEMP`) or in a copy. Apple's framework migrates a
+/// store by altering its tables, which SQLite rejects if views refer to them.
 public struct StoreViews: Sendable {
-    /// How dates are shown.
+    /// The format of dates.
     public enum Dates: UInt32, Sendable, CaseIterable {
-        /// ISO 8601 in UTC, to the millisecond: what sorts as text and what the date functions of SQLite take.
+        /// ISO 8601 in UTC with milliseconds, which sorts as text and which SQLite's date functions accept.
         case text
         /// Seconds since 1970.
         case unix
@@ -20,7 +21,7 @@ public struct StoreViews: Sendable {
 
     public struct View: Sendable {
         public let name: String
-        /// The entity whose objects it shows; nil for the pairs of a relationship.
+        /// The entity whose objects the view shows; nil for the view of a relationship.
         public let entity: String?
         public let statement: String
     }
@@ -29,13 +30,15 @@ public struct StoreViews: Sendable {
     private let path: String
     private let isTemporary: Bool
 
+    /// Creates the statements of the views for a store.
+    ///
     /// - Parameters:
-    ///   - path: an SQLite store; neither the file nor its folder changes.
-    ///   - model: nil for the one that the store carries, else one inferred from its tables.
-    ///   - isTemporary: whether the views end with the session in which they are made.
-    /// - Throws: as `Coordinator.open`.
+    ///   - path: The path of an SQLite store. Neither the file nor its folder is changed.
+    ///   - model: The model of the store; nil to use its cached model, or a model inferred from its tables.
+    ///   - isTemporary: Whether the views are removed at the end of the session that creates them.
+    /// - Throws: As `Coordinator.open`.
     public init(ofStoreAt path: String, model: Model? = nil, dates: Dates = .text, isTemporary: Bool = true) throws {
-        let place = try StorePlace(path)
+        let place = try StoreLocation(path)
         try place.requireStore()
         let file = try ReadOnlyFile(place)
         defer { file.connection.close() }
@@ -46,16 +49,17 @@ public struct StoreViews: Sendable {
         views = maker.makeAll()
     }
 
-    /// All statements, for a shell of SQLite.
+    /// All statements as a script for the SQLite shell.
     public var script: String {
         "BEGIN;\n" + views.map { $0.statement + ";\n" }.joined() + "COMMIT;\n"
     }
 
-    /// Makes the views in another file that has the same tables: a copy of the store. A view of the same name is replaced.
+    /// Creates the views in a copy of the store, and replaces existing views of the same names.
     ///
-    /// - Throws: `.invalidArgument` for views that end with their session, and for the store itself; `.storeBusy`, `.storeReadOnly`.
+    /// - Throws: `.invalidArgument` for temporary views, and for the path of the store itself. `.storeBusy` if another
+    ///   process holds the lock. `.storeReadOnly` if the copy is not writable.
     public func add(toCopyAt copy: String) throws {
-        let (place, origin) = (try StorePlace(copy), try StorePlace(path))
+        let (place, origin) = (try StoreLocation(copy), try StoreLocation(path))
         guard !isTemporary, place.path != origin.path else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,

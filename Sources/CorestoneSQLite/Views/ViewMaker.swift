@@ -1,7 +1,9 @@
 import CorestoneModel
 import CorestoneValues
 
-/// Writes the statements of views. SQL does not tell names by the case of their letters, so each is taken once in that sense.
+/// A generator of the statements of views.
+///
+/// SQL compares names case-insensitively, so no two names differ only in case.
 struct ViewMaker {
     private let schema: StoreSchema
     private let dates: StoreViews.Dates
@@ -35,7 +37,10 @@ struct ViewMaker {
 
     static func quoted(_ name: String) -> String { name.asIdentifier }
 
-    /// A temporary view reads the file, whatever is called like its tables in the session; a lasting one can read nothing else.
+    /// Returns the name of a table in a view.
+    ///
+    /// A temporary view names the main database, because other tables in the session may have the same name. A
+    /// permanent view can read only its own database.
     private func place(_ table: String) -> String { isTemporary ? "main.\(table)" : table }
 
     // MARK: Entities
@@ -43,13 +48,13 @@ struct ViewMaker {
     private func select(_ entity: Entity) -> String {
         let table = schema.table(of: entity)
         let family = entity.withDescendants
-        // What an heir has beyond its parent.
+        // The properties of the entity, and those that its subentities add.
         let properties =
             entity.properties + family.dropFirst().flatMap { heir in heir.properties.filter { $0.entity === heir } }
         let attributes = properties.compactMap { $0 as? Attribute }.filter {
             !$0.isTransient && $0.type != .composite && table.column(of: $0) != nil
         }
-        // Attributes have the first choice of names.
+        // Attributes get their names first.
         var columnNames = Names(taken: [])
         let titles = attributes.map { columnNames.take(ViewMaker.name(of: $0)) }
         var columns = ["t.Z_PK AS \(ViewMaker.quoted(columnNames.take("id")))"]
@@ -70,7 +75,7 @@ struct ViewMaker {
         return text
     }
 
-    /// Names follow each other with `_` where the model nests them.
+    /// Returns the column name of an attribute. The parts of an element's path are joined with `_`.
     private static func name(of attribute: Attribute) -> String {
         String(
             decoding: attribute.path.utf8.map { $0 == UInt8(ascii: ".") ? UInt8(ascii: "_") : $0 }, as: UTF8.self)
@@ -92,7 +97,7 @@ struct ViewMaker {
                     + "\(parts.joined(separator: " || '-' || ")) ELSE \(column) END AS \(name)"
             ]
         case .binary where attribute.allowsExternalStorage:
-            // 1 before bytes, 2 before the name of a file.
+            // The first byte is 1 before data, and 2 before the name of a backing file.
             return [
                 "CASE WHEN hex(substr(\(column), 1, 1)) = '01' THEN substr(\(column), 2) END AS \(name)",
                 "CASE WHEN hex(substr(\(column), 1, 1)) = '02' THEN CAST(substr(\(column), 2, 36) AS TEXT) END AS "
@@ -107,15 +112,17 @@ struct ViewMaker {
         switch dates {
         case .reference: return column
         case .unix: return unix
-        // A date that SQLite's calendar lacks stays a number.
+        // A date outside the range of SQLite's calendar is shown as a number.
         case .text: return "ifnull(strftime('%Y-%m-%dT%H:%M:%fZ', \(unix), 'unixepoch'), \(column))"
         }
     }
 
     // MARK: Relationships
 
-    /// The key of the target, its entity where there are several, what it is called where its entity has a name for that, and
-    /// the place in an ordered list that leads here.
+    /// Returns the columns of a to-one relationship.
+    ///
+    /// They are the key of the target, its entity if several are possible, its title if its entity has one, and the
+    /// order key if the inverse is ordered.
     private func shown(_ relationship: Relationship, in table: TableSchema, _ names: inout Names) -> [String] {
         guard let column = table.column(of: relationship) else { return [] }
         let (name, destination) = (relationship.name, relationship.destination)
@@ -138,7 +145,9 @@ struct ViewMaker {
         return columns
     }
 
-    /// What people call an object by.
+    /// Returns the attribute that serves as the title of an object, or nil if there is no suitable attribute.
+    ///
+    /// It is a common name such as `title`, or a unique string.
     private static func title(of entity: Entity) -> Attribute? {
         let texts = entity.properties.compactMap { $0 as? Attribute }.filter { $0.type == .string && !$0.isTransient }
         for name in ["name", "title", "displayname", "fullname", "label", "filename", "identifier"] {
@@ -149,14 +158,14 @@ struct ViewMaker {
         }.first
     }
 
-    /// The pairs of a relationship that no column of the entities' views tells.
+    /// Returns the pairs of a relationship that the views of entities do not show, or nil for other relationships.
     private func select(_ relationship: Relationship) -> String? {
         var columns = Names(taken: [])
         let owner = ViewMaker.quoted(columns.take("\(ViewMaker.lowered(relationship.entity.name))_id"))
         let member = ViewMaker.quoted(columns.take("\(relationship.name)_id"))
         switch schema.storage(of: relationship) {
         case .joinTable(let join, let first, let second, nil, true):
-            // Each pair stands there in one direction or in both.
+            // A pair may be stored in one or both directions.
             return "  SELECT \(first) AS \(owner), \(second) AS \(member) FROM \(place(join))\n"
                 + "  UNION SELECT \(second), \(first) FROM \(place(join))"
         case .joinTable(let join, let first, let second, let order, _):
@@ -171,7 +180,7 @@ struct ViewMaker {
 
     private static func lowered(_ name: String) -> String { name.prefix(1).lowercased() + name.dropFirst() }
 
-    /// Names that differ by more than the case of letters, byte by byte; one that is taken gets `_` behind it.
+    /// A source of unique names, ignoring the case of letters. `_` is appended to a name that is already used.
     private struct Names {
         private var taken: Set<Text>
 

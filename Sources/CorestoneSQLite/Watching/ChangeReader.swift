@@ -3,27 +3,31 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// Notices what others commit, on a connection of its own, and reads what they changed: from the history, if there is one, else
-/// which rows are new. Used by one thread at a time: the one that watches, or one that commits.
+/// A reader of the changes that other connections commit, on its own connection.
 ///
-/// The version of the data (`PRAGMA data_version`) tells a connection that another one committed. Own commits go through
-/// `committing`, which takes note of the version that they lead to, so any other version is somebody else's work.
+/// It reads the changes from the history if the store has one, otherwise only the inserted rows. One thread at a time
+/// uses it: the watcher, or a thread that commits.
+///
+/// `PRAGMA data_version` changes when another connection commits. The store's own commits go through `committing`,
+/// which records the resulting version. Any other version is therefore a remote change.
 final class ChangeReader {
     private let connection: Connection
     private let schema: StoreSchema
     private let hasHistory: Bool
     private var isClosed = false
     private var own = OwnWrites()
-    /// What was read, and what of ours was committed, led to this.
+    /// The version after the last read, or after the last commit of the store itself.
     private var version: Int64 = 0
-    /// Whether somebody else committed before ours.
+    /// Whether another connection committed before the store's own commit.
     private var isForeign = false
     private var transaction: Int64 = 0
     private var windows: [KeyWindow] = []
 
     private static let purpose = "read remote changes"
 
-    /// - Parameter path: of a store that is open for writing.
+    /// Opens the connection.
+    ///
+    /// - Parameter path: The path of a store that is open for writing.
     init(path: String, schema: StoreSchema, hasHistory: Bool) throws {
         connection = try Connection(path, path: path, flags: SQLITE_OPEN_READWRITE, isLogged: false)
         self.schema = schema
@@ -43,19 +47,19 @@ final class ChangeReader {
         connection.close()
     }
 
-    /// Whether somebody else committed since the last reading.
+    /// Whether another connection committed since the last read.
     func hasNews() throws -> Bool { try isForeign || connection.dataVersion() != version }
 
-    /// What others changed since the last reading.
-    func read() throws -> ForeignChanges {
-        var changes = ForeignChanges()
+    /// Returns the remote changes since the last read.
+    func read() throws -> ExternalChanges {
+        var changes = ExternalChanges()
         try reading {
             if hasHistory { try readHistory(into: &changes) } else { try readInsertions(into: &changes) }
         }
         return changes
     }
 
-    /// Runs `body` in one read transaction, and takes note of its version.
+    /// Runs `body` in one read transaction, and records its version.
     private func reading(_ body: () throws -> Void) throws {
         try connection.execute("BEGIN", ChangeReader.purpose)
         defer { sqlite3_exec(connection.db, "COMMIT", nil, nil, nil) }
@@ -65,18 +69,20 @@ final class ChangeReader {
         isForeign = false
     }
 
-    /// The store itself has begun to write, so nobody else can commit until it has committed.
+    /// Records whether there was a remote change before the store began to write.
+    ///
+    /// From then on, the transaction prevents other commits.
     func noteOthers() { if (try? hasNews()) != false { isForeign = true } }
 
-    /// Runs `commit`, which commits what the store itself wrote with `writer`.
+    /// Runs `commit`, which commits the store's own writes of `writer`.
     func committing(_ save: OwnWrites.Save, with writer: Connection, _ commit: () throws -> Void) throws {
         let writerBefore = try? writer.dataVersion()
         try commit()
         own.add(save)
-        // Who listens to the log may have ended the watch.
+        // A log callback may have stopped the watcher.
         if isClosed { return }
-        // Somebody else may commit before the version is read; the writer, which takes no note of its own commit, tells then.
-        // Where a lock keeps them from being read, there is somebody else.
+        // Another connection may commit before the version is read. The data version of `writer`, which its own commit
+        // does not change, detects that. If a lock prevents the reading, another connection holds it.
         guard let reached = try? connection.dataVersion(), let writerAfter = try? writer.dataVersion() else {
             isForeign = true
             return
@@ -87,14 +93,14 @@ final class ChangeReader {
 
     // MARK: - With a history
 
-    private func readHistory(into changes: inout ForeignChanges) throws {
+    private func readHistory(into changes: inout ExternalChanges) throws {
         let last = try lastTransaction()
         defer {
             transaction = last
             own.forget(transactionsTo: last)
         }
         changes.transaction = last
-        // Whoever writes past the history, or takes something out of it, leaves only the versions to tell.
+        // If a writer bypassed the history, or removed transactions from it, only row versions can show the changes.
         guard last > transaction, try count(after: transaction) == last - transaction else {
             return changes.forgetRows()
         }
@@ -112,7 +118,7 @@ final class ChangeReader {
             let row = Row(entity: entity, primaryKey: statement.integer(2))
             if kind == .update && kinds[row] == .insert { continue }
             kinds[row] = kind
-            if kinds.count > ForeignChanges.limit { return changes.forgetRows() }
+            if kinds.count > ExternalChanges.limit { return changes.forgetRows() }
         }
         for (row, kind) in kinds {
             let key = (row.entity, row.primaryKey)
@@ -133,7 +139,7 @@ final class ChangeReader {
         let statement = try connection.statement(
             "SELECT (SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = ?), (SELECT max(Z_PK) FROM ATRANSACTION)",
             ChangeReader.purpose)
-        statement.bind(HistoryDesign.Table.transaction.number, at: 1)
+        statement.bind(HistorySchema.Table.transaction.number, at: 1)
         defer { statement.reset() }
         return try statement.step(ChangeReader.purpose) ? max(statement.integer(0), statement.integer(1), 0) : 0
     }
@@ -146,9 +152,9 @@ final class ChangeReader {
         return try statement.step(ChangeReader.purpose) ? statement.integer(0) : 0
     }
 
-    // MARK: - Without
+    // MARK: - Without a history
 
-    private func readInsertions(into changes: inout ForeignChanges) throws {
+    private func readInsertions(into changes: inout ExternalChanges) throws {
         changes.isComplete = false
         for place in windows.indices {
             let root = windows[place].table.root
@@ -159,15 +165,17 @@ final class ChangeReader {
                 changes.inserted.append((entity, primaryKey))
             }
         }
-        if changes.inserted.count > ForeignChanges.limit { changes.forgetRows() }
+        if changes.inserted.count > ExternalChanges.limit { changes.forgetRows() }
     }
 }
 
-/// Which keys of a table were seen, as far as new ones can come: above the highest, or among the last, where somebody may have
-/// reserved keys some time before the rows came.
+/// The known keys of a table in the range where new rows can appear.
+///
+/// These are the keys above the highest key and among the last keys. Another process may have reserved keys before it
+/// inserts the rows.
 private struct KeyWindow {
     let table: TableSchema
-    /// What lies at or below is not looked at.
+    /// The highest key that is not read.
     private(set) var floor: Int64 = 0
     private var seen: Set<Int64> = []
     private let statement: Statement
@@ -180,11 +188,11 @@ private struct KeyWindow {
         if try highest.step("read remote changes") { floor = max(highest.integer(0).addingClamped(-KeyWindow.size), 0) }
         statement = try connection.prepare(
             "SELECT Z_PK, Z_ENT FROM \(table.name) WHERE Z_PK > ? ORDER BY Z_PK LIMIT "
-                + "\(ForeignChanges.limit + Int(KeyWindow.size) + 1)", "read remote changes")
+                + "\(ExternalChanges.limit + Int(KeyWindow.size) + 1)", "read remote changes")
         _ = try advance()
     }
 
-    /// The rows that were not there the last time.
+    /// Returns the rows that were inserted since the last call.
     mutating func advance() throws -> [(entity: Int64, primaryKey: Int64)] {
         statement.bind(floor, at: 1)
         defer { statement.reset() }

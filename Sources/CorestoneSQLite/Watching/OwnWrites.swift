@@ -1,10 +1,10 @@
-/// What a store's own saves wrote since the watch last looked, so that it is not taken for somebody else's.
+/// The writes of a store's own saves since the last read of the watcher, which does not report them as remote changes.
 struct OwnWrites {
-    /// What one save writes.
+    /// The writes of one save.
     struct Save {
-        /// The number of its transaction in the history.
+        /// The number of the save's transaction in the history.
         var transaction: Int64?
-        /// The keys that it handed out, by the index of the root entity.
+        /// The assigned primary keys, by the index of the root entity.
         var keys: [(root: UInt32, keys: ClosedRange<Int64>)] = []
     }
 
@@ -19,12 +19,12 @@ struct OwnWrites {
     func has(transaction: Int64) -> Bool { transactions.contains(transaction) }
     func has(_ key: Int64, of root: UInt32) -> Bool { keys[root]?.contains(key) == true }
 
-    /// Forgets what will not be asked for again: transactions up to a number, keys of a tree up to one.
+    /// Removes writes that are no longer needed: transactions up to a number, or keys of an entity tree up to a key.
     mutating func forget(transactionsTo number: Int64) { transactions.remove(upTo: number) }
     mutating func forget(keysTo key: Int64, of root: UInt32) { keys[root]?.remove(upTo: key) }
 }
 
-/// Numbers that are mostly handed out one after the other.
+/// A set of numbers that are mostly consecutive.
 private struct KeyRanges {
     private var ranges: [ClosedRange<Int64>] = []
 

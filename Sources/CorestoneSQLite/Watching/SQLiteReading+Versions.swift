@@ -2,12 +2,12 @@ import CorestoneGraph
 import CorestoneModel
 
 extension SQLiteReading {
-    /// The versions of rows by their keys; rows that do not exist are left out.
+    /// Returns the versions of rows by primary key; rows that do not exist are left out.
     func versions(of root: Entity, primaryKeys: [Int64]) throws -> [Int64: Int32] {
         let table = schema.table(of: root)
         guard table.hasVersions else { return Dictionary(primaryKeys.map { ($0, 0) }, uniquingKeysWith: { $1 }) }
         return try withFile { file in
-            let purpose = "compare \(root.name)"
+            let purpose = "read the versions of \(root.name)"
             let marks = Array(repeating: "?", count: KeyPart.most).joined(separator: ", ")
             let statement = try file.connection.statement(
                 "SELECT Z_PK, Z_OPT FROM \(table.name) WHERE Z_PK IN (\(marks))", purpose)
@@ -15,7 +15,7 @@ extension SQLiteReading {
             versions.reserveCapacity(primaryKeys.count)
             for start in stride(from: 0, to: primaryKeys.count, by: KeyPart.most) {
                 for offset in 0..<KeyPart.most {
-                    // A last chunk that is not full repeats its first key, which changes nothing.
+                    // An incomplete last chunk is filled with its first key, which does not change the result.
                     let place = start + offset < primaryKeys.count ? start + offset : start
                     statement.bind(primaryKeys[place], at: Int32(offset + 1))
                 }
@@ -30,7 +30,7 @@ extension SQLiteReading {
 }
 
 extension Connection {
-    /// A number that differs from the one before when another connection committed meanwhile.
+    /// Returns a number that changes when another connection has committed.
     func dataVersion() throws -> Int64 {
         let purpose = "read remote changes"
         let statement = try statement("PRAGMA data_version", purpose)

@@ -3,19 +3,19 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// What a store knows of its watch, and the watch of it.
+/// The state that a store shares with its watcher.
 struct WatchedStore {
-    /// nil while nobody wants to know what others write.
+    /// The watcher; nil if the store is not watched.
     weak var watch: SQLiteWatch?
-    /// The number of the last transaction that the store itself wrote into the history.
+    /// The number of the last transaction that the store itself wrote to the history.
     var lastTransaction: Int64?
 }
 
 extension SQLiteStore {
-    func watch(_ tell: @escaping @Sendable (ForeignChanges) -> Void) throws -> (any StoreWatch)? {
+    func watch(_ tell: @escaping @Sendable (ExternalChanges) -> Void) throws -> (any StoreWatch)? {
         if isInMemory { return nil }
         let watch = SQLiteWatch(self, tell)
-        // First, so that no save of ours slips between.
+        // Set before the start, so that the watcher recognises every save of the store.
         watched.withLock { $0.watch = watch }
         try watch.start()
         return watch
@@ -23,8 +23,9 @@ extension SQLiteStore {
 
     var lastOwnTransaction: Int64? { watched.withLock { $0.lastTransaction } }
 
-    /// Runs `commit`, which commits what `writer` wrote, so that the watch, if there was one when that began, knows it for the
-    /// store's own.
+    /// Runs `commit`, which commits the writes of `writer`.
+    ///
+    /// The watcher that existed at the start of the transaction recognises them as the store's own.
     func committing(
         _ save: OwnWrites.Save, with writer: Connection, _ watch: SQLiteWatch?, _ commit: () throws -> Void
     ) throws {

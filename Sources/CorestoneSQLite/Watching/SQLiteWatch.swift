@@ -3,15 +3,17 @@ import CorestoneGraph
 import CorestoneValues
 import Glibc
 
-/// Looks out for what others commit to a store: whenever its file, its log or its journal was written, it asks SQLite whether that
-/// was a commit.
+/// A watcher of a store for commits of other connections.
+///
+/// After each write to its file, log or journal, it checks with SQLite whether that was a commit.
 final class SQLiteWatch: StoreWatch, @unchecked Sendable {
     private let isReadOnly: Bool
-    private let tell: @Sendable (ForeignChanges) -> Void
+    private let tell: @Sendable (ExternalChanges) -> Void
     private let path: String
-    /// Guards what follows; nothing else is locked under it.
+    /// The lock of the following properties. While it is held, no other lock is acquired.
     private let lock = RecursiveLock(.watch)
-    /// nil once stopped: the thread, which ends a moment later, keeps nothing of the store.
+    /// The source; nil after the watcher is stopped, so that the thread, which ends a moment later, does not retain the
+    /// store.
     private var source: Source?
     private var schema: StoreSchema?
     private let hasHistory: Bool
@@ -19,23 +21,25 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
     private var file: RemoteChange.File = .written
     private let identity: FileIdentity?
 
-    /// Where the watch looks.
+    /// The source from which changes are detected.
     private enum Source {
         case commits(ChangeReader)
-        /// Somebody kept the file locked when the watch began.
+        /// Another process held a lock when the watcher started.
         case unopened
-        /// A store that is open read-only is never asked, since SQLite would leave files beside it: the file's facts tell.
+        /// The sizes and times of the files. Used for a read-only store, because SQLite would create files next to it.
         case facts(String)
     }
 
-    /// - Parameter listens: false for what it would be like where the file system tells nothing.
+    /// Creates a watcher.
+    ///
+    /// - Parameter listens: false to simulate a file system without notifications.
     init(
-        _ store: SQLiteStore, listens: Bool = true, _ tell: @escaping @Sendable (ForeignChanges) -> Void
+        _ store: SQLiteStore, listens: Bool = true, _ tell: @escaping @Sendable (ExternalChanges) -> Void
     ) {
         schema = store.schema
         hasHistory = store.keepsHistory
         self.tell = tell
-        // SQLite keeps the companions beside the file that links lead to.
+        // SQLite creates the log next to the file that symbolic links resolve to.
         path =
             realpath(store.path, nil).map { text in
                 defer { free(text) }
@@ -46,7 +50,7 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
         isReadOnly = store.isReadOnly
     }
 
-    /// Begins to watch: what is committed from now on is told.
+    /// Starts the watcher. Later commits are reported.
     func start() throws {
         try lock.with { source = isReadOnly ? .facts(SQLiteKind.writtenState(ofStoreAt: path)) : try open() }
         do { try folder.start(path, look: look, tell: tell) } catch {
@@ -63,7 +67,7 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
     }
 
     func stop() {
-        // The thread and the file are the parent's after a fork, and so is the descriptor that would wake it.
+        // After a fork, the thread, the file and the descriptor that wakes the thread belong to the parent.
         if platform_is_forked() { return }
         lock.with {
             if case .commits(let reader) = source { reader.close() }
@@ -73,10 +77,10 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
         folder.stop()
     }
 
-    /// The store itself has begun to write.
+    /// Records remote changes before the store itself begins to write.
     func noteOthers() { lock.with { if case .commits(let reader) = source { reader.noteOthers() } } }
 
-    /// Runs `commit`, which commits what it wrote.
+    /// Runs `commit`, which commits the store's own writes.
     func committing(_ save: OwnWrites.Save, with writer: Connection, _ commit: () throws -> Void) throws {
         try lock.with {
             guard case .commits(let reader) = source else { return try commit() }
@@ -84,24 +88,24 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
         }
     }
 
-    // MARK: - Looking
+    // MARK: - Reading changes
 
     @Sendable private func look() -> FolderWatch.Sight {
         lock.with {
             if source == nil { return .stopped }
             if let lost = fileState() { return .changes(lost) }
-            // Somebody may be in the middle of a commit, where there is a rollback journal.
+            // With a rollback journal, another process may be committing, which blocks readers.
             return ((try? news()) ?? nil).map { .changes($0) } ?? .nothing
         }
     }
 
-    private func news() throws -> ForeignChanges? {
+    private func news() throws -> ExternalChanges? {
         switch source {
         case .commits(let reader): return try reader.hasNews() ? reader.read() : nil
         case .facts(let before):
             let now = SQLiteKind.writtenState(ofStoreAt: path)
             source = .facts(now)
-            return now == before ? nil : ForeignChanges()
+            return now == before ? nil : ExternalChanges()
         case .unopened:
             source = try open()
             if case .commits = source { return .unknown }
@@ -110,19 +114,19 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
         }
     }
 
-    /// News when another file, or none, has the store's name since the last time.
-    private func fileState() -> ForeignChanges? {
+    /// Returns a change if the store's file was replaced or removed since the last call.
+    private func fileState() -> ExternalChanges? {
         let now = FileIdentity(path)
         let state: RemoteChange.File = now == nil ? .removed : now == identity ? .written : .replaced
         defer { file = state }
         guard state != file, state != .written else { return nil }
-        var changes = ForeignChanges()
+        var changes = ExternalChanges()
         changes.file = state
         return changes
     }
 }
 
-/// Which file a name leads to.
+/// The identity of the file at a path.
 private struct FileIdentity: Equatable {
     let device: UInt
     let number: UInt

@@ -3,18 +3,19 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// How one value of a record becomes one parameter of a statement.
+/// The conversion of one value of a record to one parameter of a statement.
 struct BindStep {
     let kind: ColumnStep.Kind
     let slot: Int
     let offset: Int
     let parameter: Int32
-    /// For to-one relationships: the parameter with the number of the target's entity; 0 when the store keeps none.
+    /// For to-one relationships: the parameter with the number of the target's entity; 0 if the store does not have
+    /// that column.
     let entityParameter: Int32
 
     init?(property: Property, entity: Entity, table: TableSchema, parameter: Int32) {
         let layout = entity.layout.slots[Int(property.slot)]
-        // What the store itself computes is never written.
+        // Derived attributes are computed by the store and not written.
         guard table.column(of: property) != nil, (property as? Attribute)?.derivation == nil,
             let kind = ColumnStep.Kind(layout.kind, isExternal: (property as? Attribute)?.allowsExternalStorage == true)
         else { return nil }
@@ -28,8 +29,9 @@ struct BindStep {
 }
 
 extension Statement {
-    /// Binds a value straight from a record's memory, which must live until the statement has run. Values that may need a
-    /// file are left to the transaction.
+    /// Binds a value directly from a record's memory, which must stay valid until the statement has run.
+    ///
+    /// The transaction binds values that may need a backing file.
     @inline(__always)
     func bind(_ record: Record, _ step: BindStep, _ numbers: UnsafePointer<Int64>) {
         guard record.hasValue(step.slot) else {
@@ -67,25 +69,31 @@ extension Statement {
     }
 }
 
-/// The statement that inserts rows of one entity, one or several at a time.
+/// The statement that inserts one or several rows of an entity.
 final class InsertPlan {
     let statement: Statement
-    /// How many rows, and how far apart their parameters of the same column are. They share those of entity and version, 2 and 3.
+    /// The number of rows in the statement.
     let rows: Int
+    /// The distance between the parameters of one column in consecutive rows. All rows share the parameters of entity
+    /// and version, 2 and 3.
     let stride: Int32
     let steps: [BindStep]
-    /// Those of `steps` whose values may need a file.
+    /// The steps whose values may need a backing file.
     let externalSteps: [BindStep]
     let number: Int64
 
-    /// A statement of several rows leaves those before one that is refused: so SQLite keeps no journal of its own for it.
-    /// - Parameter most: fewer rows, where SQLite takes no more parameters.
+    /// Prepares the statement.
+    ///
+    /// A statement of several rows uses OR FAIL, which keeps the rows before a rejected one, so that SQLite does not
+    /// need a statement journal.
+    ///
+    /// - Parameter most: The wanted number of rows, which SQLite's limit of parameters may reduce.
     init(entity: Entity, schema: StoreSchema, connection: Connection, rows most: Int = 1) throws {
         let table = schema.table(of: entity)
         number = schema.number(of: entity)
         var columns = ["Z_PK", "Z_ENT", "Z_OPT"]
         var steps: [BindStep] = []
-        // In the order of the table, which is the order in which SQLite packs a row.
+        // The order is that of the table, in which SQLite encodes a row.
         for column in table.columns where column.role == .attribute || column.role == .toOne {
             let property = column.property
             guard entity.property(named: property.path) === property,
@@ -112,11 +120,12 @@ final class InsertPlan {
     }
 }
 
-/// The statement that writes some changed slots of one entity's rows.
+/// The statement that updates some slots of an entity's rows.
 final class UpdatePlan {
     let statement: Statement
     let steps: [BindStep]
-    /// Those of `steps` whose values may need a file, and the statement that tells what they were; nil without any.
+    /// The steps whose values may need a backing file, and the statement that reads their former values; nil without
+    /// such steps.
     let externalSteps: [BindStep]
     let former: Statement?
     let keyParameter: Int32
@@ -134,7 +143,7 @@ final class UpdatePlan {
             steps.append(step)
             settings.append("\(column.name) = ?\(parameter)")
             if let relationship = property as? Relationship {
-                // Without an owner the place among its members means nothing.
+                // Without an owner, the order key is meaningless.
                 if let order = table.orderColumn(of: relationship)?.name {
                     settings.append("\(order) = CASE WHEN ?\(parameter) IS NULL THEN NULL ELSE \(order) END")
                 }
@@ -156,7 +165,7 @@ final class UpdatePlan {
 }
 
 extension ColumnStep.Kind {
-    /// The kind of column of a value of that kind; nil for values that no record holds.
+    /// Returns the kind of column for a kind of slot; nil for slots without a value.
     init?(_ kind: SlotKind, isExternal: Bool) {
         switch kind {
         case .none: return nil
@@ -175,7 +184,7 @@ extension ColumnStep.Kind {
 }
 
 extension Connection {
-    /// The statement that reads a row's values of attributes that may lie in files; nil when there are none.
+    /// Returns the statement that reads a row's values that may be in backing files, or nil without such attributes.
     func externalValues(of attributes: [Property], in table: TableSchema) throws -> Statement? {
         let columns = attributes.compactMap { table.column(of: $0)?.name }
         if columns.isEmpty { return nil }

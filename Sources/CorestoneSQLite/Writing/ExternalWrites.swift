@@ -1,17 +1,18 @@
+import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// The files beside the store that one save makes and no longer needs.
+/// The backing files that one save creates and removes.
 ///
-/// New files are complete and on disk before the transaction commits, old ones go only after the commit is on disk: whatever
-/// happens in between, every row finds its file. A crash leaves at most a file that nothing refers to.
+/// New files are complete and on the disk before the transaction commits; old files are removed only after the commit
+/// is on the disk. Every row therefore finds its file, even after a crash, which leaves at most orphaned files.
 final class ExternalWrites {
     let folder: String
-    /// The database, whose permissions the files have: what is not for everybody there must not be here.
+    /// The path of the database, whose permissions the files inherit, because both hold private data.
     private let database: String
-    /// Values of more bytes get a file of their own.
+    /// The size in bytes above which a value gets a backing file.
     private let threshold: Int
     private lazy var permissions = FilePermissions(of: database)
     private var written: [String] = []
@@ -21,7 +22,7 @@ final class ExternalWrites {
         (self.folder, self.database, self.threshold) = (folder, database, threshold)
     }
 
-    /// Makes a file for a value and returns its name; nil for a value that is small enough for the row.
+    /// Creates a backing file for a value and returns its name; nil for a value that is small enough for the row.
     func name(for bytes: UnsafeRawBufferPointer) throws -> String? {
         guard bytes.count > threshold else { return nil }
         let name = UUIDValue.random().description
@@ -29,19 +30,21 @@ final class ExternalWrites {
         return name
     }
 
-    /// The row no longer refers to what the column held.
+    /// Schedules the removal of the backing file of a former column value, if it has one.
     func leave(_ columnValue: UnsafeRawBufferPointer) {
         if let name = ExternalFile.name(in: columnValue) { obsolete.append(name) }
     }
 
-    /// Makes the names of the new files durable; the transaction may commit.
+    /// Synchronises the directory entries of the new files, after which the transaction may commit.
     func prepareCommit() throws {
         guard !written.isEmpty else { return }
         try makeDurable(folder)
     }
 
-    /// Removes the files that the committed state no longer names. What cannot be made sure to outlive a loss of power leaves
-    /// them: nothing is lost but room. What `readers` still lead to goes when these have ended.
+    /// Removes the files to which the committed state does not refer.
+    ///
+    /// If the commit cannot be made durable, the files remain as orphans. Files to which `readers` still refer are
+    /// removed when these readers are unpinned.
     func didCommit(to connection: Connection, _ readers: PinnedReaders) {
         guard !obsolete.isEmpty, connection.makeCommitsDurable() else { return }
         readers.remove(obsolete.map { "\(folder)/\($0)" })
@@ -67,7 +70,7 @@ final class ExternalWrites {
         guard fsync(descriptor) == 0 else { throw failure("write", path, errno) }
     }
 
-    /// The folder lies in a hidden one that is made with it.
+    /// Creates the folder and the hidden folder that contains it.
     private func makeFolder() throws {
         let parent = String(folder.prefix(upTo: folder.lastIndex(of: "/") ?? folder.startIndex))
         for path in [parent, folder] {
@@ -85,7 +88,7 @@ final class ExternalWrites {
     private func failure(_ action: String, _ path: String, _ code: Int32) -> CoreError {
         CoreError(
             .storeIO, code: .persistentStoreSave,
-            "cannot \(action) \(path) for a backing file of \(database): \(StorePlace.text(of: code)); "
+            "cannot \(action) \(path) for a backing file of \(database): \(StoreLocation.text(of: code)); "
                 + "free some space or make its folder writable, and save again", file: path)
     }
 }

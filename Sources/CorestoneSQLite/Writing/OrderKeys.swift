@@ -1,15 +1,16 @@
-/// The sort keys of an ordered to-many relationship (`Z_FOK_…`): ascending, sparse, so that moving or inserting one
-/// member rewrites one key.
+/// The order keys of an ordered to-many relationship (`Z_FOK_…`).
+///
+/// They are ascending and sparse, so that moving or inserting one member rewrites one key.
 enum OrderKeys {
     static let first: Int64 = 2048
     static let step: Int64 = 1024
-    /// Core Data keeps them in 32 bits.
+    /// Core Data stores the keys in 32 bits.
     static let limit: Int64 = Int64(Int32.max)
 
-    /// What to write so that the members come in the given order.
+    /// Returns the changes that bring the members into the given order.
     ///
-    /// - Parameter keys: the present key of each member in the new order; nil for one that has none.
-    /// - Returns: place and new key of the members whose key changes.
+    /// - Parameter keys: The present key of each member in the new order; nil for a member without a key.
+    /// - Returns: The index and new key of each member whose key changes.
     static func changes(_ keys: [Int64?]) -> [(place: Int, key: Int64)] {
         let kept = longestAscending(keys)
         var changes: [(place: Int, key: Int64)] = []
@@ -23,7 +24,7 @@ enum OrderKeys {
                 place += 1
                 continue
             }
-            // A run of members that need keys, between the one kept before and the one kept behind.
+            // A run of members that need keys, between two members that keep theirs.
             let end = next < kept.count ? kept[next] : keys.count
             let count = Int64(end - place)
             if next < kept.count, let upper = keys[end] {
@@ -40,9 +41,9 @@ enum OrderKeys {
         return changes
     }
 
-    /// Fresh keys for all; those that happen to be right stay.
+    /// Assigns new keys to all members, and returns those that differ from the present keys.
     private static func renumbered(_ keys: [Int64?]) -> [(place: Int, key: Int64)] {
-        // Only a list of two million members needs a narrower step.
+        // Only a list of more than two million members needs a smaller step.
         let span = limit - first
         let step = max(1, min(OrderKeys.step, span / Int64(max(keys.count, 1))))
         return keys.enumerated().compactMap { place, key in
@@ -51,9 +52,9 @@ enum OrderKeys {
         }
     }
 
-    /// The places of the most members whose keys ascend already and leave room in front.
+    /// Returns the indexes of the longest subsequence of members with ascending valid keys.
     private static func longestAscending(_ keys: [Int64?]) -> [Int] {
-        /// By length: the place that ends the best run of that length.
+        /// The index of the last member of the best run, by the length of the run.
         var ends: [Int] = []
         var before = [Int](repeating: -1, count: keys.count)
         for (place, key) in keys.enumerated() {

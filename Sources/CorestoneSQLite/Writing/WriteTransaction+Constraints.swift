@@ -4,16 +4,18 @@ import CorestoneModel
 import CorestoneValues
 
 extension WriteTransaction {
-    /// A violated constraint in terms of the model: entity, attributes, values. Other errors pass unchanged.
+    /// Converts the violation of a constraint to an error with entity, attributes and values.
+    ///
+    /// Other errors are returned unchanged.
     func explained(_ error: CoreError, _ record: Record, _ entity: Entity) -> CoreError {
         explained(error, "\(entity.name)/p\(record.primaryKey)", entity, key: record.primaryKey) {
             value(of: $0, in: record, entity)
         }
     }
 
-    /// The same for a row that `name` names.
+    /// Converts the violation of a constraint for a row that messages call `name`.
     ///
-    /// - Parameter key: its primary key; nil for several rows.
+    /// - Parameter key: The primary key of the row; nil for several rows.
     func explained(
         _ error: CoreError, _ name: String, _ entity: Entity, key: Int64? = nil, _ value: (Property) -> PropertyValue
     ) -> CoreError {
@@ -25,7 +27,7 @@ extension WriteTransaction {
         if properties.isEmpty {
             return CoreError(
                 .conflict, code: .persistentStoreSave,
-                "cannot save \(name), which violates a constraint of the store: \(error.message)",
+                "\(name) violates a constraint of the store: \(error.message)",
                 entity: entity.name,
                 objectURI: key.map { ObjectID.uri(ofKey: $0, entity: entity.name, store: identifier) },
                 sqliteCode: error.sqliteCode, file: path)
@@ -33,7 +35,7 @@ extension WriteTransaction {
         return .notUnique(entity, properties, properties.map(value), in: path, sqliteCode: error.sqliteCode)
     }
 
-    /// The columns in SQLite's "UNIQUE constraint failed: T.A, T.B".
+    /// Returns the columns in SQLite's message `UNIQUE constraint failed: T.A, T.B`.
     private func violatedColumns(_ message: String) -> [String] {
         guard let place = position(of: "constraint failed: ", in: message) else { return [] }
         let list = String(decoding: message.utf8.dropFirst(place + 19), as: UTF8.self)

@@ -8,7 +8,7 @@ extension WriteTransaction {
         let purpose = "save the members of \(relationship.entity.name).\(relationship.name)"
         switch schema.storage(of: relationship) {
         case nil, .foreignKey(_, _, _, true):
-            // The to-one side's row says it.
+            // The link is stored in the row of the to-one side.
             return
         case .foreignKey(let table, let column, let order, false):
             let cleared = order.map { ", \($0) = NULL" } ?? ""
@@ -24,7 +24,7 @@ extension WriteTransaction {
             try run(
                 "INSERT OR IGNORE INTO \(table) (\(owner), \(member)) VALUES (?1, ?2)", mirrored(added), purpose
             ) { link in
-                // Without a change the pair was there already, or something in the file keeps it out.
+                // If nothing changed, the pair already exists, or a trigger of the file ignored it.
                 guard connection.changes == 0 else { return }
                 let search = "SELECT 1 FROM \(table) WHERE \(owner) = ?1 AND \(member) = ?2"
                 if try !connection.finds(search, link.owner, link.member, purpose: purpose) {

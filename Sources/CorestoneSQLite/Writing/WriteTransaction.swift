@@ -3,20 +3,22 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// One write transaction. Lives only while `SQLiteStore.save` runs its body, under the store's lock.
+/// A write transaction.
+///
+/// It exists only while `SQLiteStore.save` runs its body, which uses the store's connection exclusively.
 final class WriteTransaction: SaveTransaction {
     let file: OpenFile
     let path: String
-    /// The store's.
+    /// The identifier of the store.
     let identifier: String
     var schema: StoreSchema { file.schema }
     var connection: Connection { file.connection }
-    /// By the table's place: the highest primary key handed out, and whether that is news for the file.
+    /// The highest assigned primary key, and whether it has to be written to the file, by the table's index.
     var keys: [Int: (highest: Int64, isChanged: Bool)] = [:]
     private var updatePlans: [UpdateShape: UpdatePlan] = [:]
-    /// nil for a store without history.
+    /// The writer of the history; nil for a store without history.
     let history: HistoryWriter?
-    /// What the watch of the store must not take for somebody else's.
+    /// The changes that the store's watcher must not report as changes of another process.
     var own = OwnWrites.Save()
     let files: ExternalWrites
 
@@ -31,7 +33,7 @@ final class WriteTransaction: SaveTransaction {
         self.identifier = identifier
         self.files = files
         history = try file.history.map {
-            var names: [HistoryDesign.Label: String] = [
+            var names: [HistorySchema.Label: String] = [
                 .bundle: HistoryWriter.processName, .process: HistoryWriter.processName,
             ]
             names[.author] = author.author
@@ -46,12 +48,13 @@ final class WriteTransaction: SaveTransaction {
         let table = schema.table(of: root)
         let highest = try keys[table.place]?.highest ?? storedHighest(table)
         let (end, overflow) = highest.addingReportingOverflow(Int64(count))
-        // The first of them is one beyond the highest, also of none.
+        // The first key is one above the highest, even if no key is reserved.
         guard count >= 0, !overflow, end < .max else {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreSave,
-                "\(path) has no unused primary keys for \(table.root.name): the highest key is \(highest); restore the store "
-                    + "from a backup",
+                "\(path) has too few unused primary keys for \(count) new \(table.root.name) "
+                    + "\(count == 1 ? "object" : "objects"): the highest key is \(highest); restore the store from a "
+                    + "backup",
                 entity: table.root.name, value: .int(highest), file: path)
         }
         keys[table.place] = (end, true)
@@ -59,7 +62,9 @@ final class WriteTransaction: SaveTransaction {
         return highest + 1
     }
 
-    /// What the file says; never less than the keys that are in use, whatever a foreign writer left behind.
+    /// Returns the highest primary key in the file.
+    ///
+    /// It is at least the highest key in use, even if another program did not update `Z_MAX`.
     func storedHighest(_ table: TableSchema) throws -> Int64 {
         let purpose = "reserve primary keys for \(table.root.name)"
         let statement = try connection.statement(
@@ -70,7 +75,7 @@ final class WriteTransaction: SaveTransaction {
         return max(statement.integer(0), statement.integer(1), 0)
     }
 
-    /// Writes the keys handed out, before the commit.
+    /// Writes the highest assigned keys and the history. Must be called before the commit.
     func finish() throws {
         for (place, entry) in keys where entry.isChanged {
             let table = schema.tables[place]
@@ -107,7 +112,8 @@ final class WriteTransaction: SaveTransaction {
                 try connection.requireOneChange("insert \(entity.name) \(record.primaryKey)", entity: entity.name)
             }
         }
-        // After the rows of the batch: to write into two tables in turns costs a fifth more.
+        // The history is written after the rows of the batch, because alternating between two tables needs a fifth more
+        // time.
         if let history { for record in records { try history.insert(record.primaryKey, entity: entity) } }
     }
 
@@ -135,7 +141,9 @@ final class WriteTransaction: SaveTransaction {
         return stale
     }
 
-    /// Writes the changed properties into the history. An owner whose members came and went has none, but a new version.
+    /// Writes the changed properties to the history.
+    ///
+    /// An owner with changed members has a new version, but may not have changed properties.
     private func noteUpdate(_ row: UpdatedRow, _ slots: [Int], _ entity: Entity) throws {
         guard let history else { return }
         let changed = row.equalSlots.isEmpty ? slots : slots.filter { !row.equalSlots.contains($0) }
@@ -144,7 +152,7 @@ final class WriteTransaction: SaveTransaction {
 
     func externalName(for value: Bytes) throws -> String? { try files.name(for: value.rawBytes) }
 
-    /// Binds a value that may lie in a file of its own: behind a mark the name of the file, or the value itself.
+    /// Binds a value that may be in a backing file: a mark, followed by the name of the file or by the value itself.
     private func bindExternal(_ record: Record, _ layout: SlotLayout, _ step: BindStep, to statement: Statement) {
         if let name = record.fileName(step.slot, layout) {
             statement.bind(copying: [ExternalFile.fileMark] + name + [0], at: step.parameter)
@@ -154,9 +162,9 @@ final class WriteTransaction: SaveTransaction {
         }
     }
 
-    /// The files of a row's present values are no longer needed once the transaction has committed.
+    /// Schedules the backing files of a row's present values for removal after the commit.
     func leaveExternal(_ former: Statement, _ primaryKey: Int64, _ count: Int) throws {
-        let purpose = "read the names of backing files"
+        let purpose = "read the names of backing files of \(path)"
         former.bind(primaryKey, at: 1)
         defer { former.reset() }
         guard try former.step(purpose) else { return }
@@ -186,7 +194,8 @@ final class WriteTransaction: SaveTransaction {
         let former = try connection.externalValues(of: external, in: table)
         var stale: [Int] = []
         for (place, row) in rows.enumerated() {
-            // The history takes values from the row. Should that be stale, the whole transaction is undone.
+            // The history copies values from the row before its deletion. If the row is stale, the whole transaction is
+            // rolled back.
             try history?.delete(row.primaryKey, entity: entity)
             if let former { try leaveExternal(former, row.primaryKey, external.count) }
             statement.bind(row.primaryKey, at: 1)
@@ -204,7 +213,9 @@ final class WriteTransaction: SaveTransaction {
         return stale
     }
 
-    /// What a deleted row leaves in join tables and in columns of relationships without inverse.
+    /// Returns the statements that remove a deleted row from the relationships that refer to it.
+    ///
+    /// They clear join tables and columns of relationships without an inverse.
     private func traceStatements(of entity: Entity, _ purpose: String) throws -> [Statement] {
         var texts: [String] = []
         for join in schema.joins {

@@ -1,9 +1,9 @@
-/// The order of strings for people: as a reader of some language expects them.
+/// A locale-aware order of strings.
 ///
-/// The rules are those of ICU's library where the host has it, else a fallback that knows letters, accents, case and
-/// numbers, but no language. Immutable; any thread may compare.
+/// The rules are those of the ICU library if the host has it. Otherwise a fallback applies, which supports letters,
+/// accents, case and numbers, but no language. Immutable; any thread may compare.
 public final class Collation: Sendable {
-    /// What makes no difference.
+    /// The differences that a comparison ignores.
     public struct Options: OptionSet, Hashable, Sendable {
         public let rawValue: UInt8
         public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -12,33 +12,39 @@ public final class Collation: Sendable {
         public static let diacriticInsensitive = Options(rawValue: 2)
     }
 
-    /// The locale whose rules it follows, for example `de_DE`; empty for those of no language.
+    /// The locale, for example `de_DE`; empty for language-neutral rules.
     public let locale: String
     private let collators: ICUCollators?
 
-    /// Whether ICU orders; else the fallback does.
+    /// Whether ICU compares the strings; otherwise the fallback does.
     public var usesICU: Bool { collators != nil }
 
-    /// What another text has that may order otherwise: the locale, and whose rules they are.
+    /// The locale and the implementation. Collations with different identities may order strings differently.
     package var identity: String { locale + "/" + (collators.map { "ICU \($0.version)" } ?? "fallback") }
 
+    /// Creates a collation for a locale.
+    ///
     /// - Parameters:
-    ///   - locale: a language, with a country where that matters: `de`, `sv_SE`. ICU follows the nearest one it knows.
-    ///   - usesICU: false for the fallback even where there is ICU.
+    ///   - locale: a language and an optional country: `de`, `sv_SE`. ICU uses the nearest locale that it supports.
+    ///   - usesICU: false for the fallback, even if ICU is available.
     public init(locale: String, usesICU: Bool = ICU.isWanted) {
         self.locale = locale
         collators = usesICU ? ICUCollators(locale: locale) : nil
     }
 
-    /// The order of two texts: negative, zero or positive; zero for spellings that differ in nothing a reader sees.
+    /// Compares two texts.
+    ///
+    /// Returns a negative number, zero or a positive number. Spellings that look the same are equal.
     public func compare(
         _ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer, _ options: Options = []
     ) -> Int {
         collators?.compare(a, b, options) ?? PlainCollation(options: options).compare(a, b)
     }
 
-    /// The order of a list of names: runs of digits by their number. Zero only for equal texts: of two spellings of a number
-    /// the shorter one comes first, `file-1` before `file-01`.
+    /// Compares two names, with runs of digits as numbers.
+    ///
+    /// Returns zero only for equal texts: of two spellings of a number, the shorter one is first, as in `file-1` and
+    /// `file-01`.
     public func compareNames(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
         let order = collators?.compareNames(a, b) ?? PlainCollation(options: [], isNumeric: true).compare(a, b)
         if order != 0 { return order }
@@ -46,13 +52,15 @@ public final class Collation: Sendable {
     }
 }
 
-// MARK: - The one in use
+// MARK: - The current collation
 
 extension Collation {
     private static let shared = Locked<Collation?>(nil)
 
-    /// The one that sort descriptors and the option `[l]` follow: of the environment's locale (LC_ALL, LC_COLLATE or LANG at
-    /// first use), until a host sets another.
+    /// The collation of sort descriptors and of the option `[l]`.
+    ///
+    /// Its initial locale is that of the environment (LC_ALL, LC_COLLATE or LANG at first use). The host can set
+    /// another one.
     public static var current: Collation {
         shared.withLock { shared in
             if let shared { return shared }
@@ -62,10 +70,12 @@ extension Collation {
         }
     }
 
-    /// Lets the whole process order by another locale from now on. Orders that were kept, for example a store's index or a
-    /// sorted list, do not change with it.
+    /// Sets the locale of the current collation for the whole process.
     ///
-    /// - Parameter locale: as ICU spells it, `de_DE`; empty for the rules of no language, nil for the environment's locale.
+    /// Existing orders, for example of a store's index or a sorted list, do not change.
+    ///
+    /// - Parameter locale: an ICU locale such as `de_DE`; empty for language-neutral rules, nil for the environment's
+    ///   locale.
     public static func use(locale: String?) {
         let next = Collation(locale: locale ?? environmentLocale)
         let old = shared.withLock { shared in
@@ -75,7 +85,7 @@ extension Collation {
         withExtendedLifetime(old) {}
     }
 
-    /// For tests: the fallback, or ICU, for the whole process.
+    /// Sets the current collation, with ICU or the fallback, for the whole process. For tests.
     package static func use(_ collation: Collation) { shared.withLock { $0 = collation } }
 
     private static var environmentLocale: String {
@@ -85,7 +95,7 @@ extension Collation {
         return ""
     }
 
-    /// `de_DE.UTF-8@euro` as ICU spells it; empty for `C` and `POSIX`.
+    /// Converts a POSIX locale such as `de_DE.UTF-8@euro` to ICU's spelling; empty for `C` and `POSIX`.
     static func localeName(ofPOSIX name: String) -> String {
         let plain = String(name.prefix { $0 != "." && $0 != "@" })
         return plain == "C" || plain == "POSIX" ? "" : plain

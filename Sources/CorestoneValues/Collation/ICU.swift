@@ -2,16 +2,16 @@ import Glibc
 
 /// The host's ICU library, opened at run time: this library does not depend on it.
 public enum ICU {
-    /// False when `CORESTONE_ICU=off` was in the environment at first use.
+    /// Whether ICU is used: false if `CORESTONE_ICU=off` was set in the environment at first use.
     public static let isWanted = environmentValue("CORESTONE_ICU") != "off"
 
-    /// nil where the host has none.
+    /// The library; nil if the host does not have it.
     fileprivate static let library = ICULibrary()
 }
 
 func environmentValue(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
-/// The functions of ICU that order strings. Their names end with the library's version.
+/// ICU's functions for collation. Their names end with the library's version.
 private struct ICULibrary: @unchecked Sendable {
     typealias Open = @convention(c) (UnsafePointer<CChar>?, UnsafeMutablePointer<CInt>) -> OpaquePointer?
     typealias Close = @convention(c) (OpaquePointer?) -> Void
@@ -27,7 +27,9 @@ private struct ICULibrary: @unchecked Sendable {
     let setAttribute: SetAttribute
     let compare: Compare
 
-    /// From the first with the functions needed; newer ones than exist today included.
+    /// The supported versions, newest first.
+    ///
+    /// They start with the first version that has these functions, and include versions that do not exist yet.
     private static let versions = (50...99).reversed()
 
     init?() {
@@ -53,14 +55,16 @@ private struct ICULibrary: @unchecked Sendable {
     }
 }
 
-/// ICU's collators of one locale. They are set up once and only read then, as ICU asks of those who share them.
+/// ICU's collators of one locale.
+///
+/// They are configured once and then only read, as ICU requires for collators that threads share.
 final class ICUCollators: @unchecked Sendable {
     private let library: ICULibrary
     var version: Int { library.version }
-    /// By the raw value of `Collation.Options`; the last one is for lists of names.
+    /// The collators, indexed by the raw value of `Collation.Options`; the last one compares names.
     private var collators: [OpaquePointer] = []
 
-    /// nil where there is no ICU, or none that works.
+    /// Opens the collators of a locale; returns nil if ICU is missing or cannot open one.
     init?(locale: String) {
         guard let library = ICU.library else { return nil }
         self.library = library

@@ -1,10 +1,11 @@
 import CUTF8Proc
 
-/// The order of strings without ICU: punctuation, then digits, then letters; of texts with the same letters those without
-/// accents first, then small letters before capitals.
+/// The order of strings without ICU: punctuation, then digits, then letters.
+///
+/// Texts with the same letters are ordered by accents, unaccented first, then by case, lower case first.
 struct PlainCollation {
     let options: Collation.Options
-    /// Whether runs of digits compare by their number.
+    /// Whether runs of digits are compared as numbers.
     var isNumeric = false
 
     func compare(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
@@ -14,11 +15,11 @@ struct PlainCollation {
             let accents = folded(a, b, .caseInsensitive, PlainCollation.byte)
             if accents != 0 || options == .caseInsensitive { return accents }
         }
-        // Where only case differs, the small letter has the greater code, in nearly every script.
+        // If only case differs, the lower-case letter has the greater code in nearly every script.
         return -folded(a, b, options, PlainCollation.byte)
     }
 
-    /// What stands at a place of a text, as a number to compare; the place moves behind it.
+    /// A function that returns a sort key for the element at an index of a text, and advances the index.
     private typealias Element = (UnsafeRawBufferPointer, inout Int) -> UInt32
 
     private func folded(
@@ -48,7 +49,7 @@ struct PlainCollation {
         return (a.count - i) - (b.count - j)
     }
 
-    /// The numbers at both places, however many digits and leading zeros they have; the places move behind them.
+    /// Compares the numbers at both indexes, with any number of digits and leading zeros, and advances the indexes.
     private func compareNumbers(
         _ a: UnsafeRawBufferPointer, _ i: inout Int, _ b: UnsafeRawBufferPointer, _ j: inout Int
     ) -> Int {
@@ -71,7 +72,7 @@ struct PlainCollation {
         return UInt32(text[index])
     }
 
-    /// The place of the character at `index` among all, which then stands behind it.
+    /// Returns the rank of the character at `index` among all characters, and advances the index.
     private static func rank(_ text: UnsafeRawBufferPointer, _ index: inout Int) -> UInt32 {
         let byte = text[index]
         if byte < 0x80 {
@@ -88,12 +89,12 @@ struct PlainCollation {
         return UInt32(scalar) + (isLetterOrNumber ? letters : symbols)
     }
 
-    /// Where the characters beyond ASCII start: those that spell nothing lie between ASCII's punctuation and the digits.
+    /// The first ranks of each group. Symbols beyond ASCII are ranked between ASCII's punctuation and the digits.
     private static let symbols: UInt32 = 1 << 8
     private static let digits: UInt32 = 1 << 24
     private static let letters: UInt32 = 1 << 25
 
-    /// Of the 128 characters of ASCII, punctuation in the order of the Unicode collation.
+    /// The ranks of the 128 ASCII characters, with punctuation in the order of the Unicode collation.
     private static let ranks: [UInt32] = {
         var ranks = (0..<128).map { UInt32($0) }
         for (place, byte) in #" _-,;:!?.'"()[]{}@*/\&#%`^+<=>|~$"#.utf8.enumerated() {

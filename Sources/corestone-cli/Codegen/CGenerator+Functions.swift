@@ -1,6 +1,6 @@
 import Corestone
 
-/// The functions of the header, each of which calls an accessor by its true type.
+/// The functions of the header. Each calls an accessor after a cast to its actual type.
 extension CGenerator {
     func functions(of generated: GeneratedClass) -> [String] {
         let type = type(generated)
@@ -10,7 +10,7 @@ extension CGenerator {
                 + " ---- */",
             "static inline cst_object *\(type)_object(const \(type) *self) {",
             "    return (cst_object *)self;", "}",
-            "/* The object must be of the entity \(generated.entity.name), or of one that inherits from it. */",
+            "/* The object must be of the entity \(generated.entity.name) or of a subentity. */",
             "static inline \(type) *\(type)_from(const cst_object *object) {", "    return (\(type) *)object;", "}",
         ]
         if !generated.entity.isAbstract {
@@ -27,7 +27,7 @@ extension CGenerator {
             "    cst_fetch_request_new(\(prefix)_entities[\(type.uppercased())_ENTITY], &request, error);",
             "    return request;", "}",
         ]
-        // Inherited ones too: C has no way to call what is for a parent without a cast.
+        // Inherited properties are included, because C cannot call a function for a superentity without a cast.
         for property in generated.entity.properties where declarer(of: property, for: generated) != nil {
             lines += functions(for: property, of: generated)
         }
@@ -36,7 +36,7 @@ extension CGenerator {
         return lines
     }
 
-    /// The class whose accessor the property has: the first one down from the entity that declares it.
+    /// Returns the class with the property's accessor: the topmost generated class that has the property.
     private func declarer(of property: Property, for generated: GeneratedClass) -> GeneratedClass? {
         var found: GeneratedClass?
         for entity in sequence(first: generated.entity, next: \.parent) {
@@ -51,7 +51,7 @@ extension CGenerator {
     private struct Parameter {
         let type: String
         let name: String
-        /// As the accessor takes it.
+        /// The argument that is passed to the accessor.
         let value: String
 
         init(_ type: String, _ name: String, _ value: String? = nil) {
@@ -76,7 +76,7 @@ extension CGenerator {
         let status = "cst_status"
         if let attribute = property as? Attribute {
             guard let type = CGenerator.type(of: attribute.type) else { return [] }
-            // What a transformer makes of the bytes has the plain name.
+            // The function for the transformed value has the plain name, the function for the bytes has the suffix.
             let isTransformed = attribute.type == .transformable
             let suffix = isTransformed ? "_bytes" : ""
             var lines = isTransformed ? transformed(attribute, of: generated) : []
@@ -146,7 +146,7 @@ extension CGenerator {
         ]
     }
 
-    /// nil for what has no accessor.
+    /// Returns the C type, or nil for a type without accessors.
     static func type(of type: AttributeType) -> String? {
         switch type {
         case .integer16: "int16_t"
@@ -165,7 +165,7 @@ extension CGenerator {
 
     // MARK: Requests
 
-    /// A transformable attribute through the transformer, or the class in archives, that the program registered.
+    /// Returns the functions for a transformable attribute, which use the registered transformer or archived class.
     private func transformed(_ attribute: Attribute, of generated: GeneratedClass) -> [String] {
         let (own, name) = (type(generated), spelling(attribute, of: generated))
         let owner = declarer(of: attribute, for: generated) ?? generated
@@ -180,11 +180,11 @@ extension CGenerator {
         ]
     }
 
-    /// What a fetched property finds, by the model's own request.
+    /// Returns the function that executes a fetched property.
     private func list(of property: FetchedProperty, _ generated: GeneratedClass) -> [String] {
         let (own, name) = (type(generated), spelling(property, of: generated))
         return [
-            "/* What the fetched property \(property.name) finds: \(Spelling.comment(property.fetchRequest.predicate)). Owned. */",
+            "/* The objects of the fetched property \(property.name): \(Spelling.comment(property.fetchRequest.predicate)). Owned by the caller. */",
             "static inline cst_results *\(own)_\(name)(\(own) *self, cst_error **error) {",
             "    cst_results *found = NULL;",
             "    cst_string name = {\(literal(property.name)), CST_NUL};",
@@ -253,14 +253,14 @@ extension CGenerator {
 }
 
 extension Attribute {
-    /// Whether null is something else than each value of its type in C, and is wanted.
+    /// Whether null needs its own accessors, because no value of the C type represents it.
     fileprivate var needsNullInC: Bool {
         isNullableInCode && (type.isScalar || type == .date || type == .uuid)
     }
 }
 
 extension Property {
-    /// The accessors of the library that code wants, as `CST_ACCESSOR_…` names them.
+    /// The kinds of accessors that generated code needs, with the names in `CST_ACCESSOR_…`.
     var accessorKinds: [String] {
         if let attribute = self as? Attribute {
             guard CGenerator.type(of: attribute.type) != nil else { return [] }

@@ -1,23 +1,23 @@
 import Corestone
 
-/// A C header of typed inline functions that the machine writes, and one for people that includes it.
+/// A generator of a C header with typed inline functions, and of a header for manual additions that includes it.
 ///
-/// The functions call accessors of the library, which `NAME_bind` finds once.
+/// The functions call accessors of the library, which `NAME_bind` looks up once.
 struct CGenerator: CodeGenerator {
     let model: GeneratedModel
-    /// What begins every name.
+    /// The prefix of every name.
     let prefix: String
     /// The names of all types.
     private let types: Set<String>
 
-    /// What the functions of every entity are called.
+    /// The names of the functions that every entity has.
     private static let ownNames: Set<String> = ["object", "from", "insert", "fetch_request"]
 
-    /// An accessor that the code calls, or a key that it looks up.
+    /// An accessor or a key that the generated code uses.
     struct Accessor {
         let property: String
         let kind: String
-        /// `ODD_NOTE_GET_PRICE`.
+        /// The name of the constant: `ODD_NOTE_GET_PRICE`.
         let constant: String
     }
 
@@ -33,7 +33,7 @@ struct CGenerator: CodeGenerator {
         guard model.classes.contains(where: \.isSplit) else { return }
         let guardName = "\(prefix.uppercased())_H"
         let people = [
-            "/* The model \(model.name): what people write. */", "#ifndef \(guardName)", "#define \(guardName)", "",
+            "/* The model \(model.name): manual additions. */", "#ifndef \(guardName)", "#define \(guardName)", "",
             "#include \"_\(model.name).h\"", "", "#endif",
         ]
         try take(GeneratedFile("\(model.name).h", people, isForPeople: true))
@@ -41,10 +41,10 @@ struct CGenerator: CodeGenerator {
 
     // MARK: Names
 
-    /// How the properties of some classes are spelt, by name: they are asked for many times in a row.
+    /// A cache of the spellings of properties, because they are needed many times in a row.
     private final class Spellings {
         private var known: [ObjectIdentifier: [String: String]] = [:]
-        /// Classes that are kept: an entity and all that it inherits from.
+        /// The maximum number of cached classes, enough for an entity and its superentities.
         private static let most = 256
 
         func of(_ entity: Entity, _ make: () -> [String: String]) -> [String: String] {
@@ -59,7 +59,9 @@ struct CGenerator: CodeGenerator {
 
     func literal(_ text: String) -> String { Spelling.literal(text, .c) }
 
-    /// How a property is spelt in the names of functions; what would be spelt like another one has an underscore behind.
+    /// Returns the spelling of a property in function names.
+    ///
+    /// An underscore is appended if it would collide with another name.
     func spelling(_ property: Property, of generated: GeneratedClass) -> String {
         spellings.of(generated.entity) { names(of: generated) }[property.path] ?? property.path
     }
@@ -70,26 +72,26 @@ struct CGenerator: CodeGenerator {
             path.split(separator: ".").map { Spelling.snake(String($0)) }.joined(separator: "_")
         }
         var names: [String: String] = [:]
-        // The bytes of a transformable attribute have functions beside those of its value.
+        // A transformable attribute also has functions for its bytes.
         let transformed = entity.properties.filter { ($0 as? Attribute)?.type == .transformable }
         var taken = CGenerator.ownNames.union(transformed.map { plain($0.path) + "_bytes" })
         let owner = type(generated)
         for property in (entity.properties + entity.fetchedProperties).map(\.path) {
             var name = plain(property)
-            // A function must not be called like the type of another entity.
+            // A function must not have the name of another entity's type.
             while types.contains("\(owner)_\(name)") || !taken.insert(name).inserted { name += "_" }
             names[property] = name
         }
         return names
     }
 
-    /// The accessors that are wanted of a class, in the order of their numbers.
+    /// Returns the accessors of a class, in the order of their numbers.
     private func accessors(of generated: GeneratedClass) -> [Accessor] {
         stored(generated).flatMap { property in
             property.accessorKinds.map { accessor(property, $0, generated) }
         }
     }
-    /// The keys that are wanted of its transformable attributes, likewise.
+    /// Returns the keys of a class's transformable attributes, in the order of their numbers.
     private func keys(of generated: GeneratedClass) -> [Accessor] {
         stored(generated).filter { ($0 as? Attribute)?.type == .transformable }.map {
             accessor($0, "KEY_OF", generated)
@@ -103,24 +105,25 @@ struct CGenerator: CodeGenerator {
         return Accessor(property: property.path, kind: kind, constant: words.joined(separator: "_").uppercased())
     }
 
-    /// `odd_note`, which is the name of a type and begins those of its functions.
+    /// Returns the name of a type, such as `odd_note`, which is also the prefix of its functions.
     func type(_ generated: GeneratedClass) -> String { "\(prefix)_\(Spelling.snake(generated.name))" }
 
     // MARK: The header
 
-    /// Some lines at a time, since there are about as many for a class as it has properties, inherited ones too.
+    /// The header, in pieces of a few lines, because a class has many lines for each property, including inherited
+    /// ones.
     private var header: AnySequence<[String]> {
         let parts: [AnySequence<[String]>] = [
             piece { head }, eachClass { ["typedef struct \(type($0)) \(type($0));"] },
             piece {
                 [
                     "",
-                    "/* Finds what the functions call. The model is frozen, and must live as long as they are called. */",
+                    "/* Looks up the accessors. Freezes the model, which must outlive all calls of the functions. */",
                     "cst_status \(prefix)_bind(cst_model *model, cst_error **error);", "",
                     "/* Names of properties, and the user info of entities. */",
                 ]
             }, eachClass(constants(of:)),
-            piece { ["", "/* Of no concern to people: where \(prefix)_bind puts what it finds. */", "enum {"] },
+            piece { ["", "/* Internal: filled in by \(prefix)_bind. */", "enum {"] },
             eachClass { ["    \(type($0).uppercased())_ENTITY,"] },
             piece { ["    \(upper)_ENTITIES", "};", "enum {"] },
             eachClass { accessors(of: $0).map { "    \($0.constant)," } },
@@ -151,17 +154,17 @@ struct CGenerator: CodeGenerator {
         [
             "/* clang-format off */", "/* Typed functions for the objects of the model \(model.name).", " *",
             " * \(GeneratedFile.warning)", " *",
-            " * Call \(prefix)_bind once, before any other function; one C file of the program defines",
-            " * \(upper)_IMPLEMENTATION before it includes this. A getter gives what cst_object_get lends, and zero when the value",
-            " * is null or the call failed, which *error tells. What is inserted, a member at an index, a list of members and a",
-            " * request are owned by the caller; a request is NULL when it could not be made.", " */",
+            " * Call \(prefix)_bind once, before any other function. Exactly one C file of the program must define",
+            " * \(upper)_IMPLEMENTATION before it includes this header. A getter returns the borrowed value of cst_object_get, or zero",
+            " * if the value is null or the call fails; a failed call sets *error. The caller owns inserted objects, members at an",
+            " * index, lists of members and requests. A request is NULL if it cannot be created.", " */",
             "#ifndef \(upper)_MACHINE_H", "#define \(upper)_MACHINE_H", "",
             "#include <corestone.h>", "", "#ifdef __cplusplus", "extern \"C\" {", "#endif", "",
-            "/* Objects of one entity each: a cst_object * under another name. */",
+            "/* One type for the objects of each entity; each is a cst_object. */",
         ]
     }
 
-    /// Names of properties, and the user info.
+    /// Returns constants for the names of properties and for the user info.
     private func constants(of generated: GeneratedClass) -> [String] {
         let upper = type(generated).uppercased()
         let own: [Property] =

@@ -1,24 +1,26 @@
 import Corestone
 
-/// A model as code is written for it: which entities get a class, and what is called how.
+/// A model for code generation, with the entities that get a class and their names.
 struct GeneratedModel {
     let name: String
     let model: Model
-    /// Parents before their children.
+    /// The classes, with superentities before their subentities.
     let classes: [GeneratedClass]
-    /// Entities whose code somebody writes by hand.
+    /// The entities whose code is written by hand.
     let skipped: [String]
-    /// What the classes are called.
+    /// The names of the classes.
     let classNames: Set<String>
     private let byEntity: [ObjectIdentifier: GeneratedClass]
-    /// By entity, in order.
+    /// The fetch request templates by entity, sorted by name.
     private let templatesByEntity: [String: [(name: String, request: FetchRequestTemplate)]]
 
-    /// - Parameter all: whether entities of which the model says that their code is written by hand get some too.
+    /// Chooses the entities and names of the classes.
+    ///
+    /// - Parameter all: Whether entities with the codegen setting Manual/None get code too.
     init(_ model: Model, name: String, all: Bool) {
         self.model = model
         self.name = name
-        // Where the model says nothing at all, whoever asks for code wants it for every entity.
+        // If no entity has a codegen setting, code is generated for every entity.
         let saysNothing = model.entities.allSatisfy { $0.codeGeneration == .manual }
         let chosen = model.preorder.filter { all || saysNothing || $0.codeGeneration != .manual }
         let classes = chosen.map { GeneratedClass($0) }
@@ -33,12 +35,12 @@ struct GeneratedModel {
             by: \.request.entityName)
     }
 
-    /// nil when the entity gets no class.
+    /// Returns the class of an entity, or nil if the entity does not get one.
     func generated(_ entity: Entity?) -> GeneratedClass? {
         entity.flatMap { byEntity[ObjectIdentifier($0)] }
     }
 
-    /// The class of the nearest ancestor that gets one.
+    /// Returns the class of the nearest superentity that gets a class.
     func parent(of generated: GeneratedClass) -> GeneratedClass? {
         var entity = generated.entity.parent
         while let current = entity {
@@ -48,7 +50,7 @@ struct GeneratedModel {
         return nil
     }
 
-    /// What a class declares beyond its parent's: with what it inherits from entities that get no class.
+    /// Returns the entities whose properties a class declares: its own, and superentities that do not get a class.
     func ownEntities(of generated: GeneratedClass) -> [Entity] {
         let stop = parent(of: generated)?.entity
         return sequence(first: generated.entity, next: \.parent).prefix { $0 !== stop }.reversed()
@@ -64,7 +66,7 @@ struct GeneratedModel {
         ownEntities(of: generated).flatMap(\.ownFetchedProperties)
     }
 
-    /// The fetch request templates of an entity, by name.
+    /// Returns the fetch request templates of an entity, by name.
     func templates(of generated: GeneratedClass) -> [(name: String, request: GeneratedRequest)] {
         templatesByEntity[generated.entity.name, default: []].map { ($0.name, GeneratedRequest($0.request)) }
     }
@@ -73,28 +75,28 @@ struct GeneratedModel {
 /// An entity that gets a class.
 struct GeneratedClass {
     let entity: Entity
-    /// What people call the class.
+    /// The name of the class in the application's code.
     let name: String
-    /// Whether the machine writes a class for people to inherit from, or the class itself.
+    /// Whether a base class is generated, and a subclass for manual changes.
     let isSplit: Bool
 
     init(_ entity: Entity) {
         self.entity = entity
-        // "App.Item" and ".Item" name the module too. Nobody checks the name of a class in a model, and here it becomes code
-        // and the name of a file.
+        // "App.Item" and ".Item" contain the module. Class names in a model are not checked, and here they become code
+        // and file names.
         let className = entity.className.split(separator: ".").last.map { String($0) } ?? ""
         name = className.isEmpty || className == "NSManagedObject" ? entity.name : Spelling.identifier(className)
         isSplit = entity.codeGeneration != .wholeClass
     }
 }
 
-/// Who writes the code of an entity, as Xcode's inspector says it.
+/// The codegen setting of an entity in Xcode's inspector.
 enum CodeGeneration {
-    /// "Manual/None".
+    /// The setting "Manual/None".
     case manual
-    /// "Class Definition".
+    /// The setting "Class Definition".
     case wholeClass
-    /// "Category/Extension": people write the class, the machine its properties.
+    /// The setting "Category/Extension": the class is written by hand, its properties are generated.
     case category
 }
 
@@ -111,14 +113,14 @@ extension Entity {
 extension Attribute {
     var usesScalarValue: Bool { extras.attributes["usesScalarValueType"] == "YES" }
 
-    /// Whether code sees null: a scalar cannot be it, and is 0 then.
+    /// Whether generated code exposes null. In a scalar, null is 0.
     var isNullableInCode: Bool { isOptional && !(usesScalarValue && type.isScalar) }
     /// Whether null is read as 0.
     var readsNullAsZero: Bool { isOptional && usesScalarValue && type.isScalar }
 }
 
 extension AttributeType {
-    /// Whether C has a type for it that is no pointer.
+    /// Whether the type is a C scalar.
     var isScalar: Bool {
         switch self {
         case .integer16, .integer32, .integer64, .double, .float, .boolean: true
@@ -130,17 +132,17 @@ extension AttributeType {
 /// A fetch request with its variables as parameters.
 struct GeneratedRequest {
     let template: FetchRequestTemplate
-    /// The predicate with `%@` in the place of each variable; nil is every object.
+    /// The predicate with `%@` for each variable; nil for all objects.
     let format: String?
-    /// What stands for each `%@`, in order: a variable, with a key path behind it at times (`FETCH_SOURCE.name`).
+    /// The variable for each `%@`, in order, with an optional key path (`FETCH_SOURCE.name`).
     let arguments: [String]
 
-    /// The variables, each once.
+    /// The variables, each listed once.
     var parameters: [String] {
         var known: Set<String> = []
         return arguments.filter { known.insert($0).inserted }
     }
-    /// The sort keys, "-" before those that sort descending.
+    /// The sort keys, with the prefix "-" for descending order.
     var sortKeys: [String] { template.sortDescriptors.map { ($0.ascending ? "" : "-") + $0.keyPath } }
 
     init(_ template: FetchRequestTemplate) {

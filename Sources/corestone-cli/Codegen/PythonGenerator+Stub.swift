@@ -1,6 +1,6 @@
 import Corestone
 
-/// The types of what the machine writes.
+/// The stub of a generated module.
 extension PythonGenerator {
     func stub(_ generated: GeneratedClass) -> [String] {
         var body: [String] = []
@@ -26,7 +26,7 @@ extension PythonGenerator {
         return ["# \(GeneratedFile.warning)", ""] + imports(for: text, of: generated, words) + body
     }
 
-    /// Where a property of ours has the name of one of ManagedObject's, ours wins.
+    /// The members of ManagedObject that a property of the same name overrides.
     private static let taken: Set<String> = [
         "committed_value", "context", "entity_name", "fetch_from", "get", "has_changes", "id", "insert_into",
         "is_changed",
@@ -54,7 +54,7 @@ extension PythonGenerator {
 
     private func className(_ entity: Entity?) -> String { model.generated(entity)?.name ?? "ManagedObject" }
 
-    /// The names of types, of which a property or a class of the same name would take the place.
+    /// The names of types in a stub. A type gets an underscore if a property or a class has the same name.
     private struct TypeWords {
         private let properties, classes: Set<String>
 
@@ -92,7 +92,7 @@ extension PythonGenerator {
             "        /,",
         ]
         if !values.isEmpty { lines += ["        *,"] + values.map { "        \($0) = ...," } }
-        lines += ["    ) -> Self:", "        \"\"\"A new object.\"\"\"", "    @classmethod"]
+        lines += ["    ) -> Self:", "        \"\"\"Inserts an object.\"\"\"", "    @classmethod"]
         if model.parent(of: generated) == nil {
             let (text, number, sort) = (words["str"], words["int"], words["SortKey"])
             lines += [
@@ -102,7 +102,7 @@ extension PythonGenerator {
                 "        limit: \(number) | None = None,",
                 "        offset: \(number) = 0,", "        prefetch: \(text) | Sequence[\(text)] = (),",
                 "    ) -> Sequence[Self]:",
-                "        \"\"\"The objects for which a predicate holds; see the fetch of a context.\"\"\"",
+                "        \"\"\"Fetches the objects that satisfy a predicate; see Context.fetch.\"\"\"",
             ]
         } else {
             lines.removeLast()
@@ -118,7 +118,7 @@ extension PythonGenerator {
         return lines
     }
 
-    /// What a new object can be given, by keyword.
+    /// Returns the keyword parameters for a new object.
     private func parameters(of generated: GeneratedClass, _ words: TypeWords) -> [String] {
         let entity = generated.entity
         let attributes = entity.attributes.filter { $0.derivation == nil && $0.composite == nil }.map {

@@ -1,10 +1,10 @@
 import Corestone
 
-/// A Python package: for each entity a module that the machine writes, its types in a stub, and one for people.
+/// A generator of a Python package: for each entity a module, a stub with its types, and a module for manual additions.
 struct PythonGenerator: CodeGenerator {
     let model: GeneratedModel
     private let modules: [String: String]
-    /// The classes by what they are called.
+    /// The classes by name.
     let classesByName: [String: [GeneratedClass]]
 
     init(_ model: GeneratedModel) {
@@ -38,10 +38,10 @@ struct PythonGenerator: CodeGenerator {
         "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
         "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
     ]
-    /// The name of a property or a parameter.
+    /// Returns the name of a property or a parameter.
     func name(_ name: String) -> String { PythonGenerator.reserved.contains(name) ? name + "_" : name }
 
-    /// The module that people import the class from, without its leading underscore.
+    /// Returns the module from which applications import the class, without a leading underscore.
     func module(_ generated: GeneratedClass) -> String { modules[generated.entity.name] ?? "" }
     func moduleOfClass(_ generated: GeneratedClass) -> String { (generated.isSplit ? "" : "_") + module(generated) }
     func machineName(_ generated: GeneratedClass) -> String { (generated.isSplit ? "_" : "") + generated.name }
@@ -57,29 +57,29 @@ struct PythonGenerator: CodeGenerator {
             "from __future__ import annotations", "", "from corestone import Model", "",
         ] + imports + [
             "", "__all__ = [\(list(names + ["bind"]))]", "", "", "def bind(model: Model) -> Model:",
-            "    \"\"\"Gives the objects of a model these classes; before any object was met. Returns the model.\"\"\"",
+            "    \"\"\"Binds these classes to a model, and returns it. Call it before the first object is used.\"\"\"",
             "    return model.bind(\(model.classes.map(\.name).joined(separator: ", ")))",
         ]
     }
 
     private func list(_ names: [String]) -> String { names.map(literal).joined(separator: ", ") }
 
-    // MARK: What people write
+    // MARK: Modules for manual additions
 
     private func humanModule(_ generated: GeneratedClass) -> [String] {
         [
-            "\"\"\"The objects of the entity \(generated.entity.name): what people write.\"\"\"", "",
+            "\"\"\"The objects of the entity \(generated.entity.name): manual additions.\"\"\"", "",
             "from __future__ import annotations", "",
             "from ._\(module(generated)) import \(machineName(generated))", "", "",
             "class \(generated.name)(\(machineName(generated))):", "    __slots__ = ()",
         ]
     }
 
-    // MARK: What the machine writes
+    // MARK: Generated modules
 
     private func machineModule(_ generated: GeneratedClass) -> [String] {
         var lines = [
-            "\"\"\"The objects of the entity \(generated.entity.name), as the model \(model.name) has them.", "",
+            "\"\"\"The objects of the entity \(generated.entity.name) of the model \(model.name).", "",
             GeneratedFile.warning, "\"\"\"", "", "from __future__ import annotations", "",
         ]
         if let parent = model.parent(of: generated) {
@@ -160,7 +160,7 @@ struct PythonGenerator: CodeGenerator {
         return words.joined(separator: ", ")
     }
 
-    /// Names for what is named by text otherwise, and the user info, each as a class with constants.
+    /// Returns constants for property names and the user info, each group as a class.
     func constants(of generated: GeneratedClass) -> [(String, [(String, String)])] {
         let kinds: [(String, [(String, String)])] = [
             ("Attributes", model.attributes(of: generated).map { (name($0.name), $0.name) }),

@@ -1,6 +1,6 @@
 import Corestone
 
-/// Swift files: for each entity a class that the machine writes, and one for people that inherits from it.
+/// A generator of Swift files: for each entity a class, and a subclass for manual additions.
 struct SwiftGenerator: CodeGenerator {
     private let model: GeneratedModel
 
@@ -11,7 +11,7 @@ struct SwiftGenerator: CodeGenerator {
         for generated in model.classes where generated.isSplit {
             let lines = [
                 "import Corestone", "",
-                "/// An object of the entity \(generated.entity.name): what people write.",
+                "/// An object of the entity \(generated.entity.name): manual additions.",
                 "open class \(generated.name): _\(generated.name) {}",
             ]
             try take(GeneratedFile("\(generated.name).swift", lines, isForPeople: true))
@@ -30,7 +30,7 @@ struct SwiftGenerator: CodeGenerator {
         "rethrows", "return", "static", "struct", "subscript", "super", "switch", "throw", "throws", "true", "try",
         "typealias", "var", "where", "while",
     ]
-    /// What no property can be called, even in back quotes, or what the base class has.
+    /// Names that a property cannot have, even in backticks, or that the base class uses.
     private static let taken: Set<String> = [
         "self", "Self", "Type", "Protocol", "managedObject", "entityName", "hash", "hashValue", "init", "object",
     ]
@@ -39,7 +39,7 @@ struct SwiftGenerator: CodeGenerator {
         if SwiftGenerator.taken.contains(name) { return name + "_" }
         return SwiftGenerator.reserved.contains(name) ? "`\(name)`" : name
     }
-    /// A type of the library, which an entity may be called like.
+    /// Returns a type of the library, qualified if an entity has the same name.
     private func library(_ type: String) -> String {
         model.classNames.contains(type) ? "Corestone.\(type)" : type
     }
@@ -48,7 +48,7 @@ struct SwiftGenerator: CodeGenerator {
     private func machineName(_ generated: GeneratedClass) -> String { (generated.isSplit ? "_" : "") + generated.name }
     private func className(_ entity: Entity?) -> String? { model.generated(entity)?.name }
 
-    // MARK: The machine's file
+    // MARK: The generated file
 
     private func machineFile(_ generated: GeneratedClass) -> [String] {
         let entity = generated.entity
@@ -59,7 +59,7 @@ struct SwiftGenerator: CodeGenerator {
             lines += entries.map { "    public static let \($0.0) = \(literal($0.1))" } + ["}"]
         }
         lines += [
-            "", "/// An object of the entity \(entity.name), as the model \(model.name) has it.",
+            "", "/// An object of the entity \(entity.name) of the model \(model.name).",
             "open class \(machineName(generated)): \(base) {",
             "    open override class var entityName: String { \(literal(entity.name)) }",
         ]
@@ -74,7 +74,7 @@ struct SwiftGenerator: CodeGenerator {
 
     private func property(_ attribute: Attribute) -> [String] {
         let key = literal(attribute.path)
-        // An element asks the object of which its composite attribute is.
+        // An element uses the object of its composite attribute.
         let receiver = attribute.composite == nil ? "" : "object."
         if attribute.type == .composite { return composite(attribute) }
         if attribute.type == .transformable {
@@ -100,7 +100,7 @@ struct SwiftGenerator: CodeGenerator {
         return accessors(attribute.name, type, reading, set)
     }
 
-    /// A type with the elements of a composite attribute, and the attribute itself.
+    /// Returns a type with the elements of a composite attribute, and the attribute itself.
     private func composite(_ attribute: Attribute) -> [String] {
         let type = Spelling.capitalized(Spelling.identifier(attribute.name)) + "Elements"
         let object = attribute.composite == nil ? "self" : "object"
@@ -112,7 +112,7 @@ struct SwiftGenerator: CodeGenerator {
         ]
     }
 
-    /// The class of the values, where Swift can have it: one of the author's own, or what stands for Foundation's.
+    /// Returns the Swift type of the values: the application's own class, or the counterpart of a Foundation class.
     private func transformedType(_ attribute: Attribute) -> String {
         let name = attribute.valueClassName?.split(separator: ".").last.map { String($0) } ?? ""
         switch name.replacing("NSMutable", with: "NS") {
@@ -122,7 +122,7 @@ struct SwiftGenerator: CodeGenerator {
         case "NSUUID": return library("UUIDValue")
         case "NSDecimalNumber": return library("DecimalNumber")
         case "NSNumber", "NSArray", "NSSet", "NSDictionary": return library("PropertyValue")
-        // Apple's other classes begin with two capitals or more.
+        // Other classes of Apple begin with at least two capital letters.
         case let own where !own.isEmpty && own == Spelling.identifier(own) && !own.prefix(2).allSatisfy(\.isUppercase):
             return own
         default: return "Any"
@@ -142,7 +142,7 @@ struct SwiftGenerator: CodeGenerator {
         let key = literal(relationship.name)
         let (target, title) = (className(relationship.destination), Spelling.capitalized(relationship.name))
         guard relationship.isToMany else {
-            // A destination without a class of its own is a plain object.
+            // A destination without a generated class is a plain object.
             guard let target else {
                 return accessors(relationship.name, library("ManagedObject") + "?", "try optionalValue(\(key))") {
                     "try setValue(\($0), \(key))"
@@ -178,7 +178,7 @@ struct SwiftGenerator: CodeGenerator {
 
     // MARK: Fetches
 
-    /// A fetched property; that of an entity without a class of its own gives plain objects.
+    /// Generates a fetched property. If its entity does not have a generated class, the result is plain objects.
     private func property(_ property: FetchedProperty) -> [String] {
         let kind = className(model.model.entity(named: property.fetchRequest.entityName))
         let reading = "\(kind == nil ? "managedObject." : "")fetched(\(literal(property.name)))"
@@ -212,7 +212,7 @@ struct SwiftGenerator: CodeGenerator {
 
     // MARK: Types and constants
 
-    /// nil for what any value may be.
+    /// Returns the Swift type, or nil for a type whose values can be of any type.
     private static func type(of type: AttributeType) -> String? {
         switch type {
         case .integer16: "Int16"
@@ -230,7 +230,7 @@ struct SwiftGenerator: CodeGenerator {
         }
     }
 
-    /// Names for what is named by text otherwise, and the user info.
+    /// Returns constants for property names and the user info.
     private func constants(of generated: GeneratedClass) -> [(String, [(String, String)])] {
         func names(_ properties: [Property]) -> [(String, String)] { properties.map { (name($0.name), $0.name) } }
         let userInfo = generated.entity.userInfo.sorted { $0.key < $1.key }

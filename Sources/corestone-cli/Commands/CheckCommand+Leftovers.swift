@@ -1,16 +1,16 @@
 import Corestone
 
 extension CheckCommand {
-    /// Files that no row refers to, found or removed.
+    /// Orphaned backing files, found or removed.
     struct Leftovers {
         private let store: String
         private let files: StoreLeftovers
         private let areRemoved: Bool
 
-        /// How many are named.
+        /// The number of files that are listed by name.
         private static let named = 3
 
-        /// nil where the database is damaged: its rows cannot tell what they refer to.
+        /// Finds orphaned files; nil if the database is damaged, so that its rows cannot be read.
         init?(_ options: Options, beside store: String, _ report: StoreReport) throws {
             self.store = store
             areRemoved = options.has("remove-leftovers")
@@ -26,7 +26,7 @@ extension CheckCommand {
             }
         }
 
-        /// nil when there is nothing to say.
+        /// The line for the report; nil if there are no orphaned files.
         var line: String? {
             if files.names.isEmpty { return areRemoved ? "leftovers: none" : nil }
             let count = "\(plural(files.names.count, "file")) with \(plural(files.bytes, "byte"))"

@@ -1,6 +1,6 @@
 import Corestone
 
-/// `corestone check`: looks whether a store is whole.
+/// `corestone check`: checks the integrity of a store.
 struct CheckCommand: Command {
     static let manual = Manual(
         command: "check", summary: "check the integrity of a store",
@@ -56,7 +56,8 @@ struct CheckCommand: Command {
     func run(to output: Output) throws -> ExitCode {
         let model = try takingStore(path) { try options.model(forStoreAt: path) }
         let report = try takingStore(path) { try StoreReport(ofStoreAt: path, model: model) }
-        // An application has the current version of its model, whichever wrote the store.
+        // An application uses the current version of its model, regardless of the version with which the store was
+        // written.
         let apple = options.has("apple") ? try AppleVerdict(storeAt: path, model: try options.model()) : nil
         let leftovers = try Leftovers(options, beside: path, report)
         switch format {
@@ -92,18 +93,18 @@ extension CheckCommand {
             for finding in findings { try output.line("\(head): \(finding.line)") }
         }
         let verdict = apple.isAccepted ? "would accept it" : "would not accept it"
-        let doubt = apple.extrapolations.isEmpty ? "" : ", as far as extrapolation tells"
+        let doubt = apple.extrapolations.isEmpty ? "" : ", according to extrapolated rules"
         try output.paragraph("Apple's framework \(verdict)\(doubt)")
     }
 }
 
-/// What Apple's framework would say to the store.
+/// The result of the check whether Apple's framework would accept the store.
 private struct AppleVerdict {
     let problems: [AppleCheck.Finding]
     let extrapolations: [AppleCheck.Finding]
     var isAccepted: Bool { problems.isEmpty }
 
-    /// A damaged store is refused, which is an answer too.
+    /// Checks a store. A damaged store is reported as rejected.
     init(storeAt path: String, model: Model?) throws {
         do {
             let check = try AppleCheck(storeAt: path, model: model)
@@ -119,7 +120,7 @@ private struct AppleVerdict {
 }
 
 extension AppleCheck.Finding {
-    /// What it concerns, and what of it.
+    /// The finding with its entity and property.
     fileprivate var line: String {
         let subject = [entity, property].compactMap { $0 }.joined(separator: ".")
         return subject.isEmpty ? text : "\(subject): \(text)"

@@ -8,7 +8,7 @@ protocol Command: Sendable {
 }
 
 extension Command {
-    /// Does what takes a store. A model in its place is told where it belongs.
+    /// Runs `body`, which opens a store. If the path is a model, the error suggests the right command.
     func takingStore<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CoreError where error.status == .notAStore {
             guard (try? Model(contentsOf: path)) != nil else { throw error }
@@ -20,15 +20,15 @@ extension Command {
     }
 }
 
-/// How the tool ends; the same for every command.
+/// The exit codes of all commands.
 enum ExitCode: Int32 {
     case done = 0
-    /// `check`, `model lint` and other checks found problems, `model diff`, `history diff` or `convert --check` differences, `load` lines that it
-    /// left out; or a person did not confirm `destroy`.
+    /// `check`, `model lint` or another check found problems, or `model diff`, `history diff` or `convert --check`
+    /// found differences. The same code is used if `load` skipped lines, or the user did not confirm `destroy`.
     case problems = 1
-    /// The command line asks for what does not exist: a command, an option, an entity, a key, a predicate.
+    /// Wrong usage: an unknown command, option, entity or key, or an invalid predicate.
     case usage = 2
-    /// A store or model cannot be opened or read, or the output not be written.
+    /// A store or model cannot be opened or read, or output cannot be written.
     case failure = 3
 
     init(_ error: CoreError) {
@@ -49,15 +49,15 @@ enum ExitCode: Int32 {
         """
 }
 
-/// The command line asks for what does not exist, or leaves out what is needed.
+/// An error in the command line: an unknown name, an invalid value or a missing argument.
 struct UsageError: Error {
     let message: String
-    /// How the command is used, in lines of its own; empty where that would not help.
+    /// The usage of the command, on separate lines; empty if it is not helpful.
     let usage: String
     init(_ message: String, usage: String = "") { (self.message, self.usage) = (message, usage) }
 }
 
-/// In which form a command prints.
+/// The output format of a command.
 enum Format: String, CaseIterable {
     case table, json, csv
 

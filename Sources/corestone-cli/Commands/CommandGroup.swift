@@ -4,11 +4,11 @@ import Corestone
 struct CommandGroup: Sendable {
     let name: String
     let summary: String
-    /// Each with the group's name as the first word of its own.
+    /// The commands; the first word of each name is the group's name.
     let commands: [any Command.Type]
     let examples: [String]
 
-    /// The command of the second word, or an error that names the nearest one.
+    /// Returns the command with this second word. The error for an unknown word suggests the nearest name.
     func command(named word: String) throws -> any Command.Type {
         let names = commands.map { $0.manual.command.dropFirst(name.count + 1) }.map(String.init)
         if let place = names.firstIndex(of: word) { return commands[place] }

@@ -1,6 +1,6 @@
 import Corestone
 
-/// `corestone fetch`: prints objects of an entity, as many as there are, without keeping them.
+/// `corestone fetch`: prints objects of an entity, in constant memory.
 struct FetchCommand: Command {
     static let manual = Manual(
         command: "fetch", summary: "print the objects of an entity that match a predicate",
@@ -64,7 +64,9 @@ struct FetchCommand: Command {
         format = try Format.chosen(by: options, among: Format.allCases)
     }
 
-    /// The names in a list with commas; each once, for members of JSON objects have different names.
+    /// Returns the names in a comma-separated list.
+    ///
+    /// Duplicates are an error, because the members of a JSON object must have different names.
     private static func names(in list: String) throws -> [String] {
         let names = list.split(separator: ",").map(String.init)
         if names.isEmpty {
@@ -100,7 +102,7 @@ struct FetchCommand: Command {
         while !batch.isEmpty {
             try Field.loadMembers(of: toMany, batch, in: context)
             for object in batch { try printer.print(object, to: output) }
-            // Members that lead back to their owners would keep each other.
+            // Objects in a cycle of relationships would retain each other.
             batch = []
             try context.reset()
             batch = try cursor.next()
@@ -132,7 +134,7 @@ struct FetchCommand: Command {
 }
 
 extension Command {
-    /// Opens a store for reading, with a small cache: what is read is read once.
+    /// Opens a store read-only, with a small page cache, because each row is read only once.
     func openStore(_ path: String, _ options: Options) throws -> Coordinator {
         var settings = StoreOptions.readOnly
         settings.cacheKilobytes = 4096

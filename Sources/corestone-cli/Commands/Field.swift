@@ -1,10 +1,11 @@
 import Corestone
 
-/// One of the things that `fetch` prints of an object.
+/// A field of an object that `fetch` prints.
 enum Field {
     case id
     case entity
-    /// By name: entities that inherit from the fetched one may have different properties of the same name.
+    /// An attribute. It is identified by name, because subentities of the fetched entity can have different properties
+    /// with the same name.
     case attribute(String, isNumber: Bool)
     case toOne(String)
     case toMany(String)
@@ -36,7 +37,7 @@ extension Field {
         }
     }
 
-    /// Attributes, then to-one relationships, then to-many ones.
+    /// The order of fields: attributes, then to-one relationships, then to-many relationships.
     private var rank: Int {
         switch self {
         case .id, .entity: 0
@@ -46,13 +47,12 @@ extension Field {
         }
     }
 
-    /// The fields of the chosen names; all of an entity, and of those that inherit from it, for nil.
+    /// Returns the fields with the chosen names; for nil, all fields of an entity and its subentities.
     static func of(_ entity: Entity, named names: [String]?) throws -> [Field] {
         var all: [Field] = [.id, .entity]
         var taken = Set(all.map(\.name))
         for each in entity.withDescendants {
-            // Of a composite attribute, its elements.
-            // Those of the entity itself include what it inherits.
+            // A composite attribute is listed by its elements. The entity's own properties include inherited ones.
             for property in each === entity ? each.properties : each.properties.filter({ $0.entity === each })
             where !property.isTransient && !property.isComposite {
                 if taken.insert(property.path).inserted { all.append(Field(property)) }
@@ -99,9 +99,9 @@ extension Field {
     }
 }
 
-/// What an object has for a field.
+/// The value of a field.
 enum FieldValue {
-    /// The object's entity has no such property, or has nothing for it.
+    /// The value is null, or the object's entity does not have the property.
     case nothing
     case text(String)
     case value(PropertyValue)

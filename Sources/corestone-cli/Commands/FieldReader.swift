@@ -1,14 +1,15 @@
 import Corestone
 
-/// Reads what objects have for fields, and notes what of it cannot be read: a value whose file is missing, say, as in a store
-/// that was copied without the folder beside it, or one of another type than its attribute's. The rest of the objects is still
-/// worth printing.
+/// A reader of the fields of objects, which records values that cannot be read, so that the rest is still printed.
+///
+/// Examples are a value whose backing file is missing, because the store was copied without its folder, and a value
+/// whose type differs from its attribute's type.
 final class FieldReader {
-    /// Whether archives in transformable attributes are given as what they hold.
+    /// Whether archives in transformable attributes are decoded.
     private let decodesArchives: Bool
-    /// By entity and property, the first error.
+    /// The first error of each property.
     private var failures: [(property: String, error: CoreError)] = []
-    /// Attributes of which a null was read.
+    /// The attributes for which null was read.
     private var nulls: Set<ObjectIdentifier> = []
     private let stores: [Store]
 
@@ -45,7 +46,7 @@ final class FieldReader {
         }
     }
 
-    /// The plain data in an archive; nil for any other value, and for an archive that holds more than plain data.
+    /// Returns the plain data in an archive, or nil for other values and for archives with other objects.
     private func decoded(_ value: PropertyValue, _ property: Property) -> PropertyValue? {
         guard decodesArchives, case .bytes(let bytes) = value, (property as? Attribute)?.type == .transformable else {
             return nil
@@ -53,7 +54,7 @@ final class FieldReader {
         return try? decodeArchive(bytes.array)
     }
 
-    /// Tells what could not be read.
+    /// Throws an error that lists the properties with values that could not be read.
     func finish() throws {
         let misfits = stores.flatMap(\.attributesReadAsNull).filter { nulls.contains(ObjectIdentifier($0)) }
         let names = failures.map(\.property) + misfits.map { "\($0.entity.name).\($0.path)" }

@@ -1,7 +1,9 @@
 import Corestone
 
 extension Model {
-    /// Tells on standard error what a draft lacks, and which of its relationships have no inverse, or name one that does not answer.
+    /// Prints warnings about an incomplete model on standard error.
+    ///
+    /// The warnings are about its problems, and about relationships without a matching inverse.
     func tellOfDraft(_ path: String) {
         for problem in draftProblems { Messages.tell("warning: \(path): \(problem.message)") }
         for entity in entities {
@@ -19,7 +21,7 @@ extension Model {
 }
 
 extension Relationship {
-    /// Where it leads, in words: of a draft that is what the file says.
+    /// The destination as text; in an incomplete model, the name in the file.
     var destinationName: String {
         guard let missing = missingDestination else { return destination.name }
         return missing.isEmpty ? "nothing yet" : "\(missing) (missing)"

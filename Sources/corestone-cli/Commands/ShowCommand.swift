@@ -1,6 +1,6 @@
 import Corestone
 
-/// `corestone show`: what a store or a model consists of.
+/// `corestone show`: describes a store or a model.
 struct ShowCommand: Command {
     static let manual = Manual(
         command: "show", summary: "describe a store or a model",

@@ -1,7 +1,7 @@
 import Corestone
 
 extension ShownSubject {
-    /// What it is, a table of the entities, then one for each of them.
+    /// Prints a description, a table of the entities, and a table for each of them.
     func printTables(_ entities: [Entity], isWhole: Bool, to output: Output) throws {
         if isWhole {
             try output.line(bold: path)
@@ -29,7 +29,7 @@ extension ShownSubject {
         for row in rows.rows { try output.line(margin + table.line(row)) }
     }
 
-    // MARK: The whole
+    // MARK: Overview
 
     private var headLines: [String] {
         var lines: [String] = []
@@ -37,7 +37,7 @@ extension ShownSubject {
         case .store(let store, let metadata):
             let writer = metadata.frameworkVersion > 0 ? ", written by framework \(metadata.frameworkVersion)" : ""
             lines.append("store \(store.identifier)\(writer), read by \(words(for: store.modelSource))")
-            if let reason = ShownSubject.obstacle(store) { lines.append("may only be read: \(reason)") }
+            if let reason = ShownSubject.obstacle(store) { lines.append("read-only: \(reason)") }
         case .model(let versions):
             lines.append(
                 "model"
@@ -150,7 +150,7 @@ extension ShownSubject {
     }
 }
 
-/// "1 object", "2 objects".
+/// Returns a number with its noun: "1 object", "2 objects".
 func plural(_ count: Int, _ one: String, _ many: String? = nil) -> String {
     "\(count) \(count == 1 ? one : many ?? one + "s")"
 }

@@ -1,10 +1,10 @@
 import Corestone
 
-/// A store or a model, as `show` tells of it.
+/// The store or the model that `show` describes.
 struct ShownSubject {
     struct Count {
         let all: Int
-        /// Without those of entities that inherit.
+        /// The count without objects of subentities.
         let own: Int
     }
 
@@ -15,18 +15,18 @@ struct ShownSubject {
 
     let path: String
     let model: Model
-    /// By entity name; nil for a model.
+    /// The numbers of objects by entity name; nil for a model.
     let counts: [String: Count]?
     let origin: Origin
 
     func count(of entity: Entity) -> Count? { counts?[entity.name] }
 
-    /// Why the store could not be written if that were asked for; nil when it could, as far as a look tells.
+    /// Returns the reason why the store could not be opened for writing, or nil if no reason was detected.
     static func obstacle(_ store: Store) -> String? {
         store.readOnlyReason == Store.isOpenForReading ? nil : store.readOnlyReason
     }
 
-    /// Where the model comes from, in words.
+    /// Returns the source of the model as text.
     func words(for source: ModelSource) -> String {
         switch source {
         case .given: (model.versionName.map { "version \($0) of " } ?? "") + "the given model"

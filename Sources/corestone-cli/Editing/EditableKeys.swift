@@ -1,9 +1,9 @@
 import Corestone
 
-// The names are those of the attributes in a source model, so that what is set is what a diff shows.
+// The keys are the attribute names of source models, so that a diff of the model shows the same names.
 
 extension Model {
-    /// Sets what is said of the whole model.
+    /// Sets keys of the model.
     func edit(_ assignments: [Assignment]) throws {
         let extras = ["minimumToolsVersion", "sourceLanguage", "usedWithCloudKit", "usedWithSwiftData"].map { name in
             EditableKey<Model>(name) { model, assignment in
@@ -31,7 +31,7 @@ extension Entity {
         .init("representedClassName") { entity, assignment in
             let usual = "NSManagedObject"
             try entity.setClassName(assignment.text ?? usual)
-            // Which goes without saying; whoever says it wants to see it.
+            // The default class is not written, unless it was set explicitly.
             try entity.setExtra("representedClassName", assignment.text == usual ? usual : nil)
         },
         .init("isAbstract") { try $0.setAbstract(try $1.flag()) },
@@ -55,7 +55,7 @@ extension Entity {
 }
 
 extension Property {
-    /// Sets what a property of any kind has; what only its own kind has, too.
+    /// Sets keys of a property, both common ones and those of its kind.
     func edit(_ assignments: [Assignment]) throws {
         let (info, rest) = assignments.userInfo
         for (key, value) in info { try setUserInfo(value, forKey: key) }
@@ -129,7 +129,7 @@ extension Attribute {
         .init("customClassName") { try $0.setValueClassName($1.text) },
     ]
 
-    /// A value as source models spell it; nil for an empty one.
+    /// Parses a value in the form of source models; nil for an empty value.
     private func value(of assignment: Assignment) throws -> PropertyValue? {
         guard let text = assignment.text else { return nil }
         if let value = type.value(source: text) { return value }
@@ -160,7 +160,7 @@ extension Attribute {
 }
 
 extension AttributeType {
-    /// The type of a name, as source models spell it: `Integer 64`, `String`.
+    /// Parses a type name of source models: `Integer 64`, `String`.
     init(editing assignment: Assignment) throws {
         self = try assignment.one(of: AttributeType.allCases.map { ($0.sourceName, $0) })
     }
@@ -263,7 +263,7 @@ extension FetchRequestTemplate {
 }
 
 extension [Assignment] {
-    /// `userInfo.KEY=VALUE`, and all others.
+    /// The assignments of the form `userInfo.KEY=VALUE`, and all others.
     fileprivate var userInfo: (info: [(key: String, value: String?)], rest: [Assignment]) {
         let prefix = "userInfo."
         return (

@@ -1,4 +1,5 @@
 import Corestone
+import Glibc
 
 /// A source model that a command changes in place.
 struct EditedModel {
@@ -9,18 +10,25 @@ struct EditedModel {
 
     init(_ options: Options) throws {
         path = options.operand(0) ?? ""
-        guard OutputFile.isFolder(path) else {
-            throw UsageError(
-                OutputFile(path: path).exists
-                    ? "\(path) is not a source model, which is an .xcdatamodeld or .xcdatamodel folder; convert a compiled "
-                        + "model with \"\(Tool.name) model decompile\""
-                    : "\(path) does not exist; create a source model with \"\(Tool.name) model new \(path)\", or convert a "
-                        + "compiled model with \"\(Tool.name) model decompile\"")
-        }
+        guard OutputFile.isFolder(path) else { throw EditedModel.notSource(path) }
         model = try Model(contentsOf: path, version: options["version"])
     }
 
-    /// Writes the model where it was read from, if it is sound.
+    /// Creates the error for a path that is not a source model.
+    private static func notSource(_ path: String) -> UsageError {
+        if access(path, F_OK) == 0 {
+            return UsageError(
+                "\(path) is not a source model, which is an .xcdatamodeld or .xcdatamodel folder; convert a compiled "
+                    + "model with \"\(Tool.name) model decompile\"")
+        }
+        let reason = errno
+        guard reason == ENOENT else { return UsageError("cannot open \(path): \(String(cString: strerror(reason)))") }
+        return UsageError(
+            "\(path) does not exist; create a source model with \"\(Tool.name) model new \(path)\", or convert a "
+                + "compiled model with \"\(Tool.name) model decompile\"")
+    }
+
+    /// Writes the model to its path, after checking it.
     func write(version: String? = nil) throws {
         let copy = try model.copy()
         try copy.freeze()
@@ -28,7 +36,7 @@ struct EditedModel {
         try model.write(to: path, version: version ?? model.versionName, makesCurrent: version != nil)
     }
 
-    /// What a derivation names may have been removed, or may never have been there: no store could be made of the model.
+    /// Throws if a derivation refers to a missing property, because a store could not be created with the model.
     private func checkDerivations(of model: Model) throws {
         for attribute in model.entities.flatMap(\.ownAttributes) {
             guard let obstacle = attribute.derivationObstacle else { continue }
@@ -47,7 +55,7 @@ struct EditedModel {
         try Model(contentsOf: path, version: version).write(to: path, version: version, makesCurrent: true)
     }
 
-    /// Takes a version out of its bundle.
+    /// Removes a version from its bundle.
     static func removeVersion(_ name: String, of path: String) throws {
         let versions = try Model.versions(of: path)
         guard let version = versions.first(where: { $0.name == name }) else {
@@ -63,9 +71,9 @@ struct EditedModel {
         try OutputFile(path: version.path).removeFolder()
     }
 
-    // MARK: What words name
+    // MARK: Names of elements
 
-    /// `Note` or `Note.title`.
+    /// A name in the form `Note` or `Note.title`.
     struct Name {
         let entity: String
         let property: String?
@@ -78,7 +86,7 @@ struct EditedModel {
             self = name
         }
 
-        /// nil for text with an empty name.
+        /// Parses a name; nil for text with an empty name.
         fileprivate init?(parsing text: String) {
             let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
             guard parts.allSatisfy({ !$0.isEmpty }), let first = parts.first else { return nil }
@@ -87,7 +95,7 @@ struct EditedModel {
         }
     }
 
-    /// What one word of a command line names.
+    /// The element that an argument refers to.
     enum Part {
         case model
         case named(Name)
@@ -151,7 +159,7 @@ struct EditedModel {
 
     func entity(_ name: String) throws -> Entity { try model.requireEntity(named: name) }
 
-    /// The entity and the name of a property to be, of `ENTITY.PROPERTY`.
+    /// Parses `ENTITY.PROPERTY` for a new property. The entity must exist.
     func newProperty(_ text: String) throws -> (owner: Entity, name: String) {
         guard let name = Name(parsing: text), let property = name.property else {
             throw UsageError("\"\(text)\" must have the form ENTITY.NAME, such as Note.title")
@@ -160,7 +168,7 @@ struct EditedModel {
     }
 }
 
-/// `key=value` behind a command.
+/// A `key=value` argument.
 struct Assignment {
     let key: String
     let value: String
@@ -173,7 +181,7 @@ struct Assignment {
         (key, value) = (parts[0], parts[1])
     }
 
-    /// nil for an empty value, which takes away.
+    /// The value; nil if it is empty, which removes the setting.
     var text: String? { value.isEmpty ? nil : value }
 
     func flag() throws -> Bool {
@@ -200,7 +208,7 @@ struct Assignment {
     }
 }
 
-/// What can be set of a part of a model, by the name that Xcode's source files have for it.
+/// A key of a model element that can be set, with its name in Xcode's source files.
 struct EditableKey<Subject>: Sendable {
     let name: String
     let set: @Sendable (Subject, Assignment) throws -> Void

@@ -1,10 +1,10 @@
 import Corestone
 
-/// `--file-limit NAME=NUMBER`, which every command takes: how much a store's file may have the tool do.
+/// The option `--file-limit NAME=NUMBER` of every command, which limits the resources that a store file can use.
 enum FileLimits {
     private static let option = "--file-limit"
 
-    /// Takes the option out of a command line, as often as it stands there, and has it hold from now on.
+    /// Removes all occurrences of the option from a command line, and applies the limits.
     static func take(from words: [String]) throws -> [String] {
         var (rest, limits, isGiven) = ([String](), StoreLimits(), false)
         var words = words[...]
@@ -30,7 +30,7 @@ enum FileLimits {
         return rest
     }
 
-    /// The error for a value of the option: its form, its name or its number is wrong.
+    /// Creates the error for an invalid value of the option.
     private static func mistake(_ text: String, _ parts: [String]) -> UsageError {
         let names = StoreLimits.names.joined(separator: ", ")
         guard parts.count == 2 else {

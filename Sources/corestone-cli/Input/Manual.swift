@@ -1,12 +1,12 @@
 import Corestone
 
-/// What a command takes and does: the source of its help and of how its command line is read.
+/// The description of a command, from which its help and its command-line parser are derived.
 struct Manual {
-    /// What stands at a place of its own on the command line.
+    /// A positional argument.
     struct Operand {
         let name: String
         let isOptional: Bool
-        /// Whether as many words as are left may stand for it; the last one only.
+        /// Whether it accepts all remaining arguments; only for the last operand.
         let isRepeatable: Bool
         let meaning: String
 
@@ -18,15 +18,15 @@ struct Manual {
         }
     }
 
-    /// What begins with two dashes.
+    /// A named option, such as `--model`.
     struct Option {
         let name: String
-        /// What stands for its value in the help; nil for one without a value.
+        /// The placeholder of its value in the help; nil for an option without a value.
         let value: String?
         let isRepeatable: Bool
-        /// Whether the option may stand alone; its value follows an equals sign then.
+        /// Whether the value is optional. It must then follow an equals sign.
         let isValueOptional: Bool
-        /// The letter that stands for it behind one dash.
+        /// The letter of its short form.
         let letter: Character?
         let meaning: String
 
@@ -50,7 +50,7 @@ struct Manual {
     let summary: String
     let operands: [Operand]
     let options: [Option]
-    /// Paragraphs.
+    /// The paragraphs of the description.
     let details: [String]
     let examples: [String]
 }
@@ -63,7 +63,7 @@ extension Manual {
             + "carries it; of several versions, the one that wrote the store",
         value: "MODEL")
 
-    /// The command in one line, as it is typed.
+    /// The usage line of the command.
     var usage: String {
         let words =
             operands.map { ($0.isOptional ? "[\($0.name)]" : $0.name) + ($0.isRepeatable ? "…" : "") }
@@ -71,7 +71,7 @@ extension Manual {
         return "\(Tool.name) \(command) " + words.joined(separator: " ")
     }
 
-    /// The whole help, in lines of at most `width` columns.
+    /// Returns the help text, in lines of at most `width` columns.
     func text(for width: Int?) -> String {
         let width = min(width ?? 100, 100)
         var text = Paragraph.wrap(summary.prefix(1).uppercased() + summary.dropFirst() + ".", width: width) + "\n"
@@ -90,13 +90,17 @@ extension Manual {
     }
 }
 
-/// Text in lines of a width.
+/// A paragraph of text, wrapped into lines of a limited width.
 enum Paragraph {
     static func wrap(_ text: String, width: Int, indent: Int = 0, hanging: Int = 0) -> String {
         wrap(text, width: width, first: String(repeating: " ", count: indent), indent: indent + hanging)
     }
 
-    /// `first` begins the first line, `indent` spaces all others.
+    /// Wraps text with a prefix.
+    ///
+    /// - Parameters:
+    ///   - first: The prefix of the first line.
+    ///   - indent: The number of spaces at the beginning of all other lines.
     static func wrap(_ text: String, width: Int, first: String, indent: Int) -> String {
         if text.isEmpty { return "" }
         var (lines, line, length) = ([String](), first, first.count)

@@ -1,7 +1,7 @@
 import Corestone
 import Glibc
 
-/// A model that the command line names: a file or a folder with one, or the store that carries it.
+/// A model from the command line: a model file or folder, or a store that contains its model.
 struct NamedModel {
     let path: String
     let model: Model
@@ -11,16 +11,22 @@ struct NamedModel {
     static let version = Manual.Option(
         "version", "a version of the model; by default the current one", value: "NAME")
 
-    /// The name of the file or folder, without what follows its dot, as a name in code.
+    /// The name of the file or folder up to the first dot, as an identifier.
     var name: String {
         let last = path.split(separator: "/").last.map { String($0) } ?? ""
         return Spelling.identifier(last.split(separator: ".").first.map { String($0) } ?? last)
     }
 
+    /// Loads a model.
+    ///
     /// - Parameters:
-    ///   - isChecked: whether the model must be one that a store can be made of; it is frozen then.
-    ///   - isDraft: whether a half-finished one will do, to be looked at; what it lacks is told.
-    init(_ path: String, version: String? = nil, isChecked: Bool = true, asDraft isDraft: Bool = false) throws {
+    ///   - option: The option with the version, for errors.
+    ///   - isChecked: Whether the model must be valid for a store; it is then frozen.
+    ///   - isDraft: Whether an incomplete model is accepted, for display; its problems are printed.
+    init(
+        _ path: String, version: String? = nil, option: String = "--version", isChecked: Bool = true,
+        asDraft isDraft: Bool = false
+    ) throws {
         self.path = path
         if isDraft, looksLikeModel(path) {
             model = try Model(draftAt: path, version: version)
@@ -29,17 +35,22 @@ struct NamedModel {
             model = try Model(contentsOf: path, version: version)
             if isChecked { try model.freeze() }
         } else {
-            guard version == nil else {
-                throw UsageError(
-                    OutputFile(path: path).exists
-                        ? "\(path) is not a bundle of model versions; omit the version \"\(version ?? "")\""
-                        : "\(path) does not exist; check the path")
-            }
+            if version != nil { throw NamedModel.withoutVersions(path, option) }
             model = try Coordinator.open(path, options: .readOnly).model
         }
     }
 
-    /// The versions before this one in its bundle, in the order of their names; empty for a model without versions and for a store.
+    /// Creates the error for a version of a path that does not contain versions.
+    private static func withoutVersions(_ path: String, _ option: String) -> UsageError {
+        if access(path, F_OK) == 0 { return UsageError("\(path) is not a bundle of model versions; omit \(option)") }
+        let reason = errno
+        if reason == ENOENT { return UsageError("\(path) does not exist; check the path") }
+        return UsageError("cannot open \(path): \(String(cString: strerror(reason)))")
+    }
+
+    /// Returns the earlier versions in the bundle, in the order of their names.
+    ///
+    /// The list is empty for a model without versions and for a store.
     func formerVersions() throws -> [Model] {
         guard OutputFile.isFolder(path) else { return [] }
         let versions = try Model.versions(of: path)
@@ -47,16 +58,16 @@ struct NamedModel {
         return try versions[..<own].map { try Model(contentsOf: path, version: $0.name) }
     }
 
-    /// What the first operand and `--version` say.
+    /// Loads the model of the first operand and `--version`.
     init(_ options: Options) throws { try self.init(options.operand(0) ?? "", version: options["version"]) }
 }
 
-/// A folder, or what its name or first bytes say is no database.
+/// Whether a path is a folder, or its name or first bytes are those of a model, not of a store.
 func looksLikeModel(_ path: String) -> Bool {
     if OutputFile.isFolder(path) { return true }
     let kinds = [".xcdatamodel", ".xcdatamodeld", ".mom", ".momd", ".omo", "/contents"]
     if kinds.contains(where: path.hasSuffix) { return true }
-    // A pipe would keep whoever opens it waiting; that it is no store is for the store's own reader to say.
+    // Opening a pipe would block. The store's own reader reports that a pipe is not a store.
     var facts = stat()
     guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, let file = fopen(path, "rb") else { return false }
     defer { fclose(file) }
@@ -65,6 +76,6 @@ func looksLikeModel(_ path: String) -> Bool {
     guard head.prefix(count).starts(with: "bplist".utf8) || head.prefix(count).starts(with: "<?xml".utf8) else {
         return false
     }
-    // So may a store of another type than SQLite's begin.
+    // An XML or binary store can have the same first bytes.
     return (try? StoreType(ofStoreAt: path)) == .some(nil)
 }

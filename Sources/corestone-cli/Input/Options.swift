@@ -1,21 +1,21 @@
 import Corestone
 
-/// What a command line says, as the command's manual reads it.
+/// The parsed operands and options of a command line.
 struct Options {
     fileprivate(set) var operands: [String] = []
     fileprivate var values: [String: [String]] = [:]
     fileprivate(set) var asksForHelp = false
 
-    /// The last value of an option; nil when it was not given.
+    /// The last value of an option; nil if the option was not passed.
     subscript(name: String) -> String? { values[name]?.last }
-    /// Every value of an option that may be repeated, in order.
+    /// Returns all values of a repeatable option, in order.
     func all(_ name: String) -> [String] { values[name] ?? [] }
     func has(_ name: String) -> Bool { values[name] != nil }
 
-    /// An operand by place; nil when it was left out.
+    /// Returns an operand by index, or nil if it was omitted.
     func operand(_ place: Int) -> String? { place < operands.count ? operands[place] : nil }
 
-    /// A whole number, not negative; `fallback` when the option was not given.
+    /// Returns the value as an integer of at least 0, or `fallback` if the option was not passed.
     func number(_ name: String, or fallback: Int) throws -> Int {
         guard let text = self[name] else { return fallback }
         guard let number = Int(text), number >= 0 else {
@@ -24,15 +24,15 @@ struct Options {
         return number
     }
 
-    /// The model that `--model` names; of a bundle the current version.
+    /// Returns the model of `--model`. For a bundle, it is the current version.
     func model() throws -> Model? { try self["model"].map { try carried(by: $0) ?? Model(contentsOf: $0) } }
 
-    /// The model that `--model` names for a store; of a bundle the version that the store was written with.
+    /// Returns the model of `--model` for a store. For a bundle, it is the version with which the store was written.
     func model(forStoreAt path: String) throws -> Model? {
         try self["model"].map { try carried(by: $0) ?? Model.load($0, forStoreAt: path) }
     }
 
-    /// The model in a store; nil for what is none that carries one.
+    /// Returns the model in an SQLite store, or nil for any other file.
     private func carried(by path: String) throws -> Model? {
         guard !looksLikeModel(path), (try? StoreType(ofStoreAt: path)) == .some(.sqlite) else { return nil }
         return try Coordinator.open(path, options: .readOnly).model
@@ -40,7 +40,7 @@ struct Options {
 }
 
 extension Manual {
-    /// Reads a command line. After `--` everything is an operand.
+    /// Parses a command line. After `--`, all arguments are operands.
     func parse(_ arguments: [String]) throws -> Options {
         var result = Options()
         var rest = arguments[...]

@@ -1,6 +1,6 @@
 import Corestone
 
-/// Comma-separated values by RFC 4180, lines ending as Unix has them. Null is an empty field, empty text is `""`.
+/// Comma-separated values as in RFC 4180, but with Unix line ends. Null is an empty field, empty text is `""`.
 enum CSV {
     static func line(_ fields: [String?]) -> String { fields.map(field).joined(separator: ",") + "\n" }
 
@@ -10,7 +10,7 @@ enum CSV {
             byte != UInt8(ascii: "\"") && byte != UInt8(ascii: ",") && byte != 0x0A && byte != 0x0D
         }
         if isPlain, !text.isEmpty, text.first != " ", text.last != " " { return text }
-        // By bytes: a mark that an accent follows is one character with it.
+        // Works on bytes, because a quote with a combining accent is one character.
         var bytes = [UInt8(ascii: "\"")]
         for byte in text.utf8 {
             if byte == UInt8(ascii: "\"") { bytes.append(byte) }
@@ -20,7 +20,9 @@ enum CSV {
     }
 }
 
-/// Text that a spreadsheet would take for a formula and run. An apostrophe before it keeps it text; `load` takes that away.
+/// The protection against text that a spreadsheet would run as a formula.
+///
+/// An apostrophe is added before the text, and `load` removes it.
 enum Formula {
     /// The option of commands that write csv.
     static let option = Manual.Option(
@@ -29,7 +31,7 @@ enum Formula {
             + "or a file, no for a pipe",
         value: "yes|no")
 
-    /// What the option says, else what suits who reads.
+    /// Returns the value of the option, or else `fallback`.
     static func isGuarded(_ options: Options, _ fallback: Bool) throws -> Bool {
         switch options[option.name] {
         case nil: return fallback
@@ -41,7 +43,9 @@ enum Formula {
 
     private static let apostrophe = UInt8(ascii: "'")
 
-    /// Whether a cell with the text is computed: `=`, `+`, `-`, `@`, also in full width, a tab or the end of a line begin it.
+    /// Whether a spreadsheet would run a cell with this text.
+    ///
+    /// Such text begins with `=`, `+`, `-` or `@`, including their full-width forms, or with a tab or a line end.
     private static func begins(_ text: Substring.UTF8View) -> Bool {
         guard let first = text.first else { return false }
         switch first {
@@ -56,16 +60,18 @@ enum Formula {
         text.utf8.first == apostrophe && begins(text[...].utf8.drop { $0 == apostrophe })
     }
 
-    /// The text as a cell.
+    /// Returns the text, protected if necessary.
     static func guarded(_ text: String) -> String {
         begins(text[...].utf8) || isGuarded(text) ? "'" + text : text
     }
 
-    /// The text as a cell of what will be loaded: what looks like a cell that was made safe, is made so again.
+    /// Returns the text for a file that `load` will read.
+    ///
+    /// Text that looks protected is protected again, so that `load` restores it.
     static func told(_ text: String, isGuarded: Bool) -> String {
         isGuarded || Formula.isGuarded(text) ? guarded(text) : text
     }
 
-    /// The text of a cell.
+    /// Returns the text without protection.
     static func bare(_ text: String) -> String { isGuarded(text) ? String(Substring(text.utf8.dropFirst())) : text }
 }

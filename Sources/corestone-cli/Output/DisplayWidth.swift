@@ -1,6 +1,6 @@
 import CUTF8Proc
 
-/// How many columns of a terminal text takes: two for a wide character, none for one that goes over another.
+/// The number of terminal columns of a text: two for a wide character, zero for a combining one.
 enum DisplayWidth {
     static func of(_ text: String) -> Int {
         var width = 0
@@ -12,7 +12,7 @@ enum DisplayWidth {
         scalar.isASCII ? 1 : max(0, Int(utf8proc_charwidth(utf8proc_int32_t(scalar.value))))
     }
 
-    /// At most `width` columns of a text; one that is longer ends in "…".
+    /// Truncates a text to `width` columns, with "…" at the end.
     static func cut(_ text: String, to width: Int) -> String {
         if of(text) <= width { return text }
         var (result, used) = ("", 0)

@@ -1,12 +1,12 @@
 import Corestone
 import Glibc
 
-/// Graphviz's program `dot`, which lays out pictures.
+/// The interface to Graphviz's program `dot`, which draws diagrams.
 enum Graphviz {
-    /// What files `dot` is asked to write.
+    /// The file formats that are supported.
     static let kinds = ["svg", "png", "pdf"]
 
-    /// Draws DOT text into a file whose kind is one of these.
+    /// Draws DOT text into a file of one of these formats.
     static func draw(_ text: String, into file: OutputFile) throws {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else {
@@ -51,7 +51,7 @@ enum Graphviz {
         try file.keepDraft()
     }
 
-    /// Its end tells `dot` that this is all. A `dot` that ends early tells by its status.
+    /// Writes the text to `dot` and closes the pipe. If `dot` exits early, its exit status shows the failure.
     private static func feed(_ text: String, to end: Int32) {
         defer { close(end) }
         let bytes = Array(text.utf8)

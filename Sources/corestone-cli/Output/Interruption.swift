@@ -1,22 +1,24 @@
 import Glibc
 
-/// Ctrl-C, and being asked to end, for commands that have something to remove first. A second time ends the tool at once.
+/// The handling of SIGINT, SIGTERM and SIGHUP for commands that must first remove temporary files.
+///
+/// A second signal ends the tool immediately.
 struct Interruption: Error {
     nonisolated(unsafe) private static var signalNumber: Int32 = 0
 
     static var hasCome: Bool { signalNumber != 0 }
 
-    /// From now on the command asks whether it has come.
+    /// Installs the signal handlers. The command must then poll `hasCome`.
     static func await() {
         signalNumber = 0
         for number in [SIGINT, SIGTERM, SIGHUP] {
-            // What is ignored stays so, as of programs under nohup.
+            // Ignored signals stay ignored, for instance under nohup.
             var action = sigaction()
             sigaction(number, nil, &action)
             guard unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 0 else { continue }
             action = sigaction()
             action.__sigaction_handler.sa_handler = { Interruption.signalNumber = $0 }
-            // Without SA_RESTART: reading from a pipe ends.
+            // SA_RESTART is not set, so that the signal interrupts reading from a pipe.
             action.sa_flags = Int32(bitPattern: UInt32(SA_RESETHAND))
             sigaction(number, &action, nil)
         }
@@ -26,7 +28,7 @@ struct Interruption: Error {
         if signalNumber != 0 { throw Interruption() }
     }
 
-    /// Ends the tool as if it had not waited, when everything is removed.
+    /// Ends the tool with the received signal, after everything is removed.
     static func endIfCome() {
         guard signalNumber != 0 else { return }
         signal(signalNumber, SIG_DFL)

@@ -1,8 +1,8 @@
-/// A value of JSON; members of objects keep their order.
+/// A JSON value. The members of objects keep their order.
 indirect enum JSON {
     case null
     case bool(Bool)
-    /// Digits as they are to be written.
+    /// A number with the exact digits to be written.
     case number(String)
     case string(String)
     case array([JSON])
@@ -11,7 +11,7 @@ indirect enum JSON {
     static func number(_ value: Int) -> JSON { .number(String(value)) }
     static func optional(_ text: String?) -> JSON { text.map { .string($0) } ?? .null }
 
-    /// A number where JSON has one, else its name.
+    /// Returns a finite number, or otherwise its name as a string.
     static func double(_ value: Double) -> JSON {
         if value.isNaN { return .string("NaN") }
         if value.isInfinite { return .string(value < 0 ? "-Infinity" : "Infinity") }
@@ -20,14 +20,14 @@ indirect enum JSON {
 }
 
 extension JSON {
-    /// On one line.
+    /// The value on one line.
     var line: String {
         var text = ""
         write(to: &text)
         return text
     }
 
-    /// On one line, if that takes no more bytes; else nil, which is known before all of it is written.
+    /// Returns the value on one line, or nil if that needs more than `limit` bytes. Stops at the limit.
     private func line(within limit: Int) -> String? {
         var text = ""
         return write(to: &text, within: limit) ? text : nil
@@ -62,7 +62,7 @@ extension JSON {
         return text.utf8.count <= limit
     }
 
-    /// With one member a line where there is more than fits one; piece by piece, since it may be large.
+    /// Writes the value in pieces. Values that do not fit on one line have one member per line.
     func pretty(indent: Int = 0, _ put: (String) throws -> Void) rethrows {
         if let line = line(within: 100 - indent) { return try put(line) }
         let margin = String(repeating: " ", count: indent)

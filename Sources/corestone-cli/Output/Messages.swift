@@ -1,29 +1,31 @@
 import Corestone
 import Glibc
 
-/// Standard error. All that the tool says there goes through here, so that nothing in a file which it reads, and nothing in a
-/// name or a path, is a command to the terminal or looks like a message of its own.
+/// The output on standard error.
+///
+/// All output there goes through this type, so that text from files, names and paths cannot control the terminal or
+/// look like a message of the tool.
 enum Messages {
-    /// What is more than this, is shown without its middle.
+    /// The maximum length in bytes; the middle of a longer message is left out.
     private static let longest = 64 << 10
 
-    /// One message; its further lines are indented.
+    /// Prints a message. Its continuation lines are indented.
     static func tell(_ message: String) {
         put("\(Tool.name): \(message.shortened(to: longest).visible(.indented))\n")
     }
 
-    /// A message, and below it the tool's own text, such as how a command is used.
+    /// Prints a message, followed by text of the tool itself, such as a usage line.
     static func tell(_ message: String, then own: String) {
         put("\(Tool.name): \(message.shortened(to: longest).visible(.indented))\n\(own.visible(.all))")
     }
 
-    /// The tool's own text alone.
+    /// Prints text of the tool itself.
     static func tell(own text: String) { put(text.visible(.all)) }
 
-    /// Asks, and leaves the cursor behind the question.
+    /// Prints a question without a line end.
     static func ask(_ question: String) { put(question.shortened(to: longest).visible()) }
 
-    /// Draws one line in the place of the one before; an empty one takes it away.
+    /// Replaces the current line; an empty text clears it.
     static func redraw(_ line: String) { put("\r\(line.visible())\u{1B}[K") }
 
     private static func put(_ text: String) {

@@ -1,8 +1,8 @@
 import Corestone
 
-/// A model as lines of text, each of which says one thing: what changed shows in a diff, and nothing else does.
+/// A model as lines of text with one fact per line, so that a diff shows exactly the changes.
 struct ModelText {
-    /// Whether to say how everything hashes.
+    /// Whether version hashes are included.
     let withHashes: Bool
     private(set) var lines: [String] = []
 
@@ -63,7 +63,7 @@ struct ModelText {
         if let modifier = property.versionHashModifier { words += ", version hash modifier \(modifier)" }
         if property.isIndexedBySpotlight { words += ", indexed by Spotlight" }
         for extra in ModelText.words(property.extras) { words += ", \(extra)" }
-        // Transient properties and fetched ones are no part of a store.
+        // Transient and fetched properties are not stored.
         if withHashes, !property.isTransient, !(property is FetchedProperty), indent == 1 {
             words += ", hash \(ModelText.hex(property.versionHash))"
         }
@@ -77,10 +77,10 @@ struct ModelText {
         }
     }
 
-    /// The order of properties means nothing.
+    /// Sorts properties by name, because their order is not significant.
     private func sorted<Kind: Property>(_ properties: [Kind]) -> [Kind] { properties.sorted { $0.name < $1.name } }
 
-    /// What a source model says for code alone.
+    /// Settings of a source model that only affect generated code.
     private static func words(_ extras: SourceExtras) -> [String] {
         extras.attributes.filter { $0.key != "syncable" }.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
     }

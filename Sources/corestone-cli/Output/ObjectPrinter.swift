@@ -1,17 +1,19 @@
 import Corestone
 
-/// Prints objects one after the other.
+/// A printer of objects, one at a time.
 protocol ObjectPrinter {
-    /// Before the first object; `sample` are the first ones.
+    /// Begins the output before the first object.
+    ///
+    /// - Parameter sample: The first objects.
     mutating func begin(sample: [ManagedObject], to output: Output) throws
     mutating func print(_ object: ManagedObject, to output: Output) throws
     mutating func end(to output: Output) throws
 }
 
-/// One array, an object on each line.
+/// A printer of a JSON array with one object per line.
 struct JSONPrinter: ObjectPrinter {
     private let fields: [Field]
-    /// Whether every object has all fields, because they were asked for by name.
+    /// Whether every object has all fields, because they were selected by name.
     private let isChosen: Bool
     private let reader: FieldReader
     private var count = 0
@@ -71,17 +73,17 @@ extension JSON {
 }
 
 extension JSON {
-    /// What has no order of its own, the same in every run.
+    /// Sorts unordered items, so that the output is deterministic.
     fileprivate static func sorted(_ items: [JSON]) -> [JSON] {
         items.map { ($0, $0.line) }.sorted { $0.1 < $1.1 }.map(\.0)
     }
 }
 
-/// A line of names, then a line for each object.
+/// A printer of a CSV header, followed by a line for each object.
 struct CSVPrinter: ObjectPrinter {
     private let fields: [Field]
     private let reader: FieldReader
-    /// Whether no text may be a formula to a spreadsheet.
+    /// Whether text is protected against spreadsheet formulas.
     private let isGuarded: Bool
 
     init(_ fields: [Field], _ reader: FieldReader, isGuarded: Bool) {
@@ -102,7 +104,7 @@ struct CSVPrinter: ObjectPrinter {
 }
 
 extension FieldValue {
-    /// Whether the value is no number, date or the like: an author may have chosen its first character.
+    /// Whether the value is text, whose first character can be chosen freely, unlike that of a number or a date.
     var isText: Bool {
         switch self {
         case .nothing: false
@@ -111,7 +113,7 @@ extension FieldValue {
         }
     }
 
-    /// The whole value as text; nil for nothing.
+    /// The whole value as text; nil for a missing value.
     fileprivate var plainText: String? {
         switch self {
         case .nothing: nil
@@ -124,7 +126,7 @@ extension FieldValue {
 }
 
 extension PropertyValue {
-    /// The value as text that loses nothing; nil for null.
+    /// The value as text without loss; nil for null.
     var plainText: String? {
         switch self {
         case .null: nil

@@ -1,21 +1,22 @@
 import Corestone
 import Glibc
 
-/// Standard output: buffered, and silent when its reader has seen enough.
+/// Buffered standard output. If the reader of a pipe closes it early, the tool ends without an error.
 ///
-/// All that the tool prints goes through here. What is for people shows no name or value of a file as a command to the terminal,
-/// nor as a line of its own; what is for programs is as it is, for its own format has escapes, except on a terminal.
+/// All output goes through this class. In text for users, names and values from files cannot control the terminal or
+/// begin a new line. Data for programs is not changed, because its format has escapes. On a terminal, control
+/// characters are replaced in such data too.
 final class Output {
-    /// The reader of a pipe is gone.
+    /// The reader of a pipe closed it.
     struct ReaderLeft: Error {}
 
     let isTerminal = isatty(STDOUT_FILENO) == 1
-    /// Whether a program reads along; a person reads a terminal, and opens a file later.
+    /// Whether a program reads the output. A terminal and a file are for users.
     let isPipe = {
         var facts = stat()
         return fstat(STDOUT_FILENO, &facts) == 0 && [S_IFIFO, S_IFSOCK].contains(facts.st_mode & S_IFMT)
     }()
-    /// Columns of the terminal, or of what `COLUMNS` says; nil where lines may be as long as they like.
+    /// The columns of the terminal, or the value of `COLUMNS`; nil if the length of lines is not limited.
     let width: Int?
     private let usesColour: Bool
     private var buffer: [UInt8] = []
@@ -35,16 +36,16 @@ final class Output {
         return Int(size.ws_col)
     }
 
-    // MARK: For people
+    // MARK: Text for users
 
-    /// Bytes of a line that tells of names and the like; the middle of a longer one is left out.
+    /// The maximum length of a line in bytes; the middle of a longer line is left out.
     private static let longestLine = 10_000
 
-    /// One line.
+    /// Prints one line.
     ///
     /// - Parameters:
-    ///   - bold: its beginning, which stands out on a terminal that can show it.
-    ///   - isWhole: whether its length is what was asked for, as of the values of objects.
+    ///   - bold: The beginning of the line, which is bold on a terminal that supports it.
+    ///   - isWhole: Whether a long line is not shortened, for instance because it has the requested values of objects.
     func line(bold: String = "", _ text: String = "", isWhole: Bool = false) throws {
         func shown(_ text: String) -> String {
             (isWhole ? text : text.shortened(to: Output.longestLine)).visible()
@@ -53,21 +54,21 @@ final class Output {
         try put((usesColour && !start.isEmpty ? "\u{1B}[1m\(start)\u{1B}[0m" : start) + shown(text) + "\n")
     }
 
-    /// Words, in lines as wide as the terminal, else of `width` columns.
+    /// Prints text wrapped to the width of the terminal, or else to `width` columns.
     func paragraph(_ text: String, indent: Int = 0, orWidth width: Int = .max) throws {
         let text = text.shortened(to: Output.longestLine)
         try put(Paragraph.wrap(text, width: self.width ?? width, indent: indent))
     }
 
-    /// Text of the tool's own, such as its help, with its lines as they are.
+    /// Prints text of the tool itself, such as its help, with its line ends.
     func own(_ text: String) throws { try put(text.visible(.all)) }
 
-    // MARK: For programs
+    // MARK: Data for programs
 
-    /// Text in a format that programs read.
+    /// Prints text in a machine-readable format.
     func data(_ text: String) throws { try put(isTerminal ? text.visible(.all) : text) }
 
-    /// JSON for programs, and for people who look at it.
+    /// Prints indented JSON.
     func json(_ value: JSON) throws {
         var piece = ""
         try value.pretty { text in
@@ -83,7 +84,7 @@ final class Output {
 
     private func put(_ text: String) throws {
         buffer.append(contentsOf: text.utf8)
-        // Somebody watches a terminal; a pipe wants few large pieces.
+        // A terminal is flushed immediately; a pipe gets few large pieces.
         if buffer.count >= Output.capacity || isTerminal { try flush() }
     }
 

@@ -1,25 +1,25 @@
 import Corestone
 import Glibc
 
-/// A file that the tool writes: whole or not at all, and not when it has that content already.
+/// A file that the tool writes atomically, and only if its content changes.
 struct OutputFile {
     let path: String
 
-    /// What follows the last dot of the name, in lower case.
+    /// The extension of the name, in lower case.
     var kind: String {
         let name = path.split(separator: "/").last ?? ""
         guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "" }
         return name[name.index(after: dot)...].lowercased()
     }
 
-    /// Throws when the name does not end in one of two kinds, the usual one first.
+    /// Throws unless the name has one of two extensions.
     func require(_ usual: String, or other: String, for what: String) throws {
         guard kind == usual || kind == other else {
             throw UsageError("\(path) does not have the extension of a \(what); use .\(usual) or .\(other)")
         }
     }
 
-    /// The path with another kind in the place of this one.
+    /// Returns the path with another extension.
     func path(as kind: String) -> String {
         var stem = path
         while stem.count > 1, stem.hasSuffix("/") { stem.removeLast() }
@@ -27,13 +27,13 @@ struct OutputFile {
         return "\(stem).\(kind)"
     }
 
-    /// A device or a pipe, say, which is written into: no file may take its place.
+    /// Whether the path is a device, a pipe or a socket, which must be written to directly instead of being replaced.
     var isSpecial: Bool {
         var facts = stat()
         return stat(path, &facts) == 0 && ![S_IFREG, S_IFDIR].contains(facts.st_mode & S_IFMT)
     }
 
-    /// Where symbolic links lead to, which stay.
+    /// The path after following symbolic links, so that these are kept.
     private var place: String {
         var place = path
         for _ in 0..<40 {
@@ -46,10 +46,10 @@ struct OutputFile {
         return place
     }
 
-    /// Where it is written before it takes its name.
+    /// The temporary path to which the file is written before it is renamed.
     var draft: String { place + ".\(getpid()).tmp" }
 
-    /// Gives the draft its name.
+    /// Renames the draft to the path of the file.
     func keepDraft() throws {
         guard rename(draft, place) == 0 else {
             let reason = OutputFile.reason
@@ -58,7 +58,9 @@ struct OutputFile {
         }
     }
 
-    /// - Returns: whether anything had to be written.
+    /// Writes the file.
+    ///
+    /// - Returns: Whether the content changed, so that the file was written.
     @discardableResult
     func write(_ text: String) throws -> Bool {
         if !isSpecial, let content, content.elementsEqual(text.utf8) { return false }
@@ -69,7 +71,7 @@ struct OutputFile {
         return true
     }
 
-    /// The same for what is made piece by piece, some lines each.
+    /// Writes the file from pieces of lines. Returns whether the content changed.
     func write(_ pieces: AnySequence<[String]>) throws -> Bool {
         let rest = pieces.makeIterator()
         guard let first = rest.next() else { return try write("") }
@@ -107,7 +109,9 @@ struct OutputFile {
         return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Removes a folder with the files in it; one with folders in it is none of a version.
+    /// Removes the folder of a model version with its files.
+    ///
+    /// Fails if the folder contains folders, because it is then not a version.
     func removeFolder() throws {
         guard let folder = opendir(path) else { throw removalFailure(errno) }
         let names = OutputFile.names(in: folder)
@@ -115,7 +119,7 @@ struct OutputFile {
         guard rmdir(path) == 0 else { throw removalFailure(errno) }
     }
 
-    /// The names in a folder, which is closed then.
+    /// Returns the names in a folder, and closes it.
     private static func names(in folder: OpaquePointer) -> [String] {
         var names: [String] = []
         while let entry = readdir(folder) {
@@ -128,7 +132,7 @@ struct OutputFile {
         return names
     }
 
-    /// Removes a folder with all that is in it, as far as that can be removed.
+    /// Removes a folder and its contents. Errors are ignored.
     func removeTree() {
         var facts = stat()
         guard lstat(path, &facts) == 0 else { return }
@@ -140,7 +144,7 @@ struct OutputFile {
 
     var exists: Bool { access(path, F_OK) == 0 }
 
-    /// What is there now; nil when nothing is, or when it cannot be read.
+    /// The current content; nil if the file does not exist or cannot be read.
     private var content: [UInt8]? {
         guard let file = fopen(path, "rb") else { return nil }
         defer { fclose(file) }
@@ -149,7 +153,7 @@ struct OutputFile {
         return bytes
     }
 
-    /// The last error of the system, with what to do about a file that cannot be written.
+    /// The text of `errno`, with a remedy for a file that cannot be written.
     static var reason: String {
         let code = errno
         let remedy =

@@ -1,11 +1,11 @@
 import Corestone
 import Glibc
 
-/// How far something has come, on one line of standard error; silent where that is no terminal.
+/// A progress bar on standard error, which is shown only on a terminal.
 ///
-/// It is drawn ten times a second at most, not at all for what is done sooner than half a second, and gone when it ends.
+/// It is first drawn after half a second, then at most ten times a second, and removed at the end.
 final class ProgressBar {
-    /// What is counted: bytes are told as such, anything else by its name.
+    /// The unit of the count: bytes, or named things.
     enum Unit {
         case bytes
         case things(String)
@@ -34,7 +34,9 @@ final class ProgressBar {
     private static let interval = 0.1
     private static let patience = 0.5
 
-    /// - Parameter isForced: whether it is drawn also if standard error is not a terminal.
+    /// Creates a progress bar.
+    ///
+    /// - Parameter isForced: Whether it is drawn even if standard error is not a terminal.
     init(_ title: String, _ unit: Unit, isForced: Bool = false) {
         (self.title, self.unit) = (title, unit)
         let terminal = getenv("TERM").map { String(cString: $0) }
@@ -46,7 +48,9 @@ final class ProgressBar {
 
     deinit { end() }
 
-    /// - Parameter total: 0 where nobody knows it.
+    /// Updates the bar.
+    ///
+    /// - Parameter total: The total; 0 if it is unknown.
     func show(_ done: Int, of total: Int) {
         guard isShown else { return }
         let now = ProgressBar.now
@@ -55,7 +59,7 @@ final class ProgressBar {
         draw(done, total, seconds: now - start)
     }
 
-    /// Takes the line away.
+    /// Removes the bar.
     func end() {
         guard isDrawn else { return }
         isDrawn = false
@@ -104,7 +108,7 @@ final class ProgressBar {
             : whole < 3600 ? "\(whole / 60) min \(whole % 60) s" : "\(whole / 3600) h \(whole / 60 % 60) min"
     }
 
-    /// With commas between thousands.
+    /// Returns the number with commas between thousands.
     static func grouped(_ number: Int) -> String {
         var (text, count) = ("", 0)
         for digit in String(number).reversed() {

@@ -1,7 +1,7 @@
 import Corestone
 
 extension JSON {
-    /// Data in base64, dates in ISO 8601.
+    /// Converts a property list value. Data is base64, dates are ISO 8601.
     init(_ value: PropertyListValue) {
         switch value {
         case .null: self = .null
@@ -24,7 +24,7 @@ extension JSON {
 }
 
 extension PropertyListValue {
-    /// From JSON: what has no type of its own there is text.
+    /// Converts a JSON value; nil for null. Types that JSON does not have are text.
     init?(_ value: PropertyValue) {
         switch value {
         case .bool(let flag): self = .bool(flag)

@@ -1,6 +1,6 @@
 import Corestone
 
-/// Text in columns. Where the width is limited, the widest columns give way first, and what does not fit ends in "…".
+/// A table of text. If the width is limited, the widest columns are narrowed first, and truncated cells end in "…".
 struct Table {
     enum Alignment { case left, right }
 
@@ -15,21 +15,23 @@ struct Table {
     }
 
     private let columns: [Column]
-    /// Of each column that is shown.
+    /// The widths of the visible columns.
     private let widths: [Int]
-    /// Whether cells are cut to their column's width.
+    /// Whether cells are truncated to the width of their column.
     private let isNarrow: Bool
 
     private static let gap = 2
-    /// No column is narrower, unless its contents are.
+    /// The minimum width of a narrowed column.
     private static let least = 10
-    /// No column of a table of any width is padded to more: one large value would make every line as long.
+    /// The maximum padding if the width is not limited. Otherwise one long value would lengthen every line.
     private static let mostPadded = 60
 
+    /// Creates a table.
+    ///
     /// - Parameters:
-    ///   - sample: rows from which the columns get their widths; later rows may be wider.
-    ///   - width: columns of the terminal; nil for any: nothing is cut then, but longer values break the alignment of
-    ///     their line.
+    ///   - sample: Rows that determine the widths of the columns; later rows may be wider.
+    ///   - width: The columns of the terminal; nil if the width is not limited. Cells are then not truncated, but long
+    ///     values break the alignment of their line.
     init(_ columns: [Column], sample: [[String]], width: Int?) {
         let natural = columns.indices.map { place in
             sample.reduce(DisplayWidth.of(columns[place].title)) { max($0, DisplayWidth.of($1[place].visible())) }
@@ -39,16 +41,16 @@ struct Table {
         isNarrow = width != nil
     }
 
-    /// How many columns found no room at all.
+    /// Returns the number of columns that do not fit.
     func hiddenCount(of count: Int) -> Int { count - columns.count }
 
-    /// Takes from the widest columns, one after the other, then leaves out the last ones.
+    /// Narrows the widest columns step by step, then removes the last ones.
     private static func fitted(_ natural: [Int], into width: Int) -> [Int] {
         var widths = natural
         func total() -> Int { widths.reduce(0, +) + gap * max(widths.count - 1, 0) }
         while total() > width {
             if let widest = widths.indices.max(by: { widths[$0] < widths[$1] }), widths[widest] > least {
-                // Down to the next narrower one at a time.
+                // The width is reduced in steps down to the next narrower column.
                 let next = widths.filter { $0 < widths[widest] }.max() ?? least
                 let atMost = widths[widest] - (total() - width)
                 widths[widest] = max(least, min(widths[widest] - 1, max(next, atMost)))
@@ -63,7 +65,7 @@ struct Table {
 
     var head: String { line(columns.map(\.title)) }
 
-    /// One row, without the end of the line.
+    /// Returns one row, without a line end.
     func line(_ cells: [String]) -> String {
         var line = ""
         for (place, column) in columns.enumerated() {

@@ -1,6 +1,6 @@
 import Corestone
 
-/// Objects as rows of a table; its columns are as wide as the first objects want them.
+/// A printer of objects as rows of a table. The first objects determine the widths of the columns.
 struct TablePrinter: ObjectPrinter {
     private let fields: [Field]
     private let entity: Entity
@@ -8,9 +8,11 @@ struct TablePrinter: ObjectPrinter {
     private var table: Table?
     private var count = 0
 
-    /// - Parameter isChosen: whether the fields were asked for by name.
+    /// Creates a printer.
+    ///
+    /// - Parameter isChosen: Whether the fields were selected by name.
     init(isChosen: Bool, _ fields: [Field], entity: Entity, _ reader: FieldReader) {
-        // The ID names the entity already.
+        // The ID contains the entity.
         self.fields = isChosen ? fields : fields.filter { if case .entity = $0 { false } else { true } }
         self.entity = entity
         self.reader = reader
@@ -29,7 +31,7 @@ struct TablePrinter: ObjectPrinter {
     }
 
     func end(to output: Output) throws {
-        // For people only: what reads a pipe counts for itself.
+        // The line is only for users, because a program can count the lines.
         guard output.isTerminal, let table else { return }
         let hidden = table.hiddenCount(of: fields.count)
         let more = hidden > 0 ? "; \(hidden) columns more with --columns, --format json or a wider terminal" : ""
@@ -42,7 +44,7 @@ struct TablePrinter: ObjectPrinter {
 }
 
 extension FieldValue {
-    /// A short form for people.
+    /// The short form of a value in a table.
     fileprivate var cell: String {
         switch self {
         case .nothing: return ""

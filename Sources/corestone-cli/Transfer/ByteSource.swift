@@ -1,7 +1,7 @@
 import Corestone
 import Glibc
 
-/// Where something stands in a file.
+/// A position in a file.
 struct FilePlace: CustomStringConvertible {
     let file: String
     let line: Int
@@ -9,17 +9,17 @@ struct FilePlace: CustomStringConvertible {
     var description: String { "\(file):\(line)" }
 }
 
-/// The bytes of a file or of standard input, one after the other, with the number of the line.
+/// A reader of a file or standard input byte by byte, which counts lines and columns.
 final class ByteSource {
-    /// For messages.
+    /// The name for messages.
     let name: String
-    /// No line, object or field is longer.
+    /// The maximum length of a line, an object or a field, in bytes.
     static let longest = 1 << 30
-    /// Bytes of the whole; 0 where nobody knows.
+    /// The total size in bytes; 0 if it is unknown.
     let size: Int
     private(set) var done = 0
     private var line = 1
-    /// Of the next byte in its line, in characters, from 1.
+    /// The column of the next byte, in characters, starting at 1.
     private(set) var column = 1
     var position: FilePlace { FilePlace(file: name, line: line) }
     private static let standardInput = "standard input"
@@ -28,7 +28,9 @@ final class ByteSource {
     private var place = 0
     private var count = 0
 
-    /// - Parameter path: "-" is standard input.
+    /// Opens a file.
+    ///
+    /// - Parameter path: The path; "-" is standard input.
     init(_ path: String) throws {
         name = path == "-" ? ByteSource.standardInput : path
         descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
@@ -43,7 +45,7 @@ final class ByteSource {
 
     deinit { if descriptor != STDIN_FILENO { close(descriptor) } }
 
-    /// nil at the end.
+    /// Returns the next byte without consuming it; nil at the end.
     func peek() throws -> UInt8? {
         if place == count { try fill() }
         return place < count ? buffer[place] : nil
@@ -53,7 +55,7 @@ final class ByteSource {
         guard let byte = try peek() else { return nil }
         place += 1
         done += 1
-        // CR ends a line too, where no LF comes behind it.
+        // CR without LF also ends a line.
         if byte == 0x0A {
             (line, column) = (line + 1, 1)
         } else if byte == 0x0D {
@@ -64,7 +66,7 @@ final class ByteSource {
         return byte
     }
 
-    /// The rest of the line, which ends with LF, CRLF or CR; its end is read and left out.
+    /// Reads the rest of the line, and consumes its end (LF, CRLF or CR).
     func readLine(into bytes: inout [UInt8]) throws {
         let start = position
         while try peek() != nil {
@@ -82,7 +84,7 @@ final class ByteSource {
         }
     }
 
-    /// The mark that some programs put before UTF-8.
+    /// Skips a UTF-8 byte order mark.
     func skipMark() throws {
         if place == count { try fill() }
         guard count - place >= 3, buffer[place..<place + 3].elementsEqual([0xEF, 0xBB, 0xBF]) else { return }

@@ -1,12 +1,12 @@
 import Corestone
 
-/// Lines of CSV (RFC 4180); the first one names the columns. A line ends with LF, CRLF or CR, each one as it likes.
+/// A reader of CSV (RFC 4180) with a header line. Lines end with LF, CRLF or CR, in any mixture.
 final class CSVLoadReader: LoadReader {
     let source: ByteSource
-    /// What columns are called in the model; empty for one that is left out.
+    /// The property of each mapped column; empty for a skipped column.
     private let map: [Text: String]
     private let separator: UInt8
-    /// Whether the apostrophes before formulas were not the author's.
+    /// Whether apostrophes before formulas are removed.
     private let isGuarded: Bool
     private var columns: [String]?
 
@@ -19,7 +19,7 @@ final class CSVLoadReader: LoadReader {
         guard let columns else { return nil }
         var line = source.position
         guard var fields = try row() else { return nil }
-        // An empty line is none.
+        // Empty lines are skipped.
         while fields.count == 1, fields[0] == nil {
             line = source.position
             guard let more = try row() else { return nil }
@@ -52,7 +52,7 @@ final class CSVLoadReader: LoadReader {
         try source.skipMark()
         let line = source.position
         let names: [String?]?
-        // No line behind it may take its place.
+        // An invalid header ends the load, because no other line can replace it.
         do { names = try row() } catch let failure as LoadFailure { throw UsageError("\(line): \(failure.message)") }
         guard let names else { return }
         var (result, taken): ([String], [Text: String]) = ([], [:])
@@ -72,7 +72,7 @@ final class CSVLoadReader: LoadReader {
         columns = result
     }
 
-    /// Two columns that would be loaded as one property.
+    /// Returns the message for two columns that would be loaded as one property.
     private static func duplicate(_ key: String, of former: String, and name: String) -> String {
         if Text(former) == Text(name) { return "two columns are named \"\(name)\"; rename one of them" }
         let skipped = former == key ? former : name
@@ -80,7 +80,9 @@ final class CSVLoadReader: LoadReader {
             "the columns \"\(former)\" and \"\(name)\" are both loaded as \"\(key)\"; use --map \"\(skipped)=\" to skip one"
     }
 
-    /// nil at the end; an empty field without quotes is nil. A row that is wrong is read to its end all the same.
+    /// Reads a row; nil at the end of the file.
+    ///
+    /// An empty field without quotes is nil. An invalid row is read to its end before the error is thrown.
     private func row() throws -> [String?]? {
         guard try source.peek() != nil else { return nil }
         let line = source.position
@@ -130,7 +132,7 @@ final class CSVLoadReader: LoadReader {
         return fields
     }
 
-    /// False where nothing closes the quote.
+    /// Reads a quoted field. Returns false if the closing quote is missing.
     private func quoted(
         _ bytes: inout [UInt8], _ field: @autoclosure () -> String, from line: FilePlace
     ) throws -> Bool {

@@ -1,7 +1,7 @@
 import Corestone
 import Glibc
 
-/// `corestone dump`: objects as text from which `load` makes the same ones.
+/// `corestone dump`: writes objects as text from which `load` can recreate them.
 struct DumpCommand: Command {
     static let manual = Manual(
         command: "dump", summary: "write the objects of a store as JSON or CSV, for load and other programs",
@@ -72,7 +72,7 @@ struct DumpCommand: Command {
         let context = Context(coordinator: coordinator)
         var total = 0
         for part in plan.parts { total += try context.count(request(part)) }
-        // A bar between the lines would help nobody.
+        // On a terminal, a bar would be mixed with the printed lines.
         let bar = output.isTerminal && file == nil ? nil : ProgressBar("dumping", .things("objects"))
         let reader = FieldReader(coordinator.stores, decodesArchives: false)
         let isGuarded = try Formula.isGuarded(options, file != nil || !output.isPipe)
@@ -115,7 +115,7 @@ struct DumpCommand: Command {
                 entity: error.entity, key: error.key, value: error.value, objectURI: error.objectURI,
                 file: error.file)
         }
-        // A dump with holes takes the place of no other one.
+        // An incomplete dump must not replace an existing file.
         for file in files { try file.keep() }
         if let file { try output.line("\(file) has \(plural(writer.count, "object")) of \(store)") }
         return .done
@@ -129,7 +129,7 @@ struct DumpCommand: Command {
 }
 
 extension DumpCommand.Form {
-    /// By the option, else by the name of a file.
+    /// Returns the format of the option, or else of the file's extension.
     static func chosen(_ name: String?, _ file: String?) throws -> DumpCommand.Form {
         if let name {
             guard let form = DumpCommand.Form(rawValue: name) else {

@@ -1,19 +1,19 @@
 import Corestone
 
-/// In which order a dump has entities: each behind those that its objects lead to, as far as these do not lead back. What is
-/// required counts most.
+/// The order of entities in a dump: each after the destinations of its relationships, unless there are cycles.
 ///
-/// One entity after the other is taken, of those that are left the one that leads to the least, by name where several do.
-/// Each time, only the entities that lead to the one that was taken are looked at again.
+/// Required relationships have the highest weight. The algorithm repeatedly selects the remaining entity with the
+/// lowest weight of relationships to other remaining entities, by name if several are equal. After each step, only
+/// entities with relationships to the selected entity are updated.
 struct DumpOrder {
     private let entities: [Entity]
-    /// What each leads to among those that are left.
+    /// The weight of each entity's relationships to remaining entities.
     private var weights: [Int]
     private var isTaken: [Bool]
     private let places: [ObjectIdentifier: Int]
-    /// By destination: who leads there, and what that counts.
+    /// The entities with relationships to a destination, and the weights of these relationships.
     private var leads: [ObjectIdentifier: [(place: Int, weight: Int)]] = [:]
-    /// How many of the family of each destination are left.
+    /// The number of remaining entities in the tree below each destination.
     private var left: [ObjectIdentifier: Int] = [:]
     private var heap = Heap()
 
@@ -51,7 +51,7 @@ struct DumpOrder {
         return DumpPlan.tells(relationship, isWhole) ? 1 : 0
     }
 
-    /// How many of a destination's family are left beside one entity.
+    /// Returns the number of remaining entities in the tree below a destination, without one entity.
     private func others(_ destination: ObjectIdentifier, than place: Int) -> Int {
         let isMember = sequence(first: entities[place], next: \.parent).contains { ObjectIdentifier($0) == destination }
         return (left[destination] ?? 0) - (isMember ? 1 : 0)
@@ -60,7 +60,7 @@ struct DumpOrder {
     private mutating func run() -> [Entity] {
         var result: [Entity] = []
         while let item = heap.pop() {
-            // What became lighter since is in the heap again.
+            // Outdated items are skipped; an entity whose weight changed was pushed again.
             guard !isTaken[item.place], item.weight == weights[item.place] else { continue }
             isTaken[item.place] = true
             result.append(entities[item.place])
@@ -69,7 +69,7 @@ struct DumpOrder {
         return result
     }
 
-    /// One of a destination's family is taken.
+    /// Updates the weights after an entity below a destination was selected.
     private mutating func leave(_ destination: Entity) {
         let key = ObjectIdentifier(destination)
         guard let count = left[key], let owners = leads[key] else { return }
@@ -77,7 +77,7 @@ struct DumpOrder {
         if count == 1 {
             for owner in owners where !isMember(owner.place, of: destination) { lighten(owner) }
         } else if count == 2, let last = destination.withDescendants.first(where: isLeft) {
-            // What leads to itself alone leads nowhere.
+            // A relationship of an entity to itself does not count.
             let place = places[ObjectIdentifier(last)]
             for owner in owners where owner.place == place { lighten(owner) }
         }
@@ -96,7 +96,7 @@ struct DumpOrder {
     }
 }
 
-/// The lightest first, of equal ones that of the first place.
+/// A heap with the lowest weight first, and the lowest index among equal weights.
 private struct Heap {
     struct Item: Comparable {
         let weight: Int

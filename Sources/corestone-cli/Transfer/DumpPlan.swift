@@ -1,8 +1,8 @@
 import Corestone
 
-/// Which properties of an entity a dump has, and in which order entities come.
+/// The entities and properties of a dump, and their order.
 struct DumpPlan {
-    /// Of one entity.
+    /// The dumped properties of one entity.
     struct Part {
         let entity: Entity
         let attributes: [Attribute]
@@ -10,10 +10,13 @@ struct DumpPlan {
         let toMany: [Relationship]
     }
 
-    /// Concrete entities, those first to which others lead.
+    /// The entities that are not abstract, destinations of relationships first.
     let parts: [Part]
 
-    /// - Parameter isWhole: whether all objects are dumped, so that one side is enough of relationships that tell the same.
+    /// Plans a dump.
+    ///
+    /// - Parameter isWhole: Whether all objects are dumped, so that one side of a relationship and its inverse is
+    ///   enough.
     init(_ entities: [Entity], isWhole: Bool) {
         let wanted = entities.filter { !$0.isAbstract }
         parts = DumpOrder.of(wanted, isWhole: isWhole).map { entity in
@@ -28,7 +31,7 @@ struct DumpPlan {
         }
     }
 
-    /// Whether a to-many relationship says what its inverse does not.
+    /// Whether a to-many relationship must be dumped, because its inverse does not contain the same information.
     static func tells(_ relationship: Relationship, _ isWhole: Bool) -> Bool {
         guard relationship.isToMany, !relationship.isTransient else { return false }
         guard let inverse = relationship.inverse, !inverse.isTransient, !relationship.isOrdered else { return true }
@@ -40,6 +43,6 @@ struct DumpPlan {
 }
 
 extension ObjectID {
-    /// How files of a dump name an object.
+    /// The name of an object in a dump.
     var dumpName: String { "\(entity.name)/p\(reference)" }
 }

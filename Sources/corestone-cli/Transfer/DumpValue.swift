@@ -1,8 +1,8 @@
 import Corestone
 
-/// Values as text from which the same value can be read again.
+/// The conversion of values to text without loss.
 enum DumpValue {
-    /// As JSON: what a number of other readers could not hold is a string.
+    /// Returns the value as JSON. Numbers that other JSON readers could not represent are strings.
     static func json(_ value: PropertyValue) -> JSON {
         switch value {
         case .bool(let flag): .bool(flag)
@@ -13,13 +13,13 @@ enum DumpValue {
         }
     }
 
-    /// nil for null.
+    /// Returns the value as text, or nil for null.
     static func text(_ value: PropertyValue) -> String? {
         if case .date(let seconds) = value { return dateText(seconds) ?? seconds.description }
         return value.plainText
     }
 
-    /// ISO 8601 where that says all of it; else the number of seconds since 2001 does.
+    /// Returns the date as ISO 8601 if that is exact; nil if it must be written as seconds since 2001.
     private static func dateText(_ seconds: Double) -> String? {
         guard let text = ReferenceDate.text(seconds), let read = try? ReferenceDate.parse(text),
             read.bitPattern == seconds.bitPattern

@@ -1,6 +1,6 @@
 import Corestone
 
-/// Writes objects as they are read, a batch at a time.
+/// A writer of objects, which writes them in batches while they are read.
 struct DumpWriter {
     let context: Context
     let reader: FieldReader
@@ -24,7 +24,7 @@ struct DumpWriter {
             for object in batch { try body(object) }
             count += batch.count
             bar?.show(count, of: total)
-            // Members that lead back to their owners would keep each other.
+            // Objects in a cycle of relationships would retain each other.
             try context.reset()
         }
     }
@@ -77,9 +77,9 @@ struct DumpWriter {
 
     // MARK: CSV
 
-    /// A line of names, then a line for each object; what an entity lacks is an empty field.
+    /// Writes a header, then a line for each object. A property that an entity does not have is an empty field.
     ///
-    /// - Parameter isGuarded: whether no text may be a formula to a spreadsheet.
+    /// - Parameter isGuarded: Whether text is protected against spreadsheet formulas.
     mutating func writeTable(
         _ parts: [DumpPlan.Part], _ request: (DumpPlan.Part) -> FetchRequest, isGuarded: Bool, to sink: any TextSink
     ) throws {

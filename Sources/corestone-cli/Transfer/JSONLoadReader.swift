@@ -1,24 +1,24 @@
 import Corestone
 
-/// Objects of JSON: one on each line, one behind the other, or in an array.
+/// A reader of JSON objects: one per line, concatenated, or in an array.
 final class JSONLoadReader: LoadReader {
     let source: ByteSource
-    /// Whether an object ends on its line.
+    /// Whether each object must be on one line.
     private let isByLine: Bool
     private var state = State.start
 
     private enum State {
         case start
-        /// No array.
+        /// The file has objects without an array.
         case plain
-        /// Behind the bracket that opens it.
+        /// The reader is after the opening bracket of the array.
         case opened
-        /// An element must come.
+        /// The reader is after a comma: an element must follow.
         case comma
-        /// A comma or the bracket that closes it must come.
+        /// The reader is after an element: a comma or the closing bracket must follow.
         case element
         case closed
-        /// What is left is not looked at.
+        /// The rest of the file is ignored.
         case over
     }
 
@@ -32,7 +32,7 @@ final class JSONLoadReader: LoadReader {
                 continue
             }
             switch state {
-            // The marks of UTF-16.
+            // A byte order mark of UTF-16.
             case .start where byte == 0xFF || byte == 0xFE:
                 state = .over
                 throw failure("the file is not valid UTF-8; convert it first, for example with iconv -t UTF-8")
@@ -49,7 +49,7 @@ final class JSONLoadReader: LoadReader {
                 _ = try source.next()
                 state = .comma
             case .element:
-                // As if a comma came.
+                // Continue as if there were a comma.
                 state = .comma
                 throw failure("the array is missing a \",\" between two objects")
             case .comma where byte == UInt8(ascii: "]"), .comma where byte == UInt8(ascii: ","),
@@ -81,7 +81,7 @@ final class JSONLoadReader: LoadReader {
 
     // MARK: Objects
 
-    /// All of a line.
+    /// Reads an object that is on one line.
     private func line() throws -> LoadRecord {
         let (place, column) = (source.position, source.column)
         var bytes: [UInt8] = []
@@ -91,7 +91,7 @@ final class JSONLoadReader: LoadReader {
         return try record(bytes, place, column, " of the line; use --format json for objects of several lines")
     }
 
-    /// The bytes up to the brace that closes the object.
+    /// Reads an object up to its closing brace.
     private func object() throws -> LoadRecord {
         let (place, column) = (source.position, source.column)
         guard try source.peek() == UInt8(ascii: "{") else {
@@ -136,7 +136,7 @@ final class JSONLoadReader: LoadReader {
             bytes, place, column, " of the file; close the object that begins here, or check that the file is complete")
     }
 
-    /// Enough for 40 characters of UTF-8.
+    /// The number of bytes of an excerpt, enough for 40 characters of UTF-8.
     private static let excerptBytes = 160
 
     private static func noObject(_ line: FilePlace, _ found: [UInt8]) -> LoadFailure {
@@ -149,7 +149,9 @@ final class JSONLoadReader: LoadReader {
                 + "--format csv for CSV")
     }
 
-    /// - Parameter end: says what ends where the bytes do, and what to do about it.
+    /// Parses a record.
+    ///
+    /// - Parameter end: The clause of the message for incomplete JSON, with a remedy.
     private func record(_ bytes: [UInt8], _ line: FilePlace, _ column: Int, _ end: String) throws -> LoadRecord {
         do {
             guard case .dictionary(let members) = try decodeJSON(bytes, allowsTwins: false, keepsDigits: true) else {
@@ -167,7 +169,7 @@ final class JSONLoadReader: LoadReader {
         }
     }
 
-    /// How many lines further down a byte is, and in which column, counted in characters.
+    /// Returns the number of lines before a byte, and its column in characters.
     private static func place(of offset: Int, in bytes: [UInt8], from column: Int) -> (lines: Int, column: Int) {
         var (lines, column) = (0, column)
         for (place, byte) in bytes[..<offset].enumerated() {

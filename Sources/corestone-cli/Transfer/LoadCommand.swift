@@ -1,7 +1,7 @@
 import Corestone
 import Glibc
 
-/// `corestone load`: objects from JSON or CSV.
+/// `corestone load`: loads objects from JSON or CSV files.
 struct LoadCommand: Command {
     static let manual = Manual(
         command: "load", summary: "load the objects of JSON or CSV files into a store",
@@ -119,7 +119,7 @@ struct LoadCommand: Command {
         rules.skipsUnknown = options.has("skip-unknown")
         rules.isTrial = isTrial
         rules.keepsGoing = options.has("keep-going")
-        // Stores of other types are written as a whole.
+        // Only SQLite stores are saved in batches; other types are written as a whole.
         let streams = rules.keepsGoing && coordinator.stores.first?.type == .sqlite
         rules.batchSize = isTrial ? nil : batchSize ?? (streams ? 1000 : nil)
         let bar = ProgressBar("loading", .bytes)
@@ -130,7 +130,7 @@ struct LoadCommand: Command {
             Tool.note("\(failure.line): \(failure.message)")
             if !keepsGoing { throw Ended() }
         }
-        // What is not in the store by then was told.
+        // Unsaved objects have already been reported.
         defer { _ = try? loader.context.close(.discard) }
         var hasEnded = false
         do {
@@ -152,14 +152,14 @@ struct LoadCommand: Command {
         return refusals.count > 0 ? .problems : .done
     }
 
-    /// What is in the store when a load in batches ends early.
+    /// Returns the message about saved objects for a load in batches that ends early.
     private func saved(_ loader: Loader, _ line: FilePlace, _ remedy: String) -> String {
         "saved \(plural(loader.inserted + loader.updated, "object")) of the lines up to \(line) into \(store), without "
             + "relationships to later lines; \(remedy) with --upsert. If objects do not have unique values, restore the "
             + "store first"
     }
 
-    /// A line was refused that nothing is to go on behind.
+    /// The error that ends the load after the first rejected line.
     private struct Ended: Error {}
     private final class Refusals { var count = 0 }
 
@@ -180,7 +180,7 @@ struct LoadCommand: Command {
         while true {
             do {
                 let next = try reader.next()
-                // Before the end: an interrupted read looks like one.
+                // The interruption is checked first, because an interrupted read looks like the end of the file.
                 try Interruption.check()
                 guard let record = next else { return }
                 try loader.add(record)
@@ -189,7 +189,7 @@ struct LoadCommand: Command {
         }
     }
 
-    /// `Note.csv` has notes.
+    /// Returns the entity for the name of a file, such as `Note.csv`.
     private func entity(namedBy file: String, _ model: Model) -> Entity? {
         let name = file.split(separator: "/").last.map { String($0) } ?? ""
         let stem = name.split(separator: ".").first.map { String($0) } ?? ""
@@ -232,7 +232,7 @@ struct LoadCommand: Command {
         return (coordinator, !isTrial)
     }
 
-    /// What is wrong without a store and without --model.
+    /// Returns the message for a store that does not exist if --model is missing.
     private func missingModel() -> String {
         var facts = stat()
         if stat(store, &facts) == 0 { return "\(store) is empty; add --model MODEL to create a store in it" }
@@ -241,7 +241,7 @@ struct LoadCommand: Command {
         return "cannot open \(store): \(String(cString: strerror(reason)))"
     }
 
-    /// Nobody needs a new store in which nothing is, unless somebody else has found it meanwhile.
+    /// Deletes a new, empty store, unless another process has saved into it meanwhile.
     private func discard(_ coordinator: Coordinator) {
         for open in coordinator.stores { coordinator.discard(open) }
     }

@@ -1,8 +1,10 @@
 import Corestone
 
-/// What a file says, as a property holds it.
+/// The conversion of values from files to values of attributes.
 enum LoadConversion {
-    /// The value for an attribute; nil where the attribute keeps what it has: an empty field of one that may not be null.
+    /// Returns the value for an attribute.
+    ///
+    /// - Returns: nil to leave the attribute unchanged, for an empty field of a required attribute.
     static func value(_ field: LoadField, for attribute: Attribute) throws -> PropertyValue? {
         switch field {
         case .text(nil): return attribute.isOptional ? .null : nil
@@ -47,8 +49,10 @@ enum LoadConversion {
         }
     }
 
-    /// Seconds as `dump` writes those that are no date of our calendar: with a point or an exponent, so that neither 2024 nor
-    /// 20240131 is taken for them. JSON has numbers for them, and words for what it has no number for.
+    /// Parses seconds since 2001, which `dump` writes for dates outside the calendar.
+    ///
+    /// In a table they need a point or an exponent, so that 2024 and 20240131 are not mistaken for seconds. In JSON
+    /// they are numbers, except for the words for NaN and infinity.
     private static func seconds(_ text: String, _ isTable: Bool) -> Double? {
         switch text {
         case "NaN", "nan": return .nan
@@ -65,25 +69,25 @@ enum LoadConversion {
 }
 
 extension CoreError {
-    /// The message with the entity, the key and the value, as far as it does not name them itself.
+    /// The message with the entity, the key and the value, unless it already contains them.
     var lineMessage: String {
         var words = message
         if let value, let text = value.plainText {
             let short = LineText.short(text)
             if !words.utf8.elementsEqual(short.utf8), !LineText.contains(words, short) {
-                words += " (the value is \"\(short)\")"
+                words += " (the value is \(value.excerpt))"
             }
         }
         if let entity, let key, !LineText.contains(words, key) { words = "\(entity).\(key): \(words)" }
         return words.visible()
     }
 
-    /// The errors that stand behind one.
+    /// The leaves of the tree of errors.
     var leaves: [CoreError] { children.isEmpty ? [self] : children.flatMap(\.leaves) }
 }
 
 enum LineText {
-    /// The beginning of a text that is long.
+    /// Returns the text, truncated if it is long.
     static func short(_ text: String) -> String { text.count > 60 ? String(text.prefix(59)) + "…" : text }
 
     static func contains(_ text: String, _ part: String) -> Bool {

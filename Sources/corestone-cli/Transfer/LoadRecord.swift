@@ -1,26 +1,26 @@
 import Corestone
 
-/// What a line of a file says about an object.
+/// An object in a line of a file.
 struct LoadRecord {
     let line: FilePlace
-    /// What the object is called in the file.
+    /// The name of the object in the file.
     let name: String?
     let entityName: String?
-    /// By the names of properties.
+    /// The fields by property name.
     let fields: [(key: String, value: LoadField)]
 }
 
-/// What a file has for a property.
+/// The value of a property in a file.
 enum LoadField {
-    /// From JSON.
+    /// A value from JSON.
     case value(PropertyValue)
-    /// From CSV; nil for an empty field.
+    /// A field from CSV; nil for an empty field.
     case text(String?)
 
     /// The beginning of the value, for error messages.
     var excerpt: String {
         switch self {
-        // As the file has it: `true`, not the `1` of predicates.
+        // The form in the file: `true`, not the `1` of predicates.
         case .value(let value): LineText.short(JSON(value).line)
         case .text(let text): PropertyValue.string(text ?? "").excerpt
         }
@@ -33,7 +33,7 @@ enum LoadField {
         }
     }
 
-    /// Names of objects; nil for what is no such thing. Only names of several are parted by spaces.
+    /// Returns the names of objects, or nil if the value cannot be a name. Only a to-many field is split at spaces.
     func references(isToMany: Bool) -> [String]? {
         switch self {
         case .text(let text?) where isToMany:
@@ -63,9 +63,11 @@ struct LoadFailure: Error {
     let message: String
 }
 
-/// Gives what a file has, one after the other.
+/// A reader of the records of a file, one at a time.
 protocol LoadReader: AnyObject {
     var source: ByteSource { get }
-    /// nil at the end. Throws a `LoadFailure` for a line that cannot be read, behind which it goes on.
+    /// Returns the next record; nil at the end.
+    ///
+    /// Throws a `LoadFailure` for an invalid line. The next call continues after it.
     func next() throws -> LoadRecord?
 }

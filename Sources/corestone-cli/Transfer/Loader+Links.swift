@@ -1,18 +1,18 @@
 import Corestone
 
-// Relationships, and the objects that they lead to.
+// Relationships and their targets.
 
 extension Loader {
-    /// What a line says of a relationship.
+    /// The value of a relationship in a line.
     enum Link {
         case members(Relationship, [ManagedObject])
-        /// Some come further down; `found` are there already.
+        /// A relationship some of whose members are defined in later lines; `found` has the members that exist.
         case later(Relationship, names: [String], found: [ManagedObject])
     }
 
     // MARK: Names
 
-    /// A dump's own names without the text.
+    /// Parses a name. The names of a dump are stored without their text.
     func name(_ text: String) -> Name {
         let bytes = Array(text.utf8)
         if let slash = bytes.lastIndex(of: UInt8(ascii: "/")), slash + 1 < bytes.count,
@@ -36,7 +36,7 @@ extension Loader {
         return nil
     }
 
-    // MARK: Looking through a line
+    // MARK: Checking a line
 
     func links(of record: LoadRecord, _ entity: Entity) throws -> [Link] {
         try record.fields.compactMap { key, field in
@@ -64,7 +64,9 @@ extension Loader {
             ? .members(relationship, found) : .later(relationship, names: names, found: found)
     }
 
-    /// - Parameter names: those by which the members were found, for errors.
+    /// Checks the members of a relationship.
+    ///
+    /// - Parameter names: The names of the members, for errors.
     private func check(_ members: [ManagedObject], _ relationship: Relationship, _ names: [String] = []) throws {
         let other = members.firstIndex { !$0.objectID.entity.isKind(of: relationship.destination) }
         guard let other else { return }
@@ -85,7 +87,7 @@ extension Loader {
         case .later(let relationship, let names, let found):
             laterOfBatch.append(
                 (object, Later(owner: object.objectID, relationship: relationship, names: names, line: line)))
-            // Those that are there already may be what the object needs.
+            // The existing members may be enough for a required relationship.
             if !relationship.isOrdered { try set(found, of: relationship, object) }
         }
     }
@@ -97,7 +99,7 @@ extension Loader {
         } else if relationship.isOrdered {
             try object.setMembers(members, of: relationship.name)
         } else {
-            // What the inverse said before stays.
+            // Members that were added through the inverse are kept.
             for member in members { try object.add(member, to: relationship.name) }
         }
     }
@@ -110,9 +112,9 @@ extension Loader {
         }
     }
 
-    // MARK: Objects by a value
+    // MARK: Lookup by a value
 
-    /// A column such as `folder.name`: the object of that name.
+    /// Parses a column such as `folder.name`, which refers to an object by a value.
     func lookup(_ key: String, _ entity: Entity) -> (Relationship, Attribute)? {
         let parts = key.utf8.split(separator: UInt8(ascii: ".")).map { String(Substring($0)) }
         guard parts.count == 2, let relationship = entity.property(named: parts[0]) as? Relationship,
@@ -129,7 +131,7 @@ extension Loader {
             entity: relationship.destination,
             predicate: try Predicate.parse("%K == %@", arguments: [.string(attribute.name), value]),
             limit: rules.upserts ? 0 : 2)
-        // Those of this batch are found by the index: looking through all of them for each line would take forever.
+        // Objects of this batch are found by the index, because scanning all of them for each line would be too slow.
         request.includesPendingChanges = false
         var found: [ManagedObject] = []
         let candidates =
@@ -142,7 +144,7 @@ extension Loader {
             throw CoreError(
                 .invalidArgument,
                 "\(relationship.entity.name).\(relationship.name): \(found.isEmpty ? "no" : "more than one") object has the "
-                    + "value \"\(LineText.short(value.plainText ?? ""))\" for \(relationship.destination.name).\(attribute.name); "
+                    + "value \(value.excerpt) for \(relationship.destination.name).\(attribute.name); "
                     + (found.isEmpty
                         ? "load the object first, or correct the value"
                         : "name the object in the field \"\(relationship.name)\" by its @id or URI"),
@@ -153,7 +155,7 @@ extension Loader {
     }
 }
 
-/// The objects of a batch by the values by which lines name them.
+/// An index of a batch's objects by the values with which lines refer to them.
 struct SearchIndex {
     private struct Key: Hashable {
         let entity: UInt32
@@ -162,7 +164,7 @@ struct SearchIndex {
 
     private var tables: [Key: (destination: Entity, objects: [PropertyValue: [ManagedObject]])] = [:]
 
-    /// Objects that have, or had, the value.
+    /// Returns the objects that have, or had, the value.
     mutating func find(
         _ value: PropertyValue, _ attribute: String, _ destination: Entity, among made: some Sequence<ManagedObject>
     ) throws -> [ManagedObject] {

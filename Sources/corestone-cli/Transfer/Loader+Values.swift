@@ -1,6 +1,6 @@
 import Corestone
 
-// What lines say of attributes, and the objects that have these values already.
+// Attribute values of lines, and existing objects with these values.
 
 extension Loader {
     func values(of record: LoadRecord, _ entity: Entity) throws -> [(Attribute, PropertyValue)] {
@@ -40,7 +40,7 @@ extension Loader {
             entity: entity.name, key: key)
     }
 
-    /// All but what relationships lack, which may come further down.
+    /// Validates an object, except for missing relationships, which later lines may set.
     func validate(_ object: ManagedObject, _ entity: Entity, isNew: Bool) throws {
         do { try isNew ? object.validateForInsert() : object.validateForUpdate() } catch let error as CoreError {
             let failures = error.leaves.filter { failure in
@@ -53,9 +53,9 @@ extension Loader {
 
     // MARK: Unique values
 
-    /// The values of a line that only one object may have.
+    /// A line's values for a unique constraint.
     struct UniqueKey: Hashable {
-        /// The entity that says so.
+        /// The entity with the constraint.
         let entity: UInt32
         let names: [String]
         let values: [PropertyValue]
@@ -77,7 +77,7 @@ extension Loader {
         return keys
     }
 
-    /// The object that has the unique values of a line; nil when none has.
+    /// Returns the object that has the unique values of a line, or nil if no object has them.
     func existing(_ entity: Entity, _ values: [(Attribute, PropertyValue)]) throws -> ManagedObject? {
         for key in uniqueKeys(entity, values) {
             let known = try freshByValues[key].flatMap { try has(key, $0) ? $0 : nil }
@@ -85,7 +85,7 @@ extension Loader {
             let found = object.objectID.entity
             guard found.isKind(of: entity) else {
                 let taken = zip(key.names, key.values).map {
-                    "\(entity.name).\($0) (\"\(LineText.short($1.plainText ?? ""))\")"
+                    "\(entity.name).\($0) (\($1.excerpt))"
                 }
                 throw CoreError(
                     .typeMismatch,
@@ -110,7 +110,7 @@ extension Loader {
         return try context.fetch(request).first
     }
 
-    /// A line before may have given the object other values.
+    /// Whether the object still has the values, which an earlier line may have changed.
     private func has(_ key: UniqueKey, _ object: ManagedObject) throws -> Bool {
         try zip(key.names, key.values).allSatisfy { try object.value(forKeyPath: $0) == $1 }
     }

@@ -1,33 +1,35 @@
 import Corestone
 
-/// Makes objects of what files say, and saves them: all at once in the end, or some at a time.
+/// A loader of objects from the records of files. It saves them together at the end, or in batches.
 ///
-/// A line is looked through before it touches an object (`Plan`), so that one that is refused changes nothing: no delete rule
-/// runs for it, and what lines before it did to the same object stays.
+/// A line is checked completely before it changes an object. A rejected line therefore has no effect: it does not
+/// trigger delete rules, and changes of earlier lines to the same object are kept.
 final class Loader {
     struct Rules {
-        /// The entity of lines that name none.
+        /// The entity of lines without an entity.
         var entity: Entity?
-        /// An object that has the unique values already is changed.
+        /// Whether an existing object with the same unique values is updated.
         var upserts = false
-        /// Properties that the model lacks are passed over.
+        /// Whether properties that the model does not have are ignored.
         var skipsUnknown = false
-        /// Nothing is saved.
+        /// Whether the load is a dry run, which does not save.
         var isTrial = false
-        /// After that many lines they are saved; nil saves all of them in the end, or nothing.
+        /// The number of lines per save; nil to save all lines together, or not at all.
         var batchSize: Int?
-        /// Lines that a save refuses are left out.
+        /// Whether lines that a save rejects are skipped.
         var keepsGoing = false
     }
 
-    /// What an object is called in a file; most names are those of a dump, which take no memory of their own. Texts are compared
-    /// by bytes: `é` composed and decomposed are two names.
+    /// The name of an object in a file.
+    ///
+    /// Most names come from a dump and are stored as numbers. Texts are compared by bytes, so composed and decomposed
+    /// `é` are different names.
     enum Name: Hashable {
         case number(UInt32, Int64)
         case text(Text)
     }
 
-    /// A relationship to objects that come further down.
+    /// A relationship to objects of later lines.
     struct Later {
         let owner: ObjectID
         let relationship: Relationship
@@ -39,31 +41,31 @@ final class Loader {
     let store: Store
     let model: Model
     var rules: Rules
-    /// Told of lines that are left out; throws to end it.
+    /// A function that is called for each rejected line. It throws to end the load.
     let refuse: (LoadFailure) throws -> Void
 
     private(set) var inserted = 0
     private(set) var updated = 0
     /// The last line whose object is saved.
     private(set) var lastSaved: FilePlace?
-    /// Objects that are saved, by name.
+    /// The saved objects by name.
     var saved: [Name: ObjectID] = [:]
-    /// Objects of this batch.
+    /// The objects of this batch by name.
     var fresh: [Name: ManagedObject] = [:]
     var freshByValues: [UniqueKey: ManagedObject] = [:]
     var searches = SearchIndex()
-    /// What became of each line of this batch.
+    /// The object of each line of this batch.
     private(set) var made: [(object: ManagedObject, line: FilePlace)] = []
-    /// The lines themselves, where some may have to be left out of the batch.
+    /// The records of the batch, kept so that the batch can be repeated without some of them.
     private var records: [LoadRecord] = []
     private var later: [Later] = []
     var laterOfBatch: [(owner: ManagedObject, what: Later)] = []
-    /// Objects that lack a required relationship as yet.
+    /// The objects that do not have a required relationship yet.
     private var incomplete: [(object: ManagedObject, line: FilePlace)] = []
     private var counts = (inserted: 0, updated: 0)
-    /// The names of properties of all entities of a family, by its root.
+    /// The property names of all entities in a tree, by its root.
     private var familyNames: [UInt32: Set<String>] = [:]
-    /// Names that were told to be missing.
+    /// Failures that were already reported.
     private var missing: Set<Text> = []
 
     init(_ coordinator: Coordinator, _ rules: Rules, refuse: @escaping (LoadFailure) throws -> Void) throws {
@@ -83,7 +85,7 @@ final class Loader {
         if let size = rules.batchSize, !made.isEmpty, made.count % size == 0 { try saveIfComplete() }
     }
 
-    /// Saves what is left.
+    /// Saves the remaining objects.
     func finish() throws {
         try settle(isEnd: true)
         if rules.isTrial {
@@ -116,7 +118,8 @@ final class Loader {
         let object = try former ?? context.insert(entity)
         try set(values, of: object, isNew: former == nil)
         do { for link in links { try set(link, of: object, record.line) } } catch {
-            // Not to be: links were looked at before. The batch is made anew without the line.
+            // A failure is not expected here, because links were checked before. The batch is repeated without the
+            // line.
             try remake(records)
             throw error
         }
@@ -146,7 +149,7 @@ final class Loader {
         } catch let error as CoreError { throw LoadFailure(line: record.line, message: error.message) }
     }
 
-    /// Sets attributes; an object that does not take them is what it was before.
+    /// Sets attributes. If a value is rejected, the object is restored.
     private func set(_ values: [(Attribute, PropertyValue)], of object: ManagedObject, isNew: Bool) throws {
         let hadChanges = object.hasChanges
         var former: [(Attribute, PropertyValue)] = []
@@ -158,7 +161,7 @@ final class Loader {
             try validate(object, object.objectID.entity, isNew: object.isInserted)
         } catch {
             if isNew {
-                // Nothing leads to it yet.
+                // Other objects do not refer to it yet.
                 try context.delete(object)
             } else {
                 for (attribute, value) in former.reversed() { try object.setValue(value, forKeyPath: attribute.path) }
@@ -168,7 +171,7 @@ final class Loader {
         }
     }
 
-    /// Whether any entity with the same root has a property of that name.
+    /// Whether any entity in the same tree has a property of that name.
     func isKnown(_ key: String, inFamilyOf entity: Entity) -> Bool {
         let root = entity.root
         if let known = familyNames[root.index] { return known.contains(key) }
@@ -184,13 +187,13 @@ final class Loader {
         if !incomplete.isEmpty {
             try settle(isEnd: false)
             incomplete.removeAll { !lacksRelationship($0.object, $0.object.objectID.entity) }
-            // What lacks something waits for it, and all others with it.
+            // The whole batch waits until incomplete objects are complete.
             if !incomplete.isEmpty { return }
         }
         try save()
     }
 
-    /// Sets relationships of this batch to objects that came meanwhile.
+    /// Sets relationships of this batch to objects of later lines.
     private func settle(isEnd: Bool) throws {
         var rest: [(ManagedObject, Later)] = []
         for (owner, each) in laterOfBatch {
@@ -221,7 +224,7 @@ final class Loader {
         try refuseOnce(failure)
     }
 
-    /// A batch may be made more than once.
+    /// Reports a failure only once, because a batch can be repeated.
     private func refuseOnce(_ failure: LoadFailure) throws {
         if missing.insert(Text("\(failure.line): \(failure.message)")).inserted { try refuse(failure) }
     }
@@ -249,7 +252,7 @@ final class Loader {
         try context.reset()
     }
 
-    /// What a save would find: required relationships that nothing came for.
+    /// Reports missing required relationships, which a save would reject.
     private func refuseIncomplete() throws {
         for (object, line) in incomplete where lacksRelationship(object, object.objectID.entity) {
             do { try object.validateForInsert() } catch let error as CoreError {
@@ -264,7 +267,7 @@ final class Loader {
         counts = (0, 0)
     }
 
-    /// Makes the batch anew, of these lines alone.
+    /// Repeats the batch with only these lines.
     private func remake(_ lines: [LoadRecord]) throws {
         forgetBatch()
         try context.reset()
@@ -272,9 +275,9 @@ final class Loader {
         try settle(isEnd: false)
     }
 
-    // MARK: Lines that a save refuses
+    // MARK: Lines that a save rejects
 
-    /// Leaves those lines out that keep the batch from being saved.
+    /// Leaves out the lines that prevent the batch from being saved.
     private func leaveOut(_ error: CoreError) throws {
         let wrong = certain(blamed(error))
         for each in wrong { try refuse(LoadFailure(line: made[each.place].line, message: each.message)) }
@@ -282,13 +285,13 @@ final class Loader {
             let places = Set(wrong.map(\.place))
             return try remake(records.enumerated().filter { !places.contains($0.offset) }.map(\.element))
         }
-        // A full disk is the fault of no line.
+        // Other errors, such as a full disk, are not caused by a line.
         guard !records.isEmpty, error.status == .validation || error.status == .conflict else { throw error }
         guard records.count > 1 else {
             for each in error.leaves { try refuse(LoadFailure(line: records[0].line, message: each.lineMessage)) }
             return try remake([])
         }
-        // Halves: of many lines a few are wrong.
+        // The batch is halved to find the few invalid lines.
         let half = records.count / 2
         let (first, second) = (Array(records[..<half]), Array(records[half...]))
         try remake(first)
@@ -296,11 +299,12 @@ final class Loader {
         try remake(second)
     }
 
-    /// A line of the batch that an error of its save is about; `keeper` is the line before whose values it has.
+    /// A line that caused a save to fail. `keeper` is the earlier line with the same unique values.
     private typealias Blame = (place: Int, keeper: Int?, message: String)
 
-    /// Without duplicates of lines that may have to be left out themselves, which the next save tells: those that are to be left
-    /// out for another reason, and those that need an object, which may be left out.
+    /// Removes uncertain blame: duplicates of lines that may be left out themselves.
+    ///
+    /// Such lines have other errors or need a missing object. The next save shows whether the duplicates are valid.
     private func certain(_ blamed: [Blame]) -> [Blame] {
         let places = Set(blamed.map(\.place))
         func stays(_ keeper: Int) -> Bool { !places.contains(keeper) }
@@ -318,7 +322,7 @@ final class Loader {
         let conflicts = error.conflicts.compactMap { $0 as? ConstraintConflict }
         let leaves = conflicts.isEmpty ? error.leaves : []
         let wanted = Set(conflicts.flatMap { $0.objectIDs.map(\.uri) } + leaves.compactMap(\.objectURI))
-        // Of several lines about one object the last is the first to go.
+        // If several lines change one object, the last one is left out first.
         var places: [String: Int] = [:]
         for (place, each) in made.enumerated() where !wanted.isEmpty {
             let uri = each.object.objectID.uri
@@ -337,7 +341,7 @@ final class Loader {
                 found.removeFirst()
             }
             let values = conflict.constraint.map {
-                "\($0) \"\(conflict.constraintValues[$0]?.plainText ?? "")\""
+                "\($0) \(conflict.constraintValues[$0]?.excerpt ?? "null")"
             }
             for place in found {
                 result.append(
@@ -354,7 +358,7 @@ final class Loader {
         return result.sorted { $0.place < $1.place }
     }
 
-    /// Relationships from objects that are saved to ones that came behind them.
+    /// Sets relationships of saved objects to objects of later lines.
     private func settleSaved() throws {
         let all = later[...]
         later = []
@@ -397,7 +401,7 @@ final class Loader {
                 }
                 return
             }
-            // Halves: of many lines a few are wrong.
+            // The links are halved to find the few invalid ones.
             let half = links.startIndex + links.count / 2
             try settle(saved: links[..<half])
             return try settle(saved: links[half...])

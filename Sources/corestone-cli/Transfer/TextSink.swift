@@ -1,14 +1,14 @@
 import Corestone
 import Glibc
 
-/// Where lines go.
+/// A destination for text.
 protocol TextSink: AnyObject {
     func data(_ text: String) throws
 }
 
 extension Output: TextSink {}
 
-/// A file that is written piece by piece, and takes its name when that is wanted.
+/// A file that is written in pieces to a temporary path, and renamed by `keep`.
 final class TextFile: TextSink {
     private let file: OutputFile
     private let isSpecial: Bool
@@ -20,7 +20,7 @@ final class TextFile: TextSink {
     init(_ path: String) throws {
         file = OutputFile(path: path)
         isSpecial = file.isSpecial
-        // A draft that is there is an earlier one's, or a link that somebody laid to lead the writing elsewhere.
+        // An existing draft is left from an earlier run, or is a link with which an attacker redirects the output.
         if !isSpecial { unlink(file.draft) }
         descriptor =
             isSpecial
@@ -39,14 +39,14 @@ final class TextFile: TextSink {
         if buffer.count >= TextFile.capacity { try flush() }
     }
 
-    /// Everything is written.
+    /// Writes the rest and closes the file.
     func finish() throws {
         try flush()
         close(descriptor)
         descriptor = -1
     }
 
-    /// It takes its name; without this nothing of it stays.
+    /// Renames the file to its path. Without this call the file is deleted.
     func keep() throws {
         isKept = true
         if !isSpecial { try file.keepDraft() }

@@ -1,4 +1,4 @@
-/* The model Odd: what people write. */
+/* The model Odd: manual additions. */
 #ifndef ODD_H
 #define ODD_H
 

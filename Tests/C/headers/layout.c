@@ -1,7 +1,7 @@
 /* Written by scripts/generate.py from include/corestone-api.json. `make generate` writes it again.
  *
- * The size of every struct, and the place and size of every member, are those that the description gives. They hold for
- * 64-bit machines.
+ * The size of every struct, and the offset and size of every member, are as in the description, which is for 64-bit
+ * machines.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -29,7 +29,7 @@ static void member(const char *name, size_t at, size_t bytes, size_t expected_at
 
 int main(void) {
     if (sizeof(void *) != 8) {
-        printf("layout: skipped: described for 64-bit machines only\n");
+        printf("layout: skipped: the description is for 64-bit machines\n");
         return 0;
     }
     SIZE(cst_status, 4);

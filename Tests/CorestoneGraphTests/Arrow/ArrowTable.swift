@@ -2,7 +2,7 @@ import CPlatform
 import Corestone
 import Foundation
 
-/// What a consumer reads of a stream by the words of the C data interface, every value as text.
+/// The contents of a stream, as a consumer of the C data interface reads them, with every value as text.
 struct ArrowTable {
     var names: [String] = []
     var formats: [String] = []
@@ -17,7 +17,7 @@ struct ArrowTable {
 
     subscript(name: String) -> [String?] { names.firstIndex(of: name).map { columns[$0] } ?? [] }
 
-    /// Reads all of it and releases what it read.
+    /// Reads the whole stream and releases its arrays.
     init(_ stream: ArrowStream) throws {
         var schema = platform_arrow_schema()
         try stream.exportSchema(to: &schema)

@@ -5,7 +5,7 @@ import XCTest
 
 @testable import CorestoneGraph
 
-/// Exports through the C data interface of Arrow, read by its own words.
+/// Exports through the C data interface of Arrow, read as the Arrow specification defines it.
 final class ArrowTests: XCTestCase {
     private var folder = ""
     private var coordinator: Coordinator!
@@ -60,14 +60,14 @@ final class ArrowTests: XCTestCase {
 
     // MARK: Columns
 
-    func testAFetchByNames() throws {
+    func testFetchArrowTakesEntityAndPropertyNames() throws {
         try staff()
         let stream = try context.fetchArrow(
             "Employee", "age > %d", 30, keyPaths: ["name", "department.name"], sort: ["-name"])
         XCTAssertEqual(try ArrowTable(stream).rows, [["Eve", "Labs"], ["Ada", "Labs"]])
     }
 
-    func testCopiesOfAStream() throws {
+    func testStreamCopyReturnsAllRowsUnlessReadingHasBegun() throws {
         try staff()
         for isChanged in [false, true] {
             if isChanged { _ = try context.insert("Employee", ["name": "New"]) }
@@ -87,7 +87,7 @@ final class ArrowTests: XCTestCase {
         XCTAssertThrowsError(try ArrowStream.exported(at: &exported))
     }
 
-    func testTheColumnsAndTheKindOfARequest() throws {
+    func testColumnsFollowPropertiesAndResultTypeOfTheRequest() throws {
         try staff()
         let request = try request()
         request.propertiesToFetch = ["name", "department.name"]
@@ -103,7 +103,7 @@ final class ArrowTests: XCTestCase {
         XCTAssertEqual(try ArrowTable(ArrowStream(lazy, keyPaths: ["name"]))["name"], ["Ada", "Bob", "Dan", "Eve"])
     }
 
-    func testAttributesAreTheColumnsOfAFetchThatNamesNone() throws {
+    func testColumnsAreTheAttributesWhenNoKeyPathIsGiven() throws {
         try staff()
         let table = try table()
         XCTAssertEqual(table.names, ["name", "age", "salary"])
@@ -113,7 +113,7 @@ final class ArrowTests: XCTestCase {
         XCTAssertEqual(table.strayBuffers, 0)
     }
 
-    func testKeyPathsLeadThroughToOneRelationships() throws {
+    func testKeyPathsTraverseToOneRelationships() throws {
         try staff()
         let table = try table("department.name", "spouse.department.name", "spouse.age", "name")
         XCTAssertEqual(table["department.name"], ["Labs", "Labs", nil, "Labs"])
@@ -121,7 +121,7 @@ final class ArrowTests: XCTestCase {
         XCTAssertEqual(table["spouse.age"], [nil, "36", nil, nil])
     }
 
-    func testObjectsAreURIsOrKeys() throws {
+    func testObjectColumnsContainURIsOrPrimaryKeys() throws {
         try staff()
         let employees = try context.fetch(request())
         let labs = try XCTUnwrap(context.fetch(request("Department")).first)
@@ -135,7 +135,7 @@ final class ArrowTests: XCTestCase {
         XCTAssertEqual(keys["objectID"], employees.map { "\($0.primaryKey)" })
     }
 
-    func testAToManyRelationshipIsAList() throws {
+    func testToManyRelationshipIsExportedAsAList() throws {
         try staff()
         _ = try context.insert("Department", ["name": "Nobody"])
         try context.save()
@@ -148,7 +148,7 @@ final class ArrowTests: XCTestCase {
         XCTAssertEqual(table["employees"][1], "[]")
     }
 
-    func testPropertiesOfSubentitiesAreColumnsToo() throws {
+    func testPropertiesOfSubentitiesCanBeExported() throws {
         try staff()
         XCTAssertEqual(try table("level", "name")["level"], [nil, nil, nil, "3"])
         let alone = try request()
@@ -156,7 +156,7 @@ final class ArrowTests: XCTestCase {
         XCTAssertEqual(try table("name", request: alone)["name"], ["Ada", "Bob", "Dan"])
     }
 
-    func testWhatIsNoColumnIsNamed() throws {
+    func testInvalidColumnsAreNamedInTheError() throws {
         for (path, word) in [
             ("nmae", "did you mean \"name\""), ("speed", "not stored"), ("projects.title", "to-many"),
             ("name.first", "name"), ("department.nmae", "did you mean \"name\""), ("department.", "Department"),
@@ -170,7 +170,7 @@ final class ArrowTests: XCTestCase {
         XCTAssertThrowsError(try table("name", options: ArrowOptions(batchSize: 0)))
     }
 
-    func testMetadataSaysWhatTheModelSays() throws {
+    func testColumnMetadataDescribesTheModel() throws {
         try staff()
         let stream = try context.fetchArrow(request(), keyPaths: ["age", "department"])
         XCTAssertEqual(
@@ -225,7 +225,7 @@ final class ArrowTests: XCTestCase {
         XCTAssertEqual(table.strayBuffers, 0, file: file, line: line)
     }
 
-    func testEveryTypeOfAttributeHasAColumn() throws {
+    func testEveryAttributeTypeIsExported() throws {
         try items()
         let object = try context.insert("Item")
         for (name, value) in values { try object.setValue(value, forKey: name) }
@@ -244,7 +244,7 @@ final class ArrowTests: XCTestCase {
         XCTAssertEqual(try table("place.latitude", request: all)["place.latitude"].first, "52.5")
     }
 
-    func testRowsOfDictionariesHaveTheTypesOfTheirAttributes() throws {
+    func testDictionaryColumnsHaveTheTypesOfTheirAttributes() throws {
         try staff()
         let request = try request()
         request.propertiesToFetch = [
@@ -262,7 +262,7 @@ final class ArrowTests: XCTestCase {
         XCTAssertThrowsError(try ArrowStream(mixed)) { XCTAssertEqual(($0 as? CoreError)?.status, .typeMismatch) }
     }
 
-    func testDecimalsHaveAScaleThatFitsThemAll() throws {
+    func testDecimalScaleFitsAllValues() throws {
         try items()
         func formats(_ texts: String..., text: Bool = false) throws -> (String, [String?]) {
             for object in try context.fetch(request("Item", sort: nil)) { try context.delete(object) }
@@ -293,7 +293,7 @@ final class ArrowTests: XCTestCase {
         XCTAssertEqual(try formats("1.5", text: true).1, ["1.5"])
     }
 
-    func testADateBeyondTheRangeIsNull() throws {
+    func testDateOutOfRangeIsExportedAsNull() throws {
         try items()
         for seconds in [63_113_904_000, -978_307_200.0000005, 1e15, -1e15] {
             try context.insert("Item").setValue(.date(seconds), forKey: "when")
@@ -303,7 +303,7 @@ final class ArrowTests: XCTestCase {
         XCTAssertEqual(dates, ["64092211200000000", "0", nil, nil])
     }
 
-    func testOffsetsGrowWhereTheyHaveTo() throws {
+    func testOffsetsAre64BitWhenTextIsTooLongFor32Bit() throws {
         try staff()
         ArrowBuilder.largestOffset = 7
         defer { ArrowBuilder.largestOffset = Int(Int32.max) }
@@ -311,14 +311,14 @@ final class ArrowTests: XCTestCase {
         let whole = try ArrowTable(ArrowStream(employees, keyPaths: ["name"]))
         XCTAssertEqual(whole.formats, ["U"])
         XCTAssertEqual(whole["name"], ["Ada", "Bob", "Dan", "Eve"])
-        // The schema of rows that are still to come stays.
+        // The schema of rows that were not yet read is fixed.
         XCTAssertThrowsError(try table("name")) { XCTAssertEqual(($0 as? CoreError)?.status, .unsupported) }
         XCTAssertEqual(try table("name", options: ArrowOptions(batchSize: 2))["name"].count, 4)
     }
 
     // MARK: Which rows
 
-    func testUnsavedChangesAreWhereAFetchHasThem() throws {
+    func testExportIncludesUnsavedChangesLikeAFetch() throws {
         try staff()
         let employees = try context.fetch(request())
         try employees[0].set("name", "Zed")
@@ -332,14 +332,14 @@ final class ArrowTests: XCTestCase {
         let saved = try request()
         saved.includesPendingChanges = false
         XCTAssertEqual(try table("name", "department.name", request: saved)["name"], ["Ada", "Bob", "Dan", "Eve"])
-        // A change of what a key path leads to counts too.
+        // Changes of the target of a key path are exported too.
         try context.rollback()
         try XCTUnwrap(context.fetch(request("Department")).first).set("name", "Shop")
         XCTAssertEqual(try table("department.name")["department.name"], ["Shop", "Shop", nil, "Shop"])
         XCTAssertEqual(try table("department.name", request: saved)["department.name"], ["Labs", "Labs", nil, "Labs"])
     }
 
-    func testPredicatesThatMemoryDecides() throws {
+    func testExportAppliesPredicatesThatAreEvaluatedInMemory() throws {
         try staff()
         let request = try request("Employee", "speed == nil AND age > 30")
         XCTAssertEqual(try table("name", request: request)["name"], ["Ada", "Eve"])
@@ -350,7 +350,7 @@ final class ArrowTests: XCTestCase {
         XCTAssertEqual(saved["department.objectID"][0], try context.fetch(self.request("Department"))[0].objectID.uri)
     }
 
-    func testStoresWithoutAStateThatStays() throws {
+    func testExportReadsStoresWithoutSnapshots() throws {
         try open(GraphTestCase.company(), rollback: true)
         try staff()
         XCTAssertEqual(try table("name", "department.name")["department.name"], ["Labs", "Labs", nil, "Labs"])
@@ -361,7 +361,7 @@ final class ArrowTests: XCTestCase {
         XCTAssertEqual(try table("name", "department.name")["department.name"], ["Labs", "Labs", nil, "Labs"])
     }
 
-    func testNoRowsAndNoColumns() throws {
+    func testExportSupportsEmptyResultsAndEntitiesWithoutAttributes() throws {
         let none = try table("name", "department.name", "projects")
         XCTAssertEqual(none.names, ["name", "department.name", "projects"])
         XCTAssertEqual(none.batches, [])
@@ -377,7 +377,7 @@ final class ArrowTests: XCTestCase {
         XCTAssertEqual(bare.batches, [1])
     }
 
-    func testBatchesHaveTheSizeThatWasAskedFor() throws {
+    func testBatchesHaveTheRequestedSize() throws {
         for number in 0..<1000 { _ = try context.insert("Employee", ["name": "n\(number)", "age": number]) }
         try context.save()
         let sorted = try request(sort: "age")
@@ -392,9 +392,9 @@ final class ArrowTests: XCTestCase {
             [300, 300, 300, 100])
     }
 
-    // MARK: One state
+    // MARK: Snapshots
 
-    func testAStreamKeepsToTheStateOfItsMoment() throws {
+    func testStreamReadsTheSnapshotOfItsCreation() throws {
         for number in 0..<1000 { _ = try context.insert("Employee", ["name": "n\(number)", "age": number]) }
         try context.save()
         let stream = try context.fetchArrow(request(), keyPaths: ["age"], options: ArrowOptions(batchSize: 100))
@@ -410,7 +410,7 @@ final class ArrowTests: XCTestCase {
         XCTAssertEqual(try ArrowTable(other.fetchArrow(request())).batches, [])
     }
 
-    func testAnotherStateAfterAStreamThatWasLeftInTheMiddle() throws {
+    func testAbandonedStreamDoesNotPinLaterReads() throws {
         try staff()
         for round in 0..<20 {
             let stream = try context.fetchArrow(request(), keyPaths: ["name"], options: ArrowOptions(batchSize: 1))
@@ -424,7 +424,7 @@ final class ArrowTests: XCTestCase {
         }
     }
 
-    func testAnyThreadReadsAStream() throws {
+    func testStreamCanBeReadOnAnyThread() throws {
         for number in 0..<5000 { _ = try context.insert("Employee", ["name": "n\(number)", "age": number]) }
         try context.save()
         let streams = try (0..<4).map { _ in
@@ -438,7 +438,7 @@ final class ArrowTests: XCTestCase {
         XCTAssertEqual(counts.withLock { $0 }, [5000, 5000, 5000, 5000])
     }
 
-    func testAStreamOutlivesItsContextButNotItsStore() throws {
+    func testStreamOutlivesItsContextButFailsAfterStoreRemoval() throws {
         try staff()
         let stream = try context.fetchArrow(request(), keyPaths: ["name"], options: ArrowOptions(batchSize: 1))
         var exported = platform_arrow_stream()
@@ -462,7 +462,7 @@ final class ArrowTests: XCTestCase {
         exported.release(&exported)
     }
 
-    func testAPinnedContextExportsItsGeneration() throws {
+    func testPinnedContextExportsItsGeneration() throws {
         try staff()
         try context.setQueryGeneration(from: .current)
         XCTAssertEqual(try table("name")["name"].count, 4)
@@ -475,7 +475,7 @@ final class ArrowTests: XCTestCase {
 
     // MARK: Schemas and errors
 
-    func testOnlyTheObjectItselfIsNeverNull() throws {
+    func testSchemaMarksAllColumnsNullableExceptObjectID() throws {
         try staff()
         let stream = try context.fetchArrow(
             request(), keyPaths: ["objectID", "name", "department", "department.objectID", "projects"])
@@ -487,7 +487,7 @@ final class ArrowTests: XCTestCase {
         XCTAssertEqual(String(cString: schema.format), "+s")
     }
 
-    func testMetadataOfEachKindOfColumn() throws {
+    func testEachKindOfColumnHasItsMetadata() throws {
         try items()
         let stream = try context.fetchArrow(request("Item", sort: nil))
         XCTAssertEqual(
@@ -511,7 +511,7 @@ final class ArrowTests: XCTestCase {
         XCTAssertEqual(try ArrowTable.metadata(people, of: "department.name")["corestone.entity"], "Department")
     }
 
-    func testTheSchemaNamesTheEntityOfTheRows() throws {
+    func testSchemaMetadataNamesTheEntity() throws {
         try staff()
         for (stream, name) in [
             (try context.fetchArrow(request()), "Employee"),
@@ -530,8 +530,8 @@ final class ArrowTests: XCTestCase {
         }
     }
 
-    /// A call that fails has its message until the next one that does not; what failed ends the stream.
-    func testErrorsOfAnExportedStream() throws {
+    /// The message of a failed call is kept until the next successful call. A failed read ends the stream.
+    func testExportedStreamReportsTheErrorOfItsLastCall() throws {
         try staff()
         ArrowBuilder.largestOffset = 7
         defer { ArrowBuilder.largestOffset = Int(Int32.max) }
@@ -556,7 +556,7 @@ final class ArrowTests: XCTestCase {
         exported.release(&exported)
     }
 
-    func testKeysOfMembersAndOfTargetsBehindPaths() throws {
+    func testMembersAndKeyPathTargetsCanBeExportedAsPrimaryKeys() throws {
         try staff()
         let employees = try context.fetch(request())
         let labs = try XCTUnwrap(context.fetch(request("Department")).first)
@@ -581,9 +581,9 @@ final class ArrowTests: XCTestCase {
         }
     }
 
-    // MARK: Heirs
+    // MARK: Subentities
 
-    /// Two heirs of one entity, with properties of the same name.
+    /// Two subentities of one entity, with properties of the same name.
     private func shapes(_ second: AttributeType) throws {
         let model = Model()
         let shape = try model.addEntity(named: "Shape")
@@ -604,11 +604,11 @@ final class ArrowTests: XCTestCase {
         try context.save()
     }
 
-    func testPropertiesOfTheSameNameOfTwoHeirs() throws {
+    func testSamePropertyOfTwoSubentitiesSharesAColumnIfTypesMatch() throws {
         try shapes(.integer32)
         try context.fetch(request("Square", sort: nil))[0].set("size", 8)
         let all = try request("Shape", sort: "rank")
-        XCTAssertEqual(try table("size", request: all)["size"], [nil, "7", "8"], "with what is unsaved")
+        XCTAssertEqual(try table("size", request: all)["size"], [nil, "7", "8"], "with unsaved changes")
         try context.save()
         XCTAssertEqual(try table("size", request: all)["size"], [nil, "7", "8"])
         try shapes(.string)
@@ -619,7 +619,7 @@ final class ArrowTests: XCTestCase {
         }
     }
 
-    func testMembersThatOnlyAnHeirHasAreNullForOthers() throws {
+    func testRelationshipOfASubentityIsNullForOtherEntities() throws {
         try shapes(.integer32)
         let all = try request("Shape", sort: "rank")
         let tag = try XCTUnwrap(context.fetch(request("Tag", sort: nil)).first).objectID.uri
@@ -629,7 +629,7 @@ final class ArrowTests: XCTestCase {
             [nil, "[\(tag)]", nil])
     }
 
-    func testColumnsOfDictionariesOfAGroup() throws {
+    func testGroupedDictionariesAreExported() throws {
         try staff()
         let request = try request(sort: nil)
         request.resultType = .dictionaries

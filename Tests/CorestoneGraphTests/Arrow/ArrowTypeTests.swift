@@ -12,7 +12,7 @@ final class ArrowTypeTests: XCTestCase {
         .structure, .list,
     ]
 
-    func testEveryTypeIsSpeltAsTheInterfaceHasIt() {
+    func testTypesHaveTheFormatStringsOfArrow() {
         XCTAssertEqual(
             all.map { $0.format(isLarge: false) },
             ["n", "b", "s", "i", "l", "f", "g", "d:38,18", "u", "z", "tsu:UTC", "w:16", "+s", "+l"])
@@ -23,7 +23,7 @@ final class ArrowTypeTests: XCTestCase {
         XCTAssertEqual(all.filter(\.hasOffsets), [.text, .bytes, .list])
     }
 
-    func testTypesThatJoin() {
+    func testJoinedTypeHoldsValuesOfBothTypes() {
         for type in all {
             XCTAssertEqual(type.joined(type), type)
             XCTAssertEqual(type.joined(.null), type)
@@ -42,7 +42,7 @@ final class ArrowTypeTests: XCTestCase {
         }
     }
 
-    func testTypesOfValues() throws {
+    func testEachKindOfValueHasAType() throws {
         let values: [(PropertyValue, ArrowType?)] = [
             (.null, .null), (.bool(true), .bool), (.int(1), .int64), (.double(1), .double),
             (.decimal(DecimalNumber(1)), .decimal(scale: 18)), (.string("x"), .text), (.uri("http://x/"), .text),
@@ -60,21 +60,21 @@ final class ArrowTypeTests: XCTestCase {
         return decimals.type
     }
 
-    func testTheTypeOfDecimalsAtItsBounds() throws {
+    func testDecimalTypeHasAScaleThatFitsOrIsText() throws {
         XCTAssertEqual(try type(), .decimal(scale: 18))
         XCTAssertEqual(try type("0", "0.000"), .decimal(scale: 18))
         XCTAssertEqual(try type(String(repeating: "9", count: 20)), .decimal(scale: 18))
         XCTAssertEqual(try type(String(repeating: "9", count: 21)), .decimal(scale: 17))
         XCTAssertEqual(try type(String(repeating: "9", count: 38)), .decimal(scale: 0))
         XCTAssertEqual(try type(String(repeating: "9", count: 38), "0.5"), .text)
-        XCTAssertEqual(try type("0.0000000000000000001"), .decimal(scale: 19), "19 digits behind the point")
+        XCTAssertEqual(try type("0.0000000000000000001"), .decimal(scale: 19), "19 digits after the decimal point")
         XCTAssertEqual(try type("0.000000000000000001"), .decimal(scale: 18))
         XCTAssertEqual(try type("1" + String(repeating: "0", count: 36), "0.1"), .decimal(scale: 1))
         XCTAssertEqual(try type("1" + String(repeating: "0", count: 37), "0.1"), .text)
-        XCTAssertEqual(try type("2.50000000000000000000"), .decimal(scale: 18), "zeros at the end do not count")
+        XCTAssertEqual(try type("2.50000000000000000000"), .decimal(scale: 18), "trailing zeros do not count")
     }
 
-    func testUnitsOfTheLastPlace() throws {
+    func testScaledDecimalIsNilWhenItDoesNotFit() throws {
         let cases: [(String, Int, Int128?)] = [
             ("0", 38, 0), ("1.5", 1, 15), ("1.5", 3, 1500), ("1.5", 0, nil), ("-1.5", 2, -150), ("1.50", 1, 15),
             ("20", 0, 20), ("2e3", 0, 2000), ("1e37", 0, Int128("1" + String(repeating: "0", count: 37))),
@@ -87,7 +87,7 @@ final class ArrowTypeTests: XCTestCase {
         }
     }
 
-    func testDigitsOfAMantissa() throws {
+    func testDigitCountCountsTheDigitsOfTheMantissa() throws {
         for (mantissa, count) in [
             ("0", 0), ("9", 1), ("10", 2), ("9999999999999999999", 19), ("10000000000000000000", 20),
             ("18446744073709551615", 20), ("18446744073709551616", 20), (String(repeating: "9", count: 38), 38),
@@ -106,7 +106,7 @@ final class ArrowTypeTests: XCTestCase {
                 options: ArrowOptions(showsDecimalsAsText: text)))
     }
 
-    func testNumbersOfSeveralKindsShareAColumn() throws {
+    func testNumbersOfDifferentTypesShareAColumn() throws {
         let half = PropertyValue.decimal(try DecimalNumber("1.5"))
         for values in [[.int(2), .double(0.5)], [.double(0.5), .int(2)], [.double(2), half], [half, .double(2)]] {
             XCTAssertEqual(try table(values).formats, ["g"], "\(values)")
@@ -120,21 +120,21 @@ final class ArrowTypeTests: XCTestCase {
         }
     }
 
-    func testIntegersAmongDecimalsAsText() throws {
+    func testIntegersInADecimalColumnAreExportedAsText() throws {
         let half = PropertyValue.decimal(try DecimalNumber("1.5"))
         let table = try table([half, .int(2), .int(0), .int(-7)], text: true)
         XCTAssertEqual(table.formats, ["u"])
         XCTAssertEqual(table["a"], ["1.5", "2", "0", "-7"])
     }
 
-    func testDecimalsOfAColumnAsText() throws {
+    func testDecimalsAreExportedAsTextWhenRequested() throws {
         let half = PropertyValue.decimal(try DecimalNumber("1.5"))
         let table = try table([half, .null, .decimal(DecimalNumber(2))], text: true)
         XCTAssertEqual(table.formats, ["u"])
         XCTAssertEqual(table["a"], ["1.5", nil, "2"])
     }
 
-    func testEveryKindOfValueHasItsColumn() throws {
+    func testEachKindOfValueIsExportedWithItsFormat() throws {
         let cases: [(PropertyValue, String, String)] = [
             (.bool(true), "b", "true"), (.int(-3), "l", "-3"), (.double(0.25), "g", "0.25"), (.string("é"), "u", "é"),
             (.uri("http://x/"), "u", "http://x/"), (.bytes(Bytes([0, 255])), "z", "00ff"),
@@ -150,7 +150,7 @@ final class ArrowTypeTests: XCTestCase {
         XCTAssertEqual(try table([.bool(false), .bool(true), .bool(false)])["a"], ["false", "true", "false"])
     }
 
-    func testAValueWithoutATypeIsNamed() throws {
+    func testValueOfAnotherTypeIsNamedInTheError() throws {
         for values in [[.string("x"), .int(1)], [.null, .array([])], [.bool(true), .int(1)]] as [[PropertyValue]] {
             XCTAssertThrowsError(try table(values)) { error in
                 XCTAssertEqual((error as? CoreError)?.status, .typeMismatch)
@@ -160,7 +160,7 @@ final class ArrowTypeTests: XCTestCase {
         }
     }
 
-    func testOptionsAtFirst() {
+    func testBatchSizeDefaultsTo65536AndMustBePositive() {
         for options in [ArrowOptions(), ArrowOptions(batchSize: 65_536)] {
             XCTAssertEqual(options.batchSize, 65_536)
             XCTAssertFalse(options.showsKeys || options.showsDecimalsAsText)
@@ -173,7 +173,7 @@ final class ArrowTypeTests: XCTestCase {
         }
     }
 
-    func testRowsOfValuesComeInBatches() throws {
+    func testRowsOfValuesAreExportedInBatches() throws {
         let rows = FetchedRows(columns: ["a"], rows: (0..<5).map { [.int($0)] })
         for (size, batches) in [(1, [1, 1, 1, 1, 1]), (2, [2, 2, 1]), (5, [5]), (6, [5])] {
             let table = try ArrowTable(ArrowStream(rows, options: ArrowOptions(batchSize: size)))

@@ -25,7 +25,7 @@ final class BatchChangeTests: BatchTestCase {
         return try context.execute(request).count
     }
 
-    func testConstantsAndExpressions() throws {
+    func testBatchUpdateSetsConstantsAndExpressions() throws {
         try eachStore { _ in
             try hire([("Ada", 32), ("Bea", 25), ("Cleo", 41)])
             XCTAssertEqual(try update("age > 30", ["age": .integer(50), "salary": .constant(.double(2))]), 2)
@@ -36,7 +36,7 @@ final class BatchChangeTests: BatchTestCase {
             XCTAssertEqual(try update("name == 'nobody'", ["age": .integer(1)]), 0)
             XCTAssertEqual(try update("name == 'Bea'", ["age": .constant(.null)]), 1)
             XCTAssertEqual(try people(), ["ADA 51", "Bea -", "Cleo 51"])
-            // All expressions see the row as it was.
+            // All expressions are evaluated on the former row.
             XCTAssertEqual(
                 try update(
                     "age != nil",
@@ -45,14 +45,14 @@ final class BatchChangeTests: BatchTestCase {
         }
     }
 
-    func testVersionsRise() throws {
+    func testBatchUpdateIncrementsVersions() throws {
         try hire([("Ada", 1)])
         _ = try update(nil, ["age": .integer(2)])
         _ = try update(nil, ["age": try Expression.parse("age + 1")])
         XCTAssertEqual(try shell("SELECT Z_OPT, ZAGE FROM ZEMPLOYEE"), "3|3")
     }
 
-    func testWrongSettings() throws {
+    func testBatchUpdateRefusesInvalidValues() throws {
         try eachStore { _ in
             try hire([("Ada", 32)])
             func fails(_ settings: [String: Expression], _ code: Int, _ key: String?, line: UInt = #line) throws {
@@ -74,7 +74,7 @@ final class BatchChangeTests: BatchTestCase {
         }
     }
 
-    func testSubentities() throws {
+    func testBatchUpdateIncludesSubentitiesOnRequest() throws {
         try eachStore { _ in
             try hire([("Ada", 1)])
             _ = try context.execute(
@@ -87,7 +87,7 @@ final class BatchChangeTests: BatchTestCase {
         }
     }
 
-    func testPredicatesThatOnlyMemoryKnows() throws {
+    func testBatchUpdateAppliesPredicatesThatAreEvaluatedInMemory() throws {
         try hire([("Ada", 32), ("Bea", 25)])
         let block = BatchUpdateRequest(entity: try entity("Employee"), propertiesToUpdate: ["age": .integer(1)])
         block.predicate = try Predicate.parse("FUNCTION(name, 'length') == 3 OR department.name == 'x'")
@@ -97,7 +97,7 @@ final class BatchChangeTests: BatchTestCase {
         XCTAssertEqual(try people(), ["Ada 32", "Bea 1"])
     }
 
-    func testUniqueValuesAreKept() throws {
+    func testBatchUpdateKeepsUniqueConstraints() throws {
         let model = Model()
         let item = try model.addEntity(named: "Item")
         try item.addAttribute(named: "number", type: .integer64)
@@ -143,7 +143,7 @@ final class BatchChangeTests: BatchTestCase {
         return try context.execute(request).count
     }
 
-    func testRulesAreHonoured() throws {
+    func testBatchDeleteAppliesDeleteRules() throws {
         try eachStore { isMemory in
             try fill()
             XCTAssertEqual(try delete("Employee", "name == 'Ada'"), 1)
@@ -163,7 +163,7 @@ final class BatchChangeTests: BatchTestCase {
         }
     }
 
-    func testOrderLimitAndOffset() throws {
+    func testBatchDeleteAppliesOrderLimitAndOffset() throws {
         try eachStore { _ in
             try hire([("d", 1), ("a", 2), ("c", 3), ("b", 4)])
             XCTAssertEqual(try delete("Employee", nil, limit: 2, offset: 1), 2)
@@ -171,14 +171,14 @@ final class BatchChangeTests: BatchTestCase {
         }
     }
 
-    func testByIDs() throws {
+    func testBatchDeleteRemovesTheRowsOfItsObjectIDs() throws {
         try eachStore { _ in
             try hire([("Ada", 1), ("Bea", 2), ("Cleo", 3)])
             let ids = try context.fetch("Employee", sort: ["name"]).map(\.objectID)
             let request = try BatchDeleteRequest(objectIDs: [ids[0], ids[2], ids[0]])
             request.resultType = .objectIDs
             XCTAssertEqual(Set(try context.execute(request).objectIDs), [ids[0], ids[2]])
-            XCTAssertEqual(try context.execute(request).count, 0, "they are gone")
+            XCTAssertEqual(try context.execute(request).count, 0, "already deleted")
             XCTAssertEqual(try people(), ["Bea 2"])
             let department = try context.insert("Department", ["name": "x"])
             XCTAssertEqual(
@@ -190,7 +190,7 @@ final class BatchChangeTests: BatchTestCase {
         }
     }
 
-    func testADenialFailsTheWhole() throws {
+    func testBatchDeleteFailsWhenARuleDenies() throws {
         let model = try GraphTestCase.company()
         try (model.entity(named: "Department")?.ownRelationships[0])?.setDeleteRule(.deny)
         for isMemory in [false, true] {
@@ -205,7 +205,7 @@ final class BatchChangeTests: BatchTestCase {
         }
     }
 
-    func testWhatIsRequiredIsNotNullified() throws {
+    func testBatchDeleteFailsWhenItWouldNullifyARequiredRelationship() throws {
         let model = try GraphTestCase.company()
         try model.entity(named: "Employee")?.ownRelationships.first { $0.name == "department" }?.setOptional(false)
         for isMemory in [false, true] {
@@ -222,7 +222,7 @@ final class BatchChangeTests: BatchTestCase {
 
     // MARK: Stores
 
-    func testAReadOnlyStoreRefuses() throws {
+    func testBatchRequestFailsInAReadOnlyStore() throws {
         try hire([("Ada", 1)])
         coordinator = try Coordinator(model: GraphTestCase.company())
         var options = StoreOptions()
@@ -235,7 +235,7 @@ final class BatchChangeTests: BatchTestCase {
         XCTAssertEqual(failure { _ = try reader.execute(delete) }.status, .storeReadOnly)
     }
 
-    func testHistoryTellsOfEachChange() throws {
+    func testHistoryRecordsEachBatchChange() throws {
         try open(GraphTestCase.company(), keepsHistory: true)
         context.transactionAuthor = "importer"
         try hire([("Ada", 1), ("Bea", 2)])
@@ -255,7 +255,7 @@ final class BatchChangeTests: BatchTestCase {
     // MARK: Many rows
 
     /// More rows than are in memory at a time, in each way of changing them.
-    func testMoreRowsThanGoThroughMemoryAtATime() throws {
+    func testBatchRequestsHandleMoreRowsThanFitInMemory() throws {
         try eachStore { _ in
             try hire((1...1100).map { ("n\($0)", Int64($0)) })
             XCTAssertEqual(try update("age > 50", ["age": try Expression.parse("age + 10000")]), 1050)
@@ -274,8 +274,8 @@ final class BatchChangeTests: BatchTestCase {
         }
     }
 
-    /// The owner of many members lets go of all of them, and the members of a deleted owner of it.
-    func testManyMembersOfWhatIsDeleted() throws {
+    /// Deleting the owner of many members cascades to them, or nullifies their references to it.
+    func testBatchDeleteUpdatesManyMembersOfADeletedOwner() throws {
         try eachStore { _ in
             let writer = fresh()
             let home = try writer.insert("Department", ["name": "R&D"])
@@ -300,7 +300,7 @@ final class BatchChangeTests: BatchTestCase {
 
     // MARK: Results and refusals
 
-    func testWhatAResultTells() throws {
+    func testBatchResultMatchesItsResultType() throws {
         try eachStore { _ in
             try hire([("Ada", 1), ("Bea", 2)])
             let request = BatchUpdateRequest(entity: try entity("Employee"), propertiesToUpdate: ["age": .integer(3)])
@@ -334,7 +334,7 @@ final class BatchChangeTests: BatchTestCase {
         }
     }
 
-    func testRequestsThatAreRefused() throws {
+    func testBatchRequestFailsForUnknownEntitiesAndWrongThreads() throws {
         let others = try GraphTestCase.company()
         let foreign = BatchUpdateRequest(
             entity: try others.requireEntity(named: "Employee"), propertiesToUpdate: ["age": .integer(1)])
@@ -352,7 +352,7 @@ final class BatchChangeTests: BatchTestCase {
         XCTAssertEqual(failure { _ = try worker.execute(byName) }.status, .wrongThread)
     }
 
-    func testACancelledRequestLeavesNothing() throws {
+    func testCancelledBatchRequestChangesNothing() throws {
         try eachStore { _ in
             try hire([("Ada", 1)])
             context.interruptCheck = { true }
@@ -371,8 +371,8 @@ final class BatchChangeTests: BatchTestCase {
         }
     }
 
-    /// Where a request comes from within a hook, it is refused, and the save goes on.
-    func testAHookMayRunNone() throws {
+    /// A batch request within a hook is refused, and the save continues.
+    func testBatchRequestFailsWithinAHook() throws {
         let model = try GraphTestCase.company()
         let told = Locked<[Status]>([])
         var hooks = LifecycleHooks()

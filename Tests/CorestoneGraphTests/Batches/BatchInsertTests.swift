@@ -2,7 +2,7 @@ import Corestone
 import XCTest
 
 final class BatchInsertTests: BatchTestCase {
-    func testS056BatchInsertUpdateAndDelete() throws {
+    func testS056BatchRequestsInsertUpdateAndDeleteRows() throws {
         let insert = BatchInsertRequest(
             entity: try entity("Employee"),
             rows: [("Ada", 32), ("Bea", 25), ("Cleo", 41)].map { ["name": .string($0), "age": .int($1)] })
@@ -21,7 +21,7 @@ final class BatchInsertTests: BatchTestCase {
         XCTAssertEqual(try context.count("Employee"), 0)
     }
 
-    func testRowsAreWhatASaveWouldHaveWritten() throws {
+    func testBatchInsertWritesTheSameRowsAsASave() throws {
         try context.insert("Employee", ["name": "Ada", "age": 32])
         try context.save()
         try hire([("Bea", 25)])
@@ -35,7 +35,7 @@ final class BatchInsertTests: BatchTestCase {
         XCTAssertEqual(try shell("SELECT max(Z_PK) FROM ZEMPLOYEE"), "3")
     }
 
-    func testSubentitiesGetTheirNumberAndInheritedDefaults() throws {
+    func testBatchInsertSetsEntityNumberAndInheritedDefaultsOfSubentities() throws {
         let request = BatchInsertRequest(
             entity: try entity("Manager"), rows: [["name": .string("Ann"), "level": .int(3)]])
         request.resultType = .objectIDs
@@ -45,7 +45,7 @@ final class BatchInsertTests: BatchTestCase {
         XCTAssertEqual(try shell("SELECT Z_ENT, ZLEVEL FROM ZEMPLOYEE"), "3|3")
     }
 
-    func testAWrongRowFailsTheWhole() throws {
+    func testInvalidRowFailsTheWholeBatch() throws {
         func fails(_ row: [String: PropertyValue], _ code: Int, _ key: String, line: UInt = #line) throws {
             let rows = [["name": .string("fine")], row]
             let error = failure(
@@ -66,7 +66,7 @@ final class BatchInsertTests: BatchTestCase {
         try fails(["name": .string("x"), "speed": .double(1)], 0, "speed")
     }
 
-    func testAHandlerStreamsRowsUntilItStops() throws {
+    func testHandlerSuppliesRowsUntilItReturnsTrue() throws {
         for isMemory in [false, true] {
             if isMemory { try openMemory(GraphTestCase.company()) }
             var number: Int64 = 0
@@ -83,7 +83,7 @@ final class BatchInsertTests: BatchTestCase {
         }
     }
 
-    func testAHandlerThatThrowsLeavesNothing() throws {
+    func testBatchInsertIsRolledBackWhenTheHandlerThrows() throws {
         struct Broken: Error {}
         for isMemory in [false, true] {
             if isMemory { try openMemory(GraphTestCase.company()) }
@@ -101,7 +101,7 @@ final class BatchInsertTests: BatchTestCase {
         }
     }
 
-    func testAHandlerMayReadButNotWrite() throws {
+    func testHandlerCanReadButNotWriteTheStore() throws {
         for isMemory in [false, true] {
             if isMemory { try openMemory(GraphTestCase.company()) }
             try hire([("Ada", 1)])
@@ -128,7 +128,7 @@ final class BatchInsertTests: BatchTestCase {
         }
     }
 
-    func testAnObjectIsUsedAgainAndAgain() throws {
+    func testObjectHandlerReusesOneObjectForAllRows() throws {
         for isMemory in [false, true] {
             if isMemory { try openMemory(GraphTestCase.company()) }
             var seen: Set<ObjectIdentifier> = []
@@ -163,7 +163,7 @@ final class BatchInsertTests: BatchTestCase {
         }
     }
 
-    func testUniqueValuesFollowTheMergePolicy() throws {
+    func testBatchInsertResolvesUniqueConflictsByTheMergePolicy() throws {
         let model = Model()
         let item = try model.addEntity(named: "Item")
         try item.addAttribute(named: "code", type: .string)
@@ -220,7 +220,7 @@ final class BatchInsertTests: BatchTestCase {
         }
     }
 
-    func testCompositesTransformablesAndFiles() throws {
+    func testBatchInsertStoresTransformablesAndBackingFiles() throws {
         let model = Model()
         let place = try model.addEntity(named: "Place")
         try place.addAttribute(named: "tags", type: .transformable)
@@ -249,13 +249,13 @@ final class BatchInsertTests: BatchTestCase {
         let broken = BatchInsertRequest(entity: place, rows: [row, ["cost": .string("no")]])
         _ = failure { _ = try context.execute(broken) }
         XCTAssertEqual(
-            try FileManager.default.contentsOfDirectory(atPath: folder).count, 1, "the file of the first row went")
+            try FileManager.default.contentsOfDirectory(atPath: folder).count, 1, "the first row's file is removed")
         let delete = BatchDeleteRequest(fetchRequest: FetchRequest(entity: place))
         _ = try context.execute(delete)
         XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder).count, 0)
     }
 
-    func testCompositesComeApart() throws {
+    func testBatchRequestsSetCompositesByElementOrAsAWhole() throws {
         let model = Model()
         let place = try model.addEntity(named: "Place")
         let spot = try place.addAttribute(named: "spot", type: .composite)
@@ -282,7 +282,7 @@ final class BatchInsertTests: BatchTestCase {
         }
     }
 
-    func testDerivedAttributesAreComputed() throws {
+    func testBatchRequestsComputeDerivedAttributes() throws {
         let model = Model()
         let note = try model.addEntity(named: "Note")
         try note.addAttribute(named: "title", type: .string)
@@ -299,8 +299,8 @@ final class BatchInsertTests: BatchTestCase {
         XCTAssertEqual(failure { _ = try context.execute(wrong) }.key, "plain")
     }
 
-    /// The code of a request may not give up the lock under which it runs: the transaction needs the context to its end.
-    func testARequestKeepsTheContextThatWasLocked() throws {
+    /// A handler must not release the lock under which it runs: the transaction needs the context until its end.
+    func testHandlerCannotUnlockTheContextOfItsRequest() throws {
         let worker = Context(coordinator: context.coordinator, queue: .privateQueue)
         worker.transactionAuthor = "batch"
         try worker.lock()
@@ -319,8 +319,8 @@ final class BatchInsertTests: BatchTestCase {
         XCTAssertEqual(try people().count, 1)
     }
 
-    /// Values that the attribute's type has, but not every store can keep.
-    func testValuesThatNoRowCanHave() throws {
+    /// Values that are valid for the attribute's type, but cannot be stored.
+    func testBatchInsertRefusesValuesThatCannotBeStored() throws {
         let model = Model()
         let place = try model.addEntity(named: "Place")
         try place.addAttribute(named: "when", type: .date)
@@ -345,11 +345,11 @@ final class BatchInsertTests: BatchTestCase {
             }
             _ = try context.execute(
                 BatchInsertRequest(entity: place, rows: [["tags": .bytes(Bytes([1]))], ["tags": .null]]))
-            XCTAssertEqual(try context.count("Place"), 2, "bytes and nothing need no transformer")
+            XCTAssertEqual(try context.count("Place"), 2, "bytes and null do not need a transformer")
         }
     }
 
-    func testAnAbstractEntityHasNoRows() throws {
+    func testBatchInsertRefusesAbstractEntities() throws {
         let model = Model()
         let shape = try model.addEntity(named: "Shape")
         try shape.setAbstract(true)
@@ -365,8 +365,8 @@ final class BatchInsertTests: BatchTestCase {
         }
     }
 
-    /// More rows than are asked for at a time, with defaults, nulls and values in turn.
-    func testEachRowOfManyHasItsOwnValues() throws {
+    /// More rows than are requested at a time, with alternating defaults, nulls and values.
+    func testBatchInsertStoresTheValuesOfEachOfManyRows() throws {
         for isMemory in [false, true] {
             if isMemory { try openMemory(GraphTestCase.company()) }
             let rows: [[String: PropertyValue]] = (0..<700).map { number in
@@ -392,7 +392,7 @@ final class BatchInsertTests: BatchTestCase {
         }
     }
 
-    func testASecondExecutionBeginsAnew() throws {
+    func testBatchInsertInsertsItsRowsAtEachExecution() throws {
         let request = BatchInsertRequest(entity: try entity("Employee"), rows: [["name": .string("Ada")]])
         request.resultType = .count
         for count in 1...3 {

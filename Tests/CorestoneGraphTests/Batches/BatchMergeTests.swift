@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// What open contexts see of a batch.
+/// Merging of batch changes into open contexts.
 final class BatchMergeTests: BatchTestCase {
     private func update(_ predicate: String?, _ settings: [String: Expression], merges: Bool = true) throws {
         let request = BatchUpdateRequest(
@@ -16,7 +16,7 @@ final class BatchMergeTests: BatchTestCase {
         _ = try context.execute(BatchDeleteRequest(fetchRequest: fetch))
     }
 
-    func testCleanObjectsHaveTheNewValues() throws {
+    func testBatchChangesAreMergedIntoCleanObjects() throws {
         try hire([("Ada", 1), ("Bea", 2)])
         let second = Context(coordinator: coordinator)
         let mine = try context.fetch("Employee", sort: ["name"])
@@ -31,7 +31,7 @@ final class BatchMergeTests: BatchTestCase {
         XCTAssertEqual(try people(), ["Ada 9"])
     }
 
-    func testMergingCanBeTurnedOff() throws {
+    func testMergingOfBatchChangesCanBeDisabled() throws {
         try hire([("Ada", 1)])
         let (second, third) = (Context(coordinator: coordinator), Context(coordinator: coordinator))
         second.automaticallyMergesBatchChanges = false
@@ -50,7 +50,7 @@ final class BatchMergeTests: BatchTestCase {
         XCTAssertEqual(try objects.map { try $0.get("age", as: Int.self) }, [2, 4, 2])
     }
 
-    func testUnsavedChangesAreKeptAndNeverOverwriteWhatABatchChanged() throws {
+    func testUnsavedChangesConflictWithBatchChangesOfTheSameProperty() throws {
         try hire([("Ada", 1), ("Bea", 2), ("Cleo", 3)])
         let second = Context(coordinator: coordinator)
         let theirs = try second.fetch("Employee", sort: ["name"])
@@ -59,7 +59,7 @@ final class BatchMergeTests: BatchTestCase {
         try theirs[2].set("age", 33)
         try update("age < 3", ["age": try Expression.parse("age + 10")])
         XCTAssertEqual(try theirs[0].get("name"), "Alicia")
-        XCTAssertEqual(try theirs[0].get("age"), 11, "another property: on top of the new row")
+        XCTAssertEqual(try theirs[0].get("age"), 11, "a change of another property is applied to the new row")
         XCTAssertEqual(try theirs[1].get("age"), 22)
         try delete("name == 'Cleo'")
         XCTAssertFalse(theirs[2].isDeleted)
@@ -72,7 +72,7 @@ final class BatchMergeTests: BatchTestCase {
         XCTAssertEqual(try people().prefix(2), ["Alicia 11", "Bea 12"])
     }
 
-    func testObserversHearOfWhatABatchDid() throws {
+    func testObserversAreNotifiedOfBatchChanges() throws {
         try hire([("Ada", 1), ("Bea", 2)])
         var heard: [ContextChanges] = []
         let second = Context(coordinator: coordinator)
@@ -93,7 +93,7 @@ final class BatchMergeTests: BatchTestCase {
         XCTAssertTrue(heard.isEmpty)
     }
 
-    func testLiveQueriesFollowBatches() throws {
+    func testLiveQueryIncludesBatchChanges() throws {
         try hire([("Ada", 1), ("Bea", 2), ("Cleo", 30)])
         let second = Context(coordinator: coordinator)
         let request = FetchRequest(
@@ -108,14 +108,14 @@ final class BatchMergeTests: BatchTestCase {
         try hire([("Abe", 3)])
         XCTAssertEqual(names.last, ["Abe", "Ada", "Bea"])
         try update("name == 'Cleo'", ["age": .integer(5)])
-        XCTAssertEqual(names.last, ["Abe", "Ada", "Bea", "Cleo"], "a row that the context never had")
+        XCTAssertEqual(names.last, ["Abe", "Ada", "Bea", "Cleo"], "a row that was not registered in the context")
         try update("name == 'Ada'", ["age": .integer(50)])
         XCTAssertEqual(names.last, ["Abe", "Bea", "Cleo"])
         try delete("name == 'Bea'")
         XCTAssertEqual(names.last, ["Abe", "Cleo"])
     }
 
-    func testChildrenAndQueuesMergeToo() throws {
+    func testBatchChangesAreMergedIntoChildrenAndQueues() throws {
         try hire([("Ada", 1)])
         let parent = Context(coordinator: coordinator, queue: .privateQueue)
         let child = Context(parent: parent, queue: .privateQueue)
@@ -126,8 +126,8 @@ final class BatchMergeTests: BatchTestCase {
         XCTAssertEqual(try child.performAndWait { _ in try object.get("age", as: Int.self) }, 2)
     }
 
-    /// A change of a row that raises no version, and that no history tells of.
-    func testWhatAForeignBatchHasDerivedAnewComes() throws {
+    /// A derived value that changes without a new row version and without an entry in the history.
+    func testDerivedValuesChangedByAnotherCoordinatorsBatchAreMerged() throws {
         func model() throws -> Model {
             let model = Model()
             let (item, box) = (try model.addEntity(named: "Item"), try model.addEntity(named: "Box"))
@@ -167,7 +167,7 @@ final class BatchMergeTests: BatchTestCase {
         }
     }
 
-    func testAPinnedContextStays() throws {
+    func testPinnedContextDoesNotMergeBatchChanges() throws {
         try hire([("Ada", 1)])
         let second = Context(coordinator: coordinator)
         try second.setQueryGeneration(from: .current)
@@ -181,7 +181,7 @@ final class BatchMergeTests: BatchTestCase {
         XCTAssertEqual(try theirs.get("age"), 2)
     }
 
-    func testRowsThatLedToDeletedOnesAreFresh() throws {
+    func testBatchDeleteRefreshesReferencesToDeletedRows() throws {
         let home = try context.insert("Department", ["name": "R&D"])
         let ada = try context.insert("Employee", ["name": "Ada", "department": home])
         try context.save()
@@ -195,7 +195,7 @@ final class BatchMergeTests: BatchTestCase {
         try second.save()
     }
 
-    func testContextsComeAndGo() throws {
+    func testBatchInsertMergesWhileContextsAreReleased() throws {
         for _ in 0..<200 {
             let one = Context(coordinator: coordinator)
             let two = Context(coordinator: coordinator, queue: .privateQueue)
@@ -205,8 +205,8 @@ final class BatchMergeTests: BatchTestCase {
         XCTAssertEqual(try context.count("Employee"), 200)
     }
 
-    /// Random batches beside contexts with and without changes: saved states agree with plain values, nothing is lost silently.
-    func testRandomBatchesBesideOpenContexts() throws {
+    /// Random batches beside contexts with and without changes: saved values match a dictionary, so no update is lost.
+    func testRandomBatchesAndOpenContextsMatchExpectedValues() throws {
         var random = SystemRandomNumberGenerator()
         for round in 0..<6 {
             round < 3 ? try open(GraphTestCase.company()) : try openMemory(GraphTestCase.company())
@@ -221,7 +221,7 @@ final class BatchMergeTests: BatchTestCase {
                     try update("name == '\(name)'", ["age": try Expression.parse("age + 1")])
                     expected[name] = expected[name].map { $0 + 1 }
                 case 1 where Int.random(in: 0..<6, using: &random) == 0:
-                    // One with unsaved changes would stay, until its save meets the conflict.
+                    // An object with unsaved changes would remain until its save finds the conflict.
                     try second.save()
                     try delete("name == '\(name)'")
                     expected[name] = nil

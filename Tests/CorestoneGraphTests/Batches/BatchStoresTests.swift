@@ -34,7 +34,7 @@ final class BatchStoresTests: BatchTestCase {
         return result.count
     }
 
-    func testAWindowIsOneOfAllStores() throws {
+    func testBatchDeleteAppliesLimitAndOffsetAcrossStores() throws {
         XCTAssertEqual(try run(deletion(limit: 2)), 2)
         XCTAssertEqual(try names(), "cdef")
         XCTAssertEqual(try run(deletion(limit: 2, offset: 1)), 2)
@@ -45,7 +45,7 @@ final class BatchStoresTests: BatchTestCase {
         XCTAssertEqual(try run(deletion()), 1)
     }
 
-    func testAWindowIsOneOfTheStoresOfBothRequests() throws {
+    func testBatchDeleteAppliesItsLimitToTheAffectedStores() throws {
         let request = try deletion(limit: 2)
         request.affectedStores = [second]
         XCTAssertEqual(try run(request), 2)
@@ -55,10 +55,10 @@ final class BatchStoresTests: BatchTestCase {
         fetch.affectedStores = [second]
         XCTAssertEqual(try run(BatchDeleteRequest(fetchRequest: fetch)), 1)
         XCTAssertEqual(try names(), "abc")
-        XCTAssertNil(request.fetchRequest?.affectedStores, "the host's request is as it was")
+        XCTAssertNil(request.fetchRequest?.affectedStores, "the request of the application is unchanged")
     }
 
-    func testNoStoresAreNone() throws {
+    func testEmptyAffectedStoresSelectNoRows() throws {
         let employee = try entity("Employee")
         XCTAssertEqual(try context.fetchIDs(request(of: employee, stores: [])).count, 0)
         var asked = 0
@@ -82,7 +82,7 @@ final class BatchStoresTests: BatchTestCase {
         XCTAssertEqual(try people(), ["a 0", "b 1", "c 2", "d 0", "e 0", "f 0"])
     }
 
-    func testAStoreOfOthersIsRefused() throws {
+    func testAffectedStoreOfAnotherCoordinatorIsRefused() throws {
         let others = try Coordinator(model: GraphTestCase.company())
         let theirs = try others.addSQLiteStore(at: folder + "/theirs.sqlite")
         let request = try deletion()
@@ -100,7 +100,7 @@ final class BatchStoresTests: BatchTestCase {
         return request
     }
 
-    func testAnInsertionGoesIntoTheFirstStoreThatIsNamed() throws {
+    func testBatchInsertUsesTheFirstWritableAffectedStore() throws {
         let employee = try entity("Employee")
         func insert(_ name: String, into stores: [Store]?) throws -> Store? {
             let request = BatchInsertRequest(entity: employee, rows: [["name": .string(name)]])
@@ -123,7 +123,7 @@ final class BatchStoresTests: BatchTestCase {
         XCTAssertEqual(try names(), "abcdefghij")
     }
 
-    func testRowsByTheirIDsAreOfTheirStores() throws {
+    func testBatchDeleteByIDsDeletesOnlyInTheStoreOfEachID() throws {
         let ids = try fresh().fetch("Employee", sort: ["name"]).map(\.objectID)
         XCTAssertEqual(ids[0].reference, ids[3].reference, "one key in both stores")
         XCTAssertEqual(try run(BatchDeleteRequest(objectIDs: [ids[3]])), 1)

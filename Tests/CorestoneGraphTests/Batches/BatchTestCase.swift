@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// The company of `GraphTestCase` over a SQLite store, and over a store of plain dictionaries, which changes batches row by row.
+/// The company of `GraphTestCase` in a SQLite store, or in a store of dictionaries, which executes batches row by row.
 class BatchTestCase: XCTestCase {
     private(set) var folder = ""
     private var contexts: [Context] = []
@@ -20,7 +20,7 @@ class BatchTestCase: XCTestCase {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Begins anew with another model.
+    /// Replaces the store and the contexts with empty ones of another model.
     func open(_ model: Model, keepsHistory: Bool = false) throws {
         (context, coordinator) = (nil, nil)
         for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
@@ -33,7 +33,7 @@ class BatchTestCase: XCTestCase {
         context = Context(coordinator: coordinator)
     }
 
-    /// The same with a store that knows no batches.
+    /// The same with a store that does not support batch requests.
     func openMemory(_ model: Model) throws {
         coordinator = try Coordinator(model: model)
         _ = try coordinator.add(MemoryStore(model: model))
@@ -42,7 +42,7 @@ class BatchTestCase: XCTestCase {
 
     func entity(_ name: String) throws -> Entity { try coordinator.model.requireEntity(named: name) }
 
-    /// What the sqlite3 shell prints, one row a line.
+    /// The output of the sqlite3 shell, one row per line.
     func shell(_ sql: String) throws -> String {
         let process = Process()
         let pipe = Pipe()
@@ -67,13 +67,13 @@ class BatchTestCase: XCTestCase {
         _ = try context.execute(BatchInsertRequest(entity: entity("Employee"), rows: rows))
     }
 
-    /// A context that has read nothing yet; it lives as long as the test, since objects do not keep their context.
+    /// A new context. It lives as long as the test, since objects do not retain their context.
     func fresh() -> Context {
         contexts.append(Context(coordinator: coordinator))
         return contexts[contexts.count - 1]
     }
 
-    /// The names and ages that a fresh context finds.
+    /// The names and ages that a new context reads.
     func people() throws -> [String] {
         try fresh().fetch("Employee", sort: ["name"]).map {
             "\(try $0.get("name") ?? "-") \(try $0.get("age", as: Int.self).map { "\($0)" } ?? "-")"

@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// Rows of batch insertions whose unique values others have, next to saves with the same merge policy.
+/// Batch insertions with unique conflicts, compared with saves under the same merge policy.
 final class BatchUniqueTests: BatchTestCase {
     /// Two constraints at the root, one at a subentity; owners that cascade, nullify and deny.
     private func codes() throws -> Model {
@@ -49,7 +49,7 @@ final class BatchUniqueTests: BatchTestCase {
         }
     }
 
-    func testOneRowTakesTheValuesOfTwo() throws {
+    func testBatchInsertReplacesTwoRowsThatItConflictsWith() throws {
         for policy in [MergePolicyType.objectTrump, .overwrite] {
             try each {
                 _ = try insert(
@@ -67,12 +67,12 @@ final class BatchUniqueTests: BatchTestCase {
                 XCTAssertEqual(changes.inserted, [])
                 XCTAssertEqual(try context.count("Code"), 1)
                 XCTAssertEqual(try context.fetch("Code")[0].value(forKeyPath: "title"), .string("both"))
-                XCTAssertTrue(part.isDeleted || part.context == nil, "it went with the second")
+                XCTAssertTrue(part.isDeleted || part.context == nil, "deleted with the second row")
             }
         }
     }
 
-    func testAnotherEntityGivesWay() throws {
+    func testBatchInsertReplacesAConflictingRowOfAnotherEntity() throws {
         try each {
             _ = try insert([["a": .int(1), "title": .string("old")]], .error)
             XCTAssertEqual(try insert([["a": .int(1), "serial": .int(7)]], as: "Special", .storeTrump).inserted, [])
@@ -87,7 +87,7 @@ final class BatchUniqueTests: BatchTestCase {
         }
     }
 
-    func testARowThatIsChangedTwiceCountsOnce() throws {
+    func testBatchInsertCountsARowOnceWhenItIsChangedTwice() throws {
         try each {
             _ = try insert([["a": .int(1), "title": .string("old")]], .objectTrump)
             let changes = try insert(
@@ -97,13 +97,13 @@ final class BatchUniqueTests: BatchTestCase {
                     ["a": .int(2), "b": .int(5), "region": .int(1)],
                 ], .objectTrump)
             XCTAssertEqual(changes.updated.count, 1)
-            XCTAssertEqual(changes.inserted.count, 1, "the third became the second, the last one is both")
+            XCTAssertEqual(changes.inserted.count, 1, "row 4 merges with row 2, and row 5 matches both")
             XCTAssertEqual(changes.deleted, [])
             XCTAssertEqual(try context.count("Code"), 2)
         }
     }
 
-    func testADefaultIsPartOfUniqueValues() throws {
+    func testUniqueConstraintIncludesDefaultValues() throws {
         let model = try codes()
         try model.entity(named: "Code")?.ownAttributes.first { $0.name == "region" }?.setDefaultValue(.int(4))
         for isMemory in [false, true] {
@@ -115,7 +115,7 @@ final class BatchUniqueTests: BatchTestCase {
         }
     }
 
-    func testADenialOfADeletionIsOne() throws {
+    func testBatchInsertFailsWhenADeleteRuleDeniesTheReplacement() throws {
         let model = try codes()
         try model.entity(named: "Code")?.ownRelationships[0].setDeleteRule(.deny)
         for isMemory in [false, true] {
@@ -132,7 +132,7 @@ final class BatchUniqueTests: BatchTestCase {
     }
 
     /// Random rows, one after the other.
-    func testABatchLeavesWhatASaveLeaves() throws {
+    func testRandomBatchInsertsWriteTheSameRowsAsSaves() throws {
         let model = try codes()
         var dice = SeededGenerator(seed: 20)
         for round in 0..<100 {
@@ -153,7 +153,7 @@ final class BatchUniqueTests: BatchTestCase {
                 do { try context.save() } catch { try context.rollback() }
             }
             let saved = try self.rows()
-            // The store of dictionaries refuses nothing by itself.
+            // The store in memory does not check unique constraints, so the policy `.error` needs SQLite.
             try round % 2 == 0 || policy == .error ? open(model) : openMemory(model)
             for (entity, row) in rows { _ = try? insert([row], as: entity, policy) }
             XCTAssertEqual(try self.rows(), saved, "\(policy) \(rows)")

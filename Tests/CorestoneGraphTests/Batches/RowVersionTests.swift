@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// Which versions rows get where counting on would not do: after the last number, and when a deleted row comes again.
+/// Row versions that are not the previous version plus one: after the maximum, and when a deleted row is reinserted.
 final class RowVersionTests: BatchTestCase {
     private func version() throws -> String { try shell("SELECT Z_OPT FROM ZEMPLOYEE") }
 
@@ -13,7 +13,7 @@ final class RowVersionTests: BatchTestCase {
         context = Context(coordinator: coordinator)
     }
 
-    func testOneComesAfterTheLast() throws {
+    func testVersionWrapsToOneAfterTheMaximumInASave() throws {
         try hire([("Ada", 30)])
         let steps = [(Int64(Int32.max) - 1, "2147483647"), (Int64(Int32.max), "1"), (-7, "1"), (0, "1")]
         for (place, (before, after)) in steps.enumerated() {
@@ -33,7 +33,7 @@ final class RowVersionTests: BatchTestCase {
         }
     }
 
-    func testOneComesAfterTheLastInBatches() throws {
+    func testVersionWrapsToOneAfterTheMaximumInABatch() throws {
         try hire([("Ada", 30)])
         let employee = try entity("Employee")
         for (values, name) in try [
@@ -58,8 +58,8 @@ final class RowVersionTests: BatchTestCase {
         XCTAssertEqual(try shell("SELECT count(ZDEPARTMENT) FROM ZEMPLOYEE"), "0")
     }
 
-    /// Whoever has read a version that the row had before it was deleted does not take the new row for that one.
-    func testARowThatComesAgainHasAVersionThatNobodyKnows() throws {
+    /// The new row has a version that the deleted row never had, so every reader of an old version gets a conflict.
+    func testReinsertedRowGetsAVersionThatNoContextHasRead() throws {
         for inMemory in [false, true] {
             if inMemory { try openMemory(GraphTestCase.company()) }
             let first = Context(coordinator: coordinator)

@@ -90,7 +90,7 @@ enum Menagerie {
         }
     }
 
-    /// All objects of a context, with all that they lead to.
+    /// All objects of a context, with all of their properties loaded.
     static func readAll(_ context: Context) throws -> [ManagedObject] {
         var found: [ManagedObject] = []
         for root in context.coordinator.model.roots {
@@ -145,7 +145,7 @@ enum Menagerie {
         }
     }
 
-    /// Packages as dpkg has them, with made-up names.
+    /// Packages like those of dpkg, with made-up names.
     static func fillPackages(_ context: Context, _ dice: inout Dice) throws {
         let parts = ["lib", "python3-", "apt", "bash", "-dev", "-doc", "ssl", "GTK", "utils", "é"]
         let sections = try ["admin", "libs", "python", "libs/oldlibs"].map {

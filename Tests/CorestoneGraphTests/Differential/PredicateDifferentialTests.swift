@@ -6,7 +6,7 @@ import CorestoneSQL
 @testable import CorestoneGraph
 @testable import CorestoneSQLite
 
-/// The same predicate gives the same objects in SQL, in memory, and with parts of it in either.
+/// A predicate returns the same objects in SQL, in memory, and if it is split between both.
 ///
 /// CORESTONE_SEED chooses another sequence, CORESTONE_PREDICATES how many (20,000 over both models).
 final class PredicateDifferentialTests: XCTestCase {
@@ -26,7 +26,7 @@ final class PredicateDifferentialTests: XCTestCase {
         }
     }
 
-    func testEvaluatorsAgree() throws {
+    func testSQLAndMemoryReturnTheSameObjects() throws {
         let seed = UInt64(Self.number("CORESTONE_SEED", or: 20_261_122))
         let count = Self.number("CORESTONE_PREDICATES", or: 20_000)
         print("seed \(seed), \(count) predicates")
@@ -44,11 +44,11 @@ final class PredicateDifferentialTests: XCTestCase {
 }
 
 extension PredicateDifferentialTests {
-    /// A store in memory answers by itself.
-    func testAStoreInMemoryAgrees() throws { try agree(isInMemory: true, isStale: false) }
+    /// An in-memory store evaluates requests without SQL.
+    func testInMemoryStoreReturnsTheSameObjectsAsEvaluation() throws { try agree(isInMemory: true, isStale: false) }
 
-    /// The objects of the context that fetches were read before others were changed by another one.
-    func testStaleObjectsHaveNoSay() throws {
+    /// The objects of the fetching context were read before another context changed the store.
+    func testFetchIgnoresStaleObjectsOfTheContext() throws {
         try agree(isInMemory: false, isStale: true)
         try agree(isInMemory: true, isStale: true)
     }
@@ -67,7 +67,7 @@ extension PredicateDifferentialTests {
 struct DifferentialTally {
     var compared = 0
     var onSomeRows = 0
-    /// Predicates of which SQL says not all.
+    /// Predicates that SQL can express only in part.
     var split = 0
     var refused = 0
     var windows = 0
@@ -80,18 +80,18 @@ struct DifferentialTally {
     }
 }
 
-/// A store, and its objects in memory to ask one by one.
+/// A store, and its objects in memory, on which a predicate is evaluated one by one.
 final class DifferentialBench {
     private let folder = NSTemporaryDirectory() + "corestone-\(UUID().uuidString)"
     private let model: Model
     private let coordinator: Coordinator
     private let context: Context
-    /// Has the objects that are asked one by one.
+    /// The context of the objects on which predicates are evaluated.
     private let reader: Context
-    /// Whether blocks would be handed objects that do not show what the store has.
+    /// Whether blocks would receive stale objects.
     private let isStale: Bool
     private var objects: [String: [ManagedObject]] = [:]
-    /// What the context read before the store was changed.
+    /// The objects that the context read before the store was changed.
     private var former: [ManagedObject] = []
     private var constants = PredicateGenerator.Constants()
 
@@ -177,18 +177,18 @@ final class DifferentialBench {
         }
     }
 
-    /// How the ways to answer a request differ; nil when they agree.
+    /// Describes how the results of a request differ; nil if they are equal.
     private func difference(
         _ request: FetchRequest, isIllTyped: Bool, _ seed: UInt64, _ tally: inout DifferentialTally
     ) -> String? {
         let memory = inMemory(request)
         let stored = answer { try fetched(request) }
         if case .error = stored {
-            // What no row comes upon is refused all the same.
+            // SQL rejects an invalid predicate even if no row would evaluate the invalid part.
             tally.refused += 1
             return memory == .error || isIllTyped ? nil : "SQL refuses: \(failure(request))"
         }
-        guard case .keys(let keys) = memory else { return "memory refuses what SQL answers with \(stored)" }
+        guard case .keys(let keys) = memory else { return "memory refuses the predicate, SQL returns \(stored)" }
         if stored != memory { return "SQL \(stored), memory \(memory)" }
         if keys.count > 0, keys.count < (objects[request.entity.name] ?? []).count { tally.onSomeRows += 1 }
         if request.limit + request.offset > 0 { tally.windows += 1 }
@@ -221,7 +221,7 @@ final class DifferentialBench {
 
     private func fetched(_ request: FetchRequest) throws -> [Int64] {
         let keys = try context.fetchIDs(request).map(\.reference)
-        // Without an order, a window may hold any rows; their number says enough.
+        // Without an order, a window may contain any rows, so only their number is compared.
         if !request.sortDescriptors.isEmpty { return keys }
         return request.limit + request.offset > 0 ? keys.map { _ in 0 } : keys.sorted()
     }
@@ -263,7 +263,7 @@ final class DifferentialBench {
         return mix(predicate)
     }
 
-    // MARK: Telling of a difference
+    // MARK: Reporting a difference
 
     private func shrink(_ request: FetchRequest, _ seed: UInt64) -> FetchRequest {
         var smallest = request
@@ -319,7 +319,7 @@ final class DifferentialBench {
     }
 }
 
-/// SQL's three-valued logic over the evaluator in memory, written down a second time.
+/// A second implementation of SQL's three-valued logic, on top of the evaluator in memory.
 private struct ThreeValued {
     let object: ManagedObject
 
@@ -339,7 +339,7 @@ private struct ThreeValued {
     }
 
     private func holds(_ comparison: Comparison) throws -> Bool? {
-        // Subqueries and TERNARY hold predicates of their own, for which the rewriting is taken.
+        // Subqueries and TERNARY contain predicates, for which the rewritten predicate is evaluated.
         let whole = Predicate.comparison(comparison)
         let (left, right) = (comparison.left, comparison.right)
         let isNullTest =

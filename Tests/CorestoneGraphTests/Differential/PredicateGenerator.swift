@@ -1,19 +1,19 @@
 import Corestone
 import GraphSteps
 
-/// Makes random predicates over the entities of a model: well-typed ones, and now and then one that is not.
+/// Makes random predicates over the entities of a model, occasionally an ill-typed one.
 struct PredicateGenerator {
     let model: Model
     let constants: Constants
     var dice: Dice
-    /// What the conversions of the format stand for.
+    /// The arguments of the format.
     private(set) var arguments: [PropertyValue] = []
-    /// The variables of the subqueries around, with what they stand for.
+    /// The variables of the enclosing subqueries, with their entities.
     private var variables: [(name: String, entity: Entity)] = []
-    /// Whether a comparison was made that has no meaning.
+    /// Whether an ill-typed comparison was made.
     private(set) var isIllTyped = false
 
-    /// Values that comparisons are made with, so that some match.
+    /// Values for comparisons, chosen so that some match.
     struct Constants {
         var numbers: [PropertyValue] = []
         var texts: [PropertyValue] = []
@@ -32,7 +32,7 @@ struct PredicateGenerator {
     mutating func make(_ entity: Entity) throws -> Predicate {
         (arguments, variables, isIllTyped) = ([], [], false)
         let text = predicate(entity, 3)
-        // Numbers between control characters stand for arguments, which were not made in the order in which they stand.
+        // Numbers between control characters stand for arguments, which were not made in the order of the text.
         let parts = text.split(separator: "\u{1}", omittingEmptySubsequences: false)
         let isArgument = parts.indices.map { $0 % 2 == 1 }
         let format = zip(parts, isArgument).map { $1 ? "%@" : String($0) }.joined()
@@ -308,8 +308,8 @@ struct PredicateGenerator {
         }
     }
 
-    /// A path from the object or a variable through to-one relationships to what is wanted, properties of entities that
-    /// inherit included.
+    /// A path from the object or a variable through to-one relationships to a property of the wanted kind, including
+    /// properties of subentities.
     private mutating func path(_ entity: Entity, _ kind: Kind, from start: String? = nil) -> (
         path: String, entity: Entity
     )? {
@@ -332,7 +332,7 @@ struct PredicateGenerator {
         return attributes.isEmpty ? nil : (prefix + dice.pick(attributes).path, current)
     }
 
-    /// A path to a to-many relationship, now and then over another one or filtered by a subquery.
+    /// A path to a to-many relationship, occasionally over another one or filtered by a subquery.
     private mutating func collection(_ entity: Entity, _ depth: Int) -> (path: String, entity: Entity)? {
         var (prefix, current) = ("", entity)
         if let variable = variables.last, dice.chance(60) {

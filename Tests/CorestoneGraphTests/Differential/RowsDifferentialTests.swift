@@ -2,14 +2,14 @@ import Corestone
 import GraphSteps
 import XCTest
 
-/// The same request for dictionaries gives the same rows in SQL and in memory, types of the values included.
+/// A request for dictionaries returns the same rows in SQL and in memory, including the types of the values.
 ///
 /// CORESTONE_SEED chooses another sequence, CORESTONE_ROWS how many requests.
 final class RowsDifferentialTests: XCTestCase {
     private let folder = NSTemporaryDirectory() + "corestone-\(UUID().uuidString)"
     private var context: Context!
     private var model: Model!
-    /// What contexts read before stores were changed.
+    /// The objects that contexts read before the stores were changed.
     private var former: [ManagedObject] = []
 
     override func setUpWithError() throws {
@@ -22,7 +22,7 @@ final class RowsDifferentialTests: XCTestCase {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// - Parameter stores: the objects of a second one are other objects.
+    /// - Parameter stores: The number of stores. Each contains different objects.
     private func open(_ stores: Int, seed: UInt64) throws {
         var dice = Dice(seed: seed)
         for number in 0..<stores {
@@ -37,16 +37,16 @@ final class RowsDifferentialTests: XCTestCase {
         context = Context(coordinator: coordinator)
     }
 
-    func testStoreAndMemoryAgree() throws { try agree(stores: 1, share: 1) }
+    func testSQLAndMemoryReturnTheSameRows() throws { try agree(stores: 1, share: 1) }
 
     /// The objects of the context were read before another one changed the store.
-    func testStaleObjectsHaveNoSay() throws {
+    func testDictionaryFetchIgnoresStaleObjectsOfTheContext() throws {
         try agree(stores: 1, share: 3, isStale: true)
         XCTAssertFalse(former.isEmpty)
     }
 
-    /// A store in memory gives the columns that SQLite gives for the same objects.
-    func testAStoreInMemoryAgrees() throws {
+    /// An in-memory store returns the same columns as SQLite for the same objects.
+    func testInMemoryStoreReturnsTheSameRowsAsSQLite() throws {
         var contexts: [Context] = []
         for isInMemory in [false, true] {
             let coordinator = try Coordinator(model: model)
@@ -78,9 +78,9 @@ final class RowsDifferentialTests: XCTestCase {
         }
     }
 
-    func testSeveralStoresAgree() throws { try agree(stores: 2, share: 4) }
+    func testSeveralStoresReturnTheSameRowsAsMemory() throws { try agree(stores: 2, share: 4) }
 
-    func testSeveralStoresCountTogether() throws {
+    func testCountOverSeveralStoresMatchesTheFetch() throws {
         try open(2, seed: 1)
         let request = FetchRequest(entity: try model.requireEntity(named: "Item"))
         let all = try context.fetch(request).count
@@ -144,7 +144,7 @@ final class RowsDifferentialTests: XCTestCase {
     private func same(_ a: Answer, _ b: Answer, isOrdered: Bool) -> Bool {
         switch (a, b) {
         case (.failure, .failure): return true
-        // What is left out by SQL is not made the type of its column.
+        // SQL does not convert the values of rows that it omits.
         case (.rows, .failure(let message)): return message.contains("but its expression returns")
         case (.rows(let x), .rows(let y)):
             let (x, y) = (x.map { $0.map(written) }, y.map { $0.map(written) })
@@ -156,7 +156,7 @@ final class RowsDifferentialTests: XCTestCase {
     /// A value with its type. The last digits of a sum of doubles depend on the order of its terms.
     private func written(_ value: PropertyValue) -> String {
         switch value {
-        // No column of a database has a zero below zero.
+        // SQLite columns do not store negative zero.
         case .double(let number): "double " + String(format: "%.10g", number == 0 ? 0 : number)
         case .array(let values): "array \(values.map(written).sorted())"
         case .object(let object):
@@ -167,7 +167,7 @@ final class RowsDifferentialTests: XCTestCase {
 }
 
 extension FetchRequest {
-    /// Whether it says in which order rows come; groups come in that of their keys.
+    /// Whether the order of the rows is defined. Groups are in the order of their keys.
     fileprivate var hasOrder: Bool { !sortDescriptors.isEmpty || !propertiesToGroupBy.isEmpty }
 }
 
@@ -267,7 +267,7 @@ private struct RowsGenerator {
     private mutating func group(_ request: FetchRequest) throws {
         for number in 0..<dice.below(3) {
             let key = try row("k\(number)")
-            // Numbers of two kinds that are equal are one group, which shows the value of any of its rows.
+            // Equal numbers of different types form one group, which contains the value of any of its rows.
             if Self.ofTwoKinds.contains(key.computed.format) { continue }
             if request.propertiesToGroupBy.contains(key.name) { continue }
             request.propertiesToGroupBy.append(key.name)

@@ -38,7 +38,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         try XCTUnwrap(try context.fetch("Employee", "name == %@", name).first)
     }
 
-    func testResultsBeforeAndAfterTheFetch() throws {
+    func testResultsAreNilBeforeTheFetchAndSectionedAfterwards() throws {
         try save([("Carol", "Sales"), ("Alice", "Engineering"), ("Bob", "Engineering")])
         let controller = try controller()
         XCTAssertNil(controller.fetchedObjects)
@@ -59,7 +59,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertNil(try controller.indexPath(for: department("X")))
     }
 
-    func testAnOrderIsNeeded() throws {
+    func testFetchRequiresSortDescriptors() throws {
         let request = FetchRequest(entity: try XCTUnwrap(model.entity(named: "Employee")))
         let controller = FetchedResultsController(fetchRequest: request, managedObjectContext: context)
         XCTAssertThrowsError(try controller.performFetch())
@@ -72,7 +72,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
             ).performFetch())
     }
 
-    func testSectionsOutOfOrder() throws {
+    func testFetchFailsWhenTheOrderSplitsASection() throws {
         try save([("Ann", "Sales"), ("Bob", "Engineering"), ("Cid", "Sales")])
         XCTAssertThrowsError(try controller(sort: ["name"]).performFetch()) { error in
             let error = error as? CoreError
@@ -80,7 +80,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
             XCTAssertEqual(error?.objectURI, try? one("Cid").objectID.uri)
             XCTAssert(error?.message.hasPrefix("Employee ") == true)
         }
-        // As long as the order holds, any first key will do; when it breaks, the results are gone.
+        // Any first key is accepted while it keeps the sections together. Otherwise the results are discarded.
         let controller = try fetched(self.controller("name != 'Cid'", sort: ["name"]))
         try one("Cid").set("name", "Dora")
         try context.processPendingChanges()
@@ -88,7 +88,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertNil(controller.fetchedObjects)
     }
 
-    func testChanges() throws {
+    func testDelegateReceivesInsertsMovesUpdatesAndDeletes() throws {
         try save([("Alice", "Engineering"), ("Bob", "Engineering")])
         let controller = try fetched(controller())
         let sales = try department("Sales")
@@ -116,7 +116,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(controller.fetchedObjects?.count, 2)
     }
 
-    func testAMoveWithinASection() throws {
+    func testDelegateReceivesMovesWithinASection() throws {
         try save([("Alice", "E"), ("Bob", "E"), ("Cid", "E")])
         let controller = try fetched(controller())
         XCTAssertEqual(controller.sectionIndexTitles, ["E"])
@@ -128,7 +128,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(list.take(), ["will", "update Zora (0, 2) (0, 2)", "did"])
     }
 
-    func testUnrelatedChangesAreNotTold() throws {
+    func testUnrelatedChangesAreNotReported() throws {
         try save([("Alice", "E")])
         let controller = try fetched(controller("name == 'Alice'"))
         _ = try employee("Bob")
@@ -138,7 +138,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(controller.fetchedObjects?.count, 1)
     }
 
-    func testDependencies() throws {
+    func testDependencyKeyPathsReportChangesOfRelatedObjects() throws {
         try save([("Alice", "Engineering"), ("Bob", "Sales")])
         let controller = try controller(sort: ["name"], sections: nil)
         let engineering = try XCTUnwrap(try context.fetch("Department", sort: ["name"]).first)
@@ -156,7 +156,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(controller.fetchedObjects?.count, 2)
     }
 
-    func testWhatHappensToTheRequestLater() throws {
+    func testChangesOfTheRequestAfterTheFetchHaveNoEffect() throws {
         try save([("Alice", "Engineering")])
         let controller = try controller(sort: ["name"], sections: nil)
         controller.dependencyKeyPaths = ["department.name"]
@@ -168,7 +168,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(list.take(), ["will", "update Alice (0, 0) (0, 0)", "did"])
     }
 
-    func testALimitPullsInTheNext() throws {
+    func testDeletionWithALimitInsertsTheNextObject() throws {
         try save([("Alice", "E"), ("Bob", "E"), ("Cid", "E")])
         let controller = try controller(sort: ["name"], sections: nil)
         controller.fetchRequest.limit = 2
@@ -178,7 +178,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(list.take(), ["will", "delete ? (0, 0) -", "insert Cid - (0, 1)", "did"])
     }
 
-    func testMergesOfObjectsThatNobodyHolds() throws {
+    func testMergedChangesOfUnregisteredObjectsAreReported() throws {
         try save([("Alice", "E"), ("Bob", "E")])
         let controller = try controller("age > 10", sort: ["name"], sections: nil)
         controller.fetchRequest.batchSize = 10
@@ -195,7 +195,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(list.take(), ["will", "delete ? (0, 1) -", "did"])
     }
 
-    func testBatchDeletionsOfMembers() throws {
+    func testBatchDeletionOfMembersUpdatesResultsThatDependOnThem() throws {
         try save([("Alice", "E"), ("Bob", "E"), ("Cid", "S")])
         let project = try context.insert("Project")
         for name in ["Alice", "Cid"] { try one(name).setMembers([project], of: "projects") }
@@ -221,7 +221,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(working.fetchedObjects?.count, 2)
         let result = try delete("Bob", in: other())
         XCTAssertEqual(result.count, 1)
-        XCTAssertEqual(result.changes.refreshed.map(\.entity.name), ["Department"], "whose employee he was")
+        XCTAssertEqual(result.changes.refreshed.map(\.entity.name), ["Department"], "its former department")
         XCTAssertEqual(list.take().count, 4)
         XCTAssertEqual(working.fetchedObjects, [])
         XCTAssertEqual(told.take(), ["will", "update E (0, 0) (0, 0)", "did"])
@@ -233,8 +233,8 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(told.take(), ["will", "update S (0, 1) (0, 1)", "did"])
     }
 
-    /// All that a host knows of what another process' batch request deleted.
-    func testDeletionsOfMembersByIDsAlone() throws {
+    /// The deletion of a batch request in another process is known by its IDs only.
+    func testRemoteDeletionOfMembersByIDUpdatesResults() throws {
         try save([("Alice", "E"), ("Bob", "E")])
         let controller = try fetched(controller("department.employees.@count > 1", sort: ["name"], sections: nil))
         let second = other()
@@ -246,8 +246,8 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(controller.fetchedObjects, [])
     }
 
-    /// The rows of their owners are what they were, so what the context has read of the members tells whose they are.
-    func testDependenciesOnMembersDeletedElsewhere() throws {
+    /// The rows of the owners are unchanged, so the loaded members determine which owners are affected.
+    func testRemoteDeletionOfMembersIsReportedByDependencies() throws {
         for loads in [true, false] {
             try save([("Alice", "E\(loads)"), ("Bob", "E\(loads)")])
             let request = FetchRequest(entity: try XCTUnwrap(model.entity(named: "Department")))
@@ -272,7 +272,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         }
     }
 
-    func testAResetIsTold() throws {
+    func testResetOfTheContextIsReported() throws {
         try save([("Alice", "E")])
         let controller = try fetched(controller())
         try context.reset()
@@ -282,8 +282,8 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(controller.fetchedObjects?.count, 1)
     }
 
-    /// Whatever the delegate is told when it resets the context, what began ends before the reset is told.
-    func testAResetByTheDelegateEndsWhatBegan() throws {
+    /// If the delegate resets the context in a callback, the current change ends before the reset is reported.
+    func testResetByTheDelegateEndsTheCurrentChange() throws {
         final class Resetting: FetchedResultsControllerDelegate {
             var told: [String] = []
             var place = ""
@@ -320,7 +320,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         }
     }
 
-    func testADelegateMayDoAnything() throws {
+    func testDelegateCanChangeFetchAndResetTheContext() throws {
         try save([("Alice", "E"), ("Bob", "E")])
         let controller = try fetched(controller())
         list.didChange = { [unowned self] in
@@ -332,7 +332,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         list.didChange = {}
         try context.processPendingChanges()
         XCTAssertEqual(list.rows.joined().count, controller.fetchedObjects?.count)
-        // A fetch, or a reset, while it is told.
+        // A fetch, or a reset, within a callback.
         list.willChange = { [unowned self] in
             try? controller.performFetch()
             try? list.load(controller)
@@ -346,10 +346,10 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertNil(controller.fetchedObjects)
     }
 
-    func testSnapshotsAndDifferences() throws {
+    func testDelegatesReceiveSnapshotsOrDifferences() throws {
         final class Snapshots: FetchedResultsSnapshotDelegate {
             var told: [(ResultsSnapshot, ResultsDifference)] = []
-            func controllerWillChangeContent(_ controller: FetchedResultsController) { XCTFail("told twice") }
+            func controllerWillChangeContent(_ controller: FetchedResultsController) { XCTFail("reported twice") }
             func controller(
                 _ controller: FetchedResultsController, didChangeContentWith snapshot: ResultsSnapshot,
                 difference: ResultsDifference, objects: [ManagedObject]
@@ -384,11 +384,11 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(differences.told[1].idChanges.map(\.associatedOffset), [1, 0])
         try context.save()
         let all = [temporary, alice.objectID].applying(differences.told[2].collectionDifference)
-        XCTAssertEqual(all, [bob.objectID, alice.objectID], "an ID that became permanent")
+        XCTAssertEqual(all, [bob.objectID, alice.objectID], "the permanent ID replaced the temporary ID")
         XCTAssertEqual([differences.others, divided.others, divided.told.count], [0, 2, 0])
     }
 
-    func testNobodyListens() throws {
+    func testChangesWithoutADelegateAreReportedToALaterDelegate() throws {
         try save([("Alice", "E")])
         let controller = try controller()
         controller.delegate = nil
@@ -405,7 +405,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
             ["will", "section insert  0", "insert Bob - (0, 0)", "insert Cid - (0, 1)", "did"])
     }
 
-    func testAFunctionNamesSections() throws {
+    func testFunctionDeterminesSectionNames() throws {
         try save([("Alice", "E"), ("Anna", "E"), ("Bob", "E")])
         let request = FetchRequest(entity: try XCTUnwrap(model.entity(named: "Employee")))
         request.sortDescriptors = [SortDescriptor("name")]
@@ -420,8 +420,8 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(list.take(), ["will", "section insert C 2", "move Carl (0, 1) (2, 0)", "did"])
     }
 
-    /// é composed and decomposed: equal strings to Swift, and apart in the order.
-    func testNamesThatLookAlike() throws {
+    /// Composed and decomposed é: equal strings in Swift, but different sections.
+    func testSectionNamesAreComparedByUnicodeScalars() throws {
         for (name, age) in [("z", 2), ("\u{e9}", 3), ("e\u{301}", 1)] {
             try employee(name).set("age", age)
         }
@@ -441,7 +441,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(list.rows.map(\.count), [2])
     }
 
-    func testAFunctionThatFailsOrWrites() throws {
+    func testSectionFunctionMustNotThrowOrChangeObjects() throws {
         try save([("Alice", "E"), ("Bob", "E")])
         let request = FetchRequest(entity: try XCTUnwrap(model.entity(named: "Employee")))
         request.sortDescriptors = [SortDescriptor("name")]
@@ -474,8 +474,8 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertNil(controller.fetchedObjects)
     }
 
-    /// Without a delegate nothing is followed, so an object may go unheard.
-    func testAnObjectThatIsGone() throws {
+    /// Without a delegate, the controller does not track changes, so it does not notice a deletion.
+    func testDeletedObjectWithoutADelegateIsAnInaccessibleFault() throws {
         try save([("Alice", "E"), ("Bob", "E"), ("Cid", "E")])
         let controller = try controller(sort: ["name"], sections: nil)
         controller.delegate = nil
@@ -487,12 +487,12 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertNil(try controller.object(at: ResultsIndexPath(row: 1, section: 0)).get("name", as: String.self))
     }
 
-    func testCaches() throws {
+    func testSectionCacheIsUsedOnlyWhenItIsValid() throws {
         setenv("XDG_CACHE_HOME", folder + "/cache", 1)
         defer { unsetenv("XDG_CACHE_HOME") }
         try save([("Alice", "Engineering"), ("Bob", "Sales")])
         XCTAssertEqual(try sections(cache: "staff"), ["Engineering", "Sales"])
-        XCTAssertEqual(files(), [], "what was just written may be seen by some and not by others")
+        XCTAssertEqual(files(), [], "a file that was just written is not cached yet")
         usleep(3_100_000)
         for predicate in [nil, "name == 'Bob'", nil, nil] {
             XCTAssertEqual(
@@ -500,7 +500,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         }
         let file = try XCTUnwrap(files().first)
         XCTAssertEqual(files().count, 1)
-        // A file that says something else is believed if it fits, and only then.
+        // A changed cache file is used only if it matches the store.
         let whole = try XCTUnwrap(contents(file))
         for text in [
             String(whole.dropLast()) + "x", "", signed(whole, "Sales", "Sulks"), signed(whole, "/p2 ", "/p1 "),
@@ -511,7 +511,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(contents(file), nil)
         XCTAssertEqual(try sections(cache: "staff"), ["Engineering", "Sales"])
         XCTAssertEqual(contents(file), whole)
-        // By the clock, by chance, in another order, with what was read before, with changes: nothing is remembered.
+        // Nothing is cached for predicates that depend on the time, on chance or on memory.
         FetchedResultsController.deleteCache(withName: "staff")
         for predicate in ["now() > CAST(0, 'NSDate')", "random() < 2", "speed == nil"] {
             _ = try sections(predicate, cache: "staff")
@@ -529,23 +529,23 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(files().count, 1)
         FetchedResultsController.deleteCache(withName: nil)
         XCTAssertEqual(files(), [])
-        try beginAnew()
+        try reopen()
         usleep(3_100_000)
         _ = try context.fetch("Department").map { try $0.get("name", as: String.self) }
         XCTAssertEqual(try cached("staff"), ["Engineering", "Sales"])
-        XCTAssertEqual(files(), [], "a department may be older than its row")
+        XCTAssertEqual(files(), [], "a loaded department may be stale")
         context = Context(coordinator: coordinator)
         XCTAssertEqual(try cached("staff"), ["Engineering", "Sales"])
-        XCTAssertEqual(files(), [], "so may its cached row")
-        try beginAnew()
+        XCTAssertEqual(files(), [], "a cached row may be stale")
+        try reopen()
         _ = try employee("Cid")
         XCTAssertEqual(try cached("staff"), ["Engineering", "Sales", ""])
         XCTAssertEqual(files(), [])
     }
 
-    /// What a process finds that begins anew.
+    /// The sections in a new context, as after a restart of the process.
     private func sections(_ format: String? = nil, cache: String) throws -> [String]? {
-        try beginAnew()
+        try reopen()
         return try cached(cache, format)
     }
 
@@ -555,7 +555,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         return controller.sections?.map(\.name)
     }
 
-    /// A file with other words, whose digest is right.
+    /// Returns a changed cache file with a valid digest.
     private func signed(_ whole: String, _ old: String, _ new: String) -> String {
         let body = String(whole.dropLast(64)).replacingOccurrences(of: old, with: new)
         return body + sha256(Array(body.utf8)).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
@@ -588,9 +588,9 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         fclose(file)
     }
 
-    // MARK: Section indexes and places
+    // MARK: Section indexes and index paths
 
-    func testTitlesOfSections() throws {
+    func testSectionIndexTitlesAreDefaultsOrThoseOfTheDelegate() throws {
         final class Titles: FetchedResultsControllerDelegate {
             func controller(
                 _ controller: FetchedResultsController, sectionIndexTitleForSectionName name: String
@@ -601,8 +601,8 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(controller.sectionIndexTitles, [], "nothing was fetched")
         try controller.performFetch()
         XCTAssertEqual(controller.sections?.map(\.name), ["Energy", "Sales", "engineering"])
-        XCTAssertEqual(controller.sectionIndexTitles, ["E", "S"], "each once")
-        XCTAssertEqual(try controller.section(forSectionIndexTitle: "E", at: 0), 0, "the first with that title")
+        XCTAssertEqual(controller.sectionIndexTitles, ["E", "S"], "each title once")
+        XCTAssertEqual(try controller.section(forSectionIndexTitle: "E", at: 0), 0, "the first section with that title")
         XCTAssertEqual(try controller.section(forSectionIndexTitle: "S", at: 1), 1)
         for (title, index) in [("E", 1), ("S", 2), ("S", -1), ("X", 0)] {
             XCTAssertThrowsError(try controller.section(forSectionIndexTitle: title, at: index)) {
@@ -625,7 +625,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(undivided.sections?.map(\.numberOfObjects), [3])
     }
 
-    func testWhatWasAskedFor() throws {
+    func testControllerHasThePropertiesOfItsInitialiser() throws {
         let controller = try controller(cache: "staff")
         XCTAssertEqual(controller.sectionNameKeyPath, "department.name")
         XCTAssertEqual(controller.cacheName, "staff")
@@ -639,10 +639,10 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertNil(named.delegate)
     }
 
-    /// With a batch size, rows come a batch at a time, and places are those of all results.
-    func testPlacesWithABatchSize() throws {
+    /// With a batch size, rows are read in batches, and index paths refer to all results.
+    func testIndexPathsWithABatchSizeAreThoseOfAllResults() throws {
         try save((10..<25).map { ("n\($0)", $0 < 18 ? "A" : "B") })
-        try beginAnew()
+        try reopen()
         let controller = try controller()
         controller.fetchRequest.batchSize = 4
         try controller.performFetch()
@@ -660,11 +660,11 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
             XCTAssertEqual(($0 as? CoreError)?.entity, "Employee")
         }
         let foreign = try XCTUnwrap(try other().fetch("Employee").first)
-        XCTAssertNil(try controller.indexPath(for: foreign), "of another context")
+        XCTAssertNil(try controller.indexPath(for: foreign), "an object of another context")
     }
 
-    /// Whatever lies before the window shifts it.
-    func testAWindowWithAnOffset() throws {
+    /// Objects before the offset shift the results.
+    func testChangesBeforeTheOffsetShiftTheResults() throws {
         try save([("Alice", "E"), ("Bob", "E"), ("Cid", "E"), ("Dan", "E")])
         let controller = try controller(sort: ["name"], sections: nil)
         (controller.fetchRequest.offset, controller.fetchRequest.limit) = (1, 2)
@@ -678,10 +678,10 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(list.take(), ["will", "delete Bob (0, 1) -", "insert Abe - (0, 0)", "did"])
         try one("Cid").set("age", 7)
         try context.processPendingChanges()
-        XCTAssertEqual(list.take(), [], "it is beyond the window")
+        XCTAssertEqual(list.take(), [], "the object is beyond the limit")
     }
 
-    func testHeirsAndOnlyTheEntityItself() throws {
+    func testSubentitiesAreReportedUnlessExcluded() throws {
         try save([("Alice", "E")])
         let (all, alone) = (
             try controller(sort: ["name"], sections: nil), try controller(sort: ["name"], sections: nil)
@@ -699,8 +699,8 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual([all, alone].map { $0.fetchedObjects?.count }, [2, 1])
     }
 
-    /// More than a few changes at once take another way, which has to come to the same.
-    func testManyChangesAtOnce() throws {
+    /// Many changes in one event use another code path, which must have the same result.
+    func testManyChangesInOneEventMatchANewFetch() throws {
         try save((100..<200).map { ("n\($0)", $0 % 2 == 0 ? "A" : "B") })
         let controller = try fetched(controller())
         let all = try XCTUnwrap(controller.fetchedObjects)

@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// A list that knows what it shows only from a controller's delegate, as a table view's model does.
+/// A list that is updated only by a controller's delegate calls, like the model of a table view.
 final class ListModel: FetchedResultsControllerDelegate {
     private(set) var names: [String] = []
     private(set) var rows: [[ManagedObject]] = []
@@ -9,7 +9,7 @@ final class ListModel: FetchedResultsControllerDelegate {
     private(set) var resets = 0
     var willChange: () -> Void = {}
     var didChange: () -> Void = {}
-    /// What was told since `take`.
+    /// The notifications since `take`.
     private var told: [String] = []
     private var sections: [(kind: ResultsChangeKind, index: Int, name: String)] = []
     private var objects:
@@ -42,7 +42,7 @@ final class ListModel: FetchedResultsControllerDelegate {
         _ controller: FetchedResultsController, didChange section: ResultsSection, atSectionIndex index: Int,
         for kind: ResultsChangeKind
     ) {
-        XCTAssert(objects.allSatisfy { $0.0 == .delete }, "sections come before objects, but for deleted ones")
+        XCTAssert(objects.allSatisfy { $0.0 == .delete }, "sections are reported before objects, except deletions")
         sections.append((kind, index, section.name))
         told.append("section \(kind) \(section.name) \(index)")
     }
@@ -51,7 +51,7 @@ final class ListModel: FetchedResultsControllerDelegate {
         _ controller: FetchedResultsController, didChange object: ManagedObject, at indexPath: ResultsIndexPath?,
         for kind: ResultsChangeKind, newIndexPath: ResultsIndexPath?
     ) {
-        XCTAssertFalse(kind == .move && indexPath == newIndexPath, "a move to where it was")
+        XCTAssertFalse(kind == .move && indexPath == newIndexPath, "a move to the same index path")
         objects.append((kind, object, indexPath, newIndexPath))
         let paths = [indexPath, newIndexPath].map { $0?.description ?? "-" }.joined(separator: " ")
         let name = object.isGone || object.isDeleted ? nil : (try? object.get("name", as: String.self)) ?? nil
@@ -74,7 +74,7 @@ final class ListModel: FetchedResultsControllerDelegate {
         (sections, objects) = ([], [])
     }
 
-    /// The rules of table views: what goes, by former places; then what comes, by new ones.
+    /// Applies the changes by the rules of table views: removals by old index paths, then insertions by new ones.
     private func replay() {
         var gone: [ResultsIndexPath] = [], come: [(ResultsIndexPath, ManagedObject)] = []
         var used: Set<ResultsIndexPath> = []
@@ -82,12 +82,12 @@ final class ListModel: FetchedResultsControllerDelegate {
             if kind == .delete || kind == .move, let old { gone.append(old) }
             if kind == .insert || kind == .move, let new { come.append((new, object)) }
             if kind == .update { XCTAssertNotNil(new) }
-            if let old { XCTAssert(used.insert(old).inserted, "\(old) is told of twice") }
+            if let old { XCTAssert(used.insert(old).inserted, "\(old) is reported twice") }
         }
         for path in gone.sorted().reversed() { rows[path.section].remove(at: path.row) }
         for section in sections.filter({ $0.kind == .delete }).sorted(by: { $0.index > $1.index }) {
             XCTAssertEqual(names.remove(at: section.index), section.name)
-            XCTAssertEqual(rows.remove(at: section.index), [], "a section goes with rows in it")
+            XCTAssertEqual(rows.remove(at: section.index), [], "a section with rows is deleted")
         }
         for section in sections.filter({ $0.kind == .insert }).sorted(by: { $0.index < $1.index }) {
             names.insert(section.name, at: section.index)

@@ -8,7 +8,7 @@ final class LiveQueryTests: GraphTestCase {
         return request
     }
 
-    func testDifferences() throws {
+    func testLiveQueryReportsDifferencesUntilCancelled() throws {
         _ = try employee("Alice")
         try context.save()
         var told: [ResultsDifference] = [], objects: [[String]] = []
@@ -21,7 +21,7 @@ final class LiveQueryTests: GraphTestCase {
         try context.processPendingChanges()
         try bob.set("name", "Aaron")
         try context.save()
-        // Last its ID became permanent.
+        // The last difference replaces the temporary ID with the permanent one.
         XCTAssertEqual(objects, [["Alice"], ["Bob"], ["Aaron"], []])
         XCTAssertEqual(told[3].renamed.map(\.id), [bob.objectID])
         XCTAssertEqual(told[2].moves.map(\.newIndexPath), [ResultsIndexPath(row: 0, section: 0)])
@@ -39,7 +39,7 @@ final class LiveQueryTests: GraphTestCase {
         XCTAssertEqual(told.count, count)
     }
 
-    func testTheHandlerIsNotCalledWithinItself() throws {
+    func testHandlerIsNotCalledRecursively() throws {
         var depth = 0, deepest = 0, count = 0
         let token = try context.observe(request("name")) { context, _, _ in
             depth += 1
@@ -58,7 +58,7 @@ final class LiveQueryTests: GraphTestCase {
         token.cancel()
     }
 
-    func testASequenceJoinsWhatNobodyTook() async throws {
+    func testSequenceCombinesDifferencesThatWereNotRead() async throws {
         let context = Context(coordinator: coordinator, queue: .privateQueue)
         let request = try request("name")
         let sequence = try await context.perform { try $0.differences(of: request) }
@@ -81,7 +81,7 @@ final class LiveQueryTests: GraphTestCase {
         XCTAssertEqual(moved?.moves.count, 1)
     }
 
-    func testAnUpdateOutlivesThePermanentID() async throws {
+    func testUpdateIsReportedUnderThePermanentID() async throws {
         let context = Context(coordinator: coordinator, queue: .privateQueue)
         let request = try request("name")
         let sequence = try await context.perform { context in
@@ -101,7 +101,7 @@ final class LiveQueryTests: GraphTestCase {
         XCTAssertEqual(joined?.updates.count, 1)
     }
 
-    func testASequenceEndsWithItsContext() async throws {
+    func testSequenceEndsWhenTheContextIsReleased() async throws {
         var context: Context? = Context(coordinator: coordinator, queue: .privateQueue)
         let request = try request("name")
         let sequence = try await context?.perform { try $0.differences(of: request) }

@@ -4,11 +4,11 @@ import XCTest
 @testable import CorestoneModel
 @testable import CorestoneValues
 
-/// The lists that results are kept in, and what lies between two of them.
+/// Lists of result rows, and the differences between two of them.
 final class ResultsListTests: GraphTestCase {
-    /// Rows with the keys from 1 on.
+    /// Rows with keys from 1.
     private func rows(_ count: Int, section: (Int) -> String = { _ in "" }) throws -> [ResultsRow] {
-        let tie = FetchTie(try context.insert("Employee"))
+        let tie = SortTiebreaker(try context.insert("Employee"))
         let entity = try model.requireEntity(named: "Employee")
         return (0..<count).map { place in
             ResultsRow(
@@ -21,7 +21,7 @@ final class ResultsListTests: GraphTestCase {
         ResultsSnapshot(RowList(rows), try SectionTable(of: rows))
     }
 
-    /// What lies between two lists of rows, of which those with one ID are one.
+    /// The difference between two lists of rows. Rows with the same ID are equal.
     private func difference(
         _ old: [ResultsRow], _ new: [ResultsRow], updated: Set<Int64> = [],
         renamed: [(former: ObjectID, id: ObjectID)] = []
@@ -37,7 +37,7 @@ final class ResultsListTests: GraphTestCase {
 
     // MARK: Rows
 
-    func testAListOfRowsIsLikeAnArray() throws {
+    func testRowListMatchesAnArray() throws {
         let rows = try rows(2000)
         for count in [0, 1, 2, 255, 256, 257, 511, 512, 513, 1024, 2000] {
             let list = RowList(Array(rows[..<count]))
@@ -53,7 +53,7 @@ final class ResultsListTests: GraphTestCase {
         }
     }
 
-    func testRowsComeInAndGoAnywhere() throws {
+    func testRowListMatchesAnArrayAfterInsertionsAndRemovals() throws {
         var dice = SeededGenerator(seed: 1)
         let rows = try rows(1600)
         for atEnd in [false, true] {
@@ -73,7 +73,7 @@ final class ResultsListTests: GraphTestCase {
             let former = list
             list.replace(at: 700, with: rows[0])
             XCTAssertTrue(list[700] === rows[0])
-            XCTAssertTrue(former[700] === mirror[700], "a copy stays what it was")
+            XCTAssertTrue(former[700] === mirror[700], "a copy does not change")
             list.replace(at: 700, with: mirror[700])
             while !mirror.isEmpty {
                 let place = Int.random(in: 0..<mirror.count, using: &dice)
@@ -89,14 +89,14 @@ final class ResultsListTests: GraphTestCase {
         }
     }
 
-    func testAPartitionCountsWhatComesBefore() {
+    func testPartitionReturnsTheNumberOfPrecedingElements() {
         for count in 0...9 {
             for bound in 0...count { XCTAssertEqual(RowList.partition(count) { $0 < bound }, bound, "\(count)") }
         }
     }
 
-    /// Against every part of short lists of numbers.
-    func testALongestRise() {
+    /// Compared with every subsequence of short lists of numbers.
+    func testLongestRiseIsALongestIncreasingSubsequence() {
         var dice = SeededGenerator(seed: 2)
         XCTAssertEqual(longestRise([]), [])
         XCTAssertEqual(longestRise([7]), [0])
@@ -132,7 +132,7 @@ final class ResultsListTests: GraphTestCase {
         }
     }
 
-    func testNoRowsHaveNoSectionsUnlessTheyAreUndivided() throws {
+    func testEmptyResultsHaveNoSectionsUnlessUndivided() throws {
         let none = try SectionTable(of: [])
         XCTAssertEqual(none.count, 0)
         XCTAssertEqual(none.starts, [0])
@@ -150,7 +150,7 @@ final class ResultsListTests: GraphTestCase {
         XCTAssertEqual(snapshot.objectIDs(inSection: 0), [])
     }
 
-    func testASectionThatWasLeftDoesNotComeAgain() throws {
+    func testSplitSectionIsRefused() throws {
         let rows = try rows(4) { ["a", "b", "b", "a"][$0] }
         XCTAssertThrowsError(try SectionTable(of: rows)) { error in
             let error = error as? CoreError
@@ -165,7 +165,7 @@ final class ResultsListTests: GraphTestCase {
         }
     }
 
-    func testASnapshotByPlaceAndByID() throws {
+    func testSnapshotFindsRowsByIndexPathAndID() throws {
         let rows = try rows(5) { $0 < 2 ? "a" : "b" }
         let snapshot = try snapshot(rows)
         XCTAssertEqual(snapshot.objectIDs, rows.map(\.id))
@@ -178,7 +178,7 @@ final class ResultsListTests: GraphTestCase {
         XCTAssertNil(snapshot.indexPath(of: ObjectID(store: nil, entity: rows[0].id.entity, reference: -9)))
     }
 
-    func testPathsAreOrderedBySectionThenRow() {
+    func testIndexPathsAreOrderedBySectionThenRow() {
         let path = ResultsIndexPath(row: 2, section: 1)
         XCTAssertEqual([path.row, path.item, path.section], [2, 2, 1])
         XCTAssertEqual(path.description, "(1, 2)")
@@ -190,9 +190,9 @@ final class ResultsListTests: GraphTestCase {
 
     // MARK: Differences
 
-    func testADifferenceByKinds() throws {
+    func testDifferenceListsRemovalsMovesUpdatesAndSections() throws {
         let rows = try rows(5) { ["a", "a", "a", "b", "c"][$0] }
-        // 1 goes, 3 moves before 2, 4 goes with its section, 5 is changed.
+        // 1 is removed, 3 moves before 2, 4 is removed with its section, 5 is updated.
         let found = try difference(Array(rows), [rows[2], rows[1], rows[4]], updated: [5])
         XCTAssertEqual(found.removals.map(\.objectID.reference), [4, 1])
         XCTAssertEqual(found.removals.map(\.indexPath?.description), ["(1, 0)", "(0, 0)"])
@@ -207,7 +207,7 @@ final class ResultsListTests: GraphTestCase {
         XCTAssertTrue(try difference(rows, rows).isEmpty)
     }
 
-    func testSectionsThatSwapPlacesGoAndCome() throws {
+    func testSwappedSectionsAreReportedAsDeletionAndInsertion() throws {
         let old = try rows(4) { ["a", "b", "c", "d"][$0] }
         let found = try difference(old, [old[1], old[0], old[2], old[3]])
         XCTAssertEqual(found.sectionChanges.map(\.kind), [.delete, .insert])
@@ -215,7 +215,7 @@ final class ResultsListTests: GraphTestCase {
         XCTAssertEqual(found.sectionChanges.map(\.index), found.sectionChanges[0].name == "a" ? [0, 1] : [1, 0])
     }
 
-    func testWhatMakesADifferenceNotEmpty() throws {
+    func testDifferenceIsEmptyOnlyWithoutChangesResetAndError() throws {
         let (empty, one) = (ResultsSnapshot(), try rows(1))
         let change = ResultsChange(kind: .insert, objectID: one[0].id, indexPath: nil, newIndexPath: nil)
         let section = ResultsSectionChange(kind: .insert, index: 0, name: "a")
@@ -229,8 +229,8 @@ final class ResultsListTests: GraphTestCase {
         ] { XCTAssertFalse(difference.isEmpty) }
     }
 
-    /// Carried out one after the other, the steps make the new IDs of the former ones.
-    func testStepsFromIDsToIDs() throws {
+    /// The steps, applied in order, transform the former IDs into the new IDs.
+    func testIDChangesTransformTheFormerIDsIntoTheNewIDs() throws {
         var dice = SeededGenerator(seed: 3)
         let names = "abcdef".map(String.init)
         for _ in 0..<200 {
@@ -259,7 +259,7 @@ final class ResultsListTests: GraphTestCase {
         }
     }
 
-    func testStepsOfAnIDThatBecameAnother() throws {
+    func testIDChangesReplaceARenamedID() throws {
         let rows = try rows(3)
         let saved = ResultsRow(
             id: ObjectID(store: nil, entity: rows[0].id.entity, reference: 77), tie: rows[1].tie, keys: [],
@@ -280,9 +280,9 @@ final class ResultsListTests: GraphTestCase {
         XCTAssertEqual(ids, [saved.id, rows[0].id, rows[2].id])
     }
 
-    // MARK: Differences that wait
+    // MARK: Pending differences
 
-    func testAQueueGivesOneDifferenceAsItIs() throws {
+    func testDifferenceQueueReturnsASingleDifferenceUnchanged() throws {
         let rows = try rows(2)
         let queue = DifferenceQueue()
         XCTAssertNil(queue.take())
@@ -293,13 +293,13 @@ final class ResultsListTests: GraphTestCase {
         XCTAssertNil(queue.take())
         queue.append(try difference(rows, [rows[1]]))
         queue.end()
-        XCTAssertFalse(queue.isEnded, "one waits")
+        XCTAssertFalse(queue.isEnded, "one difference is pending")
         XCTAssertEqual(queue.take()?.changes.map(\.kind), [.delete])
         XCTAssertTrue(queue.isEnded)
         XCTAssertNil(queue.take())
     }
 
-    func testAQueueJoinsWhatWaits() throws {
+    func testDifferenceQueueCombinesPendingDifferences() throws {
         let rows = try rows(4)
         let queue = DifferenceQueue()
         queue.append(try difference([rows[0]], [rows[0], rows[1]]))
@@ -307,15 +307,15 @@ final class ResultsListTests: GraphTestCase {
         queue.append(try difference([rows[0], rows[1], rows[2]], [rows[0], rows[2], rows[3]]))
         let taken = try XCTUnwrap(queue.take())
         XCTAssertEqual(taken.insertions.map(\.objectID.reference), [3, 4])
-        XCTAssertEqual(taken.updates.map(\.objectID.reference), [1], "of the second one")
-        XCTAssertEqual(taken.removals, [], "who came and went is not told")
+        XCTAssertEqual(taken.updates.map(\.objectID.reference), [1], "the update of the second difference")
+        XCTAssertEqual(taken.removals, [], "a row that was inserted and removed is not reported")
         XCTAssertFalse(taken.isReset)
         queue.append(try difference([rows[0]], [rows[0], rows[1]]))
         queue.append(try difference([rows[0], rows[1]], [rows[0]]))
-        XCTAssertNil(queue.take(), "there is nothing to tell")
+        XCTAssertNil(queue.take(), "the differences cancel each other out")
     }
 
-    func testAQueueFollowsNewIDs() throws {
+    func testDifferenceQueueFollowsRenamedIDs() throws {
         let rows = try rows(2)
         func renamed(_ key: Int64) -> ResultsRow {
             ResultsRow(
@@ -334,7 +334,7 @@ final class ResultsListTests: GraphTestCase {
         XCTAssertEqual(taken.insertions.map(\.objectID), [rows[1].id])
     }
 
-    func testAQueueTellsOfAResetAndOfAnError() throws {
+    func testDifferenceQueueReportsResetsAndErrors() throws {
         let rows = try rows(3)
         let queue = DifferenceQueue()
         queue.append(try difference([], [rows[0]]))

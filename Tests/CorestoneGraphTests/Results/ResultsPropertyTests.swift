@@ -1,12 +1,12 @@
 import Corestone
 import XCTest
 
-/// Random edits, saves, merges, batch requests, undo and resets: what a controller tells, replayed by the rules of table views on
-/// what a list showed, is what the controller has, and that is what a fetch gives.
+/// Random edits, saves, merges, batch requests, undo and resets: the reported changes, applied by the rules of
+/// table views, yield the results of the controller, which are those of a fetch.
 ///
 /// `CORESTONE_SEED=n` runs one seed alone, `CORESTONE_EDITS=n` as many edits in all.
 final class ResultsPropertyTests: XCTestCase {
-    func testTwentyThousandEdits() throws {
+    func testReportedChangesMatchTheResultsOverRandomEdits() throws {
         let environment = ProcessEnvironment()
         let edits = environment.number("CORESTONE_EDITS") ?? 20_000
         var done = 0, seed = environment.number("CORESTONE_SEED") ?? 0

@@ -3,13 +3,13 @@ import CorestoneValues
 import GraphSteps
 import XCTest
 
-/// The store of a run: plain dictionaries, or a file into which a second coordinator writes too, as another process would.
+/// The store of a run: dictionaries, or a file into which a second coordinator also writes, as another process would.
 final class ResultsRunStore {
     let coordinator: Coordinator
     /// nil without a file.
     private(set) var there: Coordinator?
     private var folder: String?
-    /// How often others wrote into the file.
+    /// The number of remote changes that the coordinator reported.
     private let writes = Locked(0)
     private var token: Observation?
 
@@ -52,14 +52,14 @@ final class ResultsRunStore {
         return model
     }
 
-    /// Runs `body`, which writes into the file through the second coordinator, and waits until the first has heard of it.
+    /// Runs `body`, which writes into the file through the second coordinator, and waits until the first is notified.
     func writingThere(_ body: () throws -> Bool) throws {
         let before = writes.withLock { $0 }
         guard try body() else { return }
         let start = Date()
         while writes.withLock({ $0 }) == before {
             if Date().timeIntervalSince(start) > 60 {
-                return XCTFail("nobody noticed what the other coordinator wrote")
+                return XCTFail("the remote change was not reported")
             }
             usleep(200)
         }
@@ -67,14 +67,14 @@ final class ResultsRunStore {
 }
 
 extension ResultsRun {
-    /// A change of many rows past all contexts: a request of one of them, or of another coordinator.
+    /// A batch request, which bypasses the contexts: of one of them, or of another coordinator.
     func runBatch() throws {
         if dice.chance(40) { try context.save() }
         guard let far, dice.chance(40) else { return _ = try batch(dice.chance(50) ? context : other) }
         try store.writingThere { try batch(far) }
     }
 
-    /// Whether it changed anything.
+    /// Executes a random batch request. Returns whether it changed any row.
     private func batch(_ context: Context) throws -> Bool {
         let model = context.coordinator.model
         let item = try model.requireEntity(named: "Item"), group = try model.requireEntity(named: "Group")

@@ -2,19 +2,19 @@ import Corestone
 import GraphSteps
 import XCTest
 
-/// One run of `ResultsPropertyTests`: a controller, two live queries, and who changes what they show.
+/// One run of `ResultsPropertyTests`: a controller, two live queries, and contexts that change their results.
 final class ResultsRun {
     let seed: UInt64
     var dice: Dice
     let context: Context, other: Context
-    /// As another process has it; nil where there is no file.
+    /// A context of the second coordinator, or nil without a file.
     let far: Context?
     let store: ResultsRunStore
     private let request: FetchRequest
     private let controller: FetchedResultsController
     private let list = ListModel()
     private var live: [ObjectID] = []
-    /// The same by steps between IDs.
+    /// The same IDs, updated by `idChanges`.
     private var stepped: [ObjectID] = []
     private var liveFailure: String?
     private var token: Observation?
@@ -66,7 +66,7 @@ final class ResultsRun {
             "group.items.@count > 2", "ANY tags.items.rank < 2", "tags.@count > 0",
         ]
         if dice.chance(70) { request.predicate = try Predicate.parse(dice.pick(predicates)) }
-        // A window without an order is any window.
+        // Without an order, a limit would select arbitrary rows.
         if dice.chance(25), !request.sortDescriptors.isEmpty { request.limit = 1 + dice.below(8) }
         if request.limit > 0, dice.chance(40) { request.offset = dice.below(4) }
         if dice.chance(25) { request.batchSize = 3 }
@@ -97,7 +97,7 @@ final class ResultsRun {
             replay(difference, &live)
             if difference.isReset { stepped = [] }
             guard let found = stepped.applying(difference.collectionDifference) else {
-                return liveFailure = "steps that lead nowhere"
+                return liveFailure = "the ID changes cannot be applied"
             }
             stepped = found
             if objects.count != difference.changes.count { liveFailure = "objects are missing" }
@@ -129,14 +129,14 @@ final class ResultsRun {
         case 8: try context.rollback()
         case 9: other.automaticallyMergesChangesFromParent.toggle()
         case 10:
-            // Its row may be gone under its changes.
+            // The row of a changed object may have been deleted.
             if let object = try pick(context) { try? context.refresh(object, mergeChanges: dice.chance(50)) }
         case 11: try context.refreshAll()
         case 12: if dice.chance(30) { try context.reset() }
         case 13: try other.rollback()
         case 14: try mergeAsBatch()
         case 15:
-            // A child's save is a change of its parent.
+            // The save of a child changes its parent.
             let child = Context(parent: context)
             for _ in 0..<2 { try edit(child) }
             try child.save()
@@ -146,7 +146,7 @@ final class ResultsRun {
         }
     }
 
-    /// Rows that another writer changed, of which IDs alone are told.
+    /// Merges changes of another context by their IDs only, like those of a batch request.
     private func mergeAsBatch() throws {
         try other.save()
         context.automaticallyMergesChangesFromParent = false
@@ -225,7 +225,7 @@ final class ResultsRun {
             try list.load(controller)
         }
         let found = try context.fetch(request).map(\.objectID)
-        // A fetch without an order has that of the store.
+        // A fetch without an order has the order of the store.
         let expected = request.sortDescriptors.isEmpty ? [] : found
         if isTraced { print("list", list.rows, "live", live, "own", controller.snapshot?.objectIDs as Any) }
         let shown = list.rows.map { $0.map(\.objectID) }
@@ -233,9 +233,9 @@ final class ResultsRun {
         if shown != own { failure = "the list shows\n\(shown), the controller has\n\(own)\n\(list.take())" }
         if list.names != controller.sections?.map(\.name) { failure = "sections \(list.names)" }
         if !expected.isEmpty && own.flatMap({ $0 }) != expected {
-            failure = "the controller has\n\(own), a fetch gives\n\(expected)"
+            failure = "the controller has\n\(own), a fetch returns\n\(expected)"
         }
-        if Set(own.joined()) != Set(found) { failure = "the controller has\n\(own), a fetch gives\n\(found)" }
+        if Set(own.joined()) != Set(found) { failure = "the controller has\n\(own), a fetch returns\n\(found)" }
         if let sectionName {
             var names: [String] = []
             for row in own { names += try row.map { try sectionName(context.object(with: $0)) } }
@@ -248,7 +248,7 @@ final class ResultsRun {
             if object?.objectID != id { failure = "\(place) is not at \(String(describing: path))" }
         }
         if live != own.flatMap({ $0 }) { failure = "live\n\(live)\nis not\n\(own)" }
-        if stepped != live { failure = "by steps\n\(stepped)\nthere is\n\(live)" }
+        if stepped != live { failure = "the ID changes yield\n\(stepped)\nnot\n\(live)" }
         if let liveFailure { failure = liveFailure }
         if dice.chance(20) { try readWaiting(own.flatMap { $0 }) }
         _ = list.take()
@@ -256,7 +256,7 @@ final class ResultsRun {
 
     private func readWaiting(_ own: [ObjectID]) throws {
         while let difference = waiting.take() { replay(difference, &read) }
-        if read != own { failure = "the reader knows\n\(read)\nnot\n\(own)" }
+        if read != own { failure = "the reader has\n\(read)\nnot\n\(own)" }
     }
 
     private func replay(_ difference: ResultsDifference, _ ids: inout [ObjectID]) {
@@ -266,7 +266,7 @@ final class ResultsRun {
             .sorted(by: { $0.indexPath! > $1.indexPath! })
         {
             guard let place = change.indexPath?.row, place < ids.count else {
-                return liveFailure = "a place beyond the end"
+                return liveFailure = "a removed index is beyond the end"
             }
             ids.remove(at: place)
         }
@@ -274,7 +274,7 @@ final class ResultsRun {
             .sorted(by: { $0.newIndexPath! < $1.newIndexPath! })
         {
             guard let place = change.newIndexPath?.row, place <= ids.count else {
-                return liveFailure = "beyond the end"
+                return liveFailure = "an inserted index is beyond the end"
             }
             ids.insert(change.objectID, at: place)
         }

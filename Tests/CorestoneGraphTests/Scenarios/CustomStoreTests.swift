@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// What a store of a program's own says in Swift, beyond the scenarios.
+/// Custom stores in Swift, beyond the scenarios.
 final class CustomStoreTests: XCTestCase {
     private final class Street: IncrementalStore, @unchecked Sendable {
         let opening: StoreOpening
@@ -18,7 +18,7 @@ final class CustomStoreTests: XCTestCase {
         }
 
         var metadata: [String: PropertyListValue] { opening.metadata.dictionary }
-        static var hearsRegistrations: Bool { true }
+        static var observesRegistrations: Bool { true }
 
         func fetch(_ request: FetchRequest) throws -> FetchAnswer {
             asked.append("fetch \(request.sortDescriptors.count)")
@@ -74,21 +74,21 @@ final class CustomStoreTests: XCTestCase {
         return CoreError(.internal, "")
     }
 
-    func testAStoreMaySayThatItIsReadOnly() throws {
+    func testCustomStoreCanBeReadOnly() throws {
         let context = try open("read-only")
         XCTAssertTrue(try XCTUnwrap(context.coordinator.stores.first).isReadOnly)
         _ = try context.insert("Person", ["name": "Ada"])
         XCTAssertEqual(failure { try context.save() }.status, .storeReadOnly)
     }
 
-    func testAStoreThatHasNoSaveSaysSo() throws {
+    func testSaveFailsWhenTheStoreDoesNotImplementIt() throws {
         let context = try open()
         _ = try context.insert("Person", ["name": "Ada"])
         let error = failure { try context.save() }
         XCTAssertTrue(error.message.contains("implement it, or return true from isReadOnly"), error.message)
     }
 
-    func testAStoreThatIsNotThere() throws {
+    func testOpeningFailsWhenTheStoreDoesNotExist() throws {
         var options = StoreOptions()
         options.mustExist = true
         let error = failure { _ = try open("nowhere", options) }
@@ -96,7 +96,7 @@ final class CustomStoreTests: XCTestCase {
         XCTAssertTrue(error.message.contains("the \(typeName) store nowhere does not exist"), error.message)
     }
 
-    func testMembersMayComeWithTheirValues() throws {
+    func testMembersCanBeReturnedWithTheirValues() throws {
         let context = try open()
         store.answer = FetchAnswer([node(1, "Ada")])
         store.lists = [[node(2, "Bea"), node(3, nil)]]
@@ -104,12 +104,12 @@ final class CustomStoreTests: XCTestCase {
         let members = try ada.members("reports").sorted { $0.objectID.uri < $1.objectID.uri }
         XCTAssertEqual(try members[0].get("name"), "Bea")
         XCTAssertEqual(store.asked, ["fetch 0", "members"])
-        // The other one came as a reference alone, and is not there.
+        // The store returned only a reference for the other member, and its row does not exist.
         XCTAssertNil(try members[1].get("name", as: String.self))
         XCTAssertEqual(store.asked.last, "nodes")
     }
 
-    func testAListForEachOwner() throws {
+    func testMembersFailWithoutAListForEachOwner() throws {
         let context = try open()
         store.answer = FetchAnswer([node(1, "Ada")])
         let ada = try XCTUnwrap(context.fetch("Person").first)
@@ -118,7 +118,7 @@ final class CustomStoreTests: XCTestCase {
         XCTAssertTrue(error.message.contains("returned 0 lists of Person.reports for 1 object;"), error.message)
     }
 
-    func testCounts() throws {
+    func testStoreCountIsAdjustedOrRefused() throws {
         let context = try open("shelf")
         let request = FetchRequest(entity: person)
         request.sortDescriptors = [SortDescriptor("name")]
@@ -141,14 +141,14 @@ final class CustomStoreTests: XCTestCase {
         XCTAssertTrue(error.message.contains("returned a count for a fetch of Person"), error.message)
     }
 
-    func testNoticesComeInBatches() throws {
+    func testStoreIsNotifiedOfRegistrationsInBatches() throws {
         var context: Context? = try open()
         store.answer = FetchAnswer((1...40).map { node($0, "n\($0)") })
         var found = try context?.fetch("Person")
         try context?.reset()
         XCTAssertEqual(store.notices.map(\.isIn), [true, false])
         XCTAssertEqual(store.notices.map(\.count), [40, 40])
-        // References alone too, and the end of the context.
+        // Also for references without values, and for the release of the context.
         store.answer = FetchAnswer((1...40).map { node($0, nil) }, done: .all)
         found = try context?.fetch("Person")
         let store = store
@@ -158,9 +158,9 @@ final class CustomStoreTests: XCTestCase {
         XCTAssertEqual(found?.count, 40)
     }
 
-    // MARK: What a store may leave out
+    // MARK: Optional parts of a store
 
-    /// A store that only fetches and saves: its references are the library's, and its relationships lead nowhere.
+    /// A store that only fetches and saves. The library makes its references, and its relationships are empty.
     private final class Plain: IncrementalStore, @unchecked Sendable {
         static let saved = Locked<[SavedRow]>([])
         let opening: StoreOpening
@@ -179,11 +179,11 @@ final class CustomStoreTests: XCTestCase {
         }
     }
 
-    func testWhatAStoreLeavesToTheLibrary() throws {
+    func testLibrarySuppliesReferencesAndVersionsForASimpleStore() throws {
         let name = "Plain \(UUIDValue.random())"
         try StoreTypes.register(name, Plain.self)
         defer { _ = try? StoreTypes.unregister(name) }
-        XCTAssertFalse(Plain.hearsRegistrations)
+        XCTAssertFalse(Plain.observesRegistrations)
         XCTAssertEqual(Plain.abilities, [])
         let model = Model()
         person = try model.addEntity(named: "Person")
@@ -214,7 +214,7 @@ final class CustomStoreTests: XCTestCase {
         XCTAssertEqual(try other.object(with: ada.objectID).members("reports").count, 0)
     }
 
-    func testNodesAndRequestsOfOnesOwn() throws {
+    func testNodesAndSaveRequestsCanBeCreatedByTheApplication() throws {
         _ = try open()
         let node = StoreNode(person, .integer(1))
         XCTAssertEqual(node.version, 0)
@@ -241,7 +241,7 @@ final class CustomStoreTests: XCTestCase {
         XCTAssertEqual(answer.count, 0)
     }
 
-    func testAbilitiesAreTakenOneByOne() {
+    func testStoreAbilitiesAreConvertedOneByOne() {
         for (abilities, stores) in [
             ([], []), (.parallelReads, .parallelReads), (.uniqueConstraints, .uniqueConstraints),
             (.derivedAttributes, .derivedAttributes),
@@ -253,8 +253,8 @@ final class CustomStoreTests: XCTestCase {
             [HostStoreAbilities.parallelReads, .uniqueConstraints, .derivedAttributes].map(\.rawValue), [1, 2, 4])
     }
 
-    /// What the object has; null for what it has not, or is no attribute.
-    func testAStoreMayNameNewObjectsByTheirValues() throws {
+    /// The naming callback reads the values of attributes, and null for unset ones and for other keys.
+    func testStoreCanDeriveReferencesOfNewObjectsFromTheirValues() throws {
         let model = Model()
         let item = try model.addEntity(named: "Item")
         try item.addAttribute(named: "name", type: .string)
@@ -281,7 +281,8 @@ final class CustomStoreTests: XCTestCase {
         XCTAssertEqual(error.status, .callback)
         XCTAssertEqual(error.code, CocoaCode.persistentStoreSave.rawValue)
         XCTAssertEqual(error.entity, "Item")
-        XCTAssertTrue(error.message.contains("returned no reference for the new Item, object 1 of 1"), error.message)
+        XCTAssertTrue(
+            error.message.contains("did not return a reference for the new Item, object 1 of 1"), error.message)
         try context.rollback()
         for _ in 0..<2 { try context.insert("Item", ["name": "b"]) }
         let twice = failure { try context.save() }

@@ -11,7 +11,7 @@ final class FaultingScenarios: XCTestCase {
     private var context: Context!
     private var identifier = ""
 
-    /// p1 {name Boss, reports [p2]}, p2 {name Worker, manager p1}; p1's row says nothing of a manager.
+    /// p1 {name Boss, reports [p2]}, p2 {name Worker, manager p1}; p1's row omits the manager.
     override func setUpWithError() throws {
         let model = Model()
         let person = try model.addEntity(named: "Person")
@@ -36,8 +36,8 @@ final class FaultingScenarios: XCTestCase {
         return try context.object(with: XCTUnwrap(coordinator.objectID(forURI: uri)))
     }
 
-    /// Firing the row costs one call for each to-one relationship that it leaves out; to-many ones wait, then cost one call.
-    func testS185AToManyRelationshipIsReadOnceWhenAskedFor() throws {
+    /// Firing the fault makes one call for each omitted to-one relationship. Reading a to-many one makes another call.
+    func testS185ToManyRelationshipIsReadOnceOnFirstAccess() throws {
         let boss = try person(1)
         let before = store.relationshipCalls
         XCTAssertEqual(try boss.get("name"), "Boss")
@@ -48,8 +48,8 @@ final class FaultingScenarios: XCTestCase {
         XCTAssertEqual(store.relationshipCalls, before + 2)
     }
 
-    /// Unsaved changes do not keep a fetch from prefetching, which makes one call; reading the members then makes none.
-    func testS188AFetchPrefetchesBesideUnsavedChanges() throws {
+    /// A fetch prefetches despite unsaved changes, with one call. Reading the members then makes no call.
+    func testS188FetchPrefetchesDespiteUnsavedChanges() throws {
         _ = try context.insert("Person", ["name": "Extra"])
         let request = FetchRequest(entity: try coordinator.model.requireEntity(named: "Person"))
         request.predicate = try .parse("name == 'Boss'")
@@ -62,8 +62,8 @@ final class FaultingScenarios: XCTestCase {
         XCTAssertEqual(store.relationshipCalls, calls)
     }
 
-    /// Setting a value leaves the row in place that the others are read from.
-    func testS191SettingAValueReadsNothingAgain() throws {
+    /// Setting a value keeps the row, from which the other values are read.
+    func testS191SettingAValueDoesNotReadTheRowAgain() throws {
         let fresh = try context.insert("Person", ["name": "New", "age": 1])
         try context.save()
         let before = store.newValues

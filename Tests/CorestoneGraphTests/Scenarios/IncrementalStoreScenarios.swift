@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// Scenarios of a host's own store through the public protocol (area incremental-store).
+/// Scenarios of a custom store through the public protocol (area incremental-store).
 final class IncrementalStoreScenarios: XCTestCase {
     private var store: MemStore!
     private var opened: Store!
@@ -32,7 +32,7 @@ final class IncrementalStoreScenarios: XCTestCase {
         context = Context(coordinator: coordinator)
     }
 
-    func testS291TheIdentifierIsThatOfTheMetadata() throws {
+    func testS291IdentifierIsThatOfTheMetadata() throws {
         let metadata = try coordinator.metadata(of: opened)
         XCTAssertEqual(metadata["NSStoreType"]?.string, opened.type.rawValue)
         XCTAssertEqual(metadata["NSStoreUUID"]?.string, opened.identifier)
@@ -44,7 +44,7 @@ final class IncrementalStoreScenarios: XCTestCase {
         XCTAssertEqual(ids[0], ids[1])
         XCTAssertEqual(ids[0].hashValue, ids[1].hashValue)
         XCTAssertNotEqual(ids[0], ids[2])
-        // A second coordinator that has the same store open says the same of it.
+        // A store of another coordinator with another identifier has different IDs.
         let other = try Coordinator(model: coordinator.model)
         _ = try opened.newObjectID(for: person, reference: .text("another first"))
         let twin = MemStore(model: coordinator.model)
@@ -53,7 +53,7 @@ final class IncrementalStoreScenarios: XCTestCase {
         XCTAssertNotEqual(try again.newObjectID(for: person, reference: .text("r1")), ids[0])
     }
 
-    func testS297BytesAreWrittenAsTheirDescription() throws {
+    func testS297BytesAreWrittenAsHexadecimalInURIs() throws {
         let id = try opened.newObjectID(for: person, reference: .bytes([0x01, 0xAB, 0xFF]))
         XCTAssertTrue(id.uri.hasSuffix("/Person/p%3C01abff%3E"), id.uri)
         let back = try XCTUnwrap(coordinator.objectID(forURI: id.uri))
@@ -61,8 +61,8 @@ final class IncrementalStoreScenarios: XCTestCase {
         XCTAssertEqual(back.storeReference, .bytes([0x01, 0xAB, 0xFF]))
     }
 
-    /// The URIs are those of Apple's framework, which does not decode them on the way back.
-    func testTextIsEscapedAsThePathOfAURL() throws {
+    /// The URIs are those of Core Data, which does not decode them when it parses them.
+    func testTextReferenceIsEscapedAsTheURIPath() throws {
         let written = [
             "key with/slash": "key%20with/slash", "/": "/", "a//b/": "a//b/", "50%": "50%25", "é:@?#": "%C3%A9:@%3F%23",
             "p": "p", "..": "..", "7": "%37", "<ab>": "%3C%61b%3E", "%41": "%2541",
@@ -72,12 +72,12 @@ final class IncrementalStoreScenarios: XCTestCase {
             XCTAssertTrue(id.uri.hasSuffix("/Person/p" + expected), id.uri)
             XCTAssertEqual(try XCTUnwrap(coordinator.objectID(forURI: id.uri)).storeReference, .text(text))
         }
-        // As another program may have escaped it.
+        // Another program may have escaped the slash.
         let uri = "x-coredata://\(opened.identifier)/Person/pkey%20with%2Fslash"
         XCTAssertEqual(try coordinator.objectID(forURI: uri)?.storeReference, .text("key with/slash"))
     }
 
-    func testS300PredicateAndOrderAreTheLibrarysWhereTheStoreDoesNeither() throws {
+    func testS300LibraryAppliesPredicateAndOrderThatTheStoreDoesNot() throws {
         try store.add("Person", 1, ["name": .string("Bob")])
         try store.add("Person", 2, ["name": .string("Alice")])
         XCTAssertEqual(try names(context.fetch("Person", "name == 'Alice'")), ["Alice"])
@@ -90,7 +90,7 @@ final class IncrementalStoreScenarios: XCTestCase {
         XCTAssertEqual(store.lastFetch?.sortDescriptors.first?.keyPath, "name")
     }
 
-    func testS302DictionariesAreShapedOfTheStoresRows() throws {
+    func testS302DictionariesAreMadeFromTheRowsOfTheStore() throws {
         try store.add("Person", 1, ["name": .string("Alice"), "age": .int(30)])
         let request = FetchRequest(entity: person)
         request.propertiesToFetch = ["name"]
@@ -102,7 +102,7 @@ final class IncrementalStoreScenarios: XCTestCase {
         XCTAssertEqual(store.lastFetch?.resultType, .dictionaries)
     }
 
-    func testS305SubentitiesAreLeftOut() throws {
+    func testS305FetchExcludesSubentitiesOnRequest() throws {
         try store.add("Person", 1, ["name": .string("p")])
         try store.add("Manager", 2, ["name": .string("m")])
         let request = FetchRequest(entity: person)
@@ -113,7 +113,7 @@ final class IncrementalStoreScenarios: XCTestCase {
         XCTAssertEqual(store.lastFetch?.includesSubentities, false)
     }
 
-    func testS308ANodeIsUpdatedInPlace() {
+    func testS308NodeIsUpdatedInPlace() {
         let node = StoreNode(person, .integer(1), ["name": .string("Bob"), "age": .int(30)], version: 1)
         node.update(["name": .string("Carol"), "age": .int(31)], version: 2)
         XCTAssertEqual(node.value(of: "name"), .string("Carol"))
@@ -136,7 +136,7 @@ final class IncrementalStoreScenarios: XCTestCase {
 
     // MARK: Beyond the scenarios
 
-    func testReferencesAloneAreReadInOneCall() throws {
+    func testRowsOfReferencesAreReadInOneCall() throws {
         for key in 1...40 {
             try store.add("Person", Int64(key), ["name": .string("n\(key)")], targets: ["manager": nil])
         }
@@ -148,7 +148,7 @@ final class IncrementalStoreScenarios: XCTestCase {
         XCTAssertEqual(store.relationshipCalls, 0)
     }
 
-    func testRowsThatCameWithAFetchAreNotAskedFor() throws {
+    func testRowsPushedByAFetchAreNotRequestedAgain() throws {
         store.pushesValues = true
         try store.add("Person", 1, ["name": .string("Boss")], targets: ["manager": nil])
         try store.add("Person", 2, ["name": .string("Worker")], targets: ["manager": 1])
@@ -157,7 +157,7 @@ final class IncrementalStoreScenarios: XCTestCase {
         XCTAssertEqual(store.newValues, 0)
     }
 
-    func testReferencesComeFromValuesOrAreMade() throws {
+    func testReferencesAreDerivedFromValuesOrGenerated() throws {
         store.naming = { object, _ in
             if case .text(let name) = object.value(of: "name") { return .text(name.string) }
             return nil
@@ -177,7 +177,7 @@ final class IncrementalStoreScenarios: XCTestCase {
         }
     }
 
-    func testATargetsEntityIsFoundOutWhereNobodyTellsIt() throws {
+    func testEntityOfATargetIsResolvedWhenTheStoreOmitsIt() throws {
         store.pushesValues = true
         try store.add("Manager", 1, ["name": .string("Boss"), "level": .int(3)], targets: ["manager": nil])
         store.rows[.integer(2)] = .init(
@@ -190,7 +190,7 @@ final class IncrementalStoreScenarios: XCTestCase {
         XCTAssertEqual(try boss.get("level"), 3)
     }
 
-    func testOneReferenceIsOfOneEntity() throws {
+    func testReferenceOfAnotherEntityIsRefused() throws {
         try store.add("Manager", 1, ["name": .string("Boss")])
         _ = try context.fetch("Person")
         store.rows[.integer(1)] = nil
@@ -204,7 +204,7 @@ final class IncrementalStoreScenarios: XCTestCase {
         }
     }
 
-    func testASaveMayMakeSomethingElseOfItsRows() throws {
+    func testSaveMergesRowsThatTheStoreReturns() throws {
         let ada = try context.insert("Person", ["name": "ada"])
         try context.save()
         let reference = try XCTUnwrap(ada.objectID.storeReference)
@@ -221,7 +221,7 @@ final class IncrementalStoreScenarios: XCTestCase {
         XCTAssertEqual(store.rows[reference]?.version, 8)
     }
 
-    func testBothSidesOfManyToManyRelationshipsAreTold() throws {
+    func testSavePassesBothSidesOfManyToManyRelationships() throws {
         let ada = try context.insert("Person", ["name": "Ada"])
         let first = try context.insert("Tag", ["label": "first"])
         try ada.add(first, to: "tags")
@@ -234,7 +234,7 @@ final class IncrementalStoreScenarios: XCTestCase {
         XCTAssertEqual(store.rows[person]?.members["tags"], [])
     }
 
-    func testAStoreThatKeepsNoVersionsIsReadAgainAllTheSame() throws {
+    func testStoreWithoutVersionsIsReadAgain() throws {
         let ada = try context.insert("Person", ["name": "Ada"])
         try context.save()
         let reference = try XCTUnwrap(ada.objectID.storeReference)
@@ -245,7 +245,7 @@ final class IncrementalStoreScenarios: XCTestCase {
         XCTAssertEqual(try names(other.fetch("Person")), ["Changed elsewhere"])
     }
 
-    func testAClosedStoreHearsNothingMore() throws {
+    func testClosedStoreReceivesNoCalls() throws {
         try store.add("Person", 1, ["name": .string("Boss")])
         var objects: [ManagedObject]? = try context.fetch("Person")
         XCTAssertEqual(objects?.count, 1)

@@ -1,22 +1,22 @@
 import Corestone
 
-/// The custom incremental store of the scenarios, through the public protocol: rows in dictionaries, and counters of what was asked.
+/// The custom incremental store of the scenarios, through the public protocol: rows in dictionaries, and call counters.
 ///
-/// Its nodes hold the attributes that a row has and, for a to-one relationship that the row says something of, the target; they omit
-/// to-one relationships of which it says nothing, and every to-many one.
+/// A node has the attributes of its row and the targets of to-one relationships that the row contains. It omits other
+/// to-one relationships and all to-many relationships.
 final class MemStore: IncrementalStore, @unchecked Sendable {
     struct Row {
         let entity: Entity
         var version: Int64 = 1
         var attributes: [String: PropertyValue] = [:]
-        /// Targets; one that is nil is known to be none.
+        /// Targets. A nil target means that the relationship is null; a missing one, that it is omitted.
         var targets: [String: StoreReference?] = [:]
         var members: [String: [StoreReference]] = [:]
     }
 
-    /// By reference, which are unique in these scenarios.
+    /// The rows by reference. References are unique in these scenarios.
     var rows: [StoreReference: Row] = [:]
-    /// What happened, in order: "fetch", "newValues", "newValue manager", "obtainPermanentIDs", "save 1 0 0", "didRegister".
+    /// The calls in order: "fetch", "newValues", "newValue manager", "obtainPermanentIDs", "save 1 0 0", "didRegister".
     var log: [String] = []
     private(set) var fetchRequests = 0
     private(set) var saveRequests = 0
@@ -25,16 +25,16 @@ final class MemStore: IncrementalStore, @unchecked Sendable {
     private(set) var obtainPermanentIDs = 0
     private(set) var lastSave = (inserted: 0, updated: 0, deleted: 0)
     private(set) var lastFetch: FetchRequest?
-    /// Fetches give every row of the entity with its values, and say that nothing is left to do.
+    /// Fetches return every row of the entity with its values, and claim that the whole request was evaluated.
     var ignoresPredicateAndOrder = false
-    /// Fetches give values too.
+    /// Fetches also return values.
     var pushesValues = false
-    /// What fetches say that they have done.
+    /// The work that fetches report as done.
     var done: FetchWork = []
     var saveFailure: (any Error)?
-    /// What a save pushes back.
+    /// The nodes that a save returns.
     var afterSave: [StoreNode] = []
-    /// Makes the reference of a new object; nil: the library does.
+    /// Returns the reference of a new object; nil: the library makes references.
     var naming: ((NewObject, Int64) -> StoreReference?)? = { _, number in .integer(number) }
     private var last: Int64 = 100
     private let model: Model
@@ -45,10 +45,10 @@ final class MemStore: IncrementalStore, @unchecked Sendable {
     init(_ opening: StoreOpening) throws { (self.opening, model) = (opening, opening.model) }
 
     var metadata: [String: PropertyListValue] { opening?.metadata.dictionary ?? [:] }
-    class var hearsRegistrations: Bool { true }
+    class var observesRegistrations: Bool { true }
     class var abilities: HostStoreAbilities { [] }
 
-    /// A coordinator on a store of a type of its own, which is forgotten at once.
+    /// Adds the store to a coordinator, under a type that is registered for this call only.
     func added(to coordinator: Coordinator, options: StoreOptions = StoreOptions()) throws -> Store {
         let name = "Mem \(UUIDValue.random())"
         let type = try StoreTypes.register(name, MemStore.self) { [self] opening in
@@ -59,7 +59,7 @@ final class MemStore: IncrementalStore, @unchecked Sendable {
         return try coordinator.addStore(type, at: "mem", options: options)
     }
 
-    /// Puts a row in, as if it had always been there.
+    /// Adds a row to the store directly.
     func add(
         _ entityName: String, _ key: Int64, _ attributes: [String: PropertyValue] = [:],
         targets: [String: Int64?] = [:], members: [String: [Int64]] = [:]
@@ -160,7 +160,7 @@ final class MemStore: IncrementalStore, @unchecked Sendable {
         rows[saved.row.reference] = row
     }
 
-    /// How many objects each notice was about, with what came before it in `log`.
+    /// The registration notices in order, with the number of objects of each.
     private(set) var notices: [(text: String, count: Int)] = []
     func didRegister(_ rows: [RowReference]) { note("didRegister", rows.count) }
     func didUnregister(_ rows: [RowReference]) { note("didUnregister", rows.count) }

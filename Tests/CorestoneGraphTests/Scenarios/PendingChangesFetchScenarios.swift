@@ -4,9 +4,9 @@ import XCTest
 
 @testable import CorestoneGraph
 
-/// Scenarios of fetches beside unsaved changes, against stores that are no databases.
+/// Scenarios of fetches with unsaved changes, against stores that are not databases.
 final class PendingChangesFetchScenarios: XCTestCase {
-    /// A context on a store of a host's own, which holds no objects yet.
+    /// A context on an empty custom store.
     private func opened(_ build: (Model) throws -> Void) throws -> (store: MemStore, context: Context) {
         let model = Model()
         try build(model)
@@ -16,8 +16,8 @@ final class PendingChangesFetchScenarios: XCTestCase {
         return (store, Context(coordinator: coordinator))
     }
 
-    /// A store that answers zebra, apple, mango to whatever it is asked, and says that this is all that was asked for.
-    private func careless() throws -> Context {
+    /// A store that returns zebra, apple and mango for every fetch, and claims to have evaluated the whole request.
+    private func openedIgnoringRequests() throws -> Context {
         let (store, context) = try opened {
             try $0.addEntity(named: "Item").addAttribute(named: "name", type: .string)
         }
@@ -28,7 +28,7 @@ final class PendingChangesFetchScenarios: XCTestCase {
         return context
     }
 
-    func testS011SubentitiesAreLeftOutOfPendingInsertsToo() throws {
+    func testS011FetchExcludesPendingInsertsOfSubentitiesOnRequest() throws {
         let (_, context) = try opened { model in
             let person = try model.addEntity(named: "Person")
             try person.addAttribute(named: "name", type: .string)
@@ -47,15 +47,15 @@ final class PendingChangesFetchScenarios: XCTestCase {
         XCTAssertEqual(try context.fetch(request).map { try $0.get("name", as: String.self) }, ["patricia"])
     }
 
-    func testS014WhatPendingInsertsChangedIsSortedAnew() throws {
-        let context = try careless()
+    func testS014ResultsWithPendingInsertsAreSortedAgain() throws {
+        let context = try openedIgnoringRequests()
         _ = try context.insert("Item", ["name": "banana"])
         let names = try context.fetch("Item", sort: ["name"]).map { try $0.get("name", as: String.self) }
         XCTAssertEqual(names, ["apple", "banana", "mango", "zebra"])
     }
 
-    func testS017AnUpdatedObjectIsMatchedByWhatItIsNow() throws {
-        let context = try careless()
+    func testS017PredicateIsEvaluatedOnUnsavedValues() throws {
+        let context = try openedIgnoringRequests()
         let zebra = try XCTUnwrap(context.fetch("Item").first { try $0.get("name") == "zebra" })
         try zebra.set("name", "aaa")
         let names = try context.fetch("Item", "name CONTAINS 'z'").map { try $0.get("name", as: String.self) }

@@ -1,7 +1,7 @@
 import Corestone
 import XCTest
 
-/// Scenarios of saving into a store of the host's own kind.
+/// Scenarios of saving into a custom store.
 final class SavePipelineScenarios: XCTestCase {
     private var store: MemStore!
     private var coordinator: Coordinator!
@@ -25,13 +25,13 @@ final class SavePipelineScenarios: XCTestCase {
         context = Context(coordinator: coordinator)
     }
 
-    func testS209ASaveWithoutChangesReachesTheStore() throws {
+    func testS209SaveWithoutChangesReachesTheStore() throws {
         try context.save()
         XCTAssertEqual(store.log, ["save 0 0 0"])
         XCTAssertEqual(store.saveRequests, 1)
     }
 
-    func testAStoreThatDoesNotAskHearsNothingOfEmptySaves() throws {
+    func testStoreWithoutTheAbilityReceivesNoEmptySaves() throws {
         let own = TestStore(model: coordinator.model)
         own.abilities = []
         coordinator = try Coordinator(model: coordinator.model)
@@ -40,7 +40,7 @@ final class SavePipelineScenarios: XCTestCase {
         XCTAssertEqual(own.saveRequests, 0)
     }
 
-    func testS212AnInsertedObjectIsFetchedBack() throws {
+    func testS212SavedObjectIsReturnedByTheNextFetch() throws {
         let alice = try context.insert("Person", ["name": "Alice"])
         try context.save()
         let found = try context.fetch("Person")
@@ -50,7 +50,7 @@ final class SavePipelineScenarios: XCTestCase {
         XCTAssertEqual(try found.first?.get("name"), "Alice")
     }
 
-    func testS215RegistrationIsToldAfterTheSaveWithThePermanentID() throws {
+    func testS215StoreIsNotifiedOfARegistrationAfterTheSave() throws {
         var simple: ManagedObject? = try context.insert("Simple", ["name": "a"])
         try context.save()
         XCTAssertEqual(store.log, ["obtainPermanentIDs", "save 1 0 0", "didRegister"])
@@ -64,7 +64,7 @@ final class SavePipelineScenarios: XCTestCase {
         XCTAssertEqual(store.log.suffix(2), ["save 0 0 1", "didUnregister"])
     }
 
-    func testS217WhatWasNeverSavedNeverReachesTheStore() throws {
+    func testS217DeletedUnsavedObjectNeverReachesTheStore() throws {
         let simple = try context.insert("Simple", ["name": "a"])
         let id = simple.objectID
         try context.delete(simple)
@@ -75,7 +75,7 @@ final class SavePipelineScenarios: XCTestCase {
         XCTAssertEqual(store.log, ["save 0 0 0"])
     }
 
-    func testAFailedSaveLeavesAllPending() throws {
+    func testFailedSaveKeepsPendingChanges() throws {
         let simple = try context.insert("Simple", ["name": "a"])
         store.saveFailure = CoreError(.storeIO, code: .persistentStoreSave, "no")
         XCTAssertThrowsError(try context.save()) { error in

@@ -2,17 +2,16 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// A store of a host's own kind, as the scenarios with a custom incremental store want it: rows in dictionaries, and counters
-/// of what was asked.
+/// A custom store for the scenarios of incremental stores: rows in dictionaries, and call counters.
 ///
-/// A row names attributes and to-one targets that it has, and may leave out others: for each to-one relationship that it
-/// leaves out, the store is asked once more when the row is read, as Apple's framework asks an incremental store.
+/// A row contains attributes and to-one targets, and may omit others: for each omitted to-one relationship, the store
+/// counts another call when the row is read, as Core Data calls an incremental store.
 final class TestStore: PersistentStore, SaveTransaction, @unchecked Sendable {
     struct Row {
         let entity: Entity
         var version: Int32 = 1
         var attributes: [String: PropertyValue] = [:]
-        /// Keys of targets; one that is nil is known to be none.
+        /// Keys of targets. A nil key means that the relationship is null; a missing one, that it is omitted.
         var targets: [String: Int64?] = [:]
         var members: [String: [Int64]] = [:]
     }
@@ -24,20 +23,20 @@ final class TestStore: PersistentStore, SaveTransaction, @unchecked Sendable {
     let path = "test store"
     let isReadOnly = false
     var abilities: StoreAbilities = [.emptySaves]
-    /// What happened, in order: "fetch", "newValues", "newValue manager", "obtainPermanentIDs", "save 1 0 0", and with the
-    /// ability to hear of registrations "didRegister permanent".
+    /// The calls in order: "fetch", "newValues", "newValue manager", "obtainPermanentIDs", "save 1 0 0", and
+    /// "didRegister permanent" if the store has the ability to observe registrations.
     var log: [String] = []
 
     private(set) var fetchRequests = 0
     private(set) var saveRequests = 0
-    /// Rows that were read by their key.
+    /// The number of rows that were read by their key.
     private(set) var newValues = 0
     private(set) var relationshipCalls = 0
     private(set) var obtainPermanentIDs = 0
     private(set) var lastSave = (inserted: 0, updated: 0, deleted: 0)
-    /// Fetches give every row of the entity, and say that nothing is left to do.
+    /// Fetches return every row of the entity, and claim that the predicate and the order were applied.
     var ignoresPredicateAndOrder = false
-    /// The next save fails with it, before anything is written.
+    /// The error of the next save, thrown before anything is written.
     var saveFailure: CoreError?
     private let model: Model
     private var lastKeys: [String: Int64] = [:]
@@ -47,7 +46,7 @@ final class TestStore: PersistentStore, SaveTransaction, @unchecked Sendable {
         self.identifier = identifier
     }
 
-    /// Puts a row in, as if it had always been there.
+    /// Adds a row to the store directly.
     func add(
         _ entityName: String, _ key: Int64, _ attributes: [String: PropertyValue] = [:],
         targets: [String: Int64?] = [:],
@@ -80,7 +79,7 @@ final class TestStore: PersistentStore, SaveTransaction, @unchecked Sendable {
         for key in primaryKeys {
             log.append("newValues")
             guard let row = rows[root.name]?[key] else { continue }
-            // What the row leaves out is asked for.
+            // Omitted relationships are requested.
             let omitted = row.entity.relationships.filter { !$0.isToMany && row.targets[$0.name] == nil }
             relationshipCalls += omitted.count
             for relationship in omitted {
@@ -196,7 +195,7 @@ final class TestStore: PersistentStore, SaveTransaction, @unchecked Sendable {
         rows[entity.root.name, default: [:]][key] = row
     }
 
-    /// Makes an object a member of the target's to-many relationship, and of no other's.
+    /// Makes an object a member of the target's to-many relationship, and removes it from those of other owners.
     private func note(_ key: Int64, as inverse: Relationship?, of target: Int64?) {
         guard let inverse, inverse.isToMany else { return }
         for owner in (rows[inverse.entity.root.name] ?? [:]).keys {

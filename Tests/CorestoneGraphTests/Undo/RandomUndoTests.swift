@@ -4,10 +4,10 @@ import XCTest
 @testable import CorestoneModel
 @testable import CorestoneValues
 
-/// Random events: undoing all of them and doing them again gives every state that the graph went through.
+/// Random events: undoing and redoing all of them restores every former state of the graph.
 final class RandomUndoTests: GraphTestCase {
     private var manager: UndoManager!
-    /// Every object that there ever was; its place stands for it.
+    /// Every object that ever existed, identified by its index.
     private var all: [ManagedObject] = []
     private var generator = SplitMix(state: 0)
 
@@ -75,7 +75,7 @@ final class RandomUndoTests: GraphTestCase {
         }
     }
 
-    /// The graph as text: each object that is there with its values and, by place, what it leads to.
+    /// The graph as text: each existing object with its values and the indexes of its targets.
     private func picture(of objects: [ManagedObject?]) throws -> [String] {
         var places: [ObjectIdentifier: Int] = [:]
         for (place, object) in objects.enumerated() { if let object { places[ObjectIdentifier(object)] = place } }
@@ -111,7 +111,7 @@ final class RandomUndoTests: GraphTestCase {
         manager = UndoManager()
         try context.setUndoManager(manager)
         all = []
-        // What is there before the first event.
+        // The objects that exist before the first event.
         for _ in 0..<random(60) { try step() }
         try context.save()
         manager.removeAllActions()
@@ -122,7 +122,7 @@ final class RandomUndoTests: GraphTestCase {
             let before = manager.undoStack.count
             try context.processPendingChanges()
             if manager.undoStack.count == before {
-                // Values that were set to what they were: nothing to undo, but the objects count as changed.
+                // Values were set to their former values: there is nothing to undo, but the objects are dirty.
                 isUnrecorded = true
                 continue
             }
@@ -144,7 +144,7 @@ final class RandomUndoTests: GraphTestCase {
             }
             XCTAssertFalse(manager.canRedo)
         }
-        // What is saved is what a fresh context reads; transient values are its own.
+        // A new context reads the saved values. Transient values are not saved.
         try context.save()
         let fresh = other()
         let copies = try all.map { $0.isGone ? nil : try fresh.storedObject(with: $0.objectID) }
@@ -155,6 +155,10 @@ final class RandomUndoTests: GraphTestCase {
         }
     }
 
-    func testWithoutSaves() throws { for seed in 1...60 { try run(seed: UInt64(seed), saves: false) } }
-    func testAcrossSaves() throws { for seed in 1000...1060 { try run(seed: UInt64(seed), saves: true) } }
+    func testRandomUndoRestoresEveryStateWithoutSaves() throws {
+        for seed in 1...60 { try run(seed: UInt64(seed), saves: false) }
+    }
+    func testRandomUndoRestoresEveryStateAcrossSaves() throws {
+        for seed in 1000...1060 { try run(seed: UInt64(seed), saves: true) }
+    }
 }

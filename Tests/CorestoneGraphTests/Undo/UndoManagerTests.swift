@@ -4,7 +4,7 @@ import XCTest
 @testable import CorestoneModel
 @testable import CorestoneValues
 
-/// The undo manager by itself: groups, names, levels, notifications, and actions of the host's.
+/// The undo manager without a context: groups, names, levels, notifications, and actions of the application.
 final class UndoManagerTests: XCTestCase {
     private let manager = UndoManager()
     private var number = 0
@@ -16,7 +16,7 @@ final class UndoManagerTests: XCTestCase {
         try? manager.registerUndo(target: self) { [unowned self] in set(old) }
     }
 
-    func testActionsOfOneEventAreOneStep() throws {
+    func testActionsOfOneEventAreOneUndoStep() throws {
         set(1)
         set(2)
         XCTAssertEqual(manager.groupingLevel, 1)
@@ -33,7 +33,7 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertEqual(number, 5)
     }
 
-    func testGroups() throws {
+    func testOutermostGroupIsOneUndoStep() throws {
         try manager.beginUndoGrouping()
         set(1)
         try manager.beginUndoGrouping()
@@ -51,14 +51,14 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertEqual(number, 3)
         try manager.undoNestedGroup()
         XCTAssertEqual(number, 0)
-        // An empty group is no step.
+        // An empty group is not a step.
         try manager.beginUndoGrouping()
         try manager.endUndoGrouping()
         XCTAssertFalse(manager.canUndo)
     }
 
-    /// A group that the host begins is a step of its own: that of the event ends before it.
-    func testAGroupEndsThatOfTheEvent() throws {
+    /// A group that the application begins is a separate step: the group of the event is closed before it.
+    func testExplicitGroupClosesTheEventGroup() throws {
         set(1)
         try manager.beginUndoGrouping()
         set(2)
@@ -69,7 +69,7 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertEqual(number, 0)
     }
 
-    func testNestedGroupIsUndoneAlone() throws {
+    func testUndoNestedGroupRevertsOnlyTheNestedGroup() throws {
         try manager.beginUndoGrouping()
         set(1)
         try manager.beginUndoGrouping()
@@ -83,7 +83,7 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertEqual(number, 0)
     }
 
-    func testGroupsThatTheHostBegins() throws {
+    func testRegistrationNeedsAGroupWhenGroupingByEventIsDisabled() throws {
         manager.groupsByEvent = false
         XCTAssertThrowsError(try manager.registerUndo {})
         try manager.beginUndoGrouping()
@@ -93,7 +93,7 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertThrowsError(try manager.endUndoGrouping())
     }
 
-    func testNames() throws {
+    func testActionNameAppearsInMenuItemTitles() throws {
         XCTAssertEqual(manager.undoMenuItemTitle, "Undo")
         set(1)
         manager.setActionName("Typing")
@@ -110,7 +110,7 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertEqual(manager.undoActionName, "Paste")
     }
 
-    func testRegistrationAndRemoval() throws {
+    func testActionsAreNotRegisteredWhileDisabledAndCanBeRemoved() throws {
         manager.disableUndoRegistration()
         manager.disableUndoRegistration()
         set(1)
@@ -134,7 +134,7 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertTrue(manager.isRegistrationEnabled)
     }
 
-    func testLevels() throws {
+    func testLoweredLevelsDiscardTheOldestSteps() throws {
         for value in 1...5 {
             try manager.beginUndoGrouping()
             set(value)
@@ -147,7 +147,7 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertEqual(number, 5)
     }
 
-    func testNotifications() throws {
+    func testUndoAndRedoPostNotificationsInOrder() throws {
         var told: [UndoNotification] = []
         let tokens = UndoNotification.allCases.map { kind in
             manager.observe(kind) { _ in if kind != .checkpoint { told.append(kind) } }
@@ -170,7 +170,7 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertEqual(told, [])
     }
 
-    func testFailingActionLeavesTheRest() throws {
+    func testFailedActionKeepsTheRemainingActions() throws {
         struct Failure: Error {}
         set(1)
         try manager.registerUndo { throw Failure() }
@@ -198,7 +198,7 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertFalse(manager.canRedo)
     }
 
-    func testActionsOfNestedGroupsEndWithTheManager() throws {
+    func testReleasedManagerReleasesActionsOfNestedGroups() throws {
         final class Kept {}
         weak var kept: Kept?
         do {
@@ -215,7 +215,7 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertNil(kept)
     }
 
-    func testActionsEndWithTheManager() throws {
+    func testReleasedManagerReleasesItsActions() throws {
         weak var kept: NSObject?
         do {
             let payload = NSObject()
@@ -228,7 +228,7 @@ final class UndoManagerTests: XCTestCase {
 
     private func step(_ value: Int, _ name: String? = nil) throws { try manager.group(name) { set(value) } }
 
-    func testSettingsAtFirst() {
+    func testNewManagerHasDefaultSettings() {
         XCTAssertTrue(manager.groupsByEvent && manager.isRegistrationEnabled)
         XCTAssertEqual([manager.levelsOfUndo, manager.groupingLevel], [0, 0])
         XCTAssertFalse(manager.canUndo || manager.canRedo || manager.isUndoing || manager.isRedoing)
@@ -236,7 +236,7 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertEqual([manager.undoMenuItemTitle, manager.redoMenuItemTitle], ["Undo", "Redo"])
     }
 
-    func testNothingToUndoOrRedo() throws {
+    func testUndoAndRedoReturnFalseOnAnEmptyStack() throws {
         XCTAssertFalse(try manager.undo())
         XCTAssertFalse(try manager.redo())
         XCTAssertFalse(try manager.undoNestedGroup())
@@ -249,17 +249,17 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertEqual(number, 1)
     }
 
-    func testStepsBeyondTheLevelsAreForgottenAsTheyCome() throws {
+    func testStepsBeyondTheLevelsAreDiscarded() throws {
         manager.levelsOfUndo = 2
         for value in 1...4 { try step(value) }
         for _ in 0..<5 { try manager.undo() }
         XCTAssertEqual(number, 2)
         manager.levelsOfUndo = 1
         for _ in 0..<5 { try manager.redo() }
-        XCTAssertEqual(number, 3, "of the steps to redo the oldest goes, which is the last one to be redone")
+        XCTAssertEqual(number, 3, "the last step to be redone is discarded")
     }
 
-    func testLevelsBelowZeroAreAllOfThem() throws {
+    func testNegativeLevelsMeanUnlimited() throws {
         manager.levelsOfUndo = -3
         XCTAssertEqual(manager.levelsOfUndo, 0)
         for value in 1...4 { try step(value) }
@@ -267,7 +267,7 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertEqual(number, 0)
     }
 
-    func testAnUndoSaysThatItRuns() throws {
+    func testManagerReportsARunningUndoOrRedo() throws {
         var told: [[Bool]] = []
         try manager.registerUndo { [unowned self] in
             told.append([manager.isUndoing, manager.isRedoing, manager.canUndo, manager.canRedo])
@@ -281,7 +281,7 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertFalse(manager.isUndoing || manager.isRedoing)
     }
 
-    func testAnOpenGroupKeepsARedoAway() throws {
+    func testRedoFailsWhileAGroupIsOpen() throws {
         try step(1)
         try manager.undo()
         try manager.beginUndoGrouping()
@@ -292,7 +292,7 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertEqual(number, 1)
     }
 
-    func testAnOpenGroupCanBeUndoneOnceItHasAnAction() throws {
+    func testOpenGroupCanBeUndoneWhenItHasAnAction() throws {
         try manager.beginUndoGrouping()
         XCTAssertFalse(manager.canUndo)
         try manager.beginUndoGrouping()
@@ -301,11 +301,11 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertTrue(manager.canUndo)
         try manager.endUndoGrouping()
         XCTAssertTrue(manager.canUndo)
-        XCTAssertTrue(try manager.undo(), "it closes first")
+        XCTAssertTrue(try manager.undo(), "undo closes the group first")
         XCTAssertEqual([number, manager.groupingLevel], [0, 0])
     }
 
-    func testANameIsThatOfTheOutermostGroup() throws {
+    func testActionNameIsThatOfTheOutermostGroup() throws {
         try step(1, "First")
         XCTAssertEqual(manager.undoActionName, "First")
         try manager.beginUndoGrouping()
@@ -323,7 +323,7 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertEqual([manager.undoMenuItemTitle, manager.redoMenuItemTitle], ["Undo First", "Redo Second"])
     }
 
-    func testANameOpensAGroupOnlyWhereThatOpensByItself() throws {
+    func testActionNameOpensAGroupOnlyWhenGroupingByEvent() throws {
         manager.disableUndoRegistration()
         manager.setActionName("x")
         XCTAssertEqual(manager.groupingLevel, 0)
@@ -336,7 +336,7 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertEqual(manager.groupingLevel, 1)
     }
 
-    func testABodyThatThrowsIsAStepAllTheSame() throws {
+    func testGroupWhoseBodyThrowsIsAnUndoStep() throws {
         struct Failure: Error {}
         XCTAssertThrowsError(
             try manager.group("Half") {
@@ -351,8 +351,8 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertEqual(number, 0)
     }
 
-    /// Wherever the actions are: done and undone, in closed groups, and in the one that is open.
-    func testActionsAboutATargetAreForgottenEverywhere() throws {
+    /// Actions on the undo and redo stacks, in closed groups, and in the open group.
+    func testActionsOfATargetAreRemovedFromAllGroupsAndStacks() throws {
         let other = NSObject()
         var undone: [String] = []
         func register(_ what: String) throws {
@@ -376,11 +376,11 @@ final class UndoManagerTests: XCTestCase {
         try manager.endUndoGrouping()
         XCTAssertTrue(try manager.undo())
         XCTAssertEqual(number, 0)
-        XCTAssertFalse(try manager.undo(), "a step without actions is none")
+        XCTAssertFalse(try manager.undo(), "a step without actions is removed")
         XCTAssertEqual(undone, ["redo"])
     }
 
-    func testAllIsForgottenInAGroupThatStaysOpen() throws {
+    func testRemoveAllActionsKeepsTheOpenGroup() throws {
         try step(1)
         try manager.undo()
         try manager.beginUndoGrouping()
@@ -394,7 +394,7 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertEqual(number, 2)
     }
 
-    func testAnActionThatFailedIsGoneAndTheOthersCanBeRedone() throws {
+    func testFailedUndoKeepsItsNameForUndoAndRedo() throws {
         struct Failure: Error {}
         try manager.group("Three") {
             set(1)

@@ -26,7 +26,7 @@ final class UndoTests: GraphTestCase {
 
     private func count(_ entity: String) -> Int { store.rows[model.entity(named: entity)!.index]?.count ?? 0 }
 
-    func testNoManagerAtFirst() throws {
+    func testContextHasNoUndoManagerByDefault() throws {
         let plain = Context(coordinator: coordinator)
         XCTAssertNil(plain.undoManager)
         _ = try plain.insert("Department")
@@ -38,8 +38,8 @@ final class UndoTests: GraphTestCase {
         XCTAssertNil(context.undoManager)
     }
 
-    /// Takes the manager away from the context in the middle of an undo, between the context's actions of the step.
-    func testContextThatLeavesWithinAnUndoLeavesNoAction() throws {
+    /// Detaches the manager from the context during an undo, between the context's actions of the step.
+    func testContextDetachedDuringAnUndoLeavesNoAction() throws {
         struct Failure: Error {}
         for fails in [false, true] {
             weak var kept: UndoManager?
@@ -71,8 +71,8 @@ final class UndoTests: GraphTestCase {
         }
     }
 
-    /// A listener takes the manager away while the context hands its changes over.
-    func testContextThatLeavesWhileItRecordsLeavesNoAction() throws {
+    /// An observer detaches the manager while the context registers its changes.
+    func testContextDetachedWhileRecordingLeavesNoAction() throws {
         weak var kept: UndoManager?
         do {
             let manager = UndoManager()
@@ -90,7 +90,7 @@ final class UndoTests: GraphTestCase {
         XCTAssertNil(kept)
     }
 
-    func testRemovalReachesTheGroupAroundANestedUndo() throws {
+    func testRemovalOfActionsWithinANestedUndoAffectsTheOuterGroup() throws {
         var undone = 0
         try manager.beginUndoGrouping()
         try manager.registerUndo(target: self) { undone += 1 }
@@ -103,7 +103,7 @@ final class UndoTests: GraphTestCase {
         XCTAssertEqual(undone, 0)
     }
 
-    func testUndoAndRedoOfInsertions() throws {
+    func testUndoAndRedoRevertInsertions() throws {
         let sales = try department("Sales")
         let ann = try employee("Ann", in: sales)
         let id = ann.objectID
@@ -152,7 +152,7 @@ final class UndoTests: GraphTestCase {
         XCTAssertFalse(context.hasChanges)
     }
 
-    func testUndoOfDeletions() throws {
+    func testUndoOfADeletionRestoresRelationshipsBeforeAndAfterASave() throws {
         let project = try context.insert("Project")
         let tasks = try (0..<3).map { try context.insert("Task", ["title": "\($0)"]) }
         try project.addMembers(tasks, key: key(project, "tasks"))
@@ -178,7 +178,7 @@ final class UndoTests: GraphTestCase {
         XCTAssertEqual(count("Project"), 1)
     }
 
-    func testUndoOfASavedInsertionDeletes() throws {
+    func testUndoOfASavedInsertionDeletesTheObject() throws {
         let sales = try department("Sales")
         try context.save()
         let ann = try employee("Ann", in: sales)
@@ -198,7 +198,7 @@ final class UndoTests: GraphTestCase {
         XCTAssertEqual(count("Employee"), 1)
     }
 
-    func testUndoOfMovesInOrder() throws {
+    func testUndoRestoresTheOrderOfMembers() throws {
         let project = try context.insert("Project")
         let tasks = try (0..<4).map { try context.insert("Task", ["title": "\($0)"]) }
         let key = try key(project, "tasks")
@@ -239,7 +239,7 @@ final class UndoTests: GraphTestCase {
         XCTAssertFalse(manager.canUndo)
     }
 
-    func testRollbackResetAndRefreshForget() throws {
+    func testRollbackResetAndRefreshRemoveUndoSteps() throws {
         let ann = try employee("Ann")
         try context.save()
         XCTAssertTrue(manager.canUndo)
@@ -262,7 +262,7 @@ final class UndoTests: GraphTestCase {
         XCTAssertFalse(manager.canUndo || manager.canRedo)
     }
 
-    func testChangesWithoutRegistrationStay() throws {
+    func testUndoKeepsChangesWithoutRegistration() throws {
         let (sales, support, stock) = (try department("Sales"), try department("Support"), try department("Stock"))
         let ann = try employee("Ann", in: sales)
         try context.save()
@@ -284,7 +284,7 @@ final class UndoTests: GraphTestCase {
         XCTAssertThrowsError(try manager.enableUndoRegistration())
     }
 
-    func testLevels() throws {
+    func testLevelsOfUndoLimitTheStepsOfAContext() throws {
         manager.levelsOfUndo = 2
         let ann = try employee("Ann")
         for name in ["a", "b", "c"] {
@@ -296,8 +296,8 @@ final class UndoTests: GraphTestCase {
         XCTAssertFalse(manager.canUndo)
     }
 
-    /// Objects of a removed store do not come back, so what led to them is no step any more.
-    func testTheStepsEndWithTheStoreOfTheirObjects() throws {
+    /// Objects of a removed store cannot be restored, so their undo steps are removed.
+    func testUndoStepsAreRemovedWithTheStoreOfTheirObjects() throws {
         let ann = try employee("Ann")
         try context.save()
         try ann.set("name", "Anna")
@@ -312,7 +312,7 @@ final class UndoTests: GraphTestCase {
         try new.set("age", 3)
         try context.undo()
         XCTAssertNil(try new.get("age", as: Int.self))
-        // Also where nothing was pending.
+        // Also without pending changes.
         let second = try coordinator.add(MemoryStore(model: model, identifier: "00000000-0000-0000-0000-00000000000B"))
         try context.save()
         try coordinator.remove(second)
@@ -322,7 +322,7 @@ final class UndoTests: GraphTestCase {
         XCTAssertTrue(manager.canUndo)
     }
 
-    func testOneManagerForTwoContexts() throws {
+    func testTwoContextsCanShareAnUndoManager() throws {
         let second = other()
         try second.setUndoManager(manager)
         let sales = try department("Sales")
@@ -339,7 +339,7 @@ final class UndoTests: GraphTestCase {
         XCTAssertFalse(manager.canUndo)
     }
 
-    func testTenThousandChangesAreUndoneQuickly() throws {
+    func testTenThousandChangesAreUndoneAndRedone() throws {
         let all = try (0..<10_000).map { try employee("\($0)") }
         try context.save()
         for object in all { try object.set("age", 1) }

@@ -1,4 +1,4 @@
 import Corestone
 
-/// An object of the entity Context: what people write.
+/// An object of the entity Context: manual additions.
 open class Context: _Context {}

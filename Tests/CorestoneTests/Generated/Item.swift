@@ -1,4 +1,4 @@
 import Corestone
 
-/// An object of the entity Item: what people write.
+/// An object of the entity Item: manual additions.
 open class Item: _Item {}

@@ -1,4 +1,4 @@
 import Corestone
 
-/// An object of the entity Tag: what people write.
+/// An object of the entity Tag: manual additions.
 open class Tag: _Tag {}

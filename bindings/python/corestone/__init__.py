@@ -1,4 +1,4 @@
-"""Corestone: Core Data for every language, here for Python.
+"""The Python binding of Corestone: Core Data for every language.
 
 A complete example, from a model to saved objects:
 

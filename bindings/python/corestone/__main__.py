@@ -1,4 +1,4 @@
-"""`python3 -m corestone --cflags --libs`: how C programs are compiled and linked with the library of this package."""
+"""Prints the compiler and linker flags for C programs that use the library of this package."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def main() -> None:
     parser.add_argument("--version", action="version", version=f"{__version__}, library {library_version()}")
     given = parser.parse_args()
     if not (given.cflags or given.libs):
-        parser.error("give --cflags, --libs or both")
+        parser.error("pass --cflags, --libs or both")
     library = Path(find_library())
     words = []
     headers = Path(__file__).resolve().parent / "include"

@@ -1,6 +1,6 @@
-"""The C interface for ctypes: the library with the types of its functions, and helpers for texts and buffers.
+"""The C interface for ctypes: the library with the types of its functions, and helpers for strings and buffers.
 
-Constants, structures and types of callbacks come from _abi_generated.py.
+Constants, structures and callback types come from _abi_generated.py.
 """
 
 from __future__ import annotations
@@ -82,12 +82,12 @@ def _checked_version(library: ctypes.CDLL) -> ctypes.CDLL:
 lib = _checked_version(_declare(load_library()))
 
 
-# Converts a handle or an address for ctypes, which then has nothing to convert at a call.
+# Converts a handle or an address in advance, so that ctypes does not convert it at each call.
 argument: Any = ctypes.c_void_p.from_param
 
 
 def raw(name: str, result: Any = ctypes.c_int32) -> Any:
-    """Returns a function without argument types, for the few calls in which nanoseconds matter.
+    """Returns a function without argument types, for the few calls that must be as fast as possible.
 
     Pointers must then be ctypes objects or None: a plain int is passed as 32 bits, which is correct only for a key.
     """
@@ -97,7 +97,7 @@ def raw(name: str, result: Any = ctypes.c_int32) -> Any:
 
 
 def utf8(value: str, name: str | None = None) -> bytes:
-    """Returns the bytes of a text. Errors name the parameter if its name is given."""
+    """Returns the UTF-8 bytes of a string. Errors name the parameter if `name` is passed."""
     try:
         return value.encode()
     except UnicodeEncodeError as failure:
@@ -109,7 +109,7 @@ def utf8(value: str, name: str | None = None) -> bytes:
             value=value,
         ) from None
     except (AttributeError, TypeError):
-        from ._arguments import shown  # which imports this module
+        from ._arguments import shown  # here, because it imports this module
 
         raise TypeMismatchError(
             f"{name or 'the text'} must be a str, not {shown(value)}", key=name, value=value

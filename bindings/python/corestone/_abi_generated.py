@@ -1,4 +1,4 @@
-"""corestone.h for ctypes: constants, structures, types of callbacks, and the types of every function.
+"""corestone.h for ctypes: constants, structures, callback types, and the types of every function.
 
 Written by scripts/generate.py from include/corestone-api.json. `make generate` writes it again.
 """
@@ -439,13 +439,13 @@ ARROW_FLAG_MAP_KEYS_SORTED = 4
 
 
 class String(Structure):
-    """cst_string. `data` is an address: use `text` and `decode`, never the field alone."""
+    """cst_string. `data` is an address; read it with `text` or `decode`, which use the size."""
 
     _fields_ = (("data", c_void_p), ("size", ctypes.c_size_t))
 
 
 class InputString(Structure):
-    """cst_string as input: the same layout, but it keeps the bytes object alive."""
+    """cst_string as input, with the same layout. It keeps the bytes object alive."""
 
     _fields_ = (("data", ctypes.c_char_p), ("size", ctypes.c_size_t))
 
@@ -1421,7 +1421,7 @@ BATCH_ROWS_FN = CFUNCTYPE(
 BATCH_OBJECT_FN = CFUNCTYPE(ctypes.c_int32, c_void_p, c_void_p, POINTER(ctypes.c_bool), POINTER(c_void_p))
 OBSERVE_FETCH_FN = CFUNCTYPE(None, c_void_p, c_void_p, POINTER(Difference))
 SECTION_NAME_FN = CFUNCTYPE(ctypes.c_int32, c_void_p, c_void_p, POINTER(Value), POINTER(c_void_p))
-# By the name of the struct.
+# The classes by the names of the structs in C.
 STRUCTS: dict[str, Any] = {
     "cst_string": String,
     "cst_bytes": Bytes,
@@ -1480,7 +1480,7 @@ STRUCTS: dict[str, Any] = {
     "cst_controller_delegate": ControllerDelegate,
 }
 
-# The words of the table.
+# The types by their names in the table.
 TYPES: dict[str, Any] = {
     "ArchiveClassCallbacks*": POINTER(ArchiveClassCallbacks),
     "BATCH_OBJECT_FN": BATCH_OBJECT_FN,
@@ -1566,7 +1566,7 @@ TYPES: dict[str, Any] = {
     "void": None,
 }
 
-# Name, result, parameters.
+# The name, the result and the parameters of each function.
 FUNCTIONS = """
 cst_version void int* int* int*
 cst_version_string String

@@ -37,7 +37,7 @@ def set_rows(
 def aggregate(
     context: Context, which: Aggregate, request: int, key: Any, by: KeyPath | Sequence[KeyPath] | None
 ) -> Any:
-    """Returns the aggregate of a key over the results of a request; with `by`, a dictionary of those by group."""
+    """Returns the aggregate of a key over the results of a request; with `by`, a dictionary of aggregates by group."""
     if key is not None and not isinstance(key, str):
         key = key.format if isinstance(key, Expression) else expression(key).format
     is_one = by is None or isinstance(by, str) or not isinstance(by, Sequence)

@@ -1,9 +1,9 @@
-"""Read-ahead: a program that reads an attribute of two objects of a block of results is likely to read it of all.
+"""Read-ahead: a program that reads an attribute of two objects in a block of results is likely to read it from all.
 
-A library call for each value costs more than the value. The second time an attribute is read in a block, the attributes
-read so far are fetched for the whole block in one call. The objects then read them from lists. The lists are valid
-until an event in the context may change a value, which changes its stamp. They are valid only on the thread that
-fetched them, so use on a wrong thread is still an error.
+A library call is much slower than reading a value from a list. The second time an attribute is read in a block, the
+attributes read so far are fetched for the whole block in one call. The objects then read their values from lists. An
+event that may change a value in the context replaces the context's stamp, which makes the lists invalid. They are valid
+only on the thread that fetched them, so use on a wrong thread is still an error.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LIMIT = 1 << 20  # characters of text in a block; attributes with more are read 
 
 
 class Stamp:
-    """The state of a context: another stamp means another state."""
+    """Identifies a state of a context, by the identity of the stamp."""
 
     __slots__ = ()
 
@@ -75,13 +75,13 @@ class Ahead:
         if not wanted:
             return
         known = results._entity.properties if results._entity is not None else {}
-        if any(each.name not in known for each in wanted):  # of a subentity of the fetched entity
+        if any(each.name not in known for each in wanted):  # only a subentity of the fetched entity has the property
             results._large.update(each.key for each in wanted if each.name not in known)
             return
         try:
             columns = read_columns(results, wanted, self._first, self._count, is_strict=True)
         except CorestoneError:
-            # An object was deleted, for example. Reading one by one finds it.
+            # An object was deleted, for example. Reading one by one raises the error at that object.
             results._large.update(each.key for each in wanted)
             return
         for description, column in zip(wanted, columns):

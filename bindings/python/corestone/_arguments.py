@@ -1,6 +1,6 @@
 """Checks of arguments before they reach the library.
 
-ctypes truncates numbers silently, and for the rest names only the parameter of the C function.
+ctypes truncates numbers silently, and its other errors name only the parameter of the C function.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_SMALL = 2**31 - 1
 
 
 def shown(value: Any) -> str:
-    """Returns a value for a message: text in double quotes, the rest as its repr, both truncated."""
+    """Returns a value for a message: a string in double quotes, another value as its repr, both truncated."""
     return f'"{value:.60}"' if type(value) is str else f"{value!r:.60}"
 
 
@@ -62,14 +62,14 @@ def milliseconds(seconds: Any, name: str) -> int:
 
 
 def flag(value: Any, name: str) -> bool:
-    """Returns True or False, also for a number that stands for it."""
+    """Returns a bool, or an int as a bool."""
     if isinstance(value, int):
         return bool(value)
     raise TypeMismatchError(f"{name} must be True or False, not {shown(value)}", key=name, value=value)
 
 
 def one_of(kind: Any, value: Any, name: str) -> Any:
-    """Returns the object if it is of one of the package's classes."""
+    """Returns the value if it is an instance of a class."""
     if isinstance(value, kind):
         return value
     raise TypeMismatchError(f"{name} must be of type {kind.__name__}, not {shown(value)}", key=name, value=value)
@@ -107,14 +107,14 @@ def function(value: Any, name: str) -> Callable[..., Any]:
 
 
 def handles(values: Sequence[Any], kind: type[Any], name: str) -> tuple[int, Any]:
-    """Returns the number of objects of a class, and the array of their handles."""
+    """Returns the number of objects of a class, and an array of their handles."""
     found = list(elements(values, name, f"a list of {kind.__name__}"))
     array = [one_of(kind, each, f"{name}[{place}]")._handle for place, each in enumerate(found)]
     return len(array), (ctypes.c_void_p * max(len(array), 1))(*array)
 
 
 def path_list(paths: Any, name: str) -> tuple[int, Any]:
-    """Returns the number of paths, and the array of them; a single path is a list of one."""
+    """Returns the number of paths, and an array of them; a single path counts as a list of one."""
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
     found = []

@@ -47,9 +47,9 @@ def _tell() -> None:
 
 
 def _held(coordinator: Coordinator) -> list[UnsavedChanges]:
-    """Returns unsaved changes, without waiting for a queue: a running thread may have it.
+    """Returns unsaved changes, without waiting for a queue that a running thread may hold.
 
-    The library does not log them again.
+    The library then does not log these changes itself.
     """
     return unsaved_changes(coordinator, _abi.CHANGES_NO_WAIT | _abi.CHANGES_TOLD)
 
@@ -59,7 +59,7 @@ def _warn(message: str, held: UnsavedChanges | None) -> None:
     program = sys.argv[0] if getattr(sys, "argv", None) else ""  # not set by all applications that embed Python
     try:
         warnings.warn_explicit(message, UnsavedChangesWarning, file or program or "python", line or 1)
-    except UnsavedChangesWarning as warning:  # if warnings are errors, the next one is reported too
+    except UnsavedChangesWarning as warning:  # warnings are errors; the loop must go on to the next one
         print(f"UnsavedChangesWarning: {warning}", file=sys.stderr)
 
 

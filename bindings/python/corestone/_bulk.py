@@ -18,7 +18,7 @@ from . import _abi, values
 from ._arguments import plural, shown
 from ._composite import decompose, leaves
 from .codes import AttributeType
-from .errors import CorestoneError, InvalidArgumentError
+from .errors import CorestoneError, InvalidArgumentError, TypeMismatchError
 from .object import ManagedObject
 from .property import PropertyDescription
 from .transformer import to_bytes
@@ -37,7 +37,7 @@ def _as_words(column: array[Any]) -> array[int]:
 
 
 class Block:
-    """Values row by row. `address` is valid while the block exists. Errors count rows from `first`."""
+    """Values in row order. `address` is valid while the block exists. Errors count rows from `first`."""
 
     def __init__(self, rows: int, columns: int, default: int = _abi.NULL, first: int = 0) -> None:
         cells = max(rows * columns, 1)
@@ -76,14 +76,14 @@ class Block:
                 tokens = array("Q", [0 if value is None else value._cst_token for value in column])
                 word, low, high = _abi.OBJECT, tokens, None
             elif kind is None and has_none and not kinds:
-                # All values are None.
+                # Each value is None.
                 self.words[3 * index :: self._stride] = array("Q", bytes(8 * self._rows))
                 return
             else:
                 self._one_by_one(index, column, description, entity)
                 return
         except (CorestoneError, OverflowError, UnicodeEncodeError):
-            # One value is invalid: this finds it, and names its row.
+            # At least one value is invalid. The slower way raises an error that names its row.
             self._one_by_one(index, column, description, entity)
             return
         at, stride = 3 * index, self._stride
@@ -124,6 +124,9 @@ class Block:
                     entity=entity,
                     key=description.name,
                     value=value,
+                    object_uri=error.object_uri,
+                    file=error.file,
+                    details=error.details,
                 ) from None
             self._alive.append(slot)
             at = row * self._stride + 3 * index
@@ -133,7 +136,7 @@ class Block:
 def plain_columns(
     description: PropertyDescription, column: Sequence[Any], entity: str
 ) -> list[tuple[PropertyDescription, Sequence[Any]]]:
-    """Returns a column as the library takes it.
+    """Returns a column in the form that the library accepts.
 
     Dictionaries of a composite attribute become a column for each element; values of a transformable one become bytes.
     """
@@ -184,9 +187,18 @@ def columns_of(
                 )
         return list(names), [tuple(row[name] for row in given) for name in names], len(given)
     for place, row in enumerate(given):
-        if len(row) != len(names):
+        try:
+            size = len(row)
+        except TypeError:
+            raise TypeMismatchError(
+                f"cannot insert {entity}: row {place} is {shown(row)}, not a sequence; pass tuples in the order of "
+                "columns",
+                entity=entity,
+                value=row,
+            ) from None
+        if size != len(names):
             raise InvalidArgumentError(
-                f"cannot insert {entity}: row {place} has {plural(len(row), 'value')} for "
+                f"cannot insert {entity}: row {place} has {plural(size, 'value')} for "
                 f"{plural(len(names), 'column')}; pass one value for each column",
                 entity=entity,
                 value=row,

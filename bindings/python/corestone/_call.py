@@ -37,7 +37,7 @@ _POLICY = ("close with CST_UNSAVED_DISCARD (.discard)", 'close with unsaved="dis
 
 
 def _with_names(message: str) -> str:
-    """Returns a message about threads with their names in Python; the system has other names, or lacks them."""
+    """Returns a message about threads with their names in Python, which differ from the names in the system."""
     names = {thread.native_id: thread.name for thread in threading.enumerate()}
 
     def named(found: re.Match[str]) -> str:
@@ -108,7 +108,7 @@ def failure(status: int, error: Handle) -> CorestoneError:
 def raisable(failed: CorestoneError) -> BaseException:
     """Returns the exception to raise for a failed call, with the exception of a callback as its cause.
 
-    An exception that is to end the program, as by Ctrl-C, is returned itself.
+    A cause that ends the program, such as KeyboardInterrupt, is returned instead.
     """
     reason = cause(failed) if failed.status == _abi.E_CALLBACK else failed.__cause__
     if reason is not None:
@@ -134,7 +134,7 @@ def call(function: Any, *arguments: Any) -> int:
 
 
 def quick_failure(place: values.Cell | values.Row, status: int) -> BaseException:
-    """Returns the exception for a call that left its error in a cell or row, and removes it there.
+    """Returns the exception for a call that stored its error in a cell or row, and removes the error from it.
 
     The cell or row cannot be reused.
     """
@@ -143,7 +143,7 @@ def quick_failure(place: values.Cell | values.Row, status: int) -> BaseException
 
 
 def made_quickly(raw: Any, *arguments: Any) -> int:
-    """Does the work of `made` where nanoseconds matter; arguments are results of _abi.argument."""
+    """Does the same as `made`, faster; arguments are results of _abi.argument."""
     try:
         cell = values.take_cell()
     except IndexError:
@@ -164,7 +164,7 @@ def held(function: Any, *arguments: Any) -> Handle:
 
 
 def owned(function: Any, *arguments: Any) -> Token:
-    """Does the same as `held`, for the handle as a number that owns it; 0 without a handle."""
+    """Does the same as `held`, but returns a number that owns the handle; 0 if there is no handle."""
     hold = Handle()
     call(function, *arguments, byref(hold))
     return hold.token

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from .context import Context
 
 _raised = threading.local()
-# By the number that an error of the library has as its userdata, as long as the error exists. The userdata of other
-# hosts in the process are addresses, which are not such small numbers.
+# Exceptions by the userdata of the library's error, as long as the error exists. The userdata is a small number. Other
+# bindings in the process use addresses, which are larger.
 _kept: dict[int, BaseException] = {}
 _numbers = itertools.count(1)
 
 
-# Not a Python function, in which a signal handler could raise an exception.
+# A built-in method: in a Python function, a signal handler could raise an exception.
 _forget_callback = immortal(_abi.DESTROY_FN(_kept.__delitem__))
 
 
@@ -43,10 +43,11 @@ def reported(exception: BaseException, error: Any, words: str | None = None) -> 
 
 @contextlib.contextmanager
 def telling(what: str, whom: Any, context: Context) -> Generator[None]:
-    """Runs code that is notified of a completed change, so that no call may fail because of it.
+    """Runs an observer of a completed change, whose exceptions must not make a call fail.
 
-    An exception gets a note that names its source, and goes to ctypes, which passes it to sys.unraisablehook. Ctrl-C
-    and others that end the program are raised at the end of the notifying call, or by the context's next call.
+    An exception gets a note that names its source, and goes to ctypes, which passes it to sys.unraisablehook. An
+    exception that ends the program, such as KeyboardInterrupt, is raised at the end of the notifying call, or by the
+    context's next call.
     """
     try:
         yield

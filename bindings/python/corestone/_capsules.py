@@ -1,4 +1,4 @@
-"""Structs of the Arrow C data interface in PyCapsules, as the Arrow PyCapsule protocol requires.
+"""Structs of the Arrow C data interface in PyCapsules, for the Arrow PyCapsule protocol.
 
 A capsule owns its struct until a consumer has moved it out. Its last reference may be released on any thread that holds
 the interpreter lock; the struct's own `release` runs without the lock.
@@ -12,7 +12,7 @@ from typing import Any, Callable
 
 _python = ctypes.pythonapi
 _capsule = PYFUNCTYPE(py_object, c_void_p, c_char_p, c_void_p)(("PyCapsule_New", _python))
-# By address: a capsule that is being destroyed must not get a new reference.
+# Takes the address of the capsule: a capsule that is being destroyed must not get a new reference.
 _pointer = PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(("PyCapsule_GetPointer", _python))
 _calloc = PYFUNCTYPE(c_void_p, c_size_t, c_size_t)(("PyMem_RawCalloc", _python))
 _free = PYFUNCTYPE(None, c_void_p)(("PyMem_RawFree", _python))
@@ -77,7 +77,7 @@ _GET_LAST_ERROR = CFUNCTYPE(c_char_p, c_void_p)
 
 
 class Stream:
-    """A stream that is not exported: for its schema, and for copies of it."""
+    """A stream that is not exported. It provides its schema and the source of copies."""
 
     __slots__ = ("address",)
 

@@ -45,7 +45,7 @@ def unpack(
 ) -> list[tuple[int, list[bool] | None, list[Any]]]:
     """Returns the columns of a packed buffer: form, null flags (None if no row is null) and values.
 
-    Rows whose objects were deleted since are an error if `is_strict`, otherwise null.
+    Rows whose objects were deleted after the fetch are an error if `is_strict`, otherwise null.
     """
     rows, columns = _words(data, 0, 2)
     at = 16

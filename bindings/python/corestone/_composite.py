@@ -1,4 +1,4 @@
-"""Composite attributes: a dictionary in Python, attributes with keys of their own in the library."""
+"""Composite attributes: a dictionary in Python, separate attributes in the library."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def leaves(description: PropertyDescription) -> Iterator[PropertyDescription]:
 
 
 def compose(description: PropertyDescription, given: Iterator[Any]) -> Any:
-    """Returns a dictionary of the elements with a value, from the values of all leaves in order; None without any."""
+    """Returns a dictionary of the elements that have a value, or None, from the values of all leaves in order."""
     if description.attribute_type != AttributeType.COMPOSITE:
         return next(given)
     parts = {element.name: compose(element, given) for element in description.elements}
@@ -35,7 +35,7 @@ def compose(description: PropertyDescription, given: Iterator[Any]) -> Any:
 
 
 def decompose(description: PropertyDescription, value: Any, entity: str) -> Iterator[tuple[PropertyDescription, Any]]:
-    """Yields each leaf with its value in a dictionary; None for a missing value."""
+    """Yields each leaf with its value from a dictionary; None for a missing value."""
     if description.attribute_type != AttributeType.COMPOSITE:
         yield description, value
         return

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .model import Model
 
 #: The policy for unsaved changes at closing: "refuse" raises UnsavedChangesError and closes nothing, "save" saves them
-#: first, "discard" loses them.
+#: first, "discard" discards them.
 Policy = Literal["refuse", "save", "discard"]
 
 QUEUES = {"caller": _abi.QUEUE_CALLER, "private": _abi.QUEUE_PRIVATE, "main": _abi.QUEUE_MAIN}
@@ -37,9 +37,10 @@ class UnsavedCounts(NamedTuple):
 class UnsavedChanges(NamedTuple):
     """The unsaved changes of a context.
 
-    The counts are None for a context that another thread uses, because only that thread can count."""
+    If another thread uses the context, the counts are unknown: None.
+    """
 
-    #: The context in messages: its name, and where it was created.
+    #: The description of the context in messages: its name, and where it was created.
     context: str
     #: The name of the context, if it has one.
     name: str | None
@@ -48,7 +49,7 @@ class UnsavedChanges(NamedTuple):
     deleted: int | None
     #: The counts by entity name.
     entities: dict[str, UnsavedCounts] | None = None
-    #: Where it was created.
+    #: The file and line that created the context.
     file: str | None = None
     line: int | None = None
 
@@ -78,7 +79,7 @@ def unsaved_changes(coordinator: Coordinator, flags: int = 0) -> list[UnsavedCha
 
 
 def policy_of(unsaved: Policy | None, usual: Policy = "refuse") -> Policy:
-    """Returns the policy of the application, by default the usual one."""
+    """Returns the policy that the caller passed, or the usual one if it is None."""
     return cast("Policy", choice(usual if unsaved is None else unsaved, "unsaved", _abi.UNSAVED))
 
 
@@ -87,9 +88,9 @@ def leave_block(what: Context | ContextOwner, raised: BaseException | None) -> N
     if raised is None:
         what.close()
         return
-    with contextlib.suppress(CorestoneError):  # the exception of the block is more informative
+    with contextlib.suppress(CorestoneError):  # the caller needs the exception of the block
         if isinstance(raised, UnsavedChangesError):
-            what.close("refuse")  # of a nested block, for example: everything with changes stays open
+            what.close("refuse")  # raised by a nested block, for example: owners of unsaved changes stay open
             return
         if not isinstance(raised, Exception):
             with contextlib.suppress(CorestoneError):  # in a forked child, for example
@@ -98,9 +99,10 @@ def leave_block(what: Context | ContextOwner, raised: BaseException | None) -> N
 
 
 def _tell_loss(what: Context | ContextOwner, raised: BaseException) -> None:
-    """Logs the changes that are rolled back by an exception that the interpreter may not print.
+    """Logs the changes that are rolled back because of an exception that the interpreter may not print.
 
-    Such exceptions come from sys.exit(), from the end of a generator, and from that of a task."""
+    Such exceptions are SystemExit, GeneratorExit and the cancellation of a task.
+    """
     if isinstance(what, ContextOwner):
         held = unsaved_changes(what._beneath, _abi.CHANGES_NO_WAIT)
         lost = [f"{each.context} has unsaved changes: {each.text}" for each in held]
@@ -109,21 +111,23 @@ def _tell_loss(what: Context | ContextOwner, raised: BaseException) -> None:
     if lost:
         log.write(
             f"CoreData: warning: a `with` block was rolled back because {type(raised).__name__} ended it: "
-            f"{'; '.join(lost)}; call save() within the block to keep them"
+            f"{', and '.join(lost)}; call save() within the block to keep them"
         )
 
 
 class ContextOwner:
-    """Creates contexts, which keep it alive, and closes them when it is closed; it does not keep them alive."""
+    """Creates contexts, and closes them when it is closed. A context retains its owner, not the reverse."""
 
     model: Model
     _contexts: weakref.WeakSet[Context]
     #: The policy of `close` for unsaved changes, here and in the contexts that it creates.
     _unsaved: Policy
+    #: The remedy in the error about a closed context.
+    _another_context = "create another one with context() of its container or coordinator"
 
     @property
     def _beneath(self) -> Coordinator:
-        """The coordinator beneath the contexts."""
+        """The coordinator of the contexts."""
         raise NotImplementedError
 
     @property
@@ -132,7 +136,7 @@ class ContextOwner:
         return ", ".join(store.path for store in self._beneath.stores) or "no open store"
 
     def _require_open(self) -> None:
-        """Raises InvalidHandleError if it is closed."""
+        """Raises InvalidHandleError if the owner is closed."""
         raise NotImplementedError
 
     def close(self, unsaved: Policy | None = None) -> None:
@@ -164,8 +168,8 @@ class ContextOwner:
 class Contexts(ContextOwner):
     """The methods of containers and coordinators that create contexts.
 
-    unsaved  the policy of `close` and of the `with` block of the context for unsaved changes, see Context.close; None:
-             that of the creator
+    unsaved  the policy for unsaved changes when the context is closed or its `with` block ends, see Context.close;
+             None: the policy of the creator
     """
 
     def context(self, *, unsaved: Policy | None = None) -> Context:

@@ -1,4 +1,4 @@
-"""The names of attribute types and of delete rules. The library reads the same names in the text of a model."""
+"""The names of attribute types and delete rules. The library reads the same names in model text."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _folded(word: str) -> str:
 
 
 def _place(entity: str | None, key: str | None) -> str:
-    """The beginning of a message about a property, if it is known."""
+    """Returns the beginning of a message about a property; empty if the property is unknown."""
     return f"{entity}.{key}: " if entity is not None else ""
 
 
@@ -60,7 +60,7 @@ def attribute_type(
 ) -> AttributeType:
     """Returns the attribute type of a name such as "string", "int32" or "Integer 32".
 
-    `place` is the beginning of the message for something else than a property.
+    `place` is the beginning of an error message about anything other than a property.
     """
     begin = _place(entity, key) if place is None else f"{place}: "
     if isinstance(name, int):

@@ -34,7 +34,7 @@ UNSET = Unset()
 
 
 def add_validation(function: Any, handle: int, validation: Mapping[str | Predicate, str] | None) -> None:
-    """Adds conditions to the property of a handle."""
+    """Adds validation conditions to the property with a handle."""
     for condition, warning in (validation or {}).items():
         predicate = condition if isinstance(condition, Predicate) else Predicate(condition)
         call(function, handle, predicate._handle, text(warning, "validation"))
@@ -53,7 +53,7 @@ class EntityEditing:
     # The entity
 
     def rename(self, name: str) -> Entity:
-        """Renames the entity, also in configurations, fetch requests and the localisation."""
+        """Renames the entity, including in configurations, fetch requests and the localisation."""
         call(lib.cst_entity_rename, self._handle, text(name, "name"))
         self._model._renamed(self.name, name)
         self.name = name
@@ -61,7 +61,7 @@ class EntityEditing:
 
     @property
     def class_name(self) -> str:
-        """The class of its objects in an Apple host; "NSManagedObject" by default."""
+        """The class name of its objects in Apple's framework; "NSManagedObject" by default."""
         return str(self.describe().get("className", "NSManagedObject"))
 
     @class_name.setter
@@ -79,7 +79,7 @@ class EntityEditing:
 
     @property
     def version_hash_modifier(self) -> str | None:
-        """A text that changes the version hash deliberately."""
+        """A string that is hashed too, to change the version hash deliberately."""
         return self.describe().get("versionHashModifier")
 
     @version_hash_modifier.setter
@@ -89,7 +89,7 @@ class EntityEditing:
     def set_user_info(self, key: str, value: str | None, *, of: str | None = None) -> Entity:
         """Sets a value of the user info of the entity, or of the property `of`. None removes the value.
 
-        The user info of a fetched property can be set while the model is in use; its lists are fetched again.
+        The user info of a fetched property can be set while the model is in use; its values are then fetched again.
         """
         if of is None:
             call(lib.cst_entity_set_user_info, self._handle, text(key, "key"), optional_text(value, "value"))
@@ -131,7 +131,7 @@ class EntityEditing:
 
         An element is the name of an attribute or of a to-one relationship, with "-" before it for descending
         order, or an expression and the type of its values: ("price * count", "decimal"), ("entity", "undefined"). The
-        index has only objects for which `where` holds. The kind "rtree" is for ranges of numbers.
+        index contains only objects that satisfy `where`. The kind "rtree" is for ranges of numbers.
         """
         if kind not in ("binary", "rtree"):
             raise ModelError(
@@ -182,10 +182,10 @@ class EntityEditing:
 
         `validator("name", function)` checks the values of a property: function(object, value) returns None if the value
         is valid, or another value to be saved instead, or raises an exception. For a to-many relationship or a
-        composite attribute the value is None, because the object has the members or elements. A str is the name of a
-        function registered with register_function, which returns whether a value is valid, or text with the reason why
-        it is not. `validator(function)` checks whole objects whose values are valid: function(object, purpose) raises
-        an exception for an invalid object; the purpose is "insert", "update" or "delete".
+        composite attribute the value is None; read the members or elements from the object. A str is the name of a
+        function registered with register_function. That function returns whether a value is valid, or a str with the
+        reason why it is invalid. `validator(function)` checks whole objects whose values are valid: function(object,
+        purpose) raises an exception for an invalid object; the purpose is "insert", "update" or "delete".
 
         The functions run on the queue of the context and must not save. Their exceptions become ValidationErrors with
         entity, key, value and object. The code is that of a CorestoneError, otherwise 1550. Subentities have the same
@@ -225,7 +225,7 @@ class EntityEditing:
         return self._itself()
 
     def rename_property(self, name: str, new_name: str) -> Entity:
-        """Renames a property, also in indexes, constraints and the localisation.
+        """Renames a property, including in indexes, constraints and the localisation.
 
         Key paths in predicates, derivations and sort descriptors change too.
         """
@@ -269,9 +269,9 @@ class EntityEditing:
         """Changes a property that the entity itself declares; omitted arguments change nothing.
 
         None removes a default, a pattern, a derivation, an inverse, an identifier or a modifier. Another type removes
-        settings that do not suit it. `validation` replaces all conditions, also bounds and pattern. `minimum` and
-        `maximum` replace both bounds (of a relationship: on the number of members). `inverse` names a relationship of
-        the destination. In `user_info`, None removes a key.
+        settings that it does not support. `validation` replaces all conditions, including bounds and pattern. `minimum`
+        and `maximum` replace both bounds (of a relationship: on the number of members). `inverse` names a relationship
+        of the destination. In `user_info`, None removes a key.
         """
         flags = {
             _abi.PROPERTY_OPTIONAL: optional,

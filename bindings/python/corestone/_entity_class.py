@@ -1,8 +1,8 @@
 """One Python class for each entity, with a descriptor for each property.
 
-A getter makes one library call and executes as few steps of Python as possible. The function, the key and the pool of
-cells are bound when the class is created, and each object keeps its handle in the form that ctypes passes. Rare results
-are read again by `_slow_get`, with an error object.
+A getter makes one library call and executes as little Python code as possible. The function, the key and the pool of
+cells are bound when the class is created, and each object keeps its handle in the form that ctypes passes. `_slow_get`
+reads rare results again, with an error object.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _text_getter(description: PropertyDescription) -> Getter:
 
 
 def _number_getter(description: PropertyDescription, kind: int) -> Getter:
-    """Returns a getter of integers, booleans and doubles, which a cell stores directly."""
+    """Returns a getter of integers, booleans or doubles, which a cell stores directly."""
     key, get, take, put, new = description.key, _get, values.take_cell, values.put_cell, values.Cell
 
     def getter(self: ManagedObject) -> Any:
@@ -177,7 +177,7 @@ def _reading_ahead(description: PropertyDescription, direct: Getter) -> Getter:
 
 
 def _file_getter(description: PropertyDescription) -> Getter:
-    """Returns a getter that copies values that may be in files: for a view, the object would keep the bytes."""
+    """Returns a getter that copies a value from a backing file; a view would keep the bytes in memory."""
 
     def getter(self: ManagedObject) -> Any:
         buffer = _abi.Buffer()
@@ -272,7 +272,7 @@ def _documentation(description: PropertyDescription, target: Entity | None) -> s
 
 
 def make_class(entity: Entity) -> type[ManagedObject]:
-    """Returns the class of an entity's objects, a subclass of the class bound to it and of its parent entity's."""
+    """Returns the class of an entity's objects, a subclass of its bound class and of its parent entity's class."""
     parent = entity.parent
     base = parent.object_class if parent is not None else ManagedObject
     own = entity._bound_class

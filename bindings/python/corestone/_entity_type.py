@@ -1,6 +1,6 @@
 """The metaclass of object classes: on a class, a property's name is a key for queries.
 
-Access to objects does not use it. A key is created at each access through a class, at no cost for getters of objects.
+Each access through a class creates a key. Access through an object does not use the metaclass.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class EntityType(ABCMeta):
     """`Employee.age` on a class is a `Key` if the entity has that property. Classes can have abstract bases too."""
 
-    # Those of ABCMeta are slower; they are for classes with registered subclasses.
+    # ABCMeta's versions are slower, and only needed for classes with registered subclasses.
     __instancecheck__ = type.__instancecheck__
     __subclasscheck__ = type.__subclasscheck__
 
@@ -66,7 +66,7 @@ def _key(entity: Entity | None, name: str) -> Any:
 
 
 def destination(entity: Entity | None, name: str) -> Entity | None:
-    """Returns the entity where key paths through a property continue, or None if it is unknown.
+    """Returns the destination of a property, at which key paths continue; None for an attribute or if it is unknown.
 
     AttributeError for a property that no object of the entity can have.
     """

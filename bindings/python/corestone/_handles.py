@@ -1,7 +1,7 @@
 """Handles that Python owns, from the call that returns one to its release.
 
-Python runs signal handlers between any two steps of a function, and an exception in one ends the function there. So no
-step may come between a new handle and the owner that releases it, and no Python function may release it.
+Python runs signal handlers between any two steps of a function, and an exception in one ends the function there. So the
+call that returns a handle must store it in its owner, and the owner must release it without Python code.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from typing import Any
 
 from . import _abi
 
-# `lib.cst_release`, looked up in advance, so that the end of a handle never has to look up a function first.
+# `lib.cst_release`, looked up in advance, so that releasing a handle does not require looking up a function.
 _release = _abi.raw("cst_release", None)
 _release.argtypes = (c_void_p,)
-# Makes a method of a callable that is not a Python function.
+# Makes a method from a callable that is not a Python function.
 _method = ctypes.pythonapi["PyInstanceMethod_New"]
 _method.restype = py_object
 _method.argtypes = (py_object,)
 
 
 class Handle(c_void_p):
-    """The owner of a handle: an output parameter by `byref`, an argument as it is, false while it is empty."""
+    """The owner of a handle. It is passed by `byref` as output, and directly as argument; it is false if empty."""
 
     __slots__ = ()
 
-    # It has no Python steps: the interpreter calls the library.
+    # The interpreter calls the library directly, without Python code.
     __del__ = _method(_release)
 
     @property
@@ -40,7 +40,7 @@ class Handle(c_void_p):
 class Token(int):
     """A handle that is owned as long as the number exists, or until `hold` is set to None.
 
-    The latter releases it at once, even if the traceback of an exception keeps the number.
+    Setting `hold` to None releases it immediately, even if the traceback of an exception keeps the number.
     """
 
     hold: Handle | None
@@ -62,7 +62,7 @@ def hold_on(handle: Any) -> Handle:
     return hold
 
 
-# A reserve of owners for errors, all empty. Taking one out and putting it back are single steps.
+# A reserve of empty owners for errors. A signal handler cannot interrupt `pop` or `append`.
 _errors: list[Handle] = []
 put_error = _errors.append
-take_error = _errors.pop  # IndexError: the reserve is empty, make a Handle
+take_error = _errors.pop  # IndexError if the reserve is empty; the caller then creates a Handle

@@ -1,4 +1,4 @@
-"""Parts of a history: the options that select one, its object IDs, and its deletion."""
+"""The history functions of Coordinator: options, object IDs, deletion, consumers, purges and sizes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def history_options(
     batch_size: int = 0,
     changes: bool = True,
 ) -> _abi.HistoryOptions:
-    """Returns the structure for the options of a history; `stores` are the number of stores, and their handles."""
+    """Returns the structure for the options of a history; `stores` is the number of stores and their handles."""
     given = _abi.HistoryOptions()
     given.struct_size = ctypes.sizeof(given)
     if isinstance(since, HistoryToken):

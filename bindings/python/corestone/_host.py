@@ -1,4 +1,4 @@
-"""Python values as predicates, expressions and sort descriptors see them.
+"""The conversion of Python values for predicates, expressions and sort descriptors, and back.
 
 dict · list, tuple and other collections · set and frozenset · the types of values.py (numbers, text, dates …) · managed
 objects · any other object, by its attributes. The arguments of a call become one block of cst_value cells, so that a
@@ -32,9 +32,9 @@ from ._interrupt import immortal
 from ._validators import wrapper
 from .errors import InvalidArgumentError, TypeMismatchError
 
-_SUSPICIOUS = 12  # levels after which a collection that contains itself is searched for
+_SUSPICIOUS = 12  # the nesting depth at which the encoder looks for a collection that contains itself
 _NESTING = 64  # the deepest nesting of collections, as in the library
-_CELLS = 1 << 24  # the most cells of one value
+_CELLS = 1 << 24  # the maximum number of cells in one call
 _CELL = ctypes.sizeof(_abi.Value)
 _words = struct.Struct("=qqq")
 _KIND = [struct.unpack("=q", struct.pack("=II", kind, 0))[0] for kind in range(_abi.HISTORY_TOKEN + 1)]
@@ -44,7 +44,7 @@ _NOTHING, _TEXT_ONLY = (_NULL, 0, 0), {str}
 _STRING, _BYTES, _DATE = _KIND[_abi.STRING], _KIND[_abi.BYTES], _KIND[_abi.DATE]
 _ARRAY, _SET, _DICTIONARY = _KIND[_abi.ARRAY], _KIND[_abi.SET], _KIND[_abi.DICTIONARY]
 
-# -------- objects that the library holds -------------------------------------------------------------------
+# -------- objects that the library retains -----------------------------------------------------------------
 
 _held: dict[int, list[Any]] = {}  # by id: the object, and its retain count
 _holding = threading.RLock()  # the library may release an object while Python frees one
@@ -59,7 +59,7 @@ def _hold(item: Any) -> int:
 
 
 def _let_go(token: int, held: dict[int, list[Any]] = _held, holding: Any = _holding) -> None:
-    with holding:  # both are bound as defaults: at exit a module has no names left
+    with holding:  # both are bound as defaults, because the globals of a module are cleared at interpreter exit
         entry = held.get(token)
         if entry is not None:
             entry[1] -= 1
@@ -134,7 +134,7 @@ class _Encoder:
                     value=items[0] if len(items) == 1 else items,
                 )
             self._next = []
-            self._add_level(level, known)
+            self._add_level(level, known, items)
             level = self._next
             if not level:
                 return
@@ -143,7 +143,9 @@ class _Encoder:
             value=items[0] if len(items) == 1 else items,
         )
 
-    def _add_level(self, level: list[tuple[int, Sequence[Any]]], known: dict[str, tuple[int, int, int]]) -> None:
+    def _add_level(
+        self, level: list[tuple[int, Sequence[Any]]], known: dict[str, tuple[int, int, int]], items: Sequence[Any]
+    ) -> None:
         words, member_words, note_text, wait = self.words, self.member_words, self.text_words.append, self._next.append
         for place, members in level:
             if place >= 0:
@@ -152,8 +154,9 @@ class _Encoder:
             total = len(words) // 3 + len(members)
             if total > _CELLS:
                 raise InvalidArgumentError(
-                    f"the values of one call, with the elements of their collections, are {total} or more, but must be "
-                    f"at most {_CELLS}; pass fewer values or smaller collections"
+                    f"the values have at least {total} elements in total, but the limit is {_CELLS}; use fewer values "
+                    "or smaller collections",
+                    value=items[0] if len(items) == 1 else items,
                 )
             for value in members:
                 kind = type(value)
@@ -240,7 +243,7 @@ class _Encoder:
 
 
 def _holds_itself(items: Sequence[Any]) -> bool:
-    """Returns whether a collection among them contains itself, directly or not."""
+    """Returns whether a collection contains itself, directly or indirectly."""
     done, way, waiting = set[int](), set[int](), [(items, False)]
     while waiting:
         members, is_left = waiting.pop()
@@ -259,13 +262,13 @@ def _holds_itself(items: Sequence[Any]) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    """Returns whether a value is a number, also of another library such as numpy."""
+    """Returns whether a value is a number, including one of another library such as numpy."""
     kind = type(value)
     return not isinstance(value, enum.Enum) and (hasattr(kind, "__index__") or hasattr(kind, "__float__"))
 
 
 def _flat(members: Mapping[Any, Any]) -> list[Any]:
-    """Returns alternating keys and values; predicates need keys that are strings."""
+    """Returns alternating keys and values. Keys become strings, which predicates require."""
     if set(map(type, members)) <= _TEXT_ONLY:
         return list(chain.from_iterable(members.items()))
     return list(chain.from_iterable((str(key), value) for key, value in members.items()))
@@ -319,7 +322,7 @@ def decode(cell: Any) -> Any:
 
 
 def take(cell: _abi.Value) -> Any:
-    """Returns the Python value of a cst_value that a call returned, and disposes of the latter."""
+    """Returns the Python value of a cst_value that a call returned, and disposes of the cst_value."""
     try:
         return decode(cell)
     finally:
@@ -338,14 +341,14 @@ def answer(value: Any, out: Any) -> None:
 
 
 class NoSuchKey(Exception):
-    """An object does not have an attribute of that name, or predicates must not see it."""
+    """An object does not have an attribute of that name, or predicates must not read it."""
 
 
 def attribute(item: Any, key: str) -> Any:
     """Returns the value for a key, in the order of key-value coding.
 
-    The order is: the method `getKey`, the attribute or method `key`, the method `isKey`. Methods are called; one that
-    needs arguments is not a key.
+    The order is: the method `getKey`, the attribute or method `key`, the method `isKey`. A method is called; a method
+    that needs arguments is not a key.
     """
     kind, (getter, asker) = type(item), _accessors(key)
     if getter and callable(getattr(kind, getter, None)):
@@ -367,7 +370,7 @@ def attribute(item: Any, key: str) -> Any:
 
 @lru_cache(1024)
 def _accessors(key: str) -> tuple[str, str]:
-    """Returns the names `getKey` and `isKey`, always the same objects, which Python finds fast."""
+    """Returns the names `getKey` and `isKey` as interned strings, which Python looks up fast."""
     if key.startswith("_"):
         return "", ""
     tail = key[:1].upper() + key[1:]
@@ -447,7 +450,7 @@ def _is_equal(token: int, other: int) -> bool:
 def _hash(token: int) -> int:
     try:
         return hash(_held[token][0]) & (1 << 64) - 1
-    except Exception:  # not hashable: equal ones still share a hash
+    except Exception:  # not hashable: equal objects still have the same hash
         return 0
 
 
@@ -498,7 +501,7 @@ def kept(number: int) -> Any:
 
 
 def drop(number: int, functions: dict[int, Any] = _functions) -> None:
-    """Forgets a kept function, or another object, of which the library has no other destructor."""
+    """Removes a function or object that `keep` stored."""
     functions.pop(number, None)
 
 

@@ -133,7 +133,7 @@ def _fields(
         checked = values.suited(description.attribute_type, value)
         if type(checked) is not int or not values.INT_MIN <= checked <= values.INT_MAX:
             with _located(entity, description.path, value):
-                values.encode(_abi.Value(), checked)  # rejects an invalid value, by name
+                values.encode(_abi.Value(), checked)  # raises for an invalid value
         yield description.key, checked, None
 
 
@@ -158,7 +158,7 @@ def _target(item: Any, store: HostStore, entity: Entity, key: str) -> _Target:
 
 
 def identity(item: Any, store: HostStore) -> tuple[Entity | None, int | None, Any]:
-    """Returns the entity, its handle, and the reference of a RowID, an ObjectID or a reference."""
+    """Returns the entity, its handle, and the reference of an item: a RowID, an ObjectID or a reference."""
     if isinstance(item, RowID):
         entity = item.entity
         if not isinstance(entity, Entity):
@@ -207,13 +207,13 @@ def push(items: Iterable[Any], sink: int, store: HostStore, method: str, entity:
 
 
 class Reading:
-    """The properties by which rows of an entity are read and written."""
+    """The properties of an entity by key, for reading and writing its rows."""
 
     def __init__(self, entity: Entity) -> None:
         self.entity = entity
         self.paths: dict[int, tuple[PropertyDescription, tuple[str, ...]]] = {}
         self._add(entity.properties.values(), ())
-        # The attributes whose values are passed on with their key alone.
+        # The keys of attributes whose values need no conversion.
         self.plain = {
             name: each.key
             for name, each in entity.properties.items()

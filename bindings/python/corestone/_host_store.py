@@ -1,4 +1,4 @@
-"""The callbacks by which the library uses stores that are written in Python."""
+"""The library's callbacks for stores that are written in Python."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _numbers = itertools.count(1)
 
 
 def _failed(raised: BaseException, error: Any) -> int:
-    """Reports an exception with its traceback; errors of the library keep their own message."""
+    """Reports an exception with its traceback; an error of the library is reported with its message only."""
     if isinstance(raised, CorestoneError):
         return reported(raised, error)
     words = "".join(traceback.format_exception(type(raised), raised, raised.__traceback__)).rstrip()
@@ -63,7 +63,7 @@ def _guarded(body: Callable[..., int | None]) -> Callable[..., int]:
             if ended is not None:
                 raise ended
             return body(store, *arguments[:-1]) or _abi.OK
-        except BaseException as raised:  # Ctrl-C too: reported, it ends the call that needed the store
+        except BaseException as raised:  # including KeyboardInterrupt: the call that needed the store fails with it
             return _failed(raised, arguments[-1])
 
     return run
@@ -95,7 +95,7 @@ def _run_open(
         try:
             _begin(store, types[number].__name__, said.path, out_metadata)
         except BaseException:
-            # It may have opened files or connections, and has no other owner. The first failure is reported.
+            # The store may have opened files or connections, and no other code closes it. Report the first failure.
             with contextlib.suppress(Exception):
                 store.close()
             raise
@@ -113,7 +113,7 @@ def _run_open(
 
 
 def _begin(store: Any, kind: str, path: str, out_metadata: Any) -> None:
-    """Opens the store of a new instance, and passes its metadata to the library."""
+    """Loads the metadata of a new store instance, and passes it to the library."""
     if not isinstance(store, HostStore) or getattr(store, "opening", None) is None:
         raise TypeMismatchError(
             f"{kind}.__init__ did not initialise the store; call super().__init__(opening) in it", file=path or None
@@ -203,8 +203,7 @@ def _run_save(store: HostStore, changes: Any, sink: int) -> None:
 def _give_back(became: Any, sink: int, store: HostStore) -> None:
     """Passes saved rows that differ from the request to the library.
 
-    The store has kept the save, so nothing here may fail it: an invalid result is a warning, and the rows are read
-    again.
+    The store has already saved, so this must not fail. An invalid result is a warning, and the rows are read again.
     """
     try:
         push(became, sink, store, "save")
@@ -351,8 +350,8 @@ def _run_load(store: HostStore, sink: int) -> None:
 def _notice(body: Callable[[IncrementalStore, Any], None]) -> Callable[..., None]:
     """Returns a callback that cannot fail.
 
-    Errors go to sys.unraisablehook. Ctrl-C, and others that end the program, are raised by the next call that needs the
-    store.
+    Errors go to sys.unraisablehook. An exception that ends the program, such as KeyboardInterrupt, is raised by the
+    next call that needs the store.
     """
 
     def run(number: int, count: int, rows: Any, stores: dict[int, HostStore] = opened) -> None:
@@ -402,7 +401,7 @@ _ALWAYS = {
     "open": immortal(_TABLE.OPEN(_run_open)),
     "close": immortal(_TABLE.CLOSE(_run_close)),
 }
-# By field of the table: the method that a class must override for it, and the callback.
+# By field of the callback table: the method that a class must override to set it, and the callback.
 _OPTIONAL = {
     "save": ("save", immortal(_TABLE.SAVE(_guarded(_run_save)))),
     "obtain_ids": ("obtain_permanent_ids", immortal(_TABLE.OBTAIN_IDS(_guarded(_run_obtain)))),
@@ -428,7 +427,7 @@ _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
 def register(name: str, kind: Any) -> None:
-    """Registers a class as a type of stores."""
+    """Registers a class as a store type."""
     if not isinstance(kind, type) or not issubclass(kind, (IncrementalStore, AtomicStore)):
         raise TypeMismatchError(
             f'cannot register the store type "{name}": {shown(kind)} is not a subclass of IncrementalStore or '

@@ -1,4 +1,4 @@
-"""Ctrl-C while the library works: its check between steps makes Python run signal handlers."""
+"""Ctrl-C during a library call: the library calls a check between steps, in which Python runs signal handlers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def immortal(callback: Any) -> Any:
 
 
 class Watch:
-    """A check that stops a fetch, a count or a save after a signal handler raised an exception, which it keeps."""
+    """A check that stops a fetch, a count or a save after a signal handler raised an exception. Keeps the exception."""
 
     def __init__(self) -> None:
         self.exception: BaseException | None = None
@@ -30,7 +30,7 @@ class Watch:
 
     def _steps(self) -> Generator[bool, Any, None]:
         stop = False
-        # The outer loop is for a signal that arrives while the exception of another one is being kept.
+        # The outer loop is for a signal that arrives while the exception of another signal is being stored.
         while True:
             try:
                 while True:
@@ -62,7 +62,7 @@ forget = immortal(_abi.DESTROY_FN(_live.__delitem__))
 
 
 def new_watch() -> tuple[int, Watch]:
-    """Returns a watch, kept until the library calls `forget`, and its number."""
+    """Returns a new watch and its number. The watch is kept until the library calls `forget`."""
     number = next(_numbers)
     watch = _live[number] = Watch()
     return number, watch

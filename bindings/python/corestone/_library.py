@@ -27,12 +27,12 @@ def _file_names() -> tuple[str, ...]:
 
 
 def _from_environment() -> Optional[str]:
-    """Returns the library that CORESTONE_LIBRARY names, by its path or its folder."""
+    """Returns the path of the library that CORESTONE_LIBRARY names by its path or its folder; None if it is unset."""
     named = os.environ.get(VARIABLE)
     if not named:
         return None
     path = Path(named)
-    if path.is_dir():
+    if os.path.isdir(path):
         for name in _file_names():
             if (path / name).exists():
                 return str(path / name)
@@ -42,20 +42,23 @@ def _from_environment() -> Optional[str]:
             name="corestone",
             path=named,
         )
-    if not path.exists():
+    try:
+        os.stat(path)
+    except OSError as failure:
+        reason = "does not exist" if isinstance(failure, FileNotFoundError) else f"cannot be read ({failure.strerror})"
         raise LibraryNotFoundError(
-            f"{VARIABLE} is {named}, which does not exist; set it to the path of the library file, or unset it",
+            f"{VARIABLE} is {named}, which {reason}; set it to the path of the library file, or unset it",
             name="corestone",
             path=named,
-        )
+        ) from None
     return str(path)
 
 
 def candidates() -> Iterator[Path]:
-    """Yields the paths at which the library may be, best first.
+    """Yields the paths at which the library may be, in order of preference.
 
-    The order is: beside this package, the build folder of a source tree, the library folder into which the package was
-    installed.
+    The order is: this package's folder, the build folder of a source tree, the library folder into which the package
+    was installed.
     """
     package = Path(__file__).resolve().parent
     folders = [package]
@@ -69,7 +72,7 @@ def candidates() -> Iterator[Path]:
 def find_library() -> str:
     """Returns the path (or, for the system's library, the name) of the library that `import corestone` loads.
 
-    Raises LibraryNotFoundError, which names every place that was searched, and the remedy.
+    Raises LibraryNotFoundError, which names every searched path and the remedy.
     """
     named = _from_environment()
     if named is not None:
@@ -91,7 +94,7 @@ def find_library() -> str:
 
 
 def _is_known_to_the_system(name: str) -> bool:
-    """Returns whether the dynamic linker finds a library; load_library reports why one cannot be loaded."""
+    """Returns whether the dynamic linker finds a library, even one that cannot be loaded."""
     try:
         ctypes.CDLL(name)
     except OSError as failure:
@@ -115,7 +118,7 @@ def _refuse_subinterpreter() -> None:
 
 
 def load_library() -> ctypes.CDLL:
-    """Loads the library, as a CDLL, so that other Python threads run during a call."""
+    """Loads the library as a CDLL, which releases the interpreter lock during a call."""
     _refuse_subinterpreter()
     _sqlite.import_first()
     path = find_library()

@@ -1,4 +1,4 @@
-"""Lifecycle hooks in Python: methods of the classes that are bound to entities."""
+"""Lifecycle hooks in Python: methods of classes that are bound to entities."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _guarded(token: int, error: Any, body: Callable[[Any], None]) -> int:
         if item is not None:
             body(item)
         return _abi.OK
-    except BaseException as raised:  # any exception is a failure of the hook
+    except BaseException as raised:  # any exception makes the hook fail
         return reported(raised, error)
 
 
@@ -60,7 +60,7 @@ def _validate_value(_userdata: int, token: int, name: _abi.String, _purpose: int
     key = _abi.decode(name) or ""
 
     def check(item: Any) -> None:
-        method = getattr(item, "validate_" + key, None)  # a copy of a model has hooks, but not classes
+        method = getattr(item, "validate_" + key, None)  # a copy of a model has the hooks, but not the classes
         if method is None:
             return
         if not value:  # members of a relationship are read from the object

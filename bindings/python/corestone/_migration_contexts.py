@@ -1,4 +1,4 @@
-"""The contexts of migrations: the library creates them, lends them to callbacks, and closes them at the end."""
+"""The contexts of migrations, which the library creates, passes to callbacks, and closes after the migration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .model import Model
 
 _here = threading.local()  # `blocks`: for each running call of this thread that may migrate, its contexts by handle
-# Models of Python by the handle of their first entity: a model of the library has one handle for each entity.
+# Python models by the handle of their first entity: a model of the library has one handle for each entity.
 _models: weakref.WeakValueDictionary[int, Model] = weakref.WeakValueDictionary()
 
 
@@ -58,7 +58,7 @@ def context_of(handle: int) -> Context:
 
 @contextmanager
 def contexts_lent() -> Iterator[None]:
-    """Closes the contexts of migrations that run in the block at its end, and raises what a signal handler raised."""
+    """Closes the contexts of migrations at the end of a block, and raises the exception of a signal handler."""
     blocks: list[list[Context]] = _here.__dict__.setdefault("blocks", [])
     lent: list[Context] = []
     blocks.append(lent)

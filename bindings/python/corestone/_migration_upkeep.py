@@ -1,4 +1,4 @@
-"""What is left of migrations: backups of the former store, and deferred tasks."""
+"""After a migration: backups of the former store, and deferred tasks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class MigrationUpkeep:
     _handle: int
 
     def _require_open(self) -> None:
-        """Raises InvalidHandleError if it is closed."""
+        """Raises InvalidHandleError if the coordinator is closed."""
         raise NotImplementedError
 
     def restore_store(
@@ -41,15 +41,16 @@ class MigrationUpkeep:
         busy_timeout: float = 5.0,
         file_mode: int | None = None,
     ) -> str:
-        """Puts a backup that a migration made in the place of the store at a path, and returns the path of the backup.
+        """Replaces the store at a path with a backup that a migration made, and returns the path of the backup.
 
-        This is one step, with backing files, as by replace_store; the backup stays. The store need not exist any more.
-        One that the coordinator has open is removed first.
+        Works in one step and includes backing files, like replace_store; the backup is kept. The store may be missing.
+        If the coordinator has it open, it is removed first.
 
-        backup  None: the newest one
-        folder  where the backups are; None: the folder of the store
+        backup  the path of the backup; None: the newest one
+        folder  the folder of the backups; None: the folder of the store
 
-        StoreError if there is no backup; InvalidArgumentError for a copy of another store. The store is as it was then.
+        StoreError if there is no backup; InvalidArgumentError for a copy of another store. In both cases the store does
+        not change.
         """
         self._require_open()
         options = store_options(busy_timeout=busy_timeout, file_mode=file_mode)
@@ -67,20 +68,20 @@ class MigrationUpkeep:
         return count.value
 
     def finish_deferred_migration_task(self, store: Store) -> bool:
-        """Does the next task that a deferred migration left in a store, and returns whether more are left.
+        """Performs the next task that a deferred migration left in a store, and returns whether more are left.
 
-        A task is a transaction: one table loses its leftover columns, or one leftover table is removed. StoreBusyError
-        while another process writes; StoreReadOnlyError.
+        A task is one transaction: it removes the leftover columns of a table, or a leftover table. StoreBusyError while
+        another process writes; StoreReadOnlyError for a read-only store.
         """
         more = ctypes.c_bool()
         call(lib.cst_coordinator_finish_deferred_migration_task, self._handle, _handle_of(store), byref(more))
         return more.value
 
     def finish_deferred_migration(self, store: Store, *, progress: Callable[[int, int], Any] | None = None) -> None:
-        """Does all tasks that a deferred migration left in a store. Others may save between two tasks.
+        """Performs all tasks that a deferred migration left in a store. Other connections may save between two tasks.
 
-        progress  progress(done, total) receives the number of tasks, on this thread. An exception from it ends the call
-                  and propagates; the tasks that are left stay
+        progress  progress(done, total) receives the number of tasks, on this thread. An exception from it cancels the
+                  call and propagates; the remaining tasks are kept
         """
         with told(progress) as callback:
             call(lib.cst_coordinator_finish_deferred_migration, self._handle, _handle_of(store), callback, None)

@@ -1,4 +1,4 @@
-"""Parts of a model other than entities: fetch requests, configurations, labels of the version, localisation."""
+"""Parts of a model other than entities: fetch requests, configurations, version identifiers, localisation."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class ModelContents:
         def describe(self) -> dict[str, Any]: ...
 
     def version_identifier(self: M, identifier: str) -> M:
-        """Labels the version of the model. Returns the model."""
+        """Adds a version identifier to the model. Returns the model."""
         call(lib.cst_model_add_version_identifier, self._handle, text(identifier, "identifier"))
         return self
 
     def remove_version_identifier(self, identifier: str) -> bool:
-        """Removes a label of the version. Returns False if there is no such label."""
+        """Removes a version identifier. Returns False if there is no such identifier."""
         return call(lib.cst_model_remove_version_identifier, self._handle, text(identifier, "identifier")) == _abi.OK
 
     @property
     def version_identifiers(self) -> list[str]:
-        """The labels of the version."""
+        """The version identifiers."""
         return self._names(_abi.NAMES_VERSION_IDENTIFIERS)
 
     def template(
@@ -83,7 +83,7 @@ class ModelContents:
         return self._names(_abi.NAMES_TEMPLATES)
 
     def configuration(self: M, name: str, *entities: Entity | str) -> M:
-        """Makes these entities a configuration, a subset for one of several stores. Returns the model."""
+        """Sets the entities of a configuration, a subset of the model for one of several stores. Returns the model."""
         names = [entity if isinstance(entity, str) else entity.name for entity in entities]
         call(lib.cst_model_set_configuration, self._handle, text(name, "name"), len(names), texts(names))
         return self
@@ -94,7 +94,7 @@ class ModelContents:
 
     @property
     def configurations(self) -> list[str]:
-        """The names of the configurations; the whole model is not among them."""
+        """The names of the configurations. The whole model is not listed."""
         return self._names(_abi.NAMES_CONFIGURATIONS)
 
     def entities_of(self, configuration: str | None = None) -> list[Entity]:
@@ -110,7 +110,7 @@ class ModelContents:
         return _abi.take_text(buffer).split("\0")[: count.value]
 
     def _request(self, entity: Entity | str, predicate: str | Predicate | None, options: dict[str, Any]) -> Request:
-        """Returns a fetch request for the model to keep."""
+        """Returns a fetch request for a template or a fetched property."""
         from ._request import Request, fill_request
 
         request = Request(self[entity] if isinstance(entity, str) else entity)
@@ -125,7 +125,7 @@ class ModelContents:
         return self._fetched_by[name]
 
     def localize(self: M, entries: Mapping[str, str | None]) -> M:
-        """Sets localised names of parts of the model and messages of its conditions. Returns the model.
+        """Sets localised names of model elements and messages of validation conditions. Returns the model.
 
         The keys are Core Data's: "Entity/E", "Property/P/Entity/E", "Property/P", and "ErrorString/W" for the warning W
         of a condition. None removes an entry.
@@ -140,7 +140,7 @@ class ModelContents:
         return self
 
     def localization(self, key: str) -> str | None:
-        """Returns the text of one entry of the localisation, or None."""
+        """Returns one entry of the localisation, or None."""
         out = _abi.String()
         call(lib.cst_model_localization, self._handle, text(key, "key"), byref(out))
         return _abi.decode(out)

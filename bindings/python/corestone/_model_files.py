@@ -30,11 +30,11 @@ class DraftProblem(NamedTuple):
 
 
 class ModelVersions(list[str]):
-    """The names of versions in natural order, and that of the current version."""
+    """The names of a bundle's versions in natural order, and the name of the current version."""
 
     def __init__(self, names: Iterable[str], current: str | None) -> None:
         super().__init__(names)
-        #: The name of the version that is read by default; None if the bundle lacks it.
+        #: The name of the version that is read by default; None if the bundle does not contain it.
         self.current = current
 
 
@@ -62,8 +62,8 @@ class ModelFiles:
     ) -> M:
         """Reads a model that Xcode wrote: .xcdatamodeld, .xcdatamodel, .momd or .mom, recognised by the content.
 
-        `version` names one version of a bundle; by default, the current one is read. With `for_store`, the path of a
-        store, it is the version with which the store was written (ModelMismatchError if there is no such version).
+        `version` names one version of a bundle; by default, the current one is read. `for_store` is the path of a store
+        and selects the version with which the store was written (ModelMismatchError if there is no such version).
         Bytes are the content of a file (a compiled model or the `contents` of an .xcdatamodel) or of a store's
         Z_MODELCACHE. The model can be changed until it is used, unless `for_store` selected it.
         """
@@ -87,10 +87,10 @@ class ModelFiles:
 
     @classmethod
     def merge(cls: type[M], models: Iterable[Model], *, store: str | os.PathLike[str] | None = None) -> M:
-        """Returns a new model with the entities of several; entities that are equal in two of them are taken once.
+        """Returns a new model with the entities of several models; equal entities are added once.
 
-        ModelError if entities of the same name differ; it names the difference. With `store`, the path of a store, the
-        model has the entities with which the store was written, found by their version hashes. ModelMismatchError names
+        ModelError names the difference between entities of the same name. With `store`, the path of a store, the model
+        has the entities with which the store was written, found by their version hashes. ModelMismatchError names
         entities that no model has.
         """
         given = list(models)
@@ -100,9 +100,9 @@ class ModelFiles:
 
     @classmethod
     def merge_folder(cls: type[M], path: str | os.PathLike[str], *, store: str | os.PathLike[str] | None = None) -> M:
-        """Merges all models in a folder: the current version of each bundle, or for a store every version.
+        """Merges all models in a folder: the current version of each bundle or, with `store`, every version.
 
-        Otherwise like `merge`. A source beside its compiled form counts once. ModelError if there is no model.
+        Otherwise like `merge`. A source next to its compiled form counts once. ModelError if there is no model.
         """
         wanted = _abi.null_text() if store is None else path_argument(store)
         return cls._of(owned(lib.cst_model_merge_folder, path_argument(path), wanted))
@@ -111,8 +111,8 @@ class ModelFiles:
         """Returns the model as the `contents` of an .xcdatamodel, the XML that Xcode edits.
 
         Unchanged parts of a source that was read keep their order and wording. ModelError names a part that a source
-        cannot express (a condition other than bounds and patterns, a binary default), unless `lossy` leaves it out. A
-        model that `freeze` would refuse is written as well, so that its mistakes can be corrected one by one.
+        cannot express (a condition other than bounds and patterns, a binary default); `lossy` leaves such parts out. A
+        model that `freeze` rejects is written too, so that its errors can be corrected one by one.
         """
         self._check_waiting()
         buffer = _abi.Buffer()
@@ -129,11 +129,12 @@ class ModelFiles:
     ) -> None:
         """Writes the model to a path whose extension selects the format: .xcdatamodel, .xcdatamodeld, .mom or .momd.
 
-        In a bundle (.xcdatamodeld, .momd) it is `version`, new or replaced, which becomes the current one unless
-        `make_current` is False. Without a name, it is the version from which the model was read, otherwise the current
-        one; the current one then stays the same. Other files in a bundle and permissions stay; a symbolic link is
-        followed. At any time, also after a crash, the path holds either the whole former content or the whole new one.
-        Several writers take turns. StoreBusyError if another program keeps the folder locked for long.
+        In a bundle (.xcdatamodeld, .momd), this adds or replaces `version`, which becomes the current version unless
+        `make_current` is False. Without a name, it replaces the version from which the model was read, otherwise the
+        current one, and the current version stays the same. Other files in a bundle and permissions are kept; a
+        symbolic link is followed. At any time, even after a crash, the path has either the complete former content or
+        the complete new content. Writers are serialised by a lock. StoreBusyError if another program keeps the folder
+        locked too long.
         """
         self._check_waiting()
         flags = (0 if make_current else _abi.MODEL_KEEP_CURRENT) | (_abi.MODEL_LOSSY if lossy else 0)
@@ -150,10 +151,10 @@ class ModelFiles:
     ) -> None:
         """Compiles a source with all its versions, or converts a compiled model to a source.
 
-        The extension of `target` selects the format; .xcdatamodel and .mom get the current version only. `module` is
-        the Swift module of classes that the source names without a module. In an existing compiled bundle, all versions
-        are replaced and other files stay; a source must not exist yet. InvalidArgumentError if the target contains
-        `path`, or holds anything but a compiled model.
+        The extension of `target` selects the format; .xcdatamodel and .mom receive only the current version. `module`
+        is the Swift module of classes that the source names without a module. In an existing compiled bundle, all
+        versions are replaced and other files are kept; a target that is a source must not exist. InvalidArgumentError
+        if the target contains `path`, or exists and is not a compiled model.
         """
         name = _abi.null_text() if module is None else text(module, "module")
         flags = _abi.MODEL_LOSSY if lossy else 0
@@ -184,17 +185,17 @@ class ModelFiles:
 
     @property
     def checksum(self) -> str:
-        """One text for the version hashes of all entities: NSStoreModelVersionChecksumKey of stores."""
+        """A checksum of the version hashes of all entities: NSStoreModelVersionChecksumKey of stores."""
         self._check_waiting()
         buffer = _abi.Buffer()
         call(lib.cst_model_copy_checksum, self._handle, byref(buffer))
         return _abi.take_text(buffer)
 
     def is_compatible(self, store: str | os.PathLike[str] | bytes, configuration: str | None = None) -> bool:
-        """Returns whether a store holds exactly the entities of a configuration (None: all) as the model has them.
+        """Returns whether a store has exactly the entities of a configuration (None: all) with the same version hashes.
 
-        `store` is its path, or its metadata as the bytes of a property list. A store without version hashes is
-        compatible with no model.
+        `store` is its path, or its metadata as the bytes of a property list. A store without version hashes is not
+        compatible with any model.
         """
         self._check_waiting()
         result = ctypes.c_bool()
@@ -212,9 +213,9 @@ class ModelFiles:
     ) -> tuple[M, list[DraftProblem]]:
         """Reads a source model that may be incomplete, for inspection, and returns it with its problems.
 
-        It can have a relationship without a destination, an attribute without a type, an entity whose parent is
-        missing; parts that a model cannot have are left out. A model without problems is like one of `load`. Every
-        other use of a model with problems raises the first one as ModelError.
+        It can have a relationship without a destination, an attribute without a type, or an entity whose parent is
+        missing. Parts that a model cannot have are left out. A model without problems is the same as from `load`. Every
+        other use of a model with problems raises the first problem as ModelError.
         """
         buffer = _abi.Buffer()
         handle = Handle()
@@ -228,10 +229,10 @@ class ModelFiles:
         return cls._of(handle.token), [DraftProblem(**problem) for problem in read_json(buffer)]
 
     def load_strings(self, path: str | os.PathLike[str], language: str | None = None) -> bool:
-        """Loads the localised names of the parts of the model. Returns False if there are no strings.
+        """Loads the localised names of model elements. Returns False if there are no strings.
 
-        `path` is a .strings file, or the path of a model with strings beside it, in <Model>Model.strings of
-        <language>.lproj or of the model's folder; `Model.load` does this automatically. `language` is for example "de"
+        `path` is a .strings file, or the path of a model. The strings of a model are in <Model>Model.strings, in
+        <language>.lproj or in the model's folder; `Model.load` loads them automatically. `language` is for example "de"
         or "zh-Hans", by default the user's.
         """
         wanted = _abi.null_text() if language is None else text(language, "language")

@@ -1,4 +1,4 @@
-"""The text of a model (docs/reference/model.md) from dictionaries, which can have values without a JSON type."""
+"""Model text (docs/reference/model.md) from dictionaries, which can have values without a JSON type."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _VALUES = ("default", "minimum", "maximum")
 
 
 class Conditions(NamedTuple):
-    """Conditions of a property, at least one a Predicate. They are added after the property."""
+    """Validation conditions of a property, at least one of them a Predicate. They are added after the property."""
 
     entity: str
     key: str
@@ -30,7 +30,7 @@ class Conditions(NamedTuple):
 
 
 def model_text(definition: Mapping[str, Mapping[str, Any]]) -> tuple[str, list[Conditions]]:
-    """Returns the text for a dictionary of entities, and the conditions that it cannot express."""
+    """Returns the model text for a dictionary of entities, and the conditions that the text cannot express."""
     reader = _Reader()
     content = {name: reader.entity(name, body) for name, body in reader.entries(definition, "the model", None)}
     return json.dumps(content, ensure_ascii=False), reader.conditions
@@ -59,7 +59,7 @@ class _Reader:
         }
 
     def property(self, value: Any, entity: str, path: str) -> Any:
-        """Converts a line, a dictionary of options, or a dictionary of the elements of a composite attribute."""
+        """Converts a property: a line of text, a dictionary of options, or one of a composite attribute's elements."""
         if not isinstance(value, Mapping):
             return self.plain(value, entity, path)
         entries = self.entries(value, f"{entity}.{path}", entity, path)
@@ -101,7 +101,7 @@ class _Reader:
             return default
         try:
             is_transformable = attribute_type(kind) == AttributeType.TRANSFORMABLE
-        except ModelError:  # the error of the library names the nearest type
+        except ModelError:  # the library raises a better error, which suggests the nearest type
             return default
         if not is_transformable:
             return default

@@ -33,10 +33,11 @@ class ChangedIDs(NamedTuple):
 
 
 class Notifications(AsyncIterator[T], Generic[T]):
-    """The notifications of a context or a coordinator from now on: `async for … in ctx.notifications(…)`.
+    """The later notifications of a context or a coordinator: `async for … in ctx.notifications(…)`.
 
-    The iterator is for one asyncio task. It ends with its subject, with `close()` and with its last reference. A
-    cancelled wait, for example by a time-out, loses nothing: later notifications are kept for the next wait.
+    The iterator is for one asyncio task. It ends when its subject is closed or released, when `close()` is called, and
+    when its last reference is released. A cancelled wait, for example after a time-out, does not lose notifications:
+    they are queued for the next wait.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class Notifications(AsyncIterator[T], Generic[T]):
                 waiter.get_loop().call_soon_threadsafe(_resolve, waiter)
 
     def close(self) -> None:
-        """Ends the iterator, also for a waiting task, which still gets earlier notifications; idempotent."""
+        """Ends the iterator, including for a waiting task, which still receives earlier notifications; idempotent."""
         self._observation.cancel()
         self._end()
 

@@ -64,7 +64,8 @@ class ObjectChanges:
     def committed_values(self, *names: str) -> dict[str, Any]:
         """Returns the values of the last fetch or save, of the named properties or of all persistent ones.
 
-        Without names, to-many relationships that are not loaded are left out. Targets and members are IDs."""
+        Without names, to-many relationships that are not loaded are left out. Targets and members are IDs.
+        """
         return self._cst_values_of(_abi.VALUES_COMMITTED, names)
 
     def _cst_values_of(self, which: int, names: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -93,27 +94,28 @@ class ObjectChanges:
         return 1 if out.value & _abi.OBJECT_FAULT else 0
 
     def has_fault(self, name: str) -> bool:
-        """Returns whether the members of a relationship are not loaded, or its target is a fault. Reads nothing."""
+        """Returns whether a relationship's members are not loaded or its target is a fault; does not read the store."""
         out = ctypes.c_bool()
         key = self._cst_entity._key(name).key
         call(lib.cst_object_has_relationship_fault, self._cst_handle, key, byref(out))
         return out.value
 
     def object_ids(self, name: str) -> list[ObjectID]:
-        """Returns the IDs to which a relationship leads, including unsaved changes.
+        """Returns the IDs of a relationship's target or members, including unsaved changes.
 
-        At most one ID if it is to-one, in order if it is ordered. Reads the store if necessary, but creates no object
-        and fires no fault."""
+        At most one ID if it is to-one, in order if it is ordered. Reads the store if necessary, but does not create an
+        object or fire a fault.
+        """
         handle = owned(lib.cst_object_copy_related_ids, self._cst_handle, self._cst_entity._key(name).key)
         return [
             ObjectID._owned(held(lib.cst_results_copy_id, handle, index))
             for index in range(lib.cst_results_count(handle))
         ]
 
-    # ---- primitive values, and the announcements of accessors
+    # ---- primitive values and change notifications
 
     def get_primitive(self, name: str) -> Any:
-        """Returns a property's value in memory. Fires no fault: None for a fault and for members not loaded."""
+        """Returns a property's value in memory. Does not fire a fault: None for a fault and for members not loaded."""
         description = self._cst_entity._key(name)
         if not description.is_to_many:
             return compose(description, (self._primitive(leaf) for leaf in leaves(description)))
@@ -144,7 +146,8 @@ class ObjectChanges:
     def will_access(self, name: str | None = None) -> None:
         """Announces that a primitive value is about to be read.
 
-        Fires the fault, that of a to-many relationship too; without a name, that of the whole object."""
+        Fires the fault of the object, and that of a to-many relationship; without a name, only that of the object.
+        """
         key = _abi.NO_KEY if name is None else self._cst_entity._key(name).key
         call(lib.cst_object_will_access, self._cst_handle, key)
 
@@ -156,8 +159,9 @@ class ObjectChanges:
     def will_change(self, name: str, mutation: str | None = None, members: Iterable[Any] = ()) -> None:
         """Announces that a primitive value is about to be set.
 
-        Marks the object as changed, records the former value for undo, and notifies observers. For members, `mutation`
-        may be the kind of change: "union", "minus", "intersect" or "set", with `members`."""
+        Marks the object as changed, records the former value for undo, and notifies observers. For a to-many
+        relationship, `mutation` may be the kind of change: "union", "minus", "intersect" or "set", with `members`.
+        """
         self._say(lib.cst_object_will_change, lib.cst_object_will_change_members, name, mutation, members)
 
     def did_change(self, name: str, mutation: str | None = None, members: Iterable[Any] = ()) -> None:
@@ -177,7 +181,8 @@ class ObjectChanges:
     def changing(self, name: str) -> Iterator[None]:
         """Announces the change of a block: `with line.changing("price"): line.set_primitive("price", 3)`.
 
-        Calls will_change before the block and did_change after it."""
+        Calls will_change before the block and did_change after it.
+        """
         self.will_change(name)
         try:
             yield
@@ -194,13 +199,13 @@ class ObjectChanges:
         initial: bool = False,
         prior: bool = False,
     ) -> Observation:
-        """Calls function(object, change) for each change of the property at the end of a path, or of objects along it.
+        """Calls function(object, change) for each change of the last property of a key path, or of objects on the path.
 
-        The path is a property, or to-one relationships that lead to one. The observation lasts as long as the token is
-        held.
+        The path is a property, or to-one relationships and a property. The observation lasts as long as the returned
+        token is referenced.
 
-        initial  also at once, with the present value
-        prior    also before each change
+        initial  also calls the function with the present value, before this returns
+        prior    also calls the function before each change
         """
         from .observation import observe_object
 
@@ -214,7 +219,7 @@ class ObjectChanges:
         including     the relationships along which objects are cloned, as key paths from the object; None for all
         keeps_unique  True: values under a unique constraint are cloned too
 
-        Other relationships lead to the same objects, unless this would take them away from the original.
+        Other relationships have the same targets, unless this would remove them from the original.
         """
         paths = None if including is None else [key_path(path, "including") for path in including]
         texts = None if paths is None else _abi.texts(paths)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .coordinator import Coordinator
     from .host_store import HostStore
 
-opened: dict[int, HostStore] = {}  # by their numbers in the library
+opened: dict[int, HostStore] = {}  # by the number that the library passes to callbacks
 _here = threading.local()
 
 
@@ -23,7 +23,7 @@ def note(store: HostStore) -> None:
 
 @contextlib.contextmanager
 def host_stores_opened(coordinator: Coordinator) -> Iterator[None]:
-    """Assigns the stores that are opened on this thread within the block to a coordinator."""
+    """Assigns the stores that this thread opens within the block to a coordinator."""
     former, _here.stores = getattr(_here, "stores", []), []
     try:
         yield
@@ -34,8 +34,10 @@ def host_stores_opened(coordinator: Coordinator) -> Iterator[None]:
 
 
 def host_store(coordinator: Coordinator | None, identifier: str, path: str) -> HostStore | None:
-    """Returns the Python instance for an open store. A store that was opened on a thread of the library belongs to the
-    first coordinator that requests it."""
+    """Returns the Python instance for an open store.
+
+    A store that was opened on a thread of the library belongs to the first coordinator that requests it.
+    """
     wanted = path, identifier.upper()
     found = [store for store in list(opened.values()) if (store.path, store.identifier.upper()) == wanted]
     for store in found:

@@ -14,9 +14,9 @@ from .errors import CancelledError, CorestoneError
 
 @contextmanager
 def told(progress: Callable[[int, int], Any] | None) -> Iterator[Any]:
-    """Yields the callback to pass to a call of the library.
+    """Yields the progress callback to pass to a call of the library.
 
-    The end of the block raises the exception of the function, also if the call succeeded.
+    The end of the block raises the exception of the function, even if the call succeeded.
     """
     raised: list[BaseException] = []
 
@@ -44,7 +44,7 @@ def told(progress: Callable[[int, int], Any] | None) -> Iterator[Any]:
 
 @contextmanager
 def migrating(options: _abi.StoreOptions) -> Iterator[None]:
-    """Raises the exception of a migration's progress function at the end of the block, and closes its contexts."""
+    """Closes the contexts of migrations at the end of a block, and raises the exception of a progress function."""
     try:
         with contexts_lent():
             yield

@@ -47,7 +47,7 @@ _nobody = _abi.FAILURE_FN()
 
 
 class ExactDate(datetime):
-    """A date to the microsecond whose stored value is more exact; records write it back as it was read."""
+    """A date, rounded to microseconds, with its exact stored value; records write it back as it was read."""
 
     #: Since 2001-01-01 UTC.
     seconds: float
@@ -70,7 +70,7 @@ def _date(value: str | float) -> datetime | float:
 
 
 def _finite(value: Any) -> Any:
-    """Returns a value with text in place of numbers that JSON does not have."""
+    """Returns a value with text instead of NaN and infinities, which JSON does not have."""
     if isinstance(value, float):
         if math.isfinite(value):
             return value
@@ -87,7 +87,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, ExactDate) and hasattr(value, "seconds"):
         return _finite(value.seconds)
     if isinstance(value, datetime):
-        date_to_seconds(value)  # refuses a datetime without a time zone, or out of range
+        date_to_seconds(value)  # rejects a datetime without a time zone, or out of range
         return value.isoformat()
     refuse_day(value)
     if isinstance(value, (Decimal, UUID)):
@@ -111,7 +111,7 @@ def _plain(value: Any) -> Any:
 
 
 def _name_of(values: Any, wrong: Any) -> str | None:
-    """Returns the key path to a value within a record, or within a list of records."""
+    """Returns the key path to a value within a record or a list of records; None if it does not contain the value."""
     members = values.items() if isinstance(values, Mapping) else ()
     for name, member in members:
         if member is wrong:
@@ -140,7 +140,7 @@ _READERS: dict[int, Callable[[Any], Any]] = {
 
 
 def _readers(properties: Iterable[PropertyDescription]) -> dict[str, Callable[[Any], Any]]:
-    """Returns readers by property name for types that JSON lacks, including elements of composite attributes."""
+    """Returns readers by property name for types without a JSON type, including composite attributes."""
     readers: dict[str, Callable[[Any], Any]] = {}
     for each in properties:
         if not each.is_attribute:
@@ -177,7 +177,7 @@ class _Filter:
 
 
 class Records:
-    """The record calls of a container. Each has its own context on the calling thread, and saves all or nothing."""
+    """The record calls of a container. Each uses a separate context on the calling thread, and is one transaction."""
 
     _handle: int
     coordinator: Coordinator
@@ -191,23 +191,24 @@ class Records:
         success: Callable[[Any], Any] | None = None,
         failure: Callable[[CorestoneError], Any] | None = None,
     ) -> Any:
-        """Inserts an object from a dictionary, or several from a list of them, and returns their records.
+        """Inserts an object from a dictionary, or several objects from a list of dictionaries, and returns the records.
 
-        A record is a dictionary with an entry for each attribute (a dictionary for a composite one) and for each
-        relationship (the URI of its target, or a list of URIs). "@id" is its own URI, "@entity" the name of its entity
-        if that is a subentity of the requested one.
+        A record is a dictionary with an entry for each attribute and relationship. A composite attribute is a
+        dictionary, and a relationship is the URI of its target, or a list of URIs. "@id" is its own URI. "@entity" is
+        the name of its entity if that is a subentity of the requested one.
 
             container.insert("Shop", {"name": "Toys", "items": [{"name": "kite", "price": "12.50"}]})
 
         Values are converted to the type of the attribute: text to numbers, dates (ISO 8601), UUIDs and bytes (base64),
         numbers (seconds since 2001) to dates. Only binary attributes accept bytes. A date that is more exact than a
-        datetime is returned as ExactDate, one that no datetime can represent as its number. A relationship takes a URI,
-        an ID, an object or a dictionary, a to-many relationship a list of these. A dictionary with "@id" changes that
-        object; any other inserts one of the relationship's entity, or of the entity that "@entity" names. An inserted
-        record may name its "@entity" too; with "@id" it is an error, because the object already exists. None stores
-        null; omitted keys get their defaults. Errors name entity, key and value.
+        datetime is returned as an ExactDate; a date that no datetime can represent is returned as its number. A
+        relationship takes a URI, an ID, an object or a dictionary; a to-many relationship takes a list of these. In a
+        relationship, a dictionary with "@id" changes that object. Any other dictionary inserts an object of the
+        relationship's entity, or of the entity that "@entity" names. An inserted record may name its "@entity" too; an
+        "@id" in it is an error, because the object already exists. None stores null; omitted keys get their defaults.
+        Errors have entity, key and value.
 
-        success, failure  called with the result, or with the error, which the call does not raise then
+        success, failure  called with the result or the error; with `failure`, the call does not raise the error
         """
         is_one = isinstance(values, Mapping)
         arguments = (text(entity, "entity"), self._json(entity, values))
@@ -228,13 +229,12 @@ class Records:
         success: Callable[[list[Record]], Any] | None = None,
         failure: Callable[[CorestoneError], Any] | None = None,
     ) -> list[Record]:
-        """Returns the records of the objects that match a predicate, ordered by key paths; a leading "-" reverses the
-        direction.
+        """Returns the records of the objects that match a predicate, ordered by key paths; "-" reverses the direction.
 
             container.read("Item", "price < %@ AND shop.name == %@", Decimal(10), name, sort="-price", limit=50)
 
-        where, arguments  a predicate, or its format and arguments (pass all user input as arguments); or the ID of one
-                          object, or its URI, the "@id" of a record; None: all
+        where, arguments  a predicate, its format and arguments (pass all user input as arguments), or the ID or URI of
+                          one object (the "@id" of a record). None: all
         limit             the maximum number of records (0: all), after skipping `offset`
         """
         keys = sort if isinstance(sort, str) else ",".join(sort)
@@ -278,8 +278,10 @@ class Records:
         success: Callable[[int], Any] | None = None,
         failure: Callable[[CorestoneError], Any] | None = None,
     ) -> int:
-        """Deletes the objects that `where` selects, as for `read` but not None, and returns their number. Delete rules
-        are applied."""
+        """Deletes the objects that `where` selects, as for `read`, and returns their number. Delete rules are applied.
+
+        `where` must not be None: see `delete_all`.
+        """
         if where is None:
             raise InvalidArgumentError(
                 f"delete of {entity} takes a predicate or an ID, not None; call delete_all to delete all objects",

@@ -1,4 +1,4 @@
-"""Fetch requests, each created for one fetch."""
+"""The library's fetch requests, each created for one fetch."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Request:
 
 
 def sort_array(sort: SortKey | Sequence[SortKey]) -> Any:
-    """Returns sort keys as an array of cst_sort, for a store."""
+    """Returns sort keys as an array of cst_sort."""
     found = [each._sort() for each in sort_descriptors(sort)]
     return (_abi.Sort * len(found))(*found)
 
@@ -38,7 +38,7 @@ def sort_array(sort: SortKey | Sequence[SortKey]) -> Any:
 def given_predicate(
     predicate: str | Predicate | None, arguments: Sequence[Any], entity: str | None = None
 ) -> Predicate | None:
-    """Returns the predicate of a call, or that of its text and arguments. Errors name the entity."""
+    """Returns a predicate, or parses one from its format and arguments. Errors name the entity."""
     if isinstance(predicate, str):
         return Predicate(predicate, *arguments)
     if arguments:
@@ -75,7 +75,7 @@ def make_request(
     nulls: str = "memory",
     split: bool = True,
 ) -> Request:
-    """Returns a request with every value that differs from its default, and freezes the model."""
+    """Returns a request with these values, and freezes the model."""
     entity._model.freeze()
     request = Request(entity)
     fill_request(
@@ -99,7 +99,7 @@ def fill_request(
     nulls: str = "memory",
     split: bool = True,
 ) -> None:
-    """Sets every value that differs from its default."""
+    """Sets the values of a request that differ from their defaults."""
     handle = request.handle
     predicate = given_predicate(predicate, arguments, getattr(request.entity, "name", request.entity))
     if predicate is not None:

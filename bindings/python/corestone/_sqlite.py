@@ -1,9 +1,9 @@
 """The SQLite library that Corestone and the interpreter share.
 
-SQLite's locks are POSIX locks, which belong to a process and a file: closing any descriptor of the file drops them.
+SQLite's locks are POSIX locks, which belong to a process and a file: closing any descriptor of the file releases them.
 A copy of SQLite tracks its own descriptors and does not close them while a lock is held. Two copies in one process do
-not know of each other. So Corestone does not contain a copy: it is loaded after the interpreter's `sqlite3` module, and
-uses the same copy.
+not track each other's descriptors. So Corestone does not contain a copy: it is loaded after the interpreter's `sqlite3`
+module, and uses the same copy.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MISSING = (
     f"Corestone needs SQLite, but the shared library {LIBRARY} is missing or cannot be loaded (%s); install it: on "
     "Debian and Ubuntu the package libsqlite3-0, on Fedora sqlite-libs, on Arch and Alpine sqlite"
 )
-# The symbol by which the checks find the copy in use.
+# The checks look up the address of this symbol to find the copy that is in use.
 PROBE = "sqlite3_libversion_number"
 
 
@@ -29,15 +29,15 @@ class SQLiteWarning(RuntimeWarning):
 
 
 def import_first() -> None:
-    """Imports the interpreter's module before Corestone is loaded, so that there is one copy of SQLite."""
+    """Imports the interpreter's `sqlite3` module before Corestone is loaded, so that there is one copy of SQLite."""
     try:
         import sqlite3  # noqa: F401
     except ImportError:
-        return  # this interpreter was built without it: there is no second copy
+        return  # this interpreter was built without the module, so there is no second copy
 
 
 def _address(library: Optional[ctypes.CDLL]) -> Optional[int]:
-    """Returns the address of SQLite in a library, or in one that it needs; None if not exported."""
+    """Returns the address of SQLite in a library or in its dependencies; None if it is not exported."""
     if library is None:
         return None
     try:
@@ -47,7 +47,7 @@ def _address(library: Optional[ctypes.CDLL]) -> Optional[int]:
 
 
 def _interpreters_copy(program: ctypes.CDLL) -> Optional[int]:
-    """Returns the address of SQLite in the `sqlite3` module: 0 if built in and hidden, None without a module."""
+    """Returns the address of SQLite in the `sqlite3` module: 0 if it is not exported, None without the module."""
     module = sys.modules.get("_sqlite3")
     if module is None:
         return None
@@ -67,14 +67,14 @@ def _text(function: Any) -> str:
 def check(library: ctypes.CDLL) -> None:
     """Checks the SQLite library that Corestone uses, after loading.
 
-    Raises ImportError if the version is too old. Issues an SQLiteWarning without FTS5, and if the interpreter's module
-    has a copy of its own.
+    Raises ImportError if the version is too old. Issues an SQLiteWarning if FTS5 is missing, and if the interpreter's
+    module has a separate copy.
     """
-    # In the order of the linker: first the global symbols of the process, then the dependencies of Corestone.
+    # In the linker's search order: first the global symbols of the process, then the dependencies of Corestone.
     program = ctypes.CDLL(None)
     own = program if _address(program) is not None else library
     if _address(own) is None:
-        return  # linked in another way: there is nothing to check
+        return  # Corestone does not use a shared SQLite, so there is nothing to check
     version = _text(own.sqlite3_libversion)
     number = int(own.sqlite3_libversion_number())
     if (number // 1000000, number // 1000 % 1000, number % 1000) < MINIMUM:

@@ -1,4 +1,4 @@
-"""The options of stores, keyword arguments of coordinators, containers and documents."""
+"""Store options: keyword arguments of coordinators, containers and documents."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def store_options(
     verify_migration: bool = False,
     defer_cleanup: bool = False,
 ) -> _abi.StoreOptions:
-    """Returns the structure for the options of a store; `flags` are added to the flags of the options."""
+    """Returns the structure for the options of a store, with additional `flags`."""
     choice(sync, "sync", ("full", "normal"))
     choice(journal, "journal", ("wal", "rollback"))
     given = _abi.StoreOptions()
@@ -141,7 +141,7 @@ def store_options(
     if file_mode is not None:
         given.file_mode = whole(file_mode, "file_mode", least=1, most=MOST_SMALL)
     if external_threshold is not None:
-        # 0 means every value, but is the default in C.
+        # 0 means every value, but the C structure uses 0 for the library's default.
         given.external_threshold = max(whole(external_threshold, "external_threshold"), 1)
     for name, limit in (
         ("value_limit", value_limit),
@@ -205,7 +205,7 @@ def _set_sources(options: _abi.StoreOptions, models: Iterable[Model], paths: Ite
 
 
 def _set_progress(options: _abi.StoreOptions, progress: Callable[[int, int], Any] | None) -> None:
-    """Sets the progress function. Its first exception cancels the migration and is in `raised`."""
+    """Sets the progress function. Its first exception cancels the migration and is stored in `raised`."""
     options.raised = []
     if progress is None:
         return
@@ -228,7 +228,7 @@ def _set_migration(
     stages: Iterable[MigrationStage] | None,
     will_start: Callable[[MigrationManager], Any] | None,
 ) -> None:
-    """Sets the code of the application for a migration. What the structure points at lives as long as it does."""
+    """Sets the mapping models, stages and callback of a migration, which the structure keeps alive."""
     if mapping_models:
         from .mapping import MappingModel
 

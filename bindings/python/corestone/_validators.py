@@ -17,7 +17,7 @@ from ._interrupt import immortal
 from .errors import ObjectGoneError
 from .object import wrappers
 
-# The context that executes a batch on this thread.
+# `context`: the context that executes a batch request on this thread.
 batches = threading.local()
 _PURPOSES = {_abi.VALIDATE_INSERT: "insert", _abi.VALIDATE_UPDATE: "update", _abi.VALIDATE_DELETE: "delete"}
 
@@ -43,12 +43,12 @@ class Validator:
             given(item, self.key, other, value)
 
 
-# By thread: the last value that a check returned, whose bytes the library reads after the return.
+# By thread: the last value that a check returned. The library reads its bytes after the callback returns.
 _given: dict[int, values.Cell] = {}
 
 
 def given(item: Any, key: str, other: Any, value: Any) -> None:
-    """Replaces the value with the result of a check; None: the value is valid."""
+    """Replaces the value with the result of a check, unless it is None: then the value is valid."""
     if other is None:
         return
     cell = values.Cell()
@@ -58,7 +58,7 @@ def given(item: Any, key: str, other: Any, value: Any) -> None:
 
 
 def wrapper(token: int) -> Any:
-    """Returns the Python object of a borrowed handle; None if it left its context and no Python object exists."""
+    """Returns the Python object of a borrowed handle; None if it was detached and has no Python object."""
     known = wrappers.get(token)
     item = known() if known is not None else None
     if item is None:
@@ -67,18 +67,18 @@ def wrapper(token: int) -> Any:
             call(lib.cst_object_context, token, byref(out))
         except ObjectGoneError:
             return None
-        # Objects of a batch, and those of a migration, are in contexts that the library owns.
+        # Objects of a batch request or a migration are in contexts that the library owns.
         found = next((context for context in list(contexts) if context._handle == out.value), None)
         if found is None:
             found = getattr(batches, "context", None)
         if found is None:
             if not out.value:
                 return None
-            from ._migration_contexts import context_of  # which imports modules that import this one
+            from ._migration_contexts import context_of  # here, because of a circular import
 
             found = context_of(out.value)
         item = found._object(token, None)
-    item._cst_context._stamp = Stamp()  # values read ahead may be older than those to be saved
+    item._cst_context._stamp = Stamp()  # values that were read ahead may be older than those that are saved
     return item
 
 
@@ -105,7 +105,7 @@ _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
 def add_validator(entity: int, key: str | None, function: Callable[[Any, Any], Any]) -> None:
-    """Adds a check to an entity."""
+    """Adds a validator to an entity, for one property, or for whole objects if `key` is None."""
     number = next(_numbers)
     _validators[number] = Validator(key, function)
     call(lib.cst_entity_add_validator, entity, optional_text(key, "key"), _run_callback, number, _forget_callback)

@@ -1,7 +1,7 @@
 """Keyed archives, the values of transformable attributes in Apple's stores, as plain data.
 
-An archive never causes a class that it names to be instantiated. Objects of a class registered with
-`register_archivable` are created by its function from plain fields; others become ArchivedObject.
+Decoding an archive never instantiates a class that the archive names. Objects of a class registered with
+`register_archivable` are created from plain fields by the registered function; other objects become ArchivedObject.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ MAXIMUM_DEPTH = 128
 
 
 class URL(str):
-    """A URL in an archive: a string that is archived as one."""
+    """A string that is archived as a URL."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True)
 class ArchivedObject:
-    """An object of a class that is not plain data, as its archive describes it."""
+    """An archived object of a class that is not registered: its class and its fields."""
 
     class_name: str
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -60,10 +60,10 @@ def register_archivable(
     from_fields: Callable[[dict[str, Any]], Any],
     cls: type,
 ) -> None:
-    """Registers a class for archives under `class_name`, the archived name: that of the class in an Apple host.
+    """Registers a class for archives under `class_name`, the name of the corresponding class in Apple's program.
 
-    `to_fields` returns the fields of an object, plain data by name. `from_fields` creates an object from such fields,
-    which may come from an untrusted file.
+    `to_fields` returns the fields of an object: a dictionary of plain data. `from_fields` creates an object from such a
+    dictionary, which may come from an untrusted file.
     """
     unregister_archivable(class_name)
     _by_name[class_name] = _by_class[cls] = _Archivable(class_name, to_fields, from_fields, cls)
@@ -86,9 +86,10 @@ def archivable(class_name: str) -> tuple[type, ...]:
 def decode_archive(archive: bytes) -> Any:
     """Returns the plain data in an archive of NSKeyedArchiver, such as the value of a transformable attribute.
 
-    Strings become str, URLs URL (a str), numbers int, float, bool or Decimal, dates datetime in UTC, data bytes, UUIDs
-    UUID, in lists, sets and dicts. An ordered set, and a set of values that Python cannot hash, becomes a list. Objects
-    of a class registered with register_archivable are created by its function; any other is an ArchivedObject.
+    Strings become str, and URLs become URL, a subclass of str. Numbers become int, float, bool or Decimal. Dates become
+    datetime in UTC, data becomes bytes, and collections become lists, sets and dicts. An ordered set, and a set of
+    values that Python cannot hash, becomes a list. Objects of a class registered with register_archivable are created
+    by the registered function; any other object becomes an ArchivedObject.
 
     UnsupportedError for dictionaries whose keys are not strings, and for archives older than keyed archives.
     StoreCorruptError if the bytes are not an archive.
@@ -112,7 +113,7 @@ def encode_archive(value: Any) -> bytes:
 
 
 def tagged(value: Any, depth: int = 0) -> Any:
-    """Converts a value for json.dumps to the form that the library reads."""
+    """Returns a value in the JSON form that the library reads, for json.dumps."""
     if depth > MAXIMUM_DEPTH:
         raise InvalidArgumentError(
             f"cannot archive a value that is nested more than {MAXIMUM_DEPTH} levels deep or contains itself; flatten "
@@ -182,7 +183,7 @@ def _set(members: list[Any]) -> Any:
 
 
 def _date(seconds: Any) -> datetime:
-    """Returns a date. NaN and infinities, which are not JSON numbers, have a tag of their own."""
+    """Returns a date. NaN and infinities, which are not JSON numbers, have a separate tag."""
     return date_from_seconds(_plain(seconds), False)
 
 
@@ -207,7 +208,7 @@ def _made(description: dict[str, Any]) -> Any:
         ) from error
 
 
-# Functions for the value of a JSON object with that single key.
+# By key: the function that reads the value of a JSON object that has only this key.
 _KINDS: dict[str, Callable[[Any], Any]] = {
     "$date": _date,
     "$bytes": base64.b64decode,
@@ -222,7 +223,7 @@ _KINDS: dict[str, Callable[[Any], Any]] = {
 
 
 def _plain(value: Any) -> Any:
-    """Returns the value for a result of json.loads; the library nests at most 128 levels."""
+    """Returns the value for a result of json.loads. The library limits the nesting to 128 levels."""
     if isinstance(value, list):
         return [_plain(member) for member in value]
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Objects and rows as columns of Apache Arrow."""
+"""Objects and rows as Apache Arrow columns."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class ArrowData:
 
         polars.DataFrame(ctx.arrow("Employee", "age > 40", columns=["name", "department.name"]))
 
-    A request on the queue of the context receives the current state. One on another thread, as by DuckDB, receives the
-    state whose schema was last requested on the queue. Saves do not change the state while it is read.
+    A request on the context's queue receives the current state. A request on another thread, such as DuckDB's, receives
+    the state whose schema was last requested on the queue. Saves do not change the state while it is read.
     """
 
     __slots__ = ("_described", "_export", "_title")
@@ -35,7 +35,7 @@ class ArrowData:
         self._described: Stream | None = None
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
-        """Returns a stream in a capsule, with the types in docs/reference/arrow.md, whatever is requested."""
+        """Returns a stream in a capsule, with the types in docs/reference/arrow.md; ignores the requested schema."""
         try:
             return capsules((STREAM,), self._export)[0]
         except WrongThreadError:
@@ -73,12 +73,12 @@ def flags(keys: bool, decimal_text: bool) -> int:
 
 
 def paths(names: list[str]) -> tuple[int, Any]:
-    """Returns key paths as the library takes them."""
+    """Returns the number of key paths, and an array of them."""
     return len(names), _abi.texts(names) if names else None
 
 
 def array_of(handle: int) -> tuple[Any, Any]:
-    """Returns the objects of a list as one array: the schema and the array, in capsules."""
+    """Returns all results as one array: the schema and the array, in capsules."""
     schema, array = capsules(
         (SCHEMA, ARRAY),
         lambda schema, array: call(_abi.lib.cst_results_export_arrow, handle, 0, 0, None, schema, array),
@@ -87,7 +87,7 @@ def array_of(handle: int) -> tuple[Any, Any]:
 
 
 def list_data(handle: int, columns: list[str], kinds: int, batch_size: int, keep: object, title: str) -> ArrowData:
-    """Returns the objects of a list, which `keep` retains, as data."""
+    """Returns results as ArrowData, which retains `keep`, the owner of the handle."""
     (count, names), size = paths(columns), whole(batch_size, "batch_size")
 
     def export(stream: int, _keep: object = keep) -> None:
@@ -97,7 +97,7 @@ def list_data(handle: int, columns: list[str], kinds: int, batch_size: int, keep
 
 
 def fetch_data(context: Context, request: Request, columns: list[str], kinds: int, batch_size: int) -> ArrowData:
-    """Returns the results of a request as data."""
+    """Returns the results of a request as ArrowData."""
     (count, names), size = paths(columns), whole(batch_size, "batch_size")
 
     def export(stream: int) -> None:

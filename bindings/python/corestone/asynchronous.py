@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class FetchProgress(NamedTuple):
-    """The progress of a fetch: the rows read so far, and their total, which is 0 while unknown."""
+    """The progress of a fetch: the number of rows read so far, and their total, which is 0 while it is unknown."""
 
     completed: int
     total: int
@@ -30,10 +30,11 @@ class FetchProgress(NamedTuple):
 
 
 class AsynchronousFetch:
-    """An asynchronous fetch by Context.fetch_asynchronously. It can be used on any thread.
+    """An asynchronous fetch, which Context.fetch_asynchronously returns. It can be used on any thread.
 
-    `result` waits for the end; `await` does so while the event loop runs. Both return the fetched result, or the return
-    value of the function that received it. Objects in it belong to the queue of the context.
+    `result` blocks until the fetch has finished; `await` waits without blocking the event loop. Both return the fetched
+    result, or the return value of the function that received it. Objects in the result belong to the queue of the
+    context.
     """
 
     __slots__ = ("__weakref__", "_context", "_function", "_future", "_handle", "_request")
@@ -49,7 +50,8 @@ class AsynchronousFetch:
             function_given(function, "function")
         whole(estimated_count, "estimated_count")
         given = self._request._made(context)
-        # The library calls back on the queue, which the caller occupies until this returns.
+        request._entity = self._request._entity  # looked up for the copy
+        # The library calls back on the queue, which the caller holds until this returns.
         number, self._future = queue.prepared(context, self._take)
         self._handle = owned(
             lib.cst_context_fetch_asynchronously, context._open, given.handle, estimated_count, _ended_callback, number,
@@ -57,7 +59,7 @@ class AsynchronousFetch:
         )  # fmt: skip
 
     def _take(self) -> Any:
-        """Returns the result. Runs on the queue of the context, at the end."""
+        """Returns the result. Called on the queue of the context when the fetch has finished."""
         out = _abi.RequestResult()
         call(lib.cst_asynchronous_fetch_copy_result, self._handle, byref(out))
         found = self._request._take(out, self._context)
@@ -71,16 +73,16 @@ class AsynchronousFetch:
         return FetchProgress(completed.value, total.value, status == _abi.END)
 
     def cancel(self) -> bool:
-        """Stops the fetch, even during a scan: it ends with CancelledError. Returns False if it has already ended."""
+        """Cancels the fetch, which then fails with CancelledError. Returns False if it has already finished."""
         return call(lib.cst_asynchronous_fetch_cancel, self._handle) == _abi.OK
 
     @property
     def future(self) -> Future[Any]:
-        """The future that is done when the fetch has ended, like that of Context.perform."""
+        """The future that is done when the fetch has finished, like the future of Context.perform."""
         return self._future
 
     def result(self, timeout: float | None = None) -> Any:
-        """Waits for the end and returns the result. Must not be called on the context's queue, which the end needs."""
+        """Waits for the fetch to finish, and returns its result. On the context's queue, the call would deadlock."""
         return self._future.result(timeout)
 
     def __await__(self) -> Generator[Any, None, Any]:

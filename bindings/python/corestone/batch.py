@@ -19,7 +19,7 @@ from ._handles import Handle, Token, hold_on
 from ._interrupt import immortal
 from ._validators import batches
 from .coordinator import Store
-from .errors import InvalidArgumentError, UnsupportedError
+from .errors import InvalidArgumentError, TypeMismatchError, UnsupportedError
 from .expression import Expression
 from .object_id import ObjectID
 from .predicate import Predicate
@@ -54,9 +54,9 @@ class _BatchRequest:
     """The common base of the three batch requests.
 
     result_type   "status" (True), "ids" (a list), "count" (an int) or "changes": the IDs by kind of change, as
-                  `Context.merge_changes` takes them, with the IDs of indirectly changed rows as "refreshed"
+                  `Context.merge_changes` accepts them, with the IDs of indirectly changed rows as "refreshed"
     merge         False: contexts do not merge the changes automatically
-    stores        the stores to change; None: those that have the entity; an empty list: no store, so nothing changes
+    stores        the stores to change; None: the stores that have the entity; an empty list: no store
     """
 
     def __init__(self, result_type: str, merge: bool, stores: Sequence[Store] | None) -> None:
@@ -109,10 +109,10 @@ class BatchInsertRequest(_BatchRequest):
 
         ctx.execute(BatchInsertRequest("Reading", read_file(path), columns=("time", "value")))
 
-    rows      dictionaries by attribute name, or tuples of the values that `columns` names; any iterable, of which a
-              few hundred are in memory at a time. Attributes that a row omits get their defaults.
-    handler   instead: is called with an empty dictionary to fill for each row, until it returns True
-    objects   instead: is called with an object to set, always the same one, until it returns True
+    rows      an iterable of dictionaries by attribute name, or of tuples with the values that `columns` names. A few
+              hundred rows are in memory at a time. Attributes that a row omits get their defaults.
+    handler   instead of `rows`: called for each row with an empty dictionary, which it fills, until it returns True
+    objects   instead of `rows`: called for each row with the same object, whose values it sets, until it returns True
 
     If `rows` is an iterator, the request can be executed only once.
     """
@@ -180,7 +180,7 @@ def _handled(handler: Callable[[dict[str, Any]], Any]) -> Iterator[dict[str, Any
 
 
 class _RowSource:
-    """Passes rows to the library, as many as its buffer holds."""
+    """Copies rows into the library's buffer, up to its capacity."""
 
     def __init__(self, entity: Entity, rows: Iterator[Any], columns: Sequence[str] | None) -> None:
         self._entity = entity
@@ -229,7 +229,7 @@ class _RowSource:
                 if has_gaps:
                     block.leave(index, [row for row, value in enumerate(column) if value is _MISSING])
         ctypes.memmove(target, block.address, 24 * len(rows) * len(self.places))
-        # Its strings must remain valid until the next call.
+        # The strings of the block must remain valid until the next call.
         self._alive = block
         self._done += len(rows)
         out_rows[0] = len(rows)
@@ -237,10 +237,19 @@ class _RowSource:
     def _named(self, rows: list[Any]) -> Iterator[tuple[str, Sequence[Any]]]:
         if self._columns is not None:
             for place, row in enumerate(rows):
-                if len(row) != len(self._columns):
+                try:
+                    size = len(row)
+                except TypeError:
+                    raise TypeMismatchError(
+                        f"row {self._done + place + 1} of the batch insert of {self._entity.name} must be a sequence, "
+                        f"not {shown(row)}; pass tuples in the order of columns",
+                        entity=self._entity.name,
+                        value=row,
+                    ) from None
+                if size != len(self._columns):
                     raise InvalidArgumentError(
                         f"row {self._done + place + 1} of the batch insert of {self._entity.name} has "
-                        f"{plural(len(row), 'value')} for {plural(len(self._columns), 'column')}; "
+                        f"{plural(size, 'value')} for {plural(len(self._columns), 'column')}; "
                         "pass one value for each column",
                         entity=self._entity.name,
                         value=row,
@@ -296,12 +305,12 @@ _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
 class BatchUpdateRequest(_BatchRequest):
-    """A request that sets attributes of all objects for which a predicate holds.
+    """A request that sets attributes of all objects that satisfy a predicate.
 
         ctx.execute(BatchUpdateRequest("Employee", {"salary": Expression("salary * 1.1")}, "age > %d", 40))
 
-    values   by the name of an attribute, or the path of an element of a composite one: a value, or an Expression that
-             is computed from the row before the update
+    values   a dictionary. A key is the name of an attribute, or the path of an element of a composite one. A value is
+             the new value, or an Expression that is computed from the row before the update
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Checks of stores: their integrity, their leftover files, and whether two are equal."""
+"""Checks of stores: integrity, leftover files, and comparison of two stores."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Problem(NamedTuple):
 
 
 def check(path: str | os.PathLike[str], model: ModelLike | None = None) -> list[Problem]:
-    """Returns the problems of the store at a path, warnings last; an empty list if it is intact. Changes nothing.
+    """Returns the problems of the store at a path, warnings last; an empty list if the store is intact.
 
-    Checks the database, every reference and pair, versions and primary keys, the metadata against the model that the
-    store carries, backing files, the history, the indexes and triggers that the model requires, and unique and derived
-    values. The store is read with `model`, or the model at that path, or else with its own. A file that is not a store
-    raises the same error as on opening.
+    Checks the database, every reference and pair, versions and primary keys, and the metadata against the model that
+    the store carries. Also checks backing files, the history, the indexes and triggers that the model requires, and
+    unique and derived values. `model` is a model or its path; None: the model that the store carries. A file that is
+    not a store raises the same error as on opening. The check does not change the store.
     """
     given = given_model(model, for_store=path)
     problems = Handle()
@@ -58,23 +58,23 @@ class Leftovers(NamedTuple):
     folder: Path
     names: list[str]
     bytes: int
-    sharer: Path | None  # another store with its files in the same folder, so that leftovers cannot be identified
+    sharer: Path | None  # another store whose backing files are in this folder, so leftovers cannot be identified
 
 
 def leftovers(path: str | os.PathLike[str]) -> Leftovers:
-    """Returns the files that interrupted saves left beside the store at a path. Changes nothing.
+    """Returns the backing files that interrupted saves left next to the store at a path.
 
-    Such files take space and do no other harm. Files younger than ten minutes may belong to a running save, and are not
-    included.
+    Such files only waste space, and this call does not remove them. Files younger than ten minutes are not included,
+    because a running save may have written them.
     """
     return _leftovers(lib.cst_store_copy_leftovers, path)
 
 
 def remove_leftovers(path: str | os.PathLike[str]) -> Leftovers:
-    """Removes leftovers under the lock that every save takes, and returns the removed files.
+    """Removes leftovers while no other connection can save, and returns the removed files.
 
-    Raises StoreCorruptError for a damaged database, whose rows do not reliably name their files, and
-    UnsupportedError for a folder that two stores share.
+    StoreCorruptError for a damaged database, whose rows do not reliably name their files. UnsupportedError for a folder
+    that two stores share.
     """
     return _leftovers(lib.cst_store_remove_leftovers, path)
 
@@ -91,18 +91,18 @@ class Comparison(NamedTuple):
     """The result of comparing two stores."""
 
     objects: int
-    values: int  # compared values of attributes, to-one relationships and lists of members
+    values: int  # the number of compared attributes, to-one relationships and lists of members
     equal: int
     differences: int
-    details: list[str]  # the first differences, a sentence for each
+    details: list[str]  # the first differences, one sentence each
 
 
 def compare(first: Coordinator, second: Coordinator) -> Comparison:
-    """Compares the graphs in the first stores of two coordinators, regardless of their types and row keys.
+    """Compares the objects in the first stores of two coordinators, regardless of store types and primary keys.
 
-    Objects of an entity are paired in the order of their keys, which a migration keeps. Values are compared to the last
-    bit, members of ordered relationships in order. InvalidArgumentError, with entity and key, for models that differ
-    in an entity, a stored property or its type.
+    Objects of an entity are paired in the order of their primary keys, which a migration keeps. Values are compared
+    exactly, members of ordered relationships in order. InvalidArgumentError, with entity and key, for models that
+    differ in an entity, a stored property or its type.
     """
     buffer = _abi.Buffer()
     handles = [one_of(Coordinator, each, name)._handle for each, name in ((first, "first"), (second, "second"))]

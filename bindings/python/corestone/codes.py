@@ -115,23 +115,23 @@ class ProblemKind(enum.IntEnum):
     """The problems that `corestone.check` finds in a store."""
 
     DATABASE = 1  # the SQLite database itself is damaged
-    ROW = 2  # a row belongs to no entity of its table, or has no version or no key
-    REFERENCE = 3  # a to-one relationship leads to no row, or to one of another entity
-    PAIR = 4  # a pair of a many-to-many relationship leads to no row
+    ROW = 2  # a row does not belong to an entity of its table, or lacks its version or key
+    REFERENCE = 3  # the target of a to-one relationship does not exist or is of another entity
+    PAIR = 4  # a join row of a many-to-many relationship refers to a missing row
     PRIMARY_KEY = 5  # a primary key would be assigned again
-    METADATA = 6  # the metadata contradicts itself or the store's model, or the model does not fit
-    EXTERNAL_DATA = 7  # a file with external data is missing
-    HISTORY = 8  # the history of changes refers to missing data
-    CONSTRAINT = 9  # values that must be unique are not, or nothing in the file enforces it
-    DERIVED = 10  # a derived attribute has a wrong value, or nothing in the file computes it
-    SPATIAL = 11  # an R-tree index lacks objects, or nothing in the file keeps it up to date
-    SPEED = 12  # an index is missing, so fetches may be slow: a warning, nothing else is wrong
+    METADATA = 6  # the metadata contradicts itself or the store's model, or the model does not match the store
+    EXTERNAL_DATA = 7  # a backing file is missing
+    HISTORY = 8  # the history refers to missing data
+    CONSTRAINT = 9  # values of a unique constraint are duplicated, or the file lacks the index that enforces it
+    DERIVED = 10  # a derived attribute has a wrong value, or the file lacks the triggers that compute it
+    SPATIAL = 11  # an R-tree index lacks objects, or the file lacks the triggers that update it
+    SPEED = 12  # an index is missing, so fetches may be slow: a warning
     LOG = 13  # the write-ahead log is damaged: changes saved in it cannot be read
     TRIGGER = 14  # a trigger is not Core Data's, so the store opens read-only: a warning
 
 
 class SnapshotEvents(enum.IntFlag):
-    """The reasons why an object took over another state as a whole: `ManagedObject.awake_from_snapshot_events`."""
+    """The reasons why all values of an object were replaced: `ManagedObject.awake_from_snapshot_events`."""
 
     UNDO_INSERTION = 2
     UNDO_DELETION = 4
@@ -156,15 +156,15 @@ class CoordinatorNotification(enum.IntEnum):
 
     STORES_DID_CHANGE = 1  # a store was added, removed or replaced by another one
     WILL_REMOVE_STORE = 2  # a store is about to be removed; it is still open and its objects can be read
-    REMOTE_CHANGE = 3  # another process, or another container of this process, wrote into a store
+    REMOTE_CHANGE = 3  # another process, or another coordinator of this process, wrote to a store
 
 
 class StoreFile(enum.IntEnum):
     """The events of a store's file."""
 
     WRITTEN = 0
-    REPLACED = 1  # another file has its name now; the store continues with the one that it opened
-    REMOVED = 2  # no file has its name any more
+    REPLACED = 1  # another file now has the name; the store continues with the file that it opened
+    REMOVED = 2  # the name no longer exists
 
 
 class ValueChangeKind(enum.IntEnum):
@@ -196,7 +196,7 @@ class DeleteRule(enum.IntEnum):
 class UndoNotification(enum.IntEnum):
     """The notifications of an undo manager."""
 
-    CHECKPOINT = 1  # a group begins or ends, or an undo or redo begins: register collected actions now
+    CHECKPOINT = 1  # before a group is opened or closed, and before an undo or redo: register collected actions now
     DID_OPEN_GROUP = 2
     WILL_CLOSE_GROUP = 3
     DID_CLOSE_GROUP = 4

@@ -1,4 +1,4 @@
-"""Containers: a model, the stores of its objects, and the contexts on top of them."""
+"""Containers: a model, the stores of its objects, and contexts."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class StoreDescription:
 
         StoreDescription("log.xml", type="XML", configuration="Log")
 
-    path          None: in the program's data folder, under the container's name
-    asynchronous  Container.load opens it on another thread, and calls the handler there
-    makes_folder  whether missing folders of the path are created, for the user only
-    options       those of Coordinator.add_store
+    path          None: a file in the program's data folder, with the container's name
+    asynchronous  True: Container.load opens it on another thread, and calls the handler there
+    makes_folder  whether missing folders of the path are created, accessible only to the user
+    options       the options of Coordinator.add_store
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class StoreDescription:
 
 
 def _application() -> str:
-    """Returns the name of the program: that of its script, or of its package."""
+    """Returns the name of the program: the name of its script or package."""
     file = getattr(sys.modules.get("__main__"), "__file__", None)
     if not file:
         return "python"
@@ -85,13 +85,13 @@ def _application() -> str:
 
 
 def _file_name(path: str | bytes | None) -> str:
-    """Returns the name of the container of a store at a path, for messages."""
+    """Returns the name of a container for the store at a path, for messages."""
     name = os.path.basename(os.fsdecode(path or ""))
     return name if name.isprintable() and name else "container"
 
 
 def data_folder(application: str | None = None) -> str:
-    """Returns the default folder of a program's stores, which the first store creates.
+    """Returns the default folder of a program's stores. Opening the first store creates it.
 
     It is $XDG_DATA_HOME/<application>, or else ~/.local/share/<application>. InvalidArgumentError if neither
     XDG_DATA_HOME nor HOME is set to an absolute path.
@@ -127,7 +127,7 @@ def _told(number: int, index: int, path: Any, store: int | None, error: int | No
         load.handler(load.descriptions[index], opened, problem)
     except BaseException as raised:
         if threading.get_ident() != load.thread:
-            raise  # ctypes prints it; no caller waits for it
+            raise  # ctypes prints it, because no caller waits for it
         load.raised = load.raised or raised
 
 
@@ -136,7 +136,7 @@ _end_callback = immortal(_abi.DESTROY_FN(lambda number, loads=_loads: loads.pop(
 
 
 class Container(Records, Contexts):
-    """A model, the stores of its objects, and contexts. Most programs start with one.
+    """A model, the stores of its objects, and contexts. Most programs start with a container.
 
         with Container(model, "company.store") as container:  # opens the store, or creates it
             ctx = container.context()
@@ -146,11 +146,11 @@ class Container(Records, Contexts):
         with Container("Company", model) as container:  # ~/.local/share/<program>/Company.sqlite
             ctx = container.view_context
 
-    Container(model, path) opens one store at once, with the options of Coordinator.add_store. Container(name, model)
-    opens its stores in `load`, or when the `with` block begins. Without a model it looks for one of that name (see
-    docs/reference/container.md), and without `stores` it has one in the program's data folder.
+    Container(model, path) opens one store immediately, with the options of Coordinator.add_store. Container(name,
+    model) opens its stores in `load`, or when the `with` block begins. Without `model`, it loads the model of that name
+    (see docs/reference/container.md). Without `stores`, it has one store in the program's data folder.
 
-    unsaved  the policy of `close` and the `with` block for unsaved changes, also in the contexts that it creates:
+    unsaved  the policy of `close` and the `with` block for unsaved changes, including in the contexts that it creates:
              "refuse", with an UnsavedChangesError that counts them by entity, "save" or "discard"
     """
 
@@ -247,7 +247,7 @@ class Container(Records, Contexts):
         self.model = self.coordinator.model
 
     def add_store_description(self, description: StoreDescription) -> None:
-        """Adds a store to those that `load` opens. The first one replaces the one in the data folder."""
+        """Adds a store that `load` opens. The first one replaces the default store in the data folder."""
         given = one_of(StoreDescription, description, "description")
         told = _abi.StoreDescription()
         told.struct_size = ctypes.sizeof(told)
@@ -263,10 +263,10 @@ class Container(Records, Contexts):
     def load(self, handler: Handler | None = None) -> None:
         """Opens the stores that are not open.
 
-        handler  called once for each store as handler(description, store, error), where store or error is None: on this
-                 thread, and for asynchronous stores on another one. Without a handler, all stores are opened before
-                 the call returns. If one cannot be opened, the call raises its error; if several cannot, an error with
-                 `details` for each. The others are open then.
+        handler  called once for each store as handler(description, store, error), where store or error is None. It is
+                 called on this thread, and for asynchronous stores on another thread. Without a handler, all stores are
+                 opened before the call returns. If one cannot be opened, the call raises its error; if several cannot,
+                 an error with `details` for each. The other stores are then open.
         """
         self._require_open()
         if handler is None:
@@ -302,12 +302,15 @@ class Container(Records, Contexts):
 
     @property
     def view_context(self) -> Context:
-        """The context of the main queue, always the same, closed with the container. The first use on the thread on
-        which the program began makes that thread the main one, if there is none yet: see corestone.main_queue."""
+        """The context of the main queue, which is closed with the container.
+
+        The first use on the program's initial thread makes that thread the main one, unless another thread already is:
+        see corestone.main_queue.
+        """
         self._require_open()
         if self._view is None:
             if not main_queue._thread and threading.get_native_id() == os.getpid():
-                with contextlib.suppress(WrongThreadError):  # another thread is the main one, by other means
+                with contextlib.suppress(WrongThreadError):  # another binding made another thread the main one
                     main_queue.bind()
             handle = retained(made(lib.cst_container_view_context, self._handle))
             self._view = Context(self, _abi.QUEUE_MAIN, handle=handle, is_shared=True)
@@ -316,10 +319,10 @@ class Container(Records, Contexts):
         return self._view
 
     def perform_background_task(self, function: Callable[..., T], /, *arguments: Any, **named: Any) -> Future[T]:
-        """Calls function(context, …) later, on the queue of a context that is created for it and ends with it.
+        """Calls function(context, …) later, on the queue of a new context that is closed after the call.
 
-        The future has its result or exception. Its unsaved changes are lost: rolled back if it raises, otherwise
-        counted in the log. InvalidHandleError if the container is closed or being closed.
+        The future receives the result or the exception. Unsaved changes are lost: rolled back if the function raises,
+        otherwise counted in the log. InvalidHandleError if the container is closed or being closed.
 
             count = container.perform_background_task(import_all, path).result()
         """
@@ -329,14 +332,14 @@ class Container(Records, Contexts):
             try:
                 return function(context, *arguments, **named)
             except BaseException:
-                with contextlib.suppress(CorestoneError):  # for example, closed meanwhile
+                with contextlib.suppress(CorestoneError):  # for example, the container was closed meanwhile
                     context.rollback()
                 raise
 
         return context.perform(work, *arguments, **named)
 
     def save(self) -> None:
-        """Saves the unsaved changes of contexts, children first."""
+        """Saves the unsaved changes of all contexts, children first."""
         call(lib.cst_container_save, self._handle)
 
     def _require_open(self) -> None:
@@ -362,13 +365,13 @@ class Container(Records, Contexts):
         offset: int = 0,
         prefetch: KeyPath | Sequence[KeyPath] = (),
     ) -> Results:
-        """Calls Context.fetch in a context that the container keeps for it, of the first thread that fetches."""
+        """Calls Context.fetch in a context of the container, which is confined to the first thread that fetches."""
         if self._own is None:
             self._own = self.context()
         return self._own.fetch(entity, predicate, *arguments, sort=sort, limit=limit, offset=offset, prefetch=prefetch)
 
     def object_id(self, uri: str) -> ObjectID | None:
-        """Returns the object ID for a URI, or None if the store does not know it."""
+        """Returns the object ID for a URI, or None if it is not the URI of an object in an open store."""
         return self.coordinator.object_id(uri)
 
     @property
@@ -383,7 +386,7 @@ class Container(Records, Contexts):
 
     @property
     def read_only_reason(self) -> str | None:
-        """The reason why saving fails and the remedy, as the end of a sentence; None if it does not fail."""
+        """The reason why saving fails and the remedy, as a clause for a message; None for a writable store."""
         return self.store.read_only_reason
 
     @property
@@ -408,7 +411,7 @@ class Container(Records, Contexts):
 
     @property
     def is_closed(self) -> bool:
-        """Whether it was closed."""
+        """Whether the container was closed."""
         return self._is_closed
 
     def close(self, unsaved: Policy | None = None) -> None:
@@ -439,8 +442,11 @@ class Container(Records, Contexts):
     def __exit__(
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Closes the container. With unsaved changes, it stays open and raises UnsavedChangesError, unless it was
-        created with another policy. If the block raised, they are rolled back, unless it raised UnsavedChangesError."""
+        """Closes the container.
+
+        With unsaved changes, it stays open and raises UnsavedChangesError, unless it was created with another policy.
+        If the block raised another exception, unsaved changes are rolled back.
+        """
         leave_block(self, raised)
 
     def __repr__(self) -> str:
@@ -460,17 +466,17 @@ def open_container(
     cache_kb: int = 0,
     max_connections: int = 0,
 ) -> Container:
-    """Opens an existing store, of Apple's framework or of this library, without its model if necessary.
+    """Opens an existing store, written by Apple's framework or this library. A model is not required.
 
         with corestone.open("Photos.sqlite") as photos:
             for asset in photos.fetch("Asset", "favorite == YES", limit=10):
                 print(asset.filename)
 
-    The model is `model`, or the one at that path; of a bundle, it is the version that wrote the store
-    (container.model.version_name). Otherwise it is the model that the store carries, or else one inferred from its
-    tables: see the container's model_source. Unless `writable`, neither the file nor its folder changes, and nothing in
-    it is locked. A store whose invariants cannot be kept is always read-only; read_only_reason returns the reason.
-    `unsaved` is that of Container.
+    `model` is a model or its path; of a bundle, the version with which the store was written is read
+    (container.model.version_name). None: the model that the store carries, or else one inferred from its tables, see
+    the container's model_source. Unless `writable`, neither the file nor its folder changes, and the file is not
+    locked. A store whose invariants cannot be kept is always read-only; read_only_reason returns the reason. `unsaved`
+    is the policy of the container.
     """
     policy = policy_of(unsaved)
     options = store_options(

@@ -1,4 +1,4 @@
-"""Contexts: units of work with objects, on top of a store."""
+"""Contexts: units of work with the objects of stores."""
 
 from __future__ import annotations
 
@@ -107,9 +107,9 @@ class Context:
     ) -> None:
         usual = owner._unsaved if parent is None else parent._unsaved
         self._unsaved: Policy = policy_of(unsaved, usual)
-        self._is_shared = is_shared  # every caller gets this context, so only its owner closes it
+        self._is_shared = is_shared  # every caller uses this context, so only its owner closes it
         self._owner = owner
-        #: The coordinator of the stores.
+        #: The coordinator of the context's stores.
         self.coordinator = owner._beneath
         self._parent = parent
         self.model = owner.model
@@ -117,7 +117,7 @@ class Context:
         self._watcher: _interrupt.Watch | None = None
         self._is_main = queue_type == _abi.QUEUE_MAIN
         self._task: object = None  # the asyncio task whose block is open
-        self._user = 0  # the thread whose Python block or function has the queue
+        self._user = 0  # the thread whose Python block or function holds the queue
         self._sequences: weakref.WeakSet[Notifications[Any]] = weakref.WeakSet()
         self._is_closing = False
         self._queue_type = queue_type
@@ -157,13 +157,13 @@ class Context:
     @property
     def _open(self) -> int:
         if self._handle is None:
-            raise InvalidHandleError(
-                "the context is closed; create another one with context() of its container or coordinator"
-            )
+            is_child = self._parent is not None
+            remedy = "create another one with child() of its parent" if is_child else self._owner._another_context
+            raise InvalidHandleError(f"the context is closed; {remedy}")
         return self._handle
 
     def _require_open(self) -> None:
-        """Raises InvalidHandleError if the context is closed; for its parts that have their own handles."""
+        """Raises InvalidHandleError if the context is closed. For objects of the context with their own handles."""
         _ = self._open
 
     # ---- wrappers
@@ -220,9 +220,9 @@ class Context:
         queue._exit.arm()
 
     def _unwatch(self, deadline: float | None = None) -> None:
-        """Ends `_watch`, from any queue.
+        """Reverses `_watch`. May be called on any queue.
 
-        With a deadline, the watch remains if another thread has the private queue until then.
+        With a deadline, the watch remains if another thread holds the private queue until then.
         """
         watcher, handle = self._watcher, self._handle
         if watcher is None or handle is None:
@@ -249,7 +249,7 @@ class Context:
                 call(lib.cst_context_unlock, handle)
 
     def _work(self, function: Any, *arguments: Any) -> int:
-        """Calls a long-running function of the context, and raises the exception of a signal handler meanwhile."""
+        """Calls a long-running function of the context, and raises the exception of a signal handler that ran in it."""
         return self._work_on(self._open, function, *arguments)
 
     def _work_on(self, handle: int, function: Any, *arguments: Any) -> int:
@@ -273,7 +273,7 @@ class Context:
     def insert(self, entity: EntityLike, /, **new: Any) -> Any:
         """Inserts an object and returns it: ctx.insert("Employee", name="Ada", department=research).
 
-        A failure inserts nothing.
+        If it fails, no object is inserted.
         """
         description = self._entity(entity)
         context = self._argument or self._open
@@ -285,7 +285,7 @@ class Context:
                 for name in set_single_values(item, new):
                     setattr(item, name, new[name])
         except BaseException:
-            # One step without Python code: a signal handler may have raised this, and the next one may raise too.
+            # A single C call: a signal handler may have raised this exception, and no other handler can run before it.
             _delete(context, hold, None)
             self._stamp = Stamp()
             raise
@@ -297,10 +297,10 @@ class Context:
         rows: Iterable[Mapping[str, Any]] | Iterable[Sequence[Any]],
         columns: Sequence[str] | None = None,
     ) -> int:
-        """Inserts one object for each row in one call, and returns their number. A failure inserts nothing.
+        """Inserts one object for each row in one call, and returns their number. If it fails, no object is inserted.
 
-        Rows are dictionaries with the same keys, or tuples whose values `columns` names. Only attributes and to-one
-        relationships can be set.
+        Rows are dictionaries with the same keys, or tuples with the values that `columns` names. Only attributes and
+        to-one relationships can be set.
         """
         return self._insert_many(entity, rows, columns, False)[0]
 
@@ -339,13 +339,13 @@ class Context:
             keys[index] = leaf.key
             block.fill(index, column, leaf, description.name)
         out: Any = (ctypes.c_void_p * count)() if wanted else None
-        # They own the handles that the call stores there.
+        # The owners of the handles that the call stores in `out`.
         holds = [Handle.from_buffer(out, place * _POINTER) for place in range(count)] if wanted else []
         call(lib.cst_context_insert_many, self._open, description._handle, count, len(names), keys, block.address, out)
         return count, [self._adopt(hold, description) for hold in holds]
 
     def new(self, entity: EntityLike, /, **new: Any) -> Any:
-        """Creates an object outside the context; insert_object inserts it."""
+        """Creates an object without inserting it into the context; see insert_object."""
         description = self._entity(entity)
         item = self._adopt(held(lib.cst_object_new, description._handle), description)
         for name in set_single_values(item, new):
@@ -381,13 +381,13 @@ class Context:
         nulls: str = "memory",
         split: bool = True,
     ) -> Results:
-        """Returns the objects for which a predicate holds, in order.
+        """Returns the objects that satisfy a predicate, in order.
 
             ctx.fetch("Employee", "age > %d AND department.name == %@", 40, "R&D", sort=["-salary"], limit=50)
 
         predicate   a Predicate, or its text and arguments
         sort        key paths, with a leading "-" for descending order; Sort(...) for other options
-        limit       the greatest number of objects (None and 0: all), after `offset` objects are skipped
+        limit       the maximum number of objects (None and 0: all), after skipping `offset`
         prefetch    relationships to prefetch
         as_faults   False: no object is returned as a fault
         nulls       "database": comparisons with nil are neither true nor false, as in SQL
@@ -443,21 +443,21 @@ class Context:
     def batch_update(
         self, entity: EntityLike, values: Mapping[str, Any], predicate: str | Predicate | None = None, *arguments: Any
     ) -> int:
-        """Sets attributes of all objects for which a predicate holds, in the store, and returns their number.
+        """Sets attributes of all objects that satisfy a predicate, in the store, and returns their number.
 
         ctx.batch_update("Employee", {"salary": Expression("salary * 1.1")}, "age > %d", 40)
         """
         return int(self.execute(BatchUpdateRequest(entity, values, predicate, *arguments, result_type="count")))
 
     def batch_delete(self, entity: EntityLike, predicate: str | Predicate | None = None, *arguments: Any) -> int:
-        """Deletes all objects for which a predicate holds, in the store, by delete rules, and returns their number."""
+        """Deletes all objects that satisfy a predicate, in the store, with delete rules, and returns their number."""
         request = FetchRequest(self._entity(entity), predicate, *arguments)
         return int(self.execute(BatchDeleteRequest(request, result_type="count")))
 
     def fetch_template(self, name: str, /, **variables: Any) -> Results:
-        """Executes a fetch request of the model, with values for its variables; None stands for nil.
+        """Executes a fetch request template of the model, with values for its variables; None means nil.
 
-        InvalidArgumentError if the model has no request of that name; PredicateError if a variable has no value.
+        InvalidArgumentError if there is no template of that name; PredicateError for a variable without a value.
         """
         names, given = _abi.texts(list(variables)), Encoded(list(variables.values()))
         model, count = self.model._handle, len(variables)
@@ -481,14 +481,14 @@ class Context:
         nulls: str = "memory",
         split: bool = True,
     ) -> Cursor:
-        """Returns a cursor over the results of a fetch, for more objects than memory should hold.
+        """Returns a cursor over the results of a fetch, which keeps only a window of them in memory.
 
             for item in ctx.stream("Reading", "value > 100", sort="time"):
                 ...
 
-        They are read `batch` at a time, and a batch is freed when its objects have no other references. Saves meanwhile
-        are allowed: deleted rows are left out, and changed rows come with their new values. Memory grows as for `fetch`
-        if unsaved changes concern the entity, or the store cannot express a sort key.
+        The cursor reads `batch` objects at a time. A batch is freed when its objects have no other references. Saves
+        during the iteration are allowed: deleted rows are left out, and changed rows have their new values. Memory
+        grows as for `fetch` if the entity has unsaved changes, or the store cannot evaluate a sort key.
         """
         request = make_request(
             self._entity(entity), predicate, arguments, sort, limit, offset, prefetch,
@@ -505,7 +505,7 @@ class Context:
         *arguments: Any,
         sort: SortKey | Sequence[SortKey] = (),
     ) -> Any:
-        """Returns the first object of a fetch, or None if it finds no object."""
+        """Returns the first object of a fetch, or None if there are no results."""
         return self.fetch(entity, predicate, *arguments, sort=sort, limit=1).first
 
     @overload
@@ -554,7 +554,8 @@ class Context:
 
             ctx.count("Employee", "age > 40", by="department.name")     # {None: 1, "R&D": 12}
 
-        With `key`, counts its values that are not None; with `by`, returns a dictionary of groups. Both use saved data.
+        With `key`, counts its values that are not None. With `by`, returns a dictionary of counts by group. Both ignore
+        unsaved changes.
         """
         request = make_request(
             self._entity(entity), predicate, arguments, (), limit, offset, (),
@@ -577,14 +578,15 @@ class Context:
         include_subentities: bool = True,
         nulls: str = "memory",
     ) -> Any:
-        """Returns one value computed from many saved ones: a sum, a mean, the least; None values are left out.
+        """Returns an aggregate of saved values, for example their sum, mean or minimum. None values are ignored.
 
             ctx.aggregate(Aggregate.MEDIAN, "Employee", "salary", "active == YES")
 
-        key   a key path, also with a collection operator ("projects.@count"), or an expression ("salary * 12")
-        by    a key path: returns a dictionary of groups, in the order of its keys; several: its keys are tuples
+        key   a key path, possibly with a collection operator ("projects.@count"), or an expression ("salary * 12")
+        by    a key path: the result is a dictionary of aggregates by group, in the order of its keys; with several key
+              paths, its keys are tuples
 
-        InvalidArgumentError names a key without such a value.
+        InvalidArgumentError names a key for which the aggregate is not defined.
         """
         request = make_request(
             self._entity(entity), predicate, arguments, (), None, 0, (), include_subentities, True, True, nulls
@@ -601,7 +603,7 @@ class Context:
     ) -> Any:
         """Returns the sum of a key; see `aggregate`.
 
-        It is an int for integers, a Decimal for decimals, else a float; 0 without values.
+        The sum is an int for integers, a Decimal for decimals, otherwise a float; 0 without values.
 
         ctx.sum("Employee", "salary", "age > %d", 40)
         ctx.sum("Employee", "salary", by="department.name")  # {"R&D": 120000.0, "Sales": 95000.0}
@@ -616,7 +618,7 @@ class Context:
         *arguments: Any,
         by: KeyPath | Sequence[KeyPath] | None = None,
     ) -> Any:
-        """Returns the mean of a key: a Decimal for decimals, else a float; None without values. See `aggregate`."""
+        """Returns the mean of a key: a Decimal for decimals, otherwise a float; None without values."""
         return self.aggregate(Aggregate.AVERAGE, entity, key, predicate, *arguments, by=by)
 
     def min(
@@ -627,7 +629,7 @@ class Context:
         *arguments: Any,
         by: KeyPath | Sequence[KeyPath] | None = None,
     ) -> Any:
-        """Returns the least number, text (by code points) or date of a key; None without values. See `aggregate`."""
+        """Returns the minimum of a key: a number, string (by code points) or date; None without values."""
         return self.aggregate(Aggregate.MINIMUM, entity, key, predicate, *arguments, by=by)
 
     def max(
@@ -638,7 +640,7 @@ class Context:
         *arguments: Any,
         by: KeyPath | Sequence[KeyPath] | None = None,
     ) -> Any:
-        """Returns the greatest value of a key; see `min`."""
+        """Returns the maximum of a key; see `min`."""
         return self.aggregate(Aggregate.MAXIMUM, entity, key, predicate, *arguments, by=by)
 
     def fetch_rows(
@@ -664,13 +666,13 @@ class Context:
 
         columns    key paths ("name", Employee.name), {name: expression}, or ExpressionDescription; by default every
                    stored attribute
-        group_by   key paths or names of columns; rows with equal values become one
-        having     a condition for groups; may name columns and call functions over a group
+        group_by   key paths or names of columns; rows with equal values form one group and one row
+        having     a predicate for groups; may name columns and call aggregate functions
         distinct   returns only the first of equal rows
         in_memory  computes columns from objects even if SQL could: slower, with the same result; for comparison
 
-        Groups that `sort` leaves equal are ordered by the grouping columns. The other parameters are those of `fetch`.
-        `objectID` at the end of a key path is the ID of the object there.
+        The grouping columns are the tie-breaker of `sort`. The other parameters are those of `fetch`. `objectID` at the
+        end of a key path is the ID of the object.
 
         InvalidArgumentError names an invalid column.
         """
@@ -707,11 +709,11 @@ class Context:
 
             polars.DataFrame(ctx.arrow("Employee", "age > 40", columns=["name", "department.name", "hired"]))
 
-        columns        key paths as for `Results.arrow`, read when their batch is requested; with computed columns,
-                       groups or distinct rows, it is a fetch of rows, of saved data only
+        columns        key paths as for `Results.arrow`, read when their batch is requested. With computed columns,
+                       groups or distinct rows, this is a fetch of rows, which ignores unsaved changes
         keys           objects are primary keys (int64) instead of URIs
-        decimal_text   decimals are text, regardless of their digits
-        batch_size     the greatest number of rows in a record batch; 0: 65,536
+        decimal_text   decimals are text, regardless of their number of digits
+        batch_size     the maximum number of rows in a record batch; 0: 65,536
 
         The other parameters are those of `fetch` and `fetch_rows`. Each request for the data runs the fetch again.
 
@@ -744,7 +746,7 @@ class Context:
         nulls: str = "memory",
         split: bool = True,
     ) -> FetchExplanation:
-        """Explains a fetch without running it: the SQL, its values, SQLite's plan, the indexes, the work in memory.
+        """Explains a fetch without running it: the SQL, its values, the query plan, the indexes, the work in memory.
 
             print(ctx.explain("Employee", "age > 40", sort="name"))
 
@@ -835,8 +837,8 @@ class Context:
                 show(error.conflicts)
                 ctx.save(merge_policy=MergePolicy.OBJECT_TRUMP)
 
-        merge_policy   for this save only: a MergePolicy, a MergePolicyType, or a function that resolves conflicts; by
-                       default that of the context
+        merge_policy   for this save only: a MergePolicy, a MergePolicyType, or a function that resolves conflicts;
+                       None: the policy of the context
 
         ConflictError if there are conflicts that the policy does not resolve.
         """
@@ -851,7 +853,7 @@ class Context:
     def _save(self) -> None:
         deleted: list[ManagedObject] = []
         if self.model._is_hooked:
-            # Hooks run for deleted objects too, which may have no other reference.
+            # Hooks also run for deleted objects, which may have no other reference.
             self.process_pending_changes()
             deleted = list(self.deleted)
         try:
@@ -875,16 +877,16 @@ class Context:
         call(lib.cst_context_set_merge_policy, self._open, handle)
 
     def detect_conflicts(self, item: ManagedObject) -> None:
-        """Makes the next save check that an unchanged object is still the same in the store.
+        """Makes the next save check that an unchanged object still has the same version in the store.
 
-        A difference is a conflict. The check ends with the save, a rollback or a reset.
+        Another version is a conflict. A rollback or a reset cancels the check.
         """
         call(lib.cst_context_detect_conflicts, self._open, item._cst_handle)
 
     def validate(self) -> None:
-        """Validates everything that a save would write, without writing: raises the ValidationError of `save`.
+        """Validates all changes that a save would write, without writing: raises the ValidationError of `save`.
 
-        New and changed objects that violate a unique constraint among themselves are reported too (code 1551). Only the
+        New and changed objects that violate a unique constraint among themselves are reported too (code 1551). Only a
         save compares them with other rows of the store.
         """
         self._work(lib.cst_context_validate)
@@ -895,7 +897,7 @@ class Context:
         call(lib.cst_context_rollback, self._open)
 
     def reset(self) -> None:
-        """Forgets every object; using an existing one then raises ObjectGoneError."""
+        """Deregisters every object and discards unsaved changes; existing objects then raise ObjectGoneError."""
         self._stamp = Stamp()
         known = list(self.known) if self.model._is_hooked else []
         call(lib.cst_context_reset, self._open)
@@ -905,8 +907,8 @@ class Context:
     def without_tracking(self) -> Iterator[None]:
         """Disables change tracking of attributes: objects do not count as changed, and undo records nothing.
 
-        A save writes the values if another change makes it write the object; a refresh drops them. Changes of
-        relationships are tracked nevertheless, because both ends must agree.
+        A save writes the values if it writes the object because of another change; a refresh discards them. Changes of
+        relationships are still tracked, because both sides must agree.
         """
         call(lib.cst_context_disable_tracking, self._open)
         try:
@@ -915,13 +917,13 @@ class Context:
             call(lib.cst_context_enable_tracking, self._open)
 
     def refresh(self, item: ManagedObject, merge: bool = True) -> None:
-        """Reads the newest state of an object. Its changes stay on top with `merge`, else they are dropped."""
+        """Refreshes an object to its newest state. `merge` keeps its unsaved changes; otherwise they are discarded."""
         self._stamp = Stamp()
         drop_held_values(item)
         call(lib.cst_object_refresh, item._cst_handle, merge)
 
     def refresh_all(self) -> None:
-        """Refreshes every object to the store's newest state, with its own changes on top."""
+        """Refreshes every object to the store's newest state, and keeps its unsaved changes."""
         self._stamp = Stamp()
         for reference in list(wrappers.values()):
             item = reference()
@@ -932,14 +934,16 @@ class Context:
     def process_pending_changes(self) -> None:
         """Applies delete rules, and records the changes as an undo step.
 
-        Saving, counting, fetching, undo and the end of a perform do this automatically."""
+        Saves, counts, fetches, undo and the end of a `perform` do this automatically.
+        """
         self._work(lib.cst_context_process_pending_changes)
 
     @property
     def undo_manager(self) -> UndoManager | None:
-        """The manager that records the context's changes, in one step for each event; initially None.
+        """The manager that records the context's changes, one undo step for each event; initially None.
 
-        Setting None makes the former manager discard this context's changes."""
+        Setting None makes the former manager discard this context's changes.
+        """
         return self._undo_manager
 
     @undo_manager.setter
@@ -950,7 +954,8 @@ class Context:
     def undo(self) -> bool:
         """Undoes the newest step of the undo manager, including pending changes.
 
-        Returns False if there is nothing to undo, or no manager."""
+        Returns False if there is nothing to undo, or no manager.
+        """
         return self._step(lib.cst_context_undo)
 
     def redo(self) -> bool:
@@ -1014,12 +1019,12 @@ class Context:
     ) -> Any:
         """Calls function(context, changes) on the context's queue for each notification of a kind, such as "did_save".
 
-        The observation lasts as long as the token is held. This may be called on any thread.
+        The observation lasts as long as the returned token is referenced. Any thread may call this method.
 
-        With a FetchRequest, function(context, difference) first receives all results as insertions, and then each
-        Difference that an event makes. Without a function, returns a LiveQuery for `for` or `async for`. `sections` is
-        a key path whose values name sections. `dependencies` are key paths to objects; a change of such an object is
-        an update of the results that lead to it. With a FetchRequest, call this on the context's queue.
+        With a FetchRequest, function(context, difference) first receives all results as insertions, and then a
+        Difference for each event that changes them. Without a function, returns a LiveQuery for `for` or `async for`.
+        `sections` is a key path whose values name sections. `dependencies` are key paths to objects; a change of such
+        an object is an update of the results that refer to it. With a FetchRequest, call this on the context's queue.
         """
         from .live import LiveQuery, observe_fetch
         from .observation import observe_context
@@ -1040,7 +1045,7 @@ class Context:
 
     @property
     def name(self) -> str | None:
-        """The name of the context, for people and for the history of a store that keeps one."""
+        """The name of the context, used in messages and recorded in the history of its stores."""
         return self._name
 
     @name.setter
@@ -1050,7 +1055,7 @@ class Context:
 
     @property
     def transaction_author(self) -> str | None:
-        """The author of the changes that the context saves, for the history of a store that keeps one."""
+        """The author of the changes that the context saves, recorded in the history of its stores."""
         return self._author
 
     @transaction_author.setter
@@ -1071,7 +1076,7 @@ class Context:
 
     @property
     def has_persistent_changes(self) -> bool:
-        """Whether a save would write anything: changes of transient properties alone do not count."""
+        """Whether a save would write anything; changes of transient properties alone are not written."""
         out = ctypes.c_bool()
         call(lib.cst_context_has_persistent_changes, self._open, byref(out))
         return out.value
@@ -1105,7 +1110,8 @@ class Context:
     def query_generation(self) -> QueryGeneration | None:
         """The generation to which the context is pinned, `QueryGeneration.current()` before its first read.
 
-        None for a context that always reads the newest state, for a child, and if no store has generations."""
+        None for a context that always reads the newest state, for a child, and if no store supports generations.
+        """
         return optional_generation(owned(lib.cst_context_query_generation, self._open))
 
     def pin(self, generation: QueryGeneration | None = None) -> None:
@@ -1116,7 +1122,7 @@ class Context:
 
         A save, a merge of changes and a reset move the context to the newest state; a refresh does not.
         InvalidArgumentError for a child and for a generation of another coordinator. UnsupportedError for a store with
-        a rollback journal. ObjectGoneError if a store of the generation was removed: it is pinned in the others then.
+        a rollback journal. ObjectGoneError if a store of the generation was removed; the other stores are then pinned.
         """
         chosen = QueryGeneration.current() if generation is None else generation
         call(lib.cst_context_set_query_generation, self._open, chosen._handle)
@@ -1150,19 +1156,19 @@ class Context:
     ) -> Context:
         """Creates a child context, which fetches the objects of this one, saved or not.
 
-        Its save leaves the changes in this context, pending. Any thread may create it. The child's requests to its
-        parent run on the parent's queue, so work on the parent's queue must not wait for the child's queue.
-        WrongThreadError if the parent is confined to another thread.
+        Its save passes the changes to this context, where they are pending. Any thread may create it. The child's
+        requests to its parent run on the parent's queue, so work on the parent's queue must not wait for the child's
+        queue. WrongThreadError if the parent is confined to another thread.
         """
         return self._owner._child(self, queue, unsaved)
 
     @property
     def automatically_merges(self) -> bool:
-        """Whether the context automatically merges saves beneath it; initially False.
+        """Whether the context automatically merges saves of its parent or coordinator; initially False.
 
-        A child merges the saves of its parent, any other context those of contexts of the same container. It merges on
-        its own queue. A context that is confined to another thread than the saving one merges when it next fetches or
-        processes pending changes.
+        A child merges the saves of its parent. Any other context merges the saves of contexts of the same container. It
+        merges on its own queue. A context that is confined to a thread other than the saving one merges when it next
+        fetches or processes pending changes.
         """
         out = ctypes.c_bool()
         call(lib.cst_context_automatically_merges, self._open, byref(out))
@@ -1177,10 +1183,10 @@ class Context:
     def automatically_merges_remote_changes(self) -> bool:
         """Whether the context automatically merges remote changes; initially False.
 
-        Remote changes are saves of other processes, and of other containers of this process. Unchanged objects get the
-        new values, changed ones keep their changes on top, inserted ones are registered, deleted ones are removed. The
-        context merges on its own queue; if it is confined to a thread, when it next fetches or processes pending
-        changes. A child merges what its parent merges, if it merges the parent's saves (automatically_merges).
+        Remote changes are saves of other processes, and of other containers of this process. Objects get the new values
+        and keep their unsaved changes; inserted objects are registered, deleted ones are removed. The context merges on
+        its own queue; a context that is confined to a thread merges when it next fetches or processes pending changes.
+        A child merges the remote changes of its parent if it merges the parent's saves (automatically_merges).
         """
         out = ctypes.c_bool()
         call(lib.cst_context_merges_remote_changes, self._open, byref(out))
@@ -1201,16 +1207,17 @@ class Context:
     def merge_changes(self, changes: nesting.Changes) -> None:
         """Merges the save of another context: objects, or their IDs, by `inserted`, `updated` and `deleted`.
 
-        Objects that were read are read again, with their own changes on top. Inserted ones are registered, and retained
-        until the perform ends, or outside a perform until the next merge. Deleted ones are deleted here; they can be
-        read until the next save, and are not a change of this context.
+        Objects with loaded values are read again, and keep their unsaved changes. Inserted objects are registered, and
+        retained until the `perform` ends, or outside a `perform` until the next merge. Deleted objects are deleted in
+        this context; they can be read until the next save, and are not an unsaved change of this context.
         """
         nesting.merge(self, changes)
 
     def merge_remote_changes(self, changes: nesting.Changes) -> None:
-        """Merges, like merge_changes, changes that bypassed the container, for example by another process.
+        """Merges changes that bypassed the container, for example those of another process, like merge_changes.
 
-        URIs are accepted too; those of other stores are ignored. Cached rows of these objects are dropped first."""
+        URIs are accepted too; those of other stores are ignored. The rows are removed from the row cache first.
+        """
         nesting.merge_remote(self, changes)
 
     # ---- history
@@ -1228,30 +1235,30 @@ class Context:
         return self.coordinator.history(predicate, *arguments, **options)
 
     def at(self, place: HistoryToken | HistoryTransaction | datetime, stores: Sequence[Store] = ()) -> Context:
-        """Returns a context for reading the stores as they were at a token, after a transaction, or at a date.
+        """Returns a context that reads a past state of the stores: at a token, after a transaction, or at a date.
 
             past = ctx.at(datetime.now(timezone.utc) - timedelta(days=7))
             was = past.get(note.id.uri)
             if was is not None and was.is_known("title"):
                 print(was.title)
 
-        A context of its own coordinator, which Coordinator.at describes.
+        The context belongs to a separate coordinator; see Coordinator.at.
         """
         self._require_open()
         return self.coordinator.at(place, stores).context()
 
     def merge_history(self, history: HistoryCursor | HistoryTransaction) -> None:
-        """Merges, like merge_changes, a transaction, or the remaining transactions of a cursor, one after the other.
+        """Merges a transaction, or the remaining transactions of a cursor in order, like merge_changes.
 
-        They may be of another process. InvalidArgumentError for transactions that were read without changes.
+        They may come from another process. InvalidArgumentError for transactions that were read without changes.
         """
         nesting.merge_history(self, history)
 
     @property
     def history_token(self) -> HistoryToken | None:
-        """The token of the last transaction that the context wrote by a save or a batch request; None without any.
+        """The token of the last transaction that a save or a batch request of the context wrote, or None.
 
-        In an observer of "did_save", it is that of the very save.
+        In an observer of "did_save", it is the token of that save.
         """
         handle = owned(lib.cst_context_copy_history_token, self._open)
         return HistoryToken._owned(handle) if handle else None
@@ -1279,7 +1286,7 @@ class Context:
 
     @property
     def fault_batch_size(self) -> int:
-        """The number of siblings that one fault loads, including itself; initially 256, 1 for no others."""
+        """The number of objects that one fault loads, itself and siblings; initially 256. 1: only the object itself."""
         return self._option(_abi.OPTION_FAULT_BATCH_SIZE)
 
     @fault_batch_size.setter
@@ -1303,12 +1310,12 @@ class Context:
 
     @property
     def single_fault_report(self) -> str:
-        """The counted single faults as lines for people."""
+        """The counted single faults as human-readable lines."""
         return faulting.report_text(self._open)
 
     @property
     def staleness_interval(self) -> float | None:
-        """The greatest age in seconds of a cached row that may fill a fault; None, the initial value: any age."""
+        """The maximum age, in seconds, of a cached row that may fill a fault; None, the initial value: any age."""
         value = self._option(_abi.OPTION_STALENESS_MS)
         return None if value < 0 else value / 1000
 
@@ -1329,7 +1336,8 @@ class Context:
     def should_delete_inaccessible_faults(self) -> bool:
         """Whether an object whose row is missing counts as deleted, with None for its values; initially True.
 
-        If False, reading it raises ObjectGoneError."""
+        If False, reading it raises ObjectGoneError.
+        """
         return bool(self._option(_abi.OPTION_DELETES_INACCESSIBLE_FAULTS))
 
     @should_delete_inaccessible_faults.setter
@@ -1340,7 +1348,9 @@ class Context:
     def inaccessible_fault_handler(self) -> faulting.InaccessibleFaultHandler | None:
         """The callback (fault, id, property) -> bool that replaces should_delete_inaccessible_faults.
 
-        The getter raises its exceptions. Calls that look for the row, such as `existing`, do not call it."""
+        The getter of the property raises its exceptions. Calls that look for the row, such as `existing`, do not call
+        it.
+        """
         return self._inaccessible
 
     @inaccessible_fault_handler.setter
@@ -1374,18 +1384,18 @@ class Context:
     def perform(self, function: Callable[..., T], /, *arguments: Any, **named: Any) -> Future[T]: ...
 
     def perform(self, *arguments: Any, **named: Any) -> Any:
-        """Runs work on the context's queue; without a function, a block in which the calling thread has the queue:
+        """Runs work on the context's queue. Without a function, begins a block in which the thread holds the queue:
 
             with ctx.perform():
                 ctx.insert("Employee", name="Ada")
                 ctx.save()
 
-        Blocks nest; each waits for its turn, also within another context's block. A block of a parent must not wait for
-        the queue of its child: a wait that would never end raises WrongThreadError with code 132000.
+        Blocks nest. Each waits until the queue is free, even within another context's block. A block of a parent must
+        not wait for the queue of its child: a deadlock raises WrongThreadError with code 132000.
 
-        With a function, queues it and returns a future at once, which receives its result or exception.
-        asyncio.wrap_future makes it awaitable. Cancelling it before its turn prevents the function from running.
-        Objects must stay on the queue; IDs may leave it.
+        With a function, queues it and immediately returns a future, which receives its result or exception.
+        asyncio.wrap_future makes it awaitable. Cancelling it before the function begins prevents the call. Objects must
+        not be used outside the queue; IDs may be.
         """
         if not arguments:
             return queue.Performing(self, self._open)
@@ -1397,8 +1407,9 @@ class Context:
 
             names = await ctx.aperform(lambda: [each.name for each in ctx.fetch("Employee")])
 
-        The event loop is not blocked. The function runs at once on this thread if the thread already has the queue, as
-        for a context that is confined to it. If the task is cancelled before the function's turn, it does not run.
+        The event loop is not blocked. The function runs immediately on this thread if the thread already holds the
+        queue, as for a context that is confined to it. If the task is cancelled before the function begins, it does not
+        run.
         """
         if self._task is not None:
             queue.refuse_other_task(self, queue.task_here())
@@ -1449,12 +1460,12 @@ class Context:
         return self._handle is None
 
     def close(self, unsaved: Policy | None = None) -> None:
-        """Closes the context and its children; their objects are gone.
+        """Closes the context and its children. Their objects then raise ObjectGoneError.
 
-        Closing twice is allowed. A context with a private queue first finishes its queued work.
+        A second call has no effect. A context with a private queue first finishes its queued work.
 
-        The view context of a container and the context of a document are closed with their owner. This call treats
-        their changes as `unsaved` specifies, but leaves them open.
+        The view context of a container and the context of a document are closed with their owner. This call applies
+        `unsaved` to their changes, but leaves them open.
 
         unsaved  the policy for unsaved changes: "refuse" (UnsavedChangesError counts them by entity, and nothing is
                  closed), "save" (a child saves into its parent; if the save fails, the context stays open) or
@@ -1484,7 +1495,7 @@ class Context:
                 each._let_go(policy)
 
     def _descendants(self) -> list[Context]:
-        """Returns the contexts on top of this one, each after its own descendants."""
+        """Returns the descendants of this context, each after its own descendants."""
         found: list[tuple[int, Context]] = []
         for each in list(self._owner._contexts):
             depth, beneath = 1, each._parent
@@ -1495,9 +1506,10 @@ class Context:
         return [each for _, each in sorted(found, key=lambda entry: -entry[0])]
 
     def _let_go(self, policy: Policy = "discard") -> None:
-        """Closes the context for its owner, which decides about unsaved changes.
+        """Closes the context for its owner, which handles unsaved changes.
 
-        On another thread than the context's own, its objects are freed when the last one is released."""
+        On a thread other than the context's own, its objects are freed when the last one is released.
+        """
         handle = self._handle
         if handle is None:
             return

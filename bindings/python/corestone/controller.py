@@ -28,7 +28,7 @@ from .results import Results
 
 
 class ResultsSection:
-    """A section of a controller's results at one time."""
+    """A section of a controller's results, as of the call that returned it."""
 
     __slots__ = ("_controller", "index", "name", "number_of_objects")
 
@@ -40,7 +40,7 @@ class ResultsSection:
 
     @property
     def index_title(self) -> str | None:
-        """The title in an index."""
+        """The title of the section in an index."""
         return self._controller.section_index_title(self.name)
 
     @property
@@ -83,21 +83,21 @@ class FetchedResultsController:
     the process. `dependencies` are key paths to objects whose changes count as updates of the objects that refer to
     them.
 
-    A delegate has some of these methods; changes are followed while there is one. For each event that changed the
-    results, the first four are called in this order, unless it has one of the next two:
+    A delegate implements some of these methods; changes are tracked only while a delegate is set. For each event that
+    changes the results, the first four are called in this order, unless the delegate has one of the next two:
 
         will_change(controller)                  the results are still the former ones
         did_change_section(controller, change)   a SectionChange
         did_change_object(controller, change)    an ObjectChange
         did_change(controller)
-        did_change_all(controller, difference)   all changes of an event at once
-        did_change_ids(controller, changes)      the same as a list of IDChange; without sections only
+        did_change_all(controller, difference) all changes of an event in one call
+        did_change_ids(controller, changes)      all changes as a list of IDChange; only without sections
         did_reset(controller, error)             a reset or a failure; no results until perform_fetch
         section_index_title(controller, name)    a str, or None to leave the section out of an index
 
-    Use it on the queue of its context. It retains its delegate. An exception of the delegate does not fail a call,
-    because the change has already happened. It goes to sys.unraisablehook, with a note that names the method, the
-    controller and its context.
+    Use the controller on the queue of its context. It retains its delegate. An exception of the delegate does not make
+    a call fail, because the change has already happened. The exception goes to sys.unraisablehook, with a note that
+    names the method, the controller and its context.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class FetchedResultsController:
 
     @property
     def delegate(self) -> Any:
-        """The object that is notified of changes. If it is None, changes are not followed."""
+        """The object that is notified of changes. If it is None, changes are not tracked."""
         return self._delegate
 
     @delegate.setter
@@ -215,7 +215,7 @@ class FetchedResultsController:
 
     @property
     def sections(self) -> list[ResultsSection] | None:
-        """The current sections; a single one if none are set. None before perform_fetch, and after a reset."""
+        """The current sections, one without section names. None before perform_fetch, and after a reset."""
         found = self._snapshot()
         if found is None:
             return None
@@ -255,7 +255,7 @@ class FetchedResultsController:
     # ---- the index
 
     def section_index_title(self, name: str) -> str | None:
-        """Returns the title for a section name: that of the delegate, or the name's capitalised first letter."""
+        """Returns the title for a section name, from the delegate or else the name's capitalised first letter."""
         if self._handle is None:
             return name[:1].upper() or None
         buffer = _abi.Buffer()
@@ -278,7 +278,7 @@ class FetchedResultsController:
         return titles
 
     def section_for_index_title(self, title: str, index: int) -> int:
-        """Returns the index of the first section with a title, which is the one at `index` of the titles."""
+        """Returns the index of the first section with a title, whose index in section_index_titles is `index`."""
         out = ctypes.c_size_t()
         if self._handle is None:
             raise InvalidArgumentError(
@@ -293,7 +293,7 @@ class FetchedResultsController:
 
     @staticmethod
     def delete_cache(name: str | None = None) -> None:
-        """Deletes the section cache of a name, or all caches. Correct results never require it."""
+        """Deletes the section cache of a name, or all section caches. Results are correct without this call."""
         call(lib.cst_controller_delete_cache, key_path_text(name))
 
     def __repr__(self) -> str:
@@ -324,7 +324,7 @@ def _told(number: int, name: str) -> tuple[FetchedResultsController, Any] | None
 
 
 def _tell(number: int, name: str, lent: Callable[[FetchedResultsController], tuple[Any, ...]]) -> None:
-    """Calls a delegate's method with the arguments that `lent` makes of borrowed values."""
+    """Calls a delegate's method with the arguments that `lent` returns."""
     told = _told(number, name)
     if told:
         with telling(f"{name} of the delegate", told[0], told[0].context):
@@ -360,7 +360,7 @@ def _hear_reset(number: int, _handle: int, error: int | None) -> None:
 
 
 def _answer(text: str | None, out: Any) -> None:
-    """Passes the library a text that remains valid until the next one of this thread."""
+    """Passes a string to the library. It remains valid until the next call on this thread."""
     cell = values.Cell()
     values.encode(cell.value, text, "section", "name")
     _given[threading.get_ident()] = cell
@@ -381,7 +381,7 @@ def _name(number: int, token: int, out: Any, error: Any) -> int:
     try:
         _answer(_namers[number](wrapper(token)), out)
         return _abi.OK
-    except BaseException as raised:  # the fetch fails with it
+    except BaseException as raised:  # the exception makes the fetch fail
         return reported(raised, error)
 
 

@@ -70,11 +70,11 @@ T = TypeVar("T")
 class Statistics(NamedTuple):
     """Counters of the requests of contexts to the stores of a coordinator."""
 
-    #: Requests that stores answered, including counts and fetches of IDs.
+    #: Fetches that stores executed, including counts and fetches of IDs.
     fetches: int
     #: Rows and IDs that they returned.
     fetched_rows: int
-    #: Objects whose row was needed singly. Many of them for one fetch are the N+1 problem: prefetch.
+    #: Objects whose fault fired individually. Many of them for one fetch are the N+1 problem: prefetch.
     faults: int
     #: Rows that stores returned for faults, their siblings and prefetching.
     faulted_rows: int
@@ -88,10 +88,10 @@ class Statistics(NamedTuple):
     inserted: int
     updated: int
     deleted: int
-    #: Time spent in stores.
+    #: The time spent in stores.
     fetch_nanoseconds: int
     save_nanoseconds: int
-    #: Present memory of the rows in objects and row caches of the whole process, in bytes; not a counter.
+    #: The present memory of the rows in objects and row caches of the whole process, in bytes; not a counter.
     row_bytes: int
 
 
@@ -104,8 +104,10 @@ class Store:
 
     @property
     def host(self) -> HostStore | None:
-        """The instance of the class that is registered for the store's type. None for stores that are not written in
-        Python, and for a closed store."""
+        """The instance of the class that is registered for the store's type.
+
+        None for a closed store, and for stores that are not written in Python.
+        """
         coordinator = self._coordinator() if self._coordinator is not None else None
         return host_store(coordinator, self.identifier, self.path)
 
@@ -143,12 +145,12 @@ class Store:
 
     @property
     def read_only_reason(self) -> str | None:
-        """The reason why it is read-only and the remedy, as the end of a sentence; None for a writable store."""
+        """The reason why saving fails and the remedy, as the end of a sentence; None for a writable store."""
         return _abi.decode(lib.cst_store_read_only_reason(self._handle))
 
     @property
     def warnings(self) -> list[str]:
-        """The requests made when the store was added that have no effect, each with its reason."""
+        """The options passed to add_store that have no effect, each with the reason."""
         count = lib.cst_store_warning_count(self._handle)
         return [_abi.decode(lib.cst_store_warning(self._handle, each)) or "" for each in range(count)]
 
@@ -164,10 +166,11 @@ class Store:
 
 
 def metadata(path: str | os.PathLike[str], type: str | None = None) -> dict[str, Any]:
-    """Returns the metadata of the store at a path. Needs no model and changes nothing.
+    """Returns the metadata of the store at a path. Does not need a model or change the store.
 
-    They are the version of the framework that wrote it, the version hashes of its entities, the application's entries,
-    and NSStoreUUID. `type` is that of a custom store, which the path does not show.
+    The metadata are the version of the framework that wrote the store, the version hashes of its entities, the
+    application's entries, and NSStoreUUID. `type` is required for a custom store, whose type cannot be recognised by
+    its path.
     """
     buffer = _abi.Buffer()
     if type is None:
@@ -196,7 +199,8 @@ class AppleFinding(NamedTuple):
 class AppleCheck(NamedTuple):
     """Whether Apple's framework would accept a store.
 
-    Problems make it refuse the store, or fail later. Extrapolations are not confirmed by any known file of Apple's.
+    Problems make Apple's framework reject the store, or fail later. Extrapolations are features that no known file from
+    Apple's framework confirms.
     """
 
     accepted: bool
@@ -205,7 +209,7 @@ class AppleCheck(NamedTuple):
 
 
 def given_model(model: ModelLike | None, for_store: str | os.PathLike[str] | None = None) -> Model | None:
-    """Freezes and returns a model, or the model at a path: of a bundle, the version that wrote `for_store`."""
+    """Freezes and returns a model, or the model at a path; from a bundle, the version of the store at `for_store`."""
     if model is None:
         return None
     given = model if isinstance(model, Model) else Model.load(os.fsdecode(model), for_store=for_store)
@@ -216,8 +220,8 @@ def given_model(model: ModelLike | None, for_store: str | os.PathLike[str] | Non
 def check_apple(path: str | os.PathLike[str], model: ModelLike | None = None) -> AppleCheck:
     """Reports whether Apple's framework would accept the store at a path with a model, as far as the file shows.
 
-    The default is the model that the store carries. The model may be a path; of a bundle, it is the current version, as
-    in an application. Changes nothing.
+    `model` is a model or its path; of a bundle, the current version is read, as in an application. None: the model that
+    the store carries. The check does not change the store.
     """
     model = given_model(model)
     accepted, buffer = ctypes.c_bool(), _abi.Buffer()
@@ -250,9 +254,9 @@ def _property_list(values: Mapping[str, Any], file: str) -> _abi.InputString:
 
 
 def set_metadata(path: str | os.PathLike[str], values: Mapping[str, Any], type: str | None = None) -> None:
-    """Replaces the metadata of the store at a path at once; otherwise like Coordinator.set_metadata for an open store.
+    """Replaces the metadata of the store at a path immediately. Otherwise like Coordinator.set_metadata.
 
-    Needs no model. `type` is that of a custom store.
+    Does not need a model. `type` is required for a custom store.
     """
     if type is None:
         call(lib.cst_store_set_metadata, path_argument(path), _property_list(values, os.fsdecode(path)))
@@ -269,7 +273,7 @@ CHECKPOINTS = ("passive", "full", "restart", "truncate")
 
 
 class Checkpoint(NamedTuple):
-    """The number of pages that a checkpoint found in a write-ahead log, and of those that are in the store's file."""
+    """The number of pages in a write-ahead log, and the number of these that are now in the store's file."""
 
     pages: int
     checkpointed: int
@@ -281,17 +285,17 @@ class Checkpoint(NamedTuple):
 
 
 class Coordinator(MigrationUpkeep, Contexts):
-    """Manages the stores of a model, and creates contexts on top of them. Any thread may use it.
+    """Manages the stores of a model, and creates contexts. Any thread may use it.
 
         with Coordinator(model) as coordinator:
             coordinator.add_store("notes.sqlite", configuration="Notes")
             coordinator.add_store("log.xml", type="XML", configuration="Log")
             ctx = coordinator.context()
 
-    Contexts retain it, and it ends with its last owner; `close`, or the end of a `with` block, ends it at once.
+    Contexts retain it. It is closed by `close`, at the end of a `with` block, and when its last owner is released.
 
-    unsaved  the policy of these two for unsaved changes, also in the contexts that it creates: "refuse", with an
-             UnsavedChangesError that counts them by entity, "save" or "discard"
+    unsaved  the policy of `close` and the `with` block for unsaved changes, including in the contexts that it creates:
+             "refuse", with an UnsavedChangesError that counts them by entity, "save" or "discard"
     """
 
     def __init__(self, model: Model, *, unsaved: Policy = "refuse") -> None:
@@ -312,7 +316,7 @@ class Coordinator(MigrationUpkeep, Contexts):
 
     @classmethod
     def _owned(cls, handle: int, model: Model | None) -> Coordinator:
-        """Returns the coordinator of an owned handle. Without a model, it has its own."""
+        """Returns the coordinator of an owned handle. Without a model, it uses the model of the handle."""
         coordinator = cls.__new__(cls)
         coordinator._adopt(handle, model)
         return coordinator
@@ -335,62 +339,65 @@ class Coordinator(MigrationUpkeep, Contexts):
         """Opens the store at a path, or creates it.
 
         type          "SQLite", "XML" or "Binary" (a file that is written as a whole), or "InMemory": an empty store
-                      without a file, which ends with the coordinator. Its path is only a name, and of the options only
-                      `configuration` has an effect. None: the type of the existing store, or "SQLite" without one
+                      without a file, which is discarded with the coordinator. Its path is only a name, and only the
+                      option `configuration` has an effect. None: the type of the existing store, or "SQLite" without
+                      one
         sync          "full": a save is on disk when it returns; "normal": a power cut may undo the last saves
         journal       "wal" or "rollback"
         busy_timeout  seconds to wait for another process's lock
-        cache_kb      SQLite's page cache, for each connection; 0 is the library's default
-        max_connections  how many threads may read the store at a time, or save; 0 is the library's default, 8
-        history       True: each save records its changes; None: if the store has a history; False: does not record, so
-                      that a store whose history has transactions is opened read-only
-        complete_history  True: the history keeps the values that each transaction replaces, so that the past is known
-                      whole (Coordinator.at); None: if the store has begun to; False: deletes those that it has kept
+        cache_kb      the size in KB of SQLite's page cache, for each connection; 0: the library's default
+        max_connections  the maximum number of threads that read the store, or save, at a time; 0: the library's
+                      default, 8
+        history       True: each save records its changes. None: the same if the store has a history. False: saves do
+                      not record changes, so a store whose history has transactions is opened read-only
+        complete_history  True: the history keeps the values that each transaction replaces, so that all past values are
+                      known (Coordinator.at); None: if the store already keeps such values; False: deletes them
         history_retention  a HistoryRetention, to which the history is purged when the store is opened and after every
-                      thousand transactions; None: only by purge_history
+                      thousand transactions; None: only purge_history purges it
         configuration the configuration of the model whose objects the store holds; None for the whole model. New
-                      objects go to the first writable store for them; fetches use the stores that can have them
+                      objects are saved in the first writable store for their entity; fetches use all stores for it
         posts_own_changes  "remote_change" is also posted for saves by contexts of this coordinator
         watch_interval     the interval, in seconds, at which a store that is watched for remote changes is checked
                            without a notification; 0: 0.5 where the file system does not report writes, 30 where it does
         pragmas       settings of SQLite for every connection, {"cache_size": -65536}; InvalidArgumentError, with a
                       list, for settings that are not in docs/reference/store.md
-        analyze       SQLite gathers statistics of the values, and chooses indexes by them
-        vacuum        the database is rewritten without the space of deleted rows
-        ignore_versioning  the store may have been written with another model: properties that it lacks are null or
-                           empty, data that the model lacks is invisible and never lost. Opened for writing, it becomes
-                           a store of this model
-        file_mode     the permissions of a new store's file, 0o600 to 0o777; files beside a store have those of its file
-        external_threshold  values of more bytes are stored in backing files, if the attribute allows it; None is the
+        analyze       True: SQLite gathers statistics of the values, by which it chooses indexes
+        vacuum        True: the database is rewritten without the space of deleted rows
+        ignore_versioning  True: the store may have been written with another model. Properties that the store lacks are
+                           null or empty; data that the model lacks is invisible and never lost. Opened for writing, it
+                           becomes a store of this model
+        file_mode     the permissions of a new store's file, 0o600 to 0o777; further files of a store
+                      get the permissions of its file
+        external_threshold  values of more bytes are stored in backing files, if the attribute allows it; None: the
                             library's default, 102400
-        foreign_options  the names of options of Apple's framework for features that do not exist here. They have no
+        foreign_options  the names of options of Apple's framework that this library does not support. They have no
                          effect; Store.warnings reports them
         options       options of a custom store (register_store_type), by name: plain values
         value_limit, memory_limit, step_limit, external_limit
                       limits on the work that a file, possibly untrusted, can cause in this process: bytes of one value
                       or row, bytes and steps of the expressions in an SQLite file's schema, bytes of one backing file;
-                      None is the library's default (docs/reference/store.md)
+                      None: the library's default (docs/reference/store.md)
         migrate       migrates a store of another version of the model; None: containers and documents do, coordinators
                       do not
         infer_mapping infers the mapping from names and renaming identifiers; None: as `migrate`
-        allow_removals      migrates also if the model only lacks what the store has, so that it may be an older version
+        allow_removals      also migrates if the model only removes parts of the store's model, as an older version may
         allow_type_changes  migrates attributes whose type changed, if every value can be kept exactly
         source_models, model_paths  models, and files or folders of models, that are searched for the store's own model
-                      before the one that it carries
+                      before the model in the store is used
         migration_progress  a function that receives the number of migrated rows and their total; an exception cancels
         mapping_models      mapping models that a migration tries first, before those beside `model_paths` and before
                       inference
         stages        a list of MigrationStage, instead of mapping models: a staged migration, which needs `migrate`
-        manager_will_start  a function that receives the MigrationManager of each mapping model before execution: to
-                      set its user_info, functions and report, or to keep it for a cancellation. An exception fails the
-                      migration
-        backup        True: a migration copies the store beside it before anything changes, as
+        manager_will_start  a function that receives the MigrationManager of each mapping model before execution: to set
+                            its user_info, functions and report, or to retain it for a cancellation. An exception makes
+                            the migration fail
+        backup        True: a migration copies the store next to it before it changes the store, as
                       NAME.backup-20261129T101500Z (see corestone.backups and restore_store); a path: into that folder
-        backups_kept  how many copies stay after a successful migration, the newest ones; None: 3
+        backups_kept  the number of newest copies that are kept after a successful migration; None: 3
         verify_migration  compares the migrated objects with the former ones before the commit; MigrationError for a
                       difference
-        defer_cleanup  leaves columns and tables that the new model lacks in the file, hidden, for
-                      finish_deferred_migration
+        defer_cleanup  True: columns and tables that the new model lacks are hidden, and kept in the file until
+                       finish_deferred_migration
         """
         given = store_options(**options)
         with migrating(given):
@@ -409,11 +416,11 @@ class Coordinator(MigrationUpkeep, Contexts):
             return Store(owned(function, *arguments), self)
 
     def remove_store(self, store: Store) -> None:
-        """Closes a store. Its objects leave every context, on the queue of each: using them raises ObjectGoneError, and
-        they are `invalidated` in "objects_did_change".
+        """Closes a store, and removes its objects from every context, on the queue of each.
 
-        Their unsaved changes are lost, and the log has a warning with counts by entity. New objects that are not in a
-        store yet stay.
+        Using these objects raises ObjectGoneError, and "objects_did_change" reports them as `invalidated`. Their
+        unsaved changes are lost, and the log has a warning with counts by entity. New objects that are not saved yet
+        are kept.
         """
         call(lib.cst_coordinator_remove_store, self._handle, store._handle)
 
@@ -428,13 +435,13 @@ class Coordinator(MigrationUpkeep, Contexts):
     ) -> Store:
         """Saves a store at another path, and returns the new store, which replaces the old one.
 
-        The path must be unused, or hold a store without objects. All content is copied; then the old store is removed,
-        and its file stays. Every object gets a new ID, which the coordinator reports ("stores_did_change":
-        `uuid_changed.migrated_ids`). Objects of contexts are those of a removed store, so save first. The options are
-        those of add_store, for the new store only. The configuration is that of the old store (InvalidArgumentError for
-        another). On failure, the old store is open as before.
+        The path must be unused, or have a store without objects. All content is copied; then the old store is removed,
+        and its file is kept. Every object gets a new ID, which the coordinator reports ("stores_did_change":
+        `uuid_changed.migrated_ids`). Objects in contexts become objects of a removed store, so save first. The options
+        are those of add_store, for the new store only. The configuration is that of the old store (InvalidArgumentError
+        for another). On failure, the old store remains open.
 
-        type          the type of the new store. None: that of the old one; "SQLite" for one in memory, without a file
+        type          the type of the new store. None: the type of the old store, but "SQLite" for one in memory
         progress      progress(done, total) receives the number of objects, on this thread. It may read from the store,
                       but not save. An exception from it ends the copying and propagates
         """
@@ -457,16 +464,18 @@ class Coordinator(MigrationUpkeep, Contexts):
             return self._opened(lib.cst_coordinator_migrate_store, *arguments, callback, None)
 
     def perform(self, function: Callable[..., T], *arguments: Any, **named: Any) -> Future[T]:
-        """Runs a function later, on a thread of the coordinator, in the order of the calls. Meanwhile only the function
-        saves to the coordinator's stores; others can read."""
+        """Runs a function later, on the serial queue of the coordinator, and returns a future.
+
+        While the function runs, no other code can save to the coordinator's stores, but reads continue.
+        """
         return queue.perform_alone(self._handle, lambda: function(*arguments, **named))
 
     def perform_and_wait(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:
-        """Runs a function like `perform`, but at once and on the calling thread, and returns its result.
+        """Runs a function like `perform`, but immediately and on the calling thread, and returns its result.
 
             coordinator.perform_and_wait(shutil.copytree, folder, copy)
 
-        The function must not wait for a context's queue (InvalidArgumentError): its owner may be waiting for this call.
+        The function must not wait for a context's queue (InvalidArgumentError), whose holder may wait for this call.
         """
         found: T = queue.perform_alone_and_wait(self._handle, lambda: function(*arguments, **named))
         return found
@@ -474,13 +483,14 @@ class Coordinator(MigrationUpkeep, Contexts):
     def destroy_store(
         self, path: str | os.PathLike[str], *, type: str | None = None, force: bool = False, busy_timeout: float = 5.0
     ) -> bool:
-        """Empties a store: removes its rows, tables, metadata and backing files. Returns False if the folder does not
-        have the file.
+        """Empties a store: removes its rows, tables, metadata and backing files.
 
-        The file stays, and a store added there starts empty. A store that the coordinator has open is removed first. A
-        missing folder is a StoreError, "/dev/null" an InvalidArgumentError. StoreBusyError while another connection
-        writes; NotAStoreError for another program's file, which stays unchanged. With `force` the files of a store that
-        others keep locked are removed; the others continue with unlinked files.
+        The file is kept, and a store added there starts empty. A store that the coordinator has open is removed first.
+        Returns False if the folder does not have the file. `force` removes the files of a store even while other
+        connections lock it; these connections continue with unlinked files.
+
+        StoreError if the folder does not exist, and InvalidArgumentError for "/dev/null". StoreBusyError while another
+        connection writes. NotAStoreError for another program's file, which does not change.
         """
         flags = _abi.STORE_FORCE_DESTROY if flag(force, "force") else 0
         options = store_options(flags, busy_timeout=busy_timeout)
@@ -499,8 +509,8 @@ class Coordinator(MigrationUpkeep, Contexts):
         """Replaces the store at `path` with a copy of the store at `source`, in one step; an unused path is allowed.
 
         The copy includes the backing files and keeps the identifier. A store that the coordinator has open at `path` is
-        removed first. StoreBusyError while another connection writes, NotAStoreError for a file that is not a store, at
-        either path; the former store stays then.
+        removed first. StoreBusyError while another connection writes; NotAStoreError if the file at either path is not
+        a store. In both cases the former store is kept.
         """
         options = store_options(busy_timeout=busy_timeout, file_mode=file_mode)
         paths = path_argument(path), path_argument(source)
@@ -509,9 +519,9 @@ class Coordinator(MigrationUpkeep, Contexts):
     def set_store_path(self, store: Store, path: str | os.PathLike[str]) -> None:
         """Moves an open store to another path; Core Data calls it setURL:forPersistentStore:.
 
-        An atomic store is written there by the next save, also by that of a context without changes. The file of an
-        SQLite store must already exist there, moved or copied while nothing was saved (perform_and_wait).
-        InvalidArgumentError for the file of another store; the store keeps its path then.
+        The next save writes an atomic store there, even the save of a context without changes. The file of an SQLite
+        store must already exist there; move or copy it while no save runs (perform_and_wait). InvalidArgumentError for
+        the file of another store; the store then keeps its path.
         """
         call(
             lib.cst_coordinator_set_store_path, self._handle, one_of(Store, store, "store")._handle, path_argument(path)
@@ -537,10 +547,10 @@ class Coordinator(MigrationUpkeep, Contexts):
         return found
 
     def set_metadata(self, store: Store, values: Mapping[str, Any]) -> None:
-        """Replaces the metadata of a store with the next save of any context, also of one without changes.
+        """Replaces the metadata of an open store. The next save of any context writes it, even without changes.
 
-        `values` has all entries, which must fit into a property list. The store's type, UUID and versions stay if they
-        are omitted; InvalidArgumentError if they differ.
+        `values` contains all entries, which must be property list types. The store's type, UUID and versions are kept
+        if they are omitted; InvalidArgumentError if they differ.
         """
         handle = one_of(Store, store, "store")._handle
         call(lib.cst_coordinator_set_metadata, self._handle, handle, _property_list(values, store.path))
@@ -554,14 +564,15 @@ class Coordinator(MigrationUpkeep, Contexts):
         busy_timeout: float = 5.0,
         file_mode: int | None = None,
     ) -> None:
-        """Copies an open store in its present state, with its backing files, while others read and save. The path is
-        unused, or that of an earlier copy of the store, which is overwritten in one step.
+        """Copies an open store in its present state, with its backing files. Other connections can read and save.
+
+        The path must be unused, or that of an earlier copy of the store, which is replaced in one step.
 
         progress      progress(done, total) receives the number of bytes, on this thread. It may read from the store,
                       but not save. An exception from it ends the copying and propagates
-        file_mode     the permissions of a new file; None: those of the store
+        file_mode     the permissions of a new file; None: the permissions of the store
 
-        InvalidArgumentError for the path of another store, which stays unchanged.
+        InvalidArgumentError for the path of another store, which does not change.
         """
         options = store_options(busy_timeout=busy_timeout, file_mode=file_mode)
         handle = one_of(Store, store, "store")._handle
@@ -572,11 +583,11 @@ class Coordinator(MigrationUpkeep, Contexts):
             )  # fmt: skip
 
     def checkpoint(self, store: Store, mode: str = "passive") -> Checkpoint | None:
-        """Copies the write-ahead log of an SQLite store into its file, as happens automatically from time to time.
+        """Copies the write-ahead log of an SQLite store into its file. This also happens automatically.
 
-        The mode "passive" copies as far as possible without waiting, "full" everything; "restart" then waits until the
-        log has no readers, and "truncate" then empties it. Returns None for a store without a log. StoreBusyError if
-        others block it for too long.
+        The mode "passive" copies as much as possible without waiting; "full" copies everything. "restart" also waits
+        until the log has no readers, and "truncate" then empties the log. Returns None for a store without a log.
+        StoreBusyError if other connections block the checkpoint for too long.
         """
         pages, done = ctypes.c_uint64(), ctypes.c_uint64()
         number = CHECKPOINTS.index(choice(mode, "mode", CHECKPOINTS))
@@ -585,8 +596,10 @@ class Coordinator(MigrationUpkeep, Contexts):
         return Checkpoint(pages.value, done.value) if status == _abi.OK else None
 
     def optimize(self, store: Store) -> int:
-        """Refreshes SQLite's statistics of the values, by which it chooses indexes, and removes backing files that no
-        row refers to. Returns the number of these files. A save of many objects does the former automatically."""
+        """Refreshes SQLite's statistics of the values, by which it chooses indexes, and removes orphaned backing files.
+
+        Returns the number of removed files. A save of many objects refreshes the statistics automatically.
+        """
         removed = ctypes.c_uint64()
         handle = one_of(Store, store, "store")._handle
         call(lib.cst_coordinator_optimize_store, self._handle, handle, byref(removed))
@@ -595,23 +608,27 @@ class Coordinator(MigrationUpkeep, Contexts):
     def observe(
         self, notification: CoordinatorNotification | str, function: Callable[[Coordinator, StoreChanges], Any]
     ) -> Observation:
-        """Calls function(coordinator, changes) whenever the coordinator posts the notification ("stores_did_change",
-        "will_remove_store", "remote_change"), on the thread that causes it, as long as the token is referenced. The
-        function may use the coordinator without restriction."""
+        """Calls function(coordinator, changes) whenever the coordinator posts the notification.
+
+        The notification is "stores_did_change", "will_remove_store" or "remote_change". The function is called on the
+        thread that causes the notification, as long as the returned token is referenced. It may use the coordinator
+        without restriction.
+        """
         from .observation import observe_coordinator
 
         return observe_coordinator(self, notification, function)
 
     def query_generation(self) -> QueryGeneration | None:
-        """Returns the present state of the stores and holds it; None if no store has generations.
+        """Returns a generation of the present state of the stores; None if no store supports generations.
 
-        UnsupportedError for a store with a rollback journal."""
+        UnsupportedError for a store with a rollback journal.
+        """
         return optional_generation(owned(lib.cst_coordinator_query_generation, self._handle))
 
     def notifications(
         self, notification: CoordinatorNotification | str, *, newest: int | None = None
     ) -> Notifications[StoreChanges]:
-        """Returns the coordinator's notifications from now on, for an asyncio task, like Context.notifications.
+        """Returns the coordinator's later notifications, for an asyncio task, like Context.notifications.
 
         async for changes in coordinator.notifications("stores_did_change"):
             ...
@@ -644,19 +661,21 @@ class Coordinator(MigrationUpkeep, Contexts):
                     have the keys author, bundleID, contextName, processID, storeID, timestamp, token and
                     transactionNumber; changes have these, and changeID, changeType (HistoryChangeKind), changedEntity
                     (the name; without subentities), changedObjectID, updatedProperties and transaction. With "changes",
-                    a transaction has only the changes for which the predicate holds, and is left out without any
-        since       the place after which to begin: a HistoryToken, or a datetime; None: the first transaction. A store
-                    that the token does not know begins with its first transaction
-        excluding_author  leaves out the transactions of this author, and keeps those without author
+                    a transaction has only the changes that satisfy the predicate; without such changes it is left out
+        since       the position after which to begin: a HistoryToken or a datetime; None: the first transaction. A
+                    store that the token does not contain begins with its first transaction
+        excluding_author  excludes the transactions of this author, but not those without an author
         stores      the stores to read; empty: all
-        sort        key paths as for Context.fetch. Without them transactions come in their order, and those of several
-                    stores by time. With them everything is read at once, and sorted changes come one per transaction
-        limit       the greatest number of transactions or changes (None and 0: all)
+        sort        key paths as for Context.fetch. Without them, transactions are in commit order, those of several
+                    stores by time. With them, all transactions are read before the first is returned, and each sorted
+                    change has its own transaction
+        limit       the maximum number of transactions or changes (None and 0: all)
         batch_size  the number of transactions that are read at a time (0: a suitable number)
         changes     False: transactions without changes, which are faster to read
 
         HistoryTokenExpiredError if transactions after the token were deleted, or the file was replaced by an older one.
-        HistoryTokenStoreError if the token knows none of the stores. PredicateError for a key that the subject lacks.
+        HistoryTokenStoreError if the token does not contain any of the stores. PredicateError for a key that the
+        subject does not have.
         """
         self._require_open()
         options = history_options(
@@ -698,52 +717,54 @@ class Coordinator(MigrationUpkeep, Contexts):
         return history_options(predicate, arguments, handles(given.pop("stores", ()), Store, "stores"), **given)
 
     def history_token(self, *stores: Store) -> HistoryToken | None:
-        """Returns the token of the present place, after the last transaction of each store; without arguments, of all
-        stores. None if none of them has a history."""
+        """Returns the token of the present position, after the last transaction of each store.
+
+        Without arguments, it contains all stores that have a history. None if no store has a history.
+        """
         self._require_open()
         handle = owned(lib.cst_coordinator_copy_history_token, self._handle, *handles(stores, Store, "stores"))
         return HistoryToken._owned(handle) if handle else None
 
     def at(self, place: HistoryToken | HistoryTransaction | datetime, stores: Sequence[Store] = ()) -> Coordinator:
-        """Opens stores, or all, as they were at a token, after a transaction, or at a date: a coordinator for reading.
+        """Opens a past state of stores (empty: all), read-only: at a token, after a transaction, or at a date.
 
             with coordinator.at(token) as past:
                 names = [note.title for note in past.context().fetch("Note")]
 
-        It has the same model, and its objects have the same URIs. Each store is copied into TMPDIR and taken back
-        there, so the time it takes grows with the size of the stores and the number of later changes. Later saves do
-        not change the past. With a complete history (`complete_history` of add_store) every value is known. Without
-        one, a value that a later transaction replaced is unknown: it reads as None, and ManagedObject.is_known returns
-        False. Predicates see None too.
+        The returned coordinator has the same model, and its objects have the same URIs. Each store is copied into
+        TMPDIR, where the later changes are undone. The time this takes grows with the size of the stores and the number
+        of later changes. Later saves do not change the past. With a complete history (`complete_history` of add_store)
+        every value is known. Without it, a value that a later transaction replaced is unknown: it reads as None,
+        including in predicates, and ManagedObject.is_known returns False.
 
-        InvalidArgumentError for a store without history; HistoryTokenStoreError for a store that the token does not
-        know; HistoryTokenExpiredError if later transactions were deleted, for a date before the first transaction that
-        is left, and if the store was migrated since.
+        InvalidArgumentError for a store without history. HistoryTokenStoreError for a store that the token does not
+        contain. HistoryTokenExpiredError if later transactions were deleted, for a date before the first remaining
+        transaction, and if the store was migrated since.
         """
         self._require_open()
         return Coordinator._owned(past.open_past(self, place, handles(stores, Store, "stores")), self.model)
 
     @property
     def past_token(self) -> HistoryToken | None:
-        """The place that a coordinator of the past was opened at (`at`); None for one of the present."""
+        """The position at which a coordinator of the past was opened (`at`); None for other coordinators."""
         handle = owned(lib.cst_coordinator_copy_past_token, self._handle)
         return HistoryToken._owned(handle) if handle else None
 
     @property
     def is_past_complete(self) -> bool:
-        """Whether all values of a coordinator of the past are known; True for one of the present."""
+        """Whether all values of a coordinator of the past are known; True for other coordinators."""
         out = ctypes.c_bool()
         call(lib.cst_coordinator_is_past_complete, self._handle, byref(out))
         return out.value
 
     def history_of(self, subject: ManagedObject | ObjectID) -> list[past.Revision]:
-        """Returns who changed an object, when, and in which properties, the oldest change first.
+        """Returns the revisions of an object, oldest first: time, author and changed properties of each change.
 
             for revision in coordinator.history_of(note):
                 print(revision.timestamp, revision.author, revision.values)
 
         The object may have been deleted. A complete history has the values of attributes and to-one relationships
-        before and after each change; without one only those that later changes left alone are known. To-many
+        before and after each change. Otherwise only values that no later change replaced are known. To-many
         relationships and derived attributes are listed without values.
 
         InvalidArgumentError for a store without history.
@@ -753,11 +774,11 @@ class Coordinator(MigrationUpkeep, Contexts):
     def history_diff(
         self, start: HistoryToken, end: HistoryToken | None = None, stores: Sequence[Store] = ()
     ) -> list[past.Revision]:
-        """Returns the differences between two places of the history, the present if `end` is None, by object.
+        """Returns the differences between two positions in the history, by object. `end` None: the present.
 
-        To-many relationships are among them. Objects that were inserted and deleted in between are not. Objects that
-        differ without a change of their own, in derived values or members, are listed last, as far as old values were
-        kept. Both states are opened as by `at`, with its errors. InvalidArgumentError if `end` is before `start`.
+        To-many relationships are included; objects that were inserted and deleted in between are not. Objects that
+        differ only in derived values or members are listed last, as far as old values were recorded. Both states are
+        opened as by `at`, with its errors. InvalidArgumentError if `end` is before `start`.
         """
         return past.differences(self, start, end, handles(stores, Store, "stores"))
 
@@ -768,21 +789,21 @@ class Coordinator(MigrationUpkeep, Contexts):
         *,
         progress: Callable[[int, int], Any] | None = None,
     ) -> DeletedHistory:
-        """Deletes the transactions before a place, with their changes, and returns the numbers of both. Objects stay.
+        """Deletes the transactions before a position and their changes, and returns the numbers of both.
 
             coordinator.delete_history(datetime.now(timezone.utc) - timedelta(days=30))
 
-        A reader whose token is older gets HistoryTokenExpiredError and must fetch its objects again, so keep what the
-        slowest reader has not read.
+        Objects do not change. Reading with an older token then raises HistoryTokenExpiredError, and the reader must
+        fetch its objects again. So keep the transactions that the slowest reader has not read.
 
-        before    a token or a transaction, whose own transaction stays; or a datetime: the transactions before the
+        before    a token or a transaction, whose own transaction is kept; or a datetime: the transactions before the
                   first one of that time or later
-        stores    with a datetime, the stores; empty: all. A token states its stores
+        stores    with a datetime, the stores; empty: all. A token names its stores
         progress  progress(transactions, changes) receives the deleted numbers after each step; other contexts can save
-                  between two steps. An exception from it ends the deletion and propagates; deleted transactions stay
-                  deleted
+                  between two steps. An exception from it cancels the deletion and propagates; deleted transactions are
+                  not restored
 
-        StoreReadOnlyError; HistoryTokenStoreError for a token of other stores.
+        StoreReadOnlyError for a read-only store; HistoryTokenStoreError for a token of other stores.
         """
         self._require_open()
         return delete_transactions(self, before, handles(stores, Store, "stores"), progress)
@@ -790,19 +811,20 @@ class Coordinator(MigrationUpkeep, Contexts):
     def register_history_consumer(
         self, name: str, store: Store, *, at: HistoryToken | None = None, lease: timedelta | None = None
     ) -> None:
-        """Registers a program that reads the history of a store, by name: no purge deletes what it has not read.
+        """Registers a consumer of a store's history by name: purges keep the transactions that it has not read.
 
-        A new consumer begins at `at` (None: after the last transaction); one that is registered keeps its place. It
-        holds up purges until it was not seen for the lease (None: 30 days). InvalidArgumentError for a store without
-        history; HistoryTokenStoreError for a token of another store; StoreReadOnlyError.
+        A new consumer begins at `at` (None: after the last transaction); a registered one keeps its position. It limits
+        purges until its lease expires, counted from its last registration or move (None: 30 days). InvalidArgumentError
+        for a store without history. HistoryTokenStoreError for a token of another store. StoreReadOnlyError for a
+        read-only store.
         """
         self._require_open()
         register_consumer(self, one_of(Store, store, "store"), name, at, lease)
 
     def move_history_consumer(self, name: str, store: Store, to: HistoryToken) -> None:
-        """Moves a consumer to the place up to which it has read, and renews its lease.
+        """Moves a consumer to the position up to which it has read, and renews its lease.
 
-        A place before its own leaves it where it is. InvalidArgumentError for a consumer that is not registered.
+        An earlier position does not move it. InvalidArgumentError for a consumer that is not registered.
         """
         self._require_open()
         if not isinstance(to, HistoryToken):
@@ -811,14 +833,14 @@ class Coordinator(MigrationUpkeep, Contexts):
         call(lib.cst_coordinator_move_history_consumer, self._handle, store._handle, text(name, "name"), to._handle)
 
     def unregister_history_consumer(self, name: str, store: Store) -> bool:
-        """Removes a consumer; False if it was not registered."""
+        """Deregisters a consumer. Returns False if it was not registered."""
         self._require_open()
         store = one_of(Store, store, "store")
         found = call(lib.cst_coordinator_unregister_history_consumer, self._handle, store._handle, text(name, "name"))
         return bool(found == _abi.OK)
 
     def history_consumers(self, store: Store) -> list[HistoryConsumer]:
-        """Returns the consumers of a store's history, by name; also those whose lease has run out."""
+        """Returns the consumers of a store's history, by name, including those whose lease has expired."""
         self._require_open()
         return read_consumers(self, one_of(Store, store, "store"))
 
@@ -831,24 +853,25 @@ class Coordinator(MigrationUpkeep, Contexts):
         max_bytes: int | None = None,
         progress: Callable[[int, int], Any] | None = None,
     ) -> HistoryPurge:
-        """Deletes the transactions that are beyond a limit and that every living consumer has read.
+        """Deletes the transactions that exceed a limit and that every living consumer has read.
 
             coordinator.purge_history(store, older_than=timedelta(days=30), keep=10_000)
 
-        Without limits those are deleted that every living consumer has read, and none if there is no consumer. A store
-        that CloudKit mirrors keeps at least seven days, and what its mirror has yet to export.
+        Without limits, deletes the transactions that every living consumer has read, and nothing if there is no
+        consumer. A store that CloudKit mirrors keeps the transactions of at least seven days, and those that were not
+        exported.
 
         older_than  delete transactions older than this
-        keep        keep only so many transactions, the newest
-        max_bytes   keep only so many bytes of the newest transactions, by the average size of a change
+        keep        the number of newest transactions to keep
+        max_bytes   the size of the newest transactions to keep, in bytes, estimated by the average size of a change
         progress    progress(transactions, changes) receives the deleted numbers after each step; other contexts can
-                    save between two steps. An exception from it ends the purge and propagates
+                    save between two steps. An exception from it cancels the purge and propagates
         """
         self._require_open()
         return purge(self, one_of(Store, store, "store"), older_than, keep, max_bytes, progress)
 
     def history_size(self, store: Store) -> HistorySize:
-        """Returns the size of a store's history. Reads the pages of its tables."""
+        """Returns the size of a store's history. Reads all pages of the history tables."""
         self._require_open()
         return read_size(self, one_of(Store, store, "store"))
 
@@ -866,23 +889,24 @@ class Coordinator(MigrationUpkeep, Contexts):
         call(lib.cst_coordinator_reset_statistics, self._handle)
 
     def object_id(self, uri: str) -> ObjectID | None:
-        """Returns the object ID for a URI, or None if no store of the coordinator knows it."""
+        """Returns the object ID for a URI, or None if it is not the URI of an object in an open store."""
         hold = held(lib.cst_coordinator_object_id, self._handle, text(uri, "uri"))
         return ObjectID._owned(hold) if hold else None
 
     @property
     def is_closed(self) -> bool:
-        """Whether it was closed."""
+        """Whether the coordinator was closed."""
         return self._is_closed
 
     def _end(self) -> None:
-        """Closes the contexts that it created, and creates no more."""
+        """Closes the contexts that it created, and makes it reject new ones."""
         self._is_closed = True
         self._close_contexts()
 
     def close(self, unsaved: Policy | None = None) -> None:
-        """Closes the contexts that it created, and removes its stores. Closing twice is allowed. The coordinator of a
-        container or document is closed with that: close that instead.
+        """Closes the contexts that it created, and removes its stores. A second call has no effect.
+
+        The coordinator of a container or document is closed with its owner: close the owner instead.
 
         unsaved  the policy for unsaved changes: "refuse" (UnsavedChangesError counts them by context and entity, and
                  nothing is closed), "save" or "discard". None: the policy of the coordinator.
@@ -904,8 +928,11 @@ class Coordinator(MigrationUpkeep, Contexts):
     def __exit__(
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Closes the coordinator. With unsaved changes, it stays open and raises UnsavedChangesError, unless it was
-        created with another policy. If the block raised, they are rolled back, unless it raised UnsavedChangesError."""
+        """Closes the coordinator.
+
+        With unsaved changes, it stays open and raises UnsavedChangesError, unless it was created with another policy.
+        If the block raised another exception, unsaved changes are rolled back.
+        """
         leave_block(self, raised)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Cursors: the objects of a fetch, a batch at a time."""
+"""Cursors: the objects of a fetch, one batch at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Cursor(Iterable[Any]):
     """The cursor that Context.stream returns. It can be iterated once.
 
-    A batch is freed when neither it nor its objects have an owner left. Use the cursor on the queue of its context.
+    A batch is freed when it and its objects are no longer referenced. Use the cursor on the queue of its context.
     It raises InvalidHandleError after the context is closed.
     """
 
@@ -34,7 +34,7 @@ class Cursor(Iterable[Any]):
                 yield item
 
     def batches(self) -> Iterator[Results]:
-        """Yields the same objects as Results, whose columns can be read at once."""
+        """Yields the objects in batches, as Results. Each column of a batch can be read in one call."""
         while True:
             self._context._require_open()
             out = Handle()

@@ -36,21 +36,21 @@ if TYPE_CHECKING:
 class DocumentState(enum.IntFlag):
     """The state of a document."""
 
-    #: Some content is not in a file that the application chose.
+    #: Some content is not saved in a file that the application chose.
     EDITED = _abi.DOCUMENT_EDITED
     SAVING = _abi.DOCUMENT_SAVING
-    #: The last save failed because its objects were changed elsewhere; nothing was written.
+    #: The last save failed because another writer changed its objects; nothing was written.
     CONFLICT = _abi.DOCUMENT_CONFLICT
     #: The last save failed; `last_error` has the error.
     FAILED = _abi.DOCUMENT_FAILED
-    #: It has no path yet: `save_as` sets it.
+    #: The document does not have a path yet: `save_as` sets it.
     UNTITLED = _abi.DOCUMENT_UNTITLED
-    #: Another program wrote the file since it was opened, saved or reverted.
+    #: Another program wrote the file after it was opened, saved or reverted.
     CHANGED_ON_DISK = _abi.DOCUMENT_CHANGED_ON_DISK
     CLOSED = _abi.DOCUMENT_CLOSED
 
 
-#: All existing documents, for the interpreter exit.
+#: All existing documents, for the warnings at interpreter exit.
 documents: weakref.WeakSet[Document] = weakref.WeakSet()
 _observers: dict[int, tuple[weakref.ref[Document], Callable[[DocumentState], Any]]] = {}
 _numbers = itertools.count(1)
@@ -75,12 +75,14 @@ class Document(ContextOwner):
                 ctx.insert("Person", name="Ada")
             document.save_as("people.store")
 
-    type     of a new document: "SQLite", "XML" or "Binary". Until it is saved to a path, its content is in a separate
-             folder in TMPDIR, which is removed with it
-    queue    of its context: "private", "main", or "caller" for this thread only
+    type     the type of a new document: "SQLite", "XML" or "Binary". Until it is saved to a path, its content is in a
+             separate folder in TMPDIR, which is removed with the document
+    queue    the queue of its context: "private", "main", or "caller" for this thread only
     unsaved  the policy of `close` and the `with` block for unsaved changes: "refuse", with an UnsavedChangesError that
              counts them by entity, "save" or "discard"
     """
+
+    _another_context = "open the document again, or create another one"
 
     def __init__(
         self, model: ModelLike, *, type: str | None = None, queue: str = "private", unsaved: Policy = "refuse"
@@ -102,8 +104,10 @@ class Document(ContextOwner):
         unsaved: Policy = "refuse",
         **options: Unpack[StoreOptions],
     ) -> Document:
-        """Opens an existing document, with `model` or the model that the store carries. The options are those of
-        Coordinator.add_store."""
+        """Opens an existing document, with `model` or the model that the store carries.
+
+        The options are those of Coordinator.add_store.
+        """
         given = given_model(model, for_store=path)
         number = QUEUES[choice(queue, "queue", QUEUES)]
         document = cls.__new__(cls)
@@ -152,7 +156,7 @@ class Document(ContextOwner):
             raise InvalidHandleError("the document is closed; open it again, or create another one")
 
     def object_id(self, uri: str) -> ObjectID | None:
-        """Returns the object ID for a URI, or None if the store does not know it."""
+        """Returns the object ID for a URI, or None if it is not the URI of an object in the store."""
         return self.coordinator.object_id(uri)
 
     @property
@@ -185,7 +189,10 @@ class Document(ContextOwner):
 
     @property
     def has_unsaved_changes(self) -> bool:
-        """Whether there are unsaved changes; undoing all since the last save leaves none. Waits for the queue."""
+        """Whether the document has unsaved changes. Waits for the queue.
+
+        False if all changes since the last save were undone.
+        """
         out = ctypes.c_bool()
         call(lib.cst_document_has_unsaved_changes, self._handle, byref(out))
         return out.value
@@ -199,9 +206,11 @@ class Document(ContextOwner):
         return read_error(out.value)
 
     def observe(self, function: Callable[[DocumentState], Any]) -> Any:
-        """Calls function(state) whenever the state changes, in order, on the thread that changes it: the context's
-        queue, the thread that saves, or the store's watcher. While one thread calls it, that thread also delivers
-        changes from others. Returns an Observation; the calls end with it."""
+        """Calls function(state) whenever the state changes, until the returned Observation is cancelled or released.
+
+        The calls are in order, on the thread that changes the state: the context's queue, the thread that saves, or the
+        store's watcher. While one thread calls the function, that thread also delivers changes of other threads.
+        """
         from .observation import Observation
 
         number = next(_numbers)
@@ -209,9 +218,12 @@ class Document(ContextOwner):
         return Observation(owned(lib.cst_document_observe, self._handle, _told_callback, number, _forget_callback))
 
     def set_autosave(self, *, changes: int = 0, idle: float = 0.0) -> None:
-        """Saves the document automatically, on the queue of its context: after `changes` events that left something to
-        save, and `idle` seconds after the last change; 0 turns either off. An error is in `last_error`, shows in the
-        state, and is reported by `close`; the changes stay. An untitled document stays edited."""
+        """Saves the document automatically, on the queue of its context.
+
+        It is saved after `changes` events with unsaved changes, and `idle` seconds after the last change; 0 turns
+        either off. After an error, the changes are kept; `last_error`, the state and `close` report the error. An
+        untitled document is saved into its own folder and stays edited.
+        """
         call(
             lib.cst_document_set_autosave,
             self._handle,
@@ -220,16 +232,19 @@ class Document(ContextOwner):
         )
 
     def save(self) -> None:
-        """Saves all changes. ConflictError for objects that were changed elsewhere in the file: a merge policy of the
-        context resolves this, or `revert`."""
+        """Saves all changes.
+
+        ConflictError for objects that another writer changed in the file: set a merge policy of the context, or call
+        `revert`.
+        """
         call(lib.cst_document_save, self._handle)
 
     def save_as(self, path: str | os.PathLike[str], *, type: str | None = None, replace: bool = False) -> None:
-        """Saves the document to another path and continues there. The former file stays as it was last saved.
+        """Saves the document to another path and continues there. The former file keeps its last saved state.
 
-        Objects keep their identity, unless the type changes. Then every object gets a new ID, and existing objects are
-        gone (ObjectGoneError); UnsavedChangesError while other contexts, including children, have unsaved changes. A
-        store at the path is overwritten only if `replace`. A document that is open read-only can be written there.
+        Objects keep their IDs, unless the type changes. Then every object gets a new ID, and existing objects raise
+        ObjectGoneError; UnsavedChangesError while other contexts, including children, have unsaved changes. A store at
+        the path is overwritten only if `replace` is True. A document that is open read-only can be saved this way.
         """
         call(
             lib.cst_document_save_as,
@@ -240,19 +255,24 @@ class Document(ContextOwner):
         )
 
     def revert(self) -> None:
-        """Discards unsaved changes, including those of children of the context, and reads the present file, including
-        changes by other writers. Clears the undo steps. UnsavedChangesError for a child with changes that is confined
-        to another thread."""
+        """Discards unsaved changes, including those of children of the context, and reads the file again.
+
+        This includes changes by other writers. Discards the undo steps. UnsavedChangesError for a child with changes
+        that is confined to another thread.
+        """
         call(lib.cst_document_revert, self._handle)
 
     @property
     def is_closed(self) -> bool:
-        """Whether it was closed."""
+        """Whether the document was closed."""
         return self._is_closed
 
     def close(self, unsaved: Policy | None = None) -> None:
-        """Closes the file. `unsaved` is the policy for unsaved changes: "refuse" (UnsavedChangesError, with counts by
-        entity, and the error of the last save among its details), "save" or "discard"; None: that of the document."""
+        """Closes the file. A second call has no effect.
+
+        unsaved  the policy for unsaved changes: "refuse" (UnsavedChangesError, with counts by entity, and the error of
+                 the last save in its details), "save" or "discard". None: the policy of the document.
+        """
         if self._is_closed:
             return
         policy = policy_of(unsaved, self._unsaved)
@@ -268,8 +288,11 @@ class Document(ContextOwner):
     def __exit__(
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Closes the document. With unsaved changes, it stays open and raises UnsavedChangesError, unless it was
-        created with another policy. If the block raised, they are rolled back, unless it raised UnsavedChangesError."""
+        """Closes the document.
+
+        With unsaved changes, it stays open and raises UnsavedChangesError, unless it was created with another policy.
+        If the block raised another exception, unsaved changes are rolled back.
+        """
         leave_block(self, raised)
 
     def __repr__(self) -> str:

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 
 class Waiting:
-    """A relationship that waits for its destination or its inverse to be added.
+    """A relationship whose destination or inverse is not added yet.
 
-    A relationship of a text already has a handle; until its destination exists, it leads to its own entity.
+    A relationship from model text already has a handle; until its destination exists, its destination is its own
+    entity.
     """
 
     __slots__ = ("handle", "has_destination", "inverse", "name", "options", "owner", "target")
@@ -84,7 +85,8 @@ class Entity(EntityEditing):
 
         A save rejects a number or a date below `minimum` or above `maximum`, and a string whose length is outside these
         bounds. It also rejects a string that does not match the regular expression `pattern` as a whole, and a value
-        that does not meet a condition of `validation`, which maps predicates (SELF is the value) to error messages.
+        that does not satisfy a predicate of `validation`. `validation` maps predicates, in which SELF is the value, to
+        error messages.
 
         A change of a `transient` attribute with `ignores_changes` does not mark the object as changed.
         `renaming_identifier` is the original name of the attribute, with which a migration keeps its values.
@@ -159,11 +161,11 @@ class Entity(EntityEditing):
         user_info: Mapping[str, str] | None = None,
         renaming_identifier: str | None = None,
     ) -> Entity:
-        """Adds a to-one relationship to `destination`, an entity or the name of one that can be added later.
+        """Adds a to-one relationship to `destination`, an entity or the name of an entity that can be added later.
 
-        `inverse` names the inverse relationship, which can be added later too. `delete` is the delete rule, the effect
-        on the target when the object is deleted: "nullify", "cascade", "deny" or "no-action". `validation` maps
-        predicates on the target, which a save checks, to error messages.
+        `inverse` names the inverse relationship, which can be added later too. `delete` is the delete rule: "nullify",
+        "cascade", "deny" or "no-action". `validation` maps predicates on the target, which a save checks, to error
+        messages.
         """
         flags = (_abi.PROPERTY_OPTIONAL if optional else 0) | (_abi.PROPERTY_TRANSIENT if transient else 0)
         options: dict[str, Any] = {
@@ -260,7 +262,7 @@ class Entity(EntityEditing):
         return out.value
 
     def relationships_to(self, destination: Entity) -> list[str]:
-        """Returns the names of the relationships, also inherited ones, whose destination is exactly `destination`."""
+        """Returns the names of the relationships, including inherited ones, whose destination is `destination`."""
         known = read_properties(self._handle).values()
         return [each.name for each in known if each.is_relationship and each.destination == destination._handle]
 
@@ -306,14 +308,17 @@ class Entity(EntityEditing):
 
     @property
     def version_hash(self) -> bytes:
-        """The 32 bytes by which Core Data recognises the entity in a store. Freezes the model."""
+        """The 32 bytes that identify the entity's version in stores. Freezes the model."""
         self._model.freeze()
         out = (ctypes.c_uint8 * 32)()
         call(lib.cst_entity_version_hash, self._handle, out)
         return bytes(out)
 
     def property_version_hash(self, name: str) -> bytes | None:
-        """Returns the 32 bytes that a property adds to the entity's hash; None if transient, fetched or missing."""
+        """Returns the 32 bytes that a property adds to the entity's hash.
+
+        None if the property is transient or fetched, or does not exist.
+        """
         self._model.freeze()
         out = (ctypes.c_uint8 * 32)()
         status = call(lib.cst_entity_property_version_hash, self._handle, text(name, "name"), out)
@@ -352,7 +357,7 @@ class Entity(EntityEditing):
         own._cst_bound = weakref.ref(self)
 
     def _element_at(self, path: str) -> PropertyDescription | None:
-        """Returns an element of a composite attribute."""
+        """Returns the element at a path in a composite attribute, or None."""
         head, *rest = path.split(".")
         found = self.properties.get(head)
         for name in rest:

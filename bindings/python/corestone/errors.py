@@ -66,13 +66,13 @@ class CorestoneError(Exception):
     def __str__(self) -> str:
         lines = [self.message]
         for detail in self.details:
-            # The message of a callback's failure ends with that of its cause.
+            # The message of a callback's failure ends with the message of its cause.
             if str(detail) not in self.message:
                 lines += ["  " + line for line in str(detail).split("\n")]
         return "\n".join(lines)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Exception's own way of copying and pickling loses keyword-only arguments.
+        # Exception.__reduce__ loses keyword-only arguments.
         fields = {k: v for k, v in self.__dict__.items() if k not in ("message", "conflicts")}
         if not _is_picklable(fields.get("value")):
             fields["value"] = repr(fields["value"])
@@ -80,7 +80,7 @@ class CorestoneError(Exception):
 
 
 def _is_picklable(value: Any) -> bool:
-    """Reports whether an error can take a value, such as a refused function, to another process."""
+    """Returns whether the value of an error can be pickled. A rejected function, for example, cannot."""
     if value is None or isinstance(value, (bool, int, float, str, bytes)):
         return True
     # Imported here: few programs pickle errors.
@@ -100,7 +100,7 @@ def _rebuild(kind: type[CorestoneError], message: str, fields: dict[str, Any]) -
 
 
 class InternalError(CorestoneError):
-    """A mistake in the library. Please report it."""
+    """A defect in the library. Report it to the project."""
 
 
 class InvalidArgumentError(CorestoneError, ValueError):
@@ -110,13 +110,13 @@ class InvalidArgumentError(CorestoneError, ValueError):
 
 
 class NumberRangeError(InvalidArgumentError, OverflowError):
-    """A number beyond the range of the library's 64-bit numbers."""
+    """A number outside the range of the library's 64-bit integers."""
 
 
 class HistoryTokenExpiredError(InvalidArgumentError):
     """A history token after which transactions were deleted, or of a file that was replaced by an older one.
 
-    Fetch the objects again, and go on from Coordinator.history_token().
+    Fetch the objects again, and continue from Coordinator.history_token().
     """
 
 
@@ -125,13 +125,13 @@ class HistoryTokenStoreError(InvalidArgumentError):
 
 
 class InvalidHandleError(CorestoneError):
-    """Something was used after it was closed."""
+    """A container, context or other resource was used after it was closed."""
 
     default_status = Status.INVALID_HANDLE
 
 
 class WrongThreadError(CorestoneError, RuntimeError):
-    """A context, or an object of it, was used off its queue."""
+    """A context, or an object of it, was used outside its queue."""
 
     default_status = Status.WRONG_THREAD
 
@@ -149,7 +149,7 @@ class TypeMismatchError(CorestoneError, TypeError):
 
 
 class OutOfMemoryError(CorestoneError, MemoryError):
-    """Memory ran out."""
+    """An allocation failed."""
 
     default_status = Status.NO_MEMORY
 
@@ -161,7 +161,7 @@ class CallbackError(CorestoneError):
 
 
 class UnsupportedError(CorestoneError):
-    """The library does not support this here; the message states an alternative."""
+    """The operation is not supported in this case; the message states an alternative."""
 
     default_status = Status.UNSUPPORTED
 
@@ -173,19 +173,19 @@ class ForkedError(CorestoneError, RuntimeError):
 
 
 class CancelledError(CorestoneError):
-    """The call was stopped before it ended; nothing has changed."""
+    """The call was cancelled before it finished; nothing was changed."""
 
     default_status = Status.CANCELLED
 
 
 class ValidationError(CorestoneError, ValueError):
-    """Objects that are invalid and cannot be saved; `details` holds every failure. Nothing was written."""
+    """Objects are invalid and cannot be saved; `details` lists every failure. Nothing was written."""
 
     default_status = Status.VALIDATION
 
 
 class ConflictError(CorestoneError):
-    """Another writer saved the same objects or unique values first. `conflicts` has all three sides.
+    """Another writer saved the same objects or unique values first. `conflicts` has the values of each version.
 
     Nothing was written.
     """
@@ -200,8 +200,10 @@ class ObjectGoneError(CorestoneError):
 
 
 class UnsavedChangesError(CorestoneError):
-    """A close found unsaved changes, and nothing was closed; `details` has an error for each context, with counts by
-    entity."""
+    """A call of `close` found unsaved changes and closed nothing.
+
+    `details` has an error for each context, with counts by entity.
+    """
 
     default_status = Status.UNSAVED_CHANGES
 
@@ -217,7 +219,7 @@ class PredicateError(CorestoneError, ValueError):
 
 
 class PredicateSyntaxError(PredicateError):
-    """A predicate that cannot be parsed. `offset` is where parsing stopped; the text shows it with a caret."""
+    """A predicate that cannot be parsed. The text has a caret under `offset`, at which parsing stopped."""
 
     default_status = Status.PREDICATE_SYNTAX
 
@@ -227,7 +229,7 @@ class StoreError(CorestoneError, OSError):
 
     default_status = Status.STORE_IO
 
-    # OSError has a text and fields of its own, which would hide ours.
+    # The methods of OSError would hide the message and the fields.
     __str__ = CorestoneError.__str__
     __reduce__ = CorestoneError.__reduce__
 
@@ -257,7 +259,7 @@ class NotAStoreError(StoreError):
 
 
 class ModelError(CorestoneError):
-    """A mistake in a model, or a change of a model that is already in use."""
+    """An invalid model, or a change of a model that is already in use."""
 
     default_status = Status.MODEL
 
@@ -305,7 +307,7 @@ BY_STATUS: dict[int, type[CorestoneError]] = {
     )
 }
 
-# Classes of their own for codes of a status.
+# Subclasses for particular codes of a status.
 _BY_CODE: dict[int, type[CorestoneError]] = {
     CoreDataCode.PERSISTENT_HISTORY_TOKEN_EXPIRED: HistoryTokenExpiredError,
     CoreDataCode.PERSISTENT_HISTORY_TOKEN_STORE: HistoryTokenStoreError,

@@ -15,7 +15,7 @@ class FetchStep(NamedTuple):
 
 
 class FetchShare(NamedTuple):
-    """The part of one store in a fetch."""
+    """The part of a fetch that one store executes."""
 
     #: The store's file.
     path: str
@@ -25,7 +25,7 @@ class FetchShare(NamedTuple):
     steps: list[FetchStep]
     #: The names of the indexes that the steps use.
     indexes: list[str]
-    #: The part of the predicate that is evaluated in memory for each row found; None if the store evaluates all.
+    #: The part of the predicate that is evaluated in memory for each returned row; None if the store evaluates all.
     remainder: str | None
     sorted_in_memory: bool
     #: The reasons for work in memory, one sentence for each part.
@@ -38,7 +38,7 @@ class FetchExplanation(NamedTuple):
     entity: str
     predicate: str | None
     shares: list[FetchShare]
-    #: The number of objects with unsaved changes that are matched in memory beside the rows.
+    #: The number of objects with unsaved changes that are evaluated in memory in addition to the rows.
     pending_objects: int
     text: str
 
@@ -47,7 +47,7 @@ class FetchExplanation(NamedTuple):
 
 
 def explanation(report: Any, text: str) -> FetchExplanation:
-    """Returns the explanation in the library's JSON buffer, with the same as text."""
+    """Returns the explanation in a JSON buffer of the library, with its `text`."""
     found = read_json(report)
     shares = [
         FetchShare(

@@ -56,7 +56,7 @@ class Tree:
     __slots__ = ("__weakref__", "_handle", "_recipe")
 
     _handle: int
-    _recipe: Recipe | None  # recreates it, in another process too
+    _recipe: Recipe | None  # creates an equal instance, even in another process
 
     @classmethod
     def _made(cls: type[Made], recipe: Recipe | None, function: Any, *arguments: Any) -> Made:
@@ -85,13 +85,13 @@ class Tree:
 
 
 def _handles(items: Iterable[Any]) -> tuple[list[Expression], int, Any]:
-    """Returns items, or constants, as expressions, with their count and handles, which the expressions keep alive."""
+    """Returns items as expressions, with their count and their handles, which the expressions keep alive."""
     expressions = [expression(item) for item in items]
     return expressions, len(expressions), (ctypes.c_void_p * len(expressions))(*[each._handle for each in expressions])
 
 
 def expression(item: Any) -> Expression:
-    """Returns an expression unchanged, the expression of a query's key, or a constant."""
+    """Returns an expression unchanged, the expression of a query's key, or any other item as a constant."""
     if isinstance(item, Expression):
         return item
     found = getattr(item, "_cst_expression", None)
@@ -99,7 +99,7 @@ def expression(item: Any) -> Expression:
 
 
 def listed(given: Any, *kinds: type) -> list[Any]:
-    """Returns the one or several values of a parameter as a list. A str is one value, and so is a query's value."""
+    """Returns the value or values of a parameter as a list. A str or a query's value is a single value."""
     if given is None:
         return []
     is_one = isinstance(given, (str, Tree, *kinds)) or hasattr(given, "_cst_expression")
@@ -109,7 +109,7 @@ def listed(given: Any, *kinds: type) -> list[Any]:
 def key_path(item: KeyPath, name: str | None = None) -> str:
     """Returns the text of a key path: the str itself, or the text of a query's key or an expression.
 
-    The key of errors is the name of the parameter.
+    `name` is the parameter, the key of errors.
     """
     if isinstance(item, str):
         return item
@@ -157,11 +157,11 @@ class Expression(Tree):
         self._handle = retained(handle)
         return self
 
-    # ---- constructors without text
+    # ---- constructors from parts
 
     @classmethod
     def constant(cls, value: Any) -> Expression:
-        """Returns a constant: any value that `%@` takes."""
+        """Returns a constant: any value that `%@` accepts."""
         given = _host.encode_one(value)
         return cls._made((Expression.constant, (value,)), lib.cst_expression_new_constant, given.address)
 
@@ -177,7 +177,7 @@ class Expression(Tree):
 
     @classmethod
     def key_path(cls, path: str, base: Expression | None = None) -> Expression:
-        """Returns keys joined by dots, starting at another expression or at SELF."""
+        """Returns a key path, which starts at another expression or at SELF."""
         return cls._made(
             (Expression.key_path, (path, base)), lib.cst_expression_new_key_path,
             base._handle if base is not None else None, text(path, "path"),
@@ -209,7 +209,7 @@ class Expression(Tree):
 
     @classmethod
     def subquery(cls, collection: Any, variable: str, predicate: Predicate) -> Expression:
-        """Returns SUBQUERY(collection, $variable, predicate): the elements for which the predicate holds."""
+        """Returns SUBQUERY(collection, $variable, predicate): the elements that satisfy the predicate."""
         elements = expression(collection)
         return cls._made(
             (Expression.subquery, (elements, variable, predicate)), lib.cst_expression_new_subquery, elements._handle,
@@ -253,7 +253,7 @@ class Expression(Tree):
 
     @classmethod
     def block(cls, function: Callable[[Any, list[Any], dict[str, Any]], Any], *arguments: Any) -> Expression:
-        """Returns a call of a function with the evaluated value, argument values and variables. In memory only."""
+        """Returns a call of function(object, arguments, variables), which is evaluated in memory only."""
         keep, count, array = _handles(arguments)
         return cls._made(
             (Expression.block, (function, *keep)), lib.cst_expression_new_block, _run_callback, _host.keep(function),
@@ -315,10 +315,10 @@ class Expression(Tree):
     # ---- use
 
     def value(self, item: Any, variables: Mapping[str, Any] | None = None) -> Any:
-        """Returns the value for a dict, an object, a managed object or any other value, in memory.
+        """Evaluates the expression in memory for a dict, an object, a managed object or any other value.
 
-        `variables` are the values of $names. `$name := …` sets one for the rest of this evaluation, but not in the
-        given dict.
+        `variables` are the values of $names. `$name := …` sets a variable for the rest of this evaluation, but does not
+        change the dictionary.
         """
         given, bound = _host.encode_one(item), _host.encode_variables(variables)
         out = _abi.Value()

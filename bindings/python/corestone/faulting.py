@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
-#: Decides about an object whose row is missing. Receives the object, its ID and the requested property.
+#: Returns whether an object whose row is missing counts as deleted. Receives the object, its ID and the property.
 InaccessibleFaultHandler = Callable[["ManagedObject", ObjectID, "str | None"], bool]
 
 
 @dataclass(frozen=True)
 class SingleFaults:
-    """The number of single faults that one line of a program caused along one relationship."""
+    """The number of single faults that one line of a program caused through one relationship."""
 
-    #: The entity that has the relationship; without a relationship, that of the objects.
+    #: The entity that has the relationship; without a relationship, the entity of the objects.
     entity: str
     #: None for objects that were requested by ID.
     relationship: str | None
@@ -59,7 +59,7 @@ def set_option(handle: int, which: int, value: int) -> None:
 
 
 def policy_number(policy: str) -> int:
-    """Returns the number of a policy by its name."""
+    """Returns the number of a fault policy by its name."""
     return _abi.FAULT_POLICIES.index(choice(policy, "fault_policy", _abi.FAULT_POLICIES))
 
 
@@ -67,7 +67,7 @@ def policy_number(policy: str) -> int:
 
 
 def _place() -> tuple[_abi.InputString, int]:
-    """Returns the innermost line outside this package."""
+    """Returns the file and line of the innermost caller outside this package."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_HERE):
         frame = frame.f_back  # type: ignore[assignment]
@@ -85,7 +85,7 @@ def _find(_: int, out: Any) -> int:
 
 
 def tell_origin(handle: int) -> None:
-    """Sets the call site that creates a context."""
+    """Records the call site that creates a context."""
     with contextlib.suppress(InvalidUTF8Error):  # a file name that is not UTF-8
         call(lib.cst_context_set_origin, handle, *_place())
 
@@ -111,7 +111,7 @@ def report(handle: int) -> list[SingleFaults]:
 
 
 def report_text(handle: int) -> str:
-    """Returns the same as lines."""
+    """Returns the counts of single faults as lines of text."""
     buffer = _abi.Buffer()
     call(lib.cst_context_copy_fault_report, handle, _abi.REPORT_TEXT, byref(buffer))
     return _abi.take_text(buffer)
@@ -136,7 +136,7 @@ def _decide(
         item = wrapper(fault)
         out[0] = bool(handlers[number](item, ObjectID._owned(hold_on(identity)), _abi.decode(name)))
         return _abi.OK
-    except BaseException as raised:  # the getter fails with it
+    except BaseException as raised:  # the exception makes the getter fail
         return reported(raised, error)
 
 
@@ -149,7 +149,7 @@ _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
 def set_handler(handle: int, handler: InaccessibleFaultHandler | None) -> None:
-    """Sets the function that decides about objects whose rows are missing."""
+    """Sets the handler for objects whose rows are missing; None removes it."""
     function = lib.cst_context_set_inaccessible_fault_handler
     if handler is None:
         call(function, handle, _abi.INACCESSIBLE_FAULT_FN(), None, _abi.DESTROY_FN())

@@ -12,7 +12,7 @@ from ._callbacks import reported
 from ._interrupt import immortal
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_typed: dict[str, Any] = {}  # C functions that the library may call, by name
+_typed: dict[str, Any] = {}  # registered C functions by name, which keeps them alive
 
 
 @overload
@@ -22,12 +22,12 @@ def register_function(name: str, function: Any, signature: str) -> Any: ...
 @overload
 def register_function(name: str) -> Callable[[Function], Function]: ...
 def register_function(name: str, function: Any = None, signature: str | None = None) -> Any:
-    """Registers a function as `FUNCTION(receiver, "name", a, b)` for the whole process. It replaces a previous one.
+    """Registers a function as `FUNCTION(receiver, "name", a, b)` for the whole process, or replaces it.
 
     A Python function is called with the receiver and the arguments, on the evaluating thread. With a signature such as
-    "double(double, double)" or "d(dd)", `function` is a C function (a ctypes function or an address). It is called with
-    C types, which the header lists at cst_function_register_typed. If the receiver is None, the result is None, without
-    a call. Also a decorator: `@register_function("name")`.
+    "double(double, double)" or "d(dd)", `function` is a C function (a ctypes function or an address). Its parameters
+    have the C types that the header lists at cst_function_register_typed. If the receiver is None, the function is not
+    called, and the result is None. It can also be used as a decorator: `@register_function("name")`.
     """
     if function is None:
         return lambda decorated: register_function(name, decorated)

@@ -1,4 +1,4 @@
-"""Query generations: states of the stores that contexts read regardless of later saves."""
+"""Query generations: states of the stores, which contexts can read regardless of later saves."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ._call import owned
 
 
 class QueryGeneration:
-    """The token of a generation, which lasts while the token is held or a context is pinned to it.
+    """The token of a generation, which exists while the token is referenced or a context is pinned to it.
 
     Equal tokens identify the same state. Tokens may cross threads.
     """
@@ -24,7 +24,7 @@ class QueryGeneration:
 
     @property
     def is_current(self) -> bool:
-        """Whether it is `QueryGeneration.current()`, not a state yet."""
+        """Whether the token is `QueryGeneration.current()`, which does not identify a state yet."""
         return bool(lib.cst_query_generation_is_current(self._handle))
 
     def __eq__(self, other: object) -> bool:
@@ -40,5 +40,5 @@ class QueryGeneration:
 
 
 def optional_generation(handle: int | None) -> QueryGeneration | None:
-    """Returns the generation of a handle that the caller owns, if there is one."""
+    """Returns the generation of an owned handle, or None without a handle."""
     return QueryGeneration(handle) if handle else None

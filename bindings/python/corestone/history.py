@@ -1,4 +1,4 @@
-"""Persistent history: the transactions that stores recorded, the changes of each, and tokens for places among them."""
+"""Persistent history: the recorded transactions of stores, their changes, and tokens for positions in the history."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ _TEXT = struct.Struct("=QQ")
 
 
 class HistoryToken:
-    """A place in the histories of stores, up to which a reader has read. A value, which may cross threads.
+    """A position in the histories of stores, up to which a reader has read. Immutable; any thread can use it.
 
         history = ctx.history(since=token, excluding_author="me")
         ctx.merge_history(history)
         file.write_text(history.token.to_json())
 
-    It can be kept in a file and used in another process. A token is less than another one if it is at an earlier place
-    in a store and at a later one in none. Tokens of different stores have no order: `<`, `<=`, `>`, `>=` and `==` are
-    False. A store that a token does not know counts as at its beginning.
+    It can be saved in a file and used in another process. A token is less than another one if its position is earlier
+    in a store and not later in any store. Tokens of different stores are not ordered: `<`, `<=`, `>`, `>=` and `==` are
+    False. A store that is missing in a token counts as being at the beginning of its history.
     """
 
     __slots__ = ("__weakref__", "_handle", "_text")
@@ -66,17 +66,20 @@ class HistoryToken:
 
     @classmethod
     def at(cls, store: Store | str, number: int) -> HistoryToken:
-        """Returns the token for the place after a transaction of a store (or of its UUID); 0 is the beginning."""
+        """Returns the token for the position after a transaction; number 0 is the beginning of the history.
+
+        `store` is a Store or its UUID.
+        """
         return cls._owned(owned(lib.cst_history_token_new_at, text(_identifier(store)), whole(number, "number")))
 
     @classmethod
     def from_json(cls, json: str) -> HistoryToken:
-        """Returns the token of a text that `to_json` returned, perhaps in another process."""
+        """Returns the token for a string that `to_json` returned, possibly in another process."""
         return cls._owned(owned(lib.cst_history_token_new, text(json, "json")))
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> HistoryToken:
-        """Returns the token of the bytes that `bytes(token)` returned."""
+        """Returns the token for bytes that `bytes(token)` returned."""
         try:
             return cls.from_json(bytes(memoryview(data)).decode())
         except TypeError:
@@ -89,7 +92,7 @@ class HistoryToken:
             ) from None
 
     def to_json(self) -> str:
-        """Returns the token as text: the number of the last transaction of each store, by the store's UUID."""
+        """Returns the token as JSON: the number of the last transaction of each store, by the store's UUID."""
         if self._text is None:
             buffer = _abi.Buffer()
             call(lib.cst_history_token_copy_json, self._handle, byref(buffer))
@@ -100,9 +103,9 @@ class HistoryToken:
         return self.to_json().encode()
 
     def transaction(self, store: Store | str) -> int | None:
-        """Returns the number of the last transaction of a store (or of its UUID) before the place, 0 before the first.
+        """Returns the number of a store's last transaction before the position; 0 before the first transaction.
 
-        None for a store that the token does not know.
+        `store` is a Store or its UUID. None for a store that the token does not contain.
         """
         out = ctypes.c_int64()
         found = call(lib.cst_history_token_transaction, self._handle, text(_identifier(store)), byref(out))
@@ -112,7 +115,7 @@ class HistoryToken:
         return _abi.HISTORY_TOKEN, self._handle
 
     def _order(self, other: HistoryToken) -> int | None:
-        """Returns -1, 0 or 1; None without an order."""
+        """Returns -1, 0 or 1; None if the tokens are not ordered."""
         out = ctypes.c_int32()
         found = call(lib.cst_history_token_compare, self._handle, other._handle, byref(out))
         return out.value if found == _abi.OK else None
@@ -133,7 +136,7 @@ class HistoryToken:
         return self._order(other) in (0, 1) if isinstance(other, HistoryToken) else NotImplemented
 
     def __hash__(self) -> int:
-        # A store at its beginning counts as one that is not known.
+        # A token with a store at its beginning equals a token without the store.
         return hash(frozenset(each for each in json.loads(self.to_json()).items() if each[1]))
 
     def __repr__(self) -> str:
@@ -208,15 +211,15 @@ class HistoryChange:
         self._store = store
         self._key = key
         self._id: ObjectID | None = None
-        #: Ascends within a store.
+        #: The number of the change, which increases within a store.
         self.number = number
         self.kind = kind
         #: The name of the object's own entity.
         self.entity_name = entity_name
         #: The names of the properties that an update changed; empty for other changes.
         self.updated_properties = updated_properties
-        #: Of a deletion, the values of the attributes that the model preserves, without those that were None; None for
-        #: other changes. Transformable attributes are their bytes.
+        #: Of a deletion, the values of the attributes that the model preserves, except None values. Values of
+        #: transformable attributes are bytes. None for other changes.
         self.tombstone = tombstone
 
     @property
@@ -228,7 +231,7 @@ class HistoryChange:
 
     @property
     def object_uri(self) -> str:
-        """The URI of the object, also if its store is no longer open."""
+        """The URI of the object, even if its store is no longer open."""
         return f"x-coredata://{self._store}/{self.entity_name}/p{self._key}"
 
     def __repr__(self) -> str:
@@ -254,7 +257,7 @@ class HistoryTransaction:
     ) -> None:
         self._seconds = seconds
         self._changes = changes
-        #: Ascends within a store, and is never used again.
+        #: The number of the transaction, which increases within a store and is never reused.
         self.number = number
         #: The UUID of the store.
         self.store_identifier = store_identifier
@@ -262,26 +265,26 @@ class HistoryTransaction:
         self.author = author
         #: Context.name of the context that saved.
         self.context_name = context_name
-        #: The bundle identifier of the application that saved; the name of the program for one without.
+        #: The bundle identifier of the application that saved, or its program name if it does not have one.
         self.bundle_identifier = bundle_identifier
         #: The name of the process that saved.
         self.process_identifier = process_identifier
 
     @property
     def timestamp(self) -> datetime:
-        """The time of the save, to the microsecond. Go on from `token`, which is exact."""
+        """The time of the save, rounded to microseconds. Continue from `token` instead, which is exact."""
         return values.date_from_seconds(self._seconds, False)
 
     @property
     def token(self) -> HistoryToken:
-        """The place after the transaction."""
+        """The position after the transaction."""
         return HistoryToken.at(self.store_identifier, self.number)
 
     @property
     def changes(self) -> list[HistoryChange]:
         """The changes, in the order in which they were recorded.
 
-        InvalidArgumentError for a transaction that was read without them.
+        InvalidArgumentError for a transaction that was read without its changes.
         """
         if self._changes is None:
             raise InvalidArgumentError(
@@ -298,8 +301,8 @@ class HistoryTransaction:
 class HistoryCursor(Iterator[HistoryTransaction]):
     """The cursor that Coordinator.history returns: an iterator over transactions.
 
-    It reads a number of transactions at a time, and locks nothing in between. After its end, another loop returns what
-    was committed meanwhile. One thread at a time may use it.
+    It reads transactions in batches, and does not hold a lock in between. After its end, another loop returns the
+    transactions that were committed meanwhile. One thread at a time may use it.
     """
 
     __slots__ = (
@@ -315,19 +318,19 @@ class HistoryCursor(Iterator[HistoryTransaction]):
         self._lock = threading.Lock()
         self._out = ctypes.c_void_p()
         self._place = byref(self._out)
-        # The changes of the last transaction, and the index of each, made when the values of one are asked for.
+        # The changes of the last transaction, and the index of each, set when values are first requested.
         self._last: list[HistoryChange] = []
         self._indexes: dict[int, int] | None = None
 
     def _next(self) -> int | None:
-        """Moves on to the next transaction and returns its address; None at the end."""
+        """Advances to the next transaction and returns its address; None at the end."""
         self._coordinator._require_open()
         if call(lib.cst_history_cursor_next, self._handle, self._place) == _abi.END:
             return None
         return self._out.value
 
     def __next__(self) -> HistoryTransaction:
-        # What the library lends is read before another thread moves on.
+        # The library's structures are read before another thread advances the cursor.
         with self._lock:
             return self._read_next()
 
@@ -345,7 +348,7 @@ class HistoryCursor(Iterator[HistoryTransaction]):
         stores, entity_of = self._stores, self._coordinator.model._entity_of
         found: list[HistoryChange] = []
         entities: dict[int, str] = {}
-        # Many changes share one list, within a transaction.
+        # Within a transaction, many changes share one list of names.
         names: dict[tuple[int, int], list[str]] = {}
         for number, kind, _, entity, key, property_count, properties, tombstone_count, keys, kept in (
             _CHANGE.iter_unpack(ctypes.string_at(address, count * _CHANGE.size)) if count else ()
@@ -378,9 +381,11 @@ class HistoryCursor(Iterator[HistoryTransaction]):
 
     @property
     def token(self) -> HistoryToken:
-        """The place after the last transaction that was read, also if the predicate left it out: where to go on later.
+        """The position after the last transaction that was read, from which a later cursor can continue.
 
-        Before the first one it is the beginning. InvalidArgumentError for a cursor with sort keys.
+        Transactions that the predicate excluded count as read. Before the first transaction, it is the position at
+        which the cursor begins.
+        InvalidArgumentError for a cursor with sort keys.
         """
         return HistoryToken._owned(owned(lib.cst_history_cursor_copy_token, self._handle))
 
@@ -389,8 +394,8 @@ class HistoryCursor(Iterator[HistoryTransaction]):
     def wait(self, timeout: float | None = None) -> bool:
         """Waits until there may be more transactions, committed by any process; call it after the end of a loop.
 
-        The first call returns at once, because the stores are watched only from then on. Returns False if `timeout`
-        (seconds) is over. CancelledError after `cancel`. Ctrl-C ends the wait.
+        The first call returns immediately, because it only begins to watch the stores. Returns False after `timeout`
+        seconds. CancelledError after `cancel`. Ctrl-C cancels the wait.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
@@ -401,7 +406,7 @@ class HistoryCursor(Iterator[HistoryTransaction]):
                 return False
 
     def cancel(self) -> None:
-        """Ends a wait of another thread, and all later ones."""
+        """Cancels the wait of another thread, and all later waits."""
         call(lib.cst_history_cursor_cancel, self._handle)
 
     def fileno(self) -> int:
@@ -413,8 +418,9 @@ class HistoryCursor(Iterator[HistoryTransaction]):
     def follow(self, timeout: float | None = None) -> Iterator[HistoryTransaction]:
         """Yields the transactions, and then those that any process commits; ends after `timeout` seconds without one.
 
-        Each transaction comes at least once and in order: keep `token` with the effect of the last one, and start after
-        it. The next one is read when the loop comes round, so a slow reader holds up no other.
+        Each transaction is delivered at least once and in order. Save `token` together with the effects of the last
+        transaction, and continue after it. The next transaction is read when the loop requests it, so a slow reader
+        does not block other readers and writers.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
@@ -443,12 +449,14 @@ class HistoryCursor(Iterator[HistoryTransaction]):
             call(lib.cst_history_cursor_wait, self._handle, 0)  # CancelledError after `cancel`
 
     def values(self, change: HistoryChange) -> dict[str, Any] | None:
-        """Returns the values that a changed object has now: of an inserted one all properties, of an updated one those
-        that the update changed. None for a deletion, and for an object that was deleted since.
+        """Returns the present values of a changed object.
 
-        A history does not keep values: those of the store may be newer than the transaction, and the transaction that
-        made them so comes later. To-one relationships are object IDs, to-many relationships lists of them. The change
-        must be one of the last transaction.
+        These are the values of all properties after an insertion, and of the changed properties after an update. None
+        for a deletion, and for an object that was deleted since.
+
+        A history does not keep values. The present values may be newer than the transaction; a later transaction then
+        contains that change. To-one relationships are object IDs, to-many relationships lists of object IDs. The change
+        must belong to the cursor's last transaction.
         """
         index = self._index(change)
         if change.kind is HistoryChangeKind.DELETE:
@@ -488,7 +496,7 @@ class HistoryCursor(Iterator[HistoryTransaction]):
         return f"<HistoryCursor of {self._coordinator._title}>"
 
 
-# Seconds between two looks for Ctrl-C.
+# The interval in seconds at which a wait checks for Ctrl-C.
 _PATIENCE = 0.2
 
 
@@ -507,41 +515,44 @@ def _texts(count: int, address: int) -> list[str]:
 
 
 class HistoryConsumer(NamedTuple):
-    """A program that reads the history of a store, and is known to it by name."""
+    """A program that reads the history of a store, registered by name."""
 
     name: str
     #: The number of the last transaction that it has read.
     transaction: int
-    #: When it was last registered or moved.
+    #: The time of its last registration or move.
     last_seen: datetime
-    #: How long after that it holds up purges.
+    #: The time after `last_seen` during which it limits purges.
     lease: timedelta
-    #: False if the lease has run out.
+    #: False if the lease has expired.
     is_living: bool
 
 
 class HistoryRetention(NamedTuple):
-    """The part of its history that a store keeps (`history_retention` of add_store). A transaction beyond any of the
-    limits is deleted, unless a living consumer has yet to read it; without limits those are that every one has read."""
+    """The limits of a store's history (`history_retention` of add_store).
+
+    A transaction that exceeds any limit is deleted, unless a living consumer has yet to read it. Without limits, the
+    transactions that every living consumer has read are deleted.
+    """
 
     #: Delete transactions older than this.
     older_than: timedelta | None = None
-    #: Keep only so many transactions, the newest.
+    #: The number of newest transactions to keep.
     keep: int | None = None
-    #: Keep only so many bytes of the newest transactions, by the average size of a change.
+    #: The size of the newest transactions to keep, in bytes, estimated by the average size of a change.
     max_bytes: int | None = None
 
 
 class HistoryPurge(NamedTuple):
-    """The numbers that a purge deleted, and the reasons why more stayed."""
+    """The numbers of transactions and changes that a purge deleted, and the reasons why others were kept."""
 
     transactions: int
     changes: int
-    #: The consumer because of which transactions stayed; None for none.
+    #: The consumer for which transactions were kept, because it has not read them; or None.
     held_by: str | None
-    #: Consumers whose lease has run out.
+    #: The names of consumers whose lease has expired.
     expired: list[str]
-    #: Why other transactions stayed; None for no such reason.
+    #: Another reason why transactions were kept, or None.
     reason: str | None
 
 
@@ -552,7 +563,7 @@ class HistorySize(NamedTuple):
     changes: int
     #: The bytes of its tables and indexes.
     bytes: int
-    #: Whether `bytes` is an estimate, because the SQLite library cannot tell.
+    #: Whether `bytes` is an estimate, because the SQLite library does not report table sizes.
     is_estimated: bool
     #: The times of the first and the last transaction; None for an empty history.
     oldest: datetime | None

@@ -1,7 +1,8 @@
 """Custom stores, written in Python: docs/HOST-STORES.md.
 
-An IncrementalStore supplies data when contexts need it: from a service, a database, a folder of files. An AtomicStore
-supplies all of its objects when it is opened, and receives all of them after each save: a file format.
+An IncrementalStore loads data when contexts need it, for example from a service, a database or a folder of files. An
+AtomicStore loads all of its objects when it is opened, and receives all of them at each save, for example for a file
+format.
 
     @corestone.register_store_type("Notes")
     class NotesStore(corestone.IncrementalStore):
@@ -45,15 +46,15 @@ Reference = Union[int, str, bytes]
 class RowID(NamedTuple):
     """The identity of a row in its store: the entity and the store's reference.
 
-    A reference is an int, or a non-empty str or bytes. It is unique within an entity tree, and permanent. If the
-    library does not know the row's own entity, `entity` is a superentity of it.
+    A reference is an int, or a non-empty str or bytes. It is permanent and unique within an entity tree. If the library
+    does not know the row's own entity, `entity` is a superentity of it.
     """
 
     entity: Entity
     reference: Reference
 
     def __repr__(self) -> str:
-        # Errors show also an ID whose entity is not an Entity.
+        # Error messages may contain an ID whose entity is not an Entity.
         return f"RowID({getattr(self.entity, 'name', self.entity)}, {self.reference!r})"
 
 
@@ -62,11 +63,11 @@ class IncrementalStoreNode:
 
     object_id  a RowID, or an ObjectID of the store
     values     attributes as Python values; transformable attributes as bytes, composite ones as dictionaries of their
-               elements. A to-one relationship is None or a RowID, or a reference alone if the target is of the
-               relationship's own destination. A to-many relationship is a list of these, in order. Keys that the
-               entity does not have are left out. A missing attribute is None. A missing to-one relationship is
-               requested once, a missing to-many relationship when its members are needed
-    version    0 to 2147483647; conflicts are detected by it
+               elements. A to-one relationship is None or a RowID, or only a reference if the target's own entity is the
+               relationship's destination. A to-many relationship is a list of these, in order. Keys that the entity
+               does not have are ignored. A missing attribute is None. A missing to-one relationship is requested once,
+               a missing to-many relationship when its members are needed
+    version    0 to 2147483647, for optimistic locking
     """
 
     __slots__ = ("object_id", "values", "version")
@@ -114,7 +115,7 @@ class AtomicStoreCacheNode(IncrementalStoreNode):
 
 
 class UpdatedNode(IncrementalStoreNode):
-    """A changed row in a save: all of its values, and the version to write.
+    """An updated row in a save: all of its values, and the version to write.
 
     old_version  the version on which the changes are based
     changed      the names of the changed properties, without to-many relationships
@@ -138,8 +139,9 @@ class UpdatedNode(IncrementalStoreNode):
 class MemberChange(NamedTuple):
     """A change of the members of one object's to-many relationship.
 
-    Many-to-many relationships are reported for both sides, relationships without an inverse always. Those whose
-    inverse is to-one are reported only if they are ordered, because the members' own rows contain the change.
+    Many-to-many relationships are reported for both sides; relationships without an inverse are always reported. A
+    relationship whose inverse is to-one is reported only if it is ordered, because the members' rows contain the
+    change.
     """
 
     owner: RowID
@@ -152,9 +154,9 @@ class MemberChange(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """The rows of a fetch, and the parts of it that the store has done.
+    """The rows of a fetch, and the parts of the request that the store has applied.
 
-    The library does the rest, with these rows.
+    The library applies the other parts to these rows.
     """
 
     rows: Iterable[Any]
@@ -162,14 +164,14 @@ class Fetched(NamedTuple):
     predicate: bool = False
     #: The rows are in the order of the sort descriptors.
     order: bool = False
-    #: Offset and limit were applied; only together with both of these.
+    #: Offset and limit were applied. Requires `predicate` and `order`.
     window: bool = False
 
 
 class SaveChangesRequest(PersistentStoreRequest):
-    """The changes since the last save, which the store must keep completely or not at all.
+    """The changes since the last save, which the store must save in one transaction.
 
-    A save without changes occurs too.
+    A save may be without changes.
 
     inserted_objects  nodes with all values that are not None, the version to write, and the ID that
                       obtain_permanent_ids returned
@@ -178,7 +180,7 @@ class SaveChangesRequest(PersistentStoreRequest):
     locked_objects    unchanged nodes; the save must fail if they have another version in the store
     member_changes    MemberChanges of to-many relationships
     metadata          the new metadata of the store; None if it does not change
-    author, context_name  of the context that saves, if it has them
+    author, context_name  the transaction author and the name of the context that saves, or None
     """
 
     request_type = 2
@@ -203,17 +205,17 @@ class SaveChangesRequest(PersistentStoreRequest):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing changed, the metadata included."""
+        """Whether the request has no changes, including changes of the metadata."""
         changes = (self.inserted_objects, self.updated_objects, self.deleted_objects, self.locked_objects)
         return not any(changes) and not self.member_changes and self.metadata is None
 
     def add_conflict(self, row: IncrementalStoreNode | RowID | ObjectID, kind: str = "version") -> None:
         """Reports that a row of the save is in conflict with the store.
 
-        The kind is "version" if the row has another version or is gone, or a new row already exists. It is "unique" if
-        another row has the values that must be unique. The store must then keep nothing. The save fails with a
-        conflict, or continues as the context's merge policy decides, with the rows that the store returns next,
-        whatever `save` returns. A batch request or a migration fails with that error.
+        The kind is "version" if the row has another version or was deleted, or a new row already exists. It is "unique"
+        if another row has the same values of a unique constraint. The store must then not save any change; the result
+        of `save` is ignored. The context's merge policy resolves the conflict with the rows that the store returns
+        next, or the save fails. A batch request or a migration always fails.
         """
         from ._host_rows import Rows
 
@@ -222,9 +224,9 @@ class SaveChangesRequest(PersistentStoreRequest):
         call(lib.cst_save_request_add_conflict, self._handle, number, rows.array)
 
     def cache_nodes(self) -> Iterator[AtomicStoreCacheNode]:
-        """Yields all rows that an atomic store holds after this save, entity by entity.
+        """Yields all rows of an atomic store after this save, entity by entity.
 
-        They have all relationships, on both sides. Each call continues where the last one ended.
+        The rows have all relationships, on both sides. Each call continues where the last call ended.
         """
         from ._host_rows import node
 
@@ -248,14 +250,14 @@ _CONFLICTS = {"version": _abi.CONFLICT_ROW_VERSION, "unique": _abi.CONFLICT_ROW_
 class StoreOpening(NamedTuple):
     """A store that is about to be opened.
 
-    type           as registered
-    path           as passed to add_store, any text
-    model          frozen
-    configuration  None: the whole model
-    is_read_only   the store will not be saved
-    must_exist     raise FileNotFoundError if the store does not exist yet
-    is_new         a new store: the path, if it is one of the file system, is unused or an empty file. A store with
-                   other paths must find out itself
+    type           the registered name of the type
+    path           the path that was passed to add_store, any string
+    model          the model, frozen
+    configuration  the name of the configuration; None: the whole model
+    is_read_only   True: the store is never saved
+    must_exist     True: raise FileNotFoundError if the store does not exist
+    is_new         True: the path is a path of the file system at which there is no file, or an empty file. A store with
+                   other paths must check whether it is new
     metadata       the metadata for a new store: type, a new NSStoreUUID, the version hashes of the model
     options        the `options` that were passed to add_store
     """
@@ -274,11 +276,11 @@ class StoreOpening(NamedTuple):
 class HostStore:
     """The base class of incremental and atomic stores; each opened store has its own instance."""
 
-    #: Several threads may read concurrently, also during a save.
+    #: True: several threads may read concurrently, even during a save.
     parallel_reads = False
-    #: `save` rejects duplicates of unique values (SaveChangesRequest.add_conflict). Atomic stores need not do this.
+    #: True: `save` rejects duplicate values of unique constraints (add_conflict). Not needed for atomic stores.
     unique_constraints = False
-    #: `save` computes derived attributes, and returns the rows that have them.
+    #: True: `save` computes derived attributes, and returns the rows that have them.
     derived_attributes = False
 
     def __init__(self, opening: StoreOpening) -> None:
@@ -287,8 +289,8 @@ class HostStore:
         self.metadata: dict[str, Any] = dict(opening.metadata)
         self._owner: weakref.ref[Coordinator] | None = None
         self._entities: dict[int, Any] = {}  # the Reading of each entity, by its handle
-        self._references: Any = None  # the last of obtain_permanent_ids, until the library has copied them
-        self._ended: BaseException | None = None  # raised by a notification, to end the program
+        self._references: Any = None  # the result of obtain_permanent_ids, until the library has copied it
+        self._ended: BaseException | None = None  # an exception that ends the program, raised in a notification
 
     @property
     def type(self) -> str:
@@ -302,7 +304,7 @@ class HostStore:
 
     @property
     def model(self) -> Model:
-        """The model that the store was opened with."""
+        """The model with which the store was opened."""
         return self.opening.model
 
     @property
@@ -312,7 +314,7 @@ class HostStore:
 
     @property
     def is_read_only(self) -> bool:
-        """Whether the store will not be saved."""
+        """Whether the store is read-only."""
         return self.opening.is_read_only
 
     @property
@@ -329,37 +331,37 @@ class HostStore:
         return self.model._entity_of(relationship.destination)
 
     def inverse(self, relationship: PropertyDescription) -> PropertyDescription | None:
-        """Returns the inverse of a relationship, if it has one."""
+        """Returns the inverse of a relationship, or None."""
         return self.destination(relationship).properties[relationship.inverse] if relationship.inverse else None
 
     def load_metadata(self) -> Mapping[str, Any] | None:
         """Opens the store, or creates a new one, and returns its metadata.
 
-        None stands for opening.metadata, as for a new store. The NSStoreUUID is the store's identifier, which must stay
-        the same for IDs and URIs to stay valid. If version hashes are not those of the model, the call that opens the
-        store raises ModelMismatchError.
+        None, for example for a new store, means opening.metadata. The NSStoreUUID is the store's identifier; it must
+        not change, so that IDs and URIs stay valid. If the version hashes are not those of the model, the call that
+        opens the store raises ModelMismatchError.
 
-        An empty file is a new store. Raise FileNotFoundError if there is no store and opening.must_exist is set.
+        An empty file is a new store. Raise FileNotFoundError if there is no store and opening.must_exist is True.
         """
         return None
 
     def save(self, request: SaveChangesRequest) -> Iterable[IncrementalStoreNode] | None:
-        """Keeps the changes, completely or not at all.
+        """Saves the changes in one transaction.
 
-        Report a row by request.add_conflict if its version in the store is not the one on which a change, a deletion or
-        a lock is based.
+        Call request.add_conflict for a row if its version in the store is not the version on which a change, a deletion
+        or a lock is based.
 
         Returns nodes for saved rows that differ from the request: with another version, or with computed values. An
-        invalid result does not fail the save: it is logged, or a RuntimeWarning, and the rows are read again. The
-        stores of a class without this method are read-only.
+        invalid result does not make the save fail: it is logged or issues a RuntimeWarning, and the rows are read
+        again. The stores of a class without this method are read-only.
         """
         raise NotImplementedError
 
     def obtain_permanent_ids(self, objects: Sequence[IncrementalStoreNode]) -> Sequence[RowID | Reference]:
         """Returns the references of new rows, in the same order.
 
-        The nodes have the attributes that are not None; their own reference is "". A failed save keeps the references:
-        the next one names the same rows. Without this method the library makes references, UUIDs as text.
+        The nodes have the attributes that are not None; their own reference is "". After a failed save, the next save
+        uses the same references. Without this method the library generates references: UUIDs as strings.
         """
         raise NotImplementedError
 
@@ -368,7 +370,7 @@ class HostStore:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Ends the use of the store; also called if it could not be opened (load_metadata raised) or added."""
+        """Closes the store; also called if it could not be opened (load_metadata raised) or added."""
 
     @classmethod
     def metadata_for_store(cls, path: str) -> Mapping[str, Any]:
@@ -395,55 +397,56 @@ class HostStore:
 
 
 class IncrementalStore(HostStore):
-    """A store that supplies data when contexts need it. Subclass it, and register the subclass."""
+    """A store that loads data when contexts need it. Subclass it, and register the subclass."""
 
     def execute_fetch(self, request: FetchRequest) -> Iterable[Any] | Fetched | int:
-        """Returns the rows of a request: IncrementalStoreNodes, or RowIDs, ObjectIDs or references alone.
+        """Returns the rows of a request: IncrementalStoreNodes, or only RowIDs, ObjectIDs or references.
 
-        The values of the latter are requested when they are needed. The rows are at least all of request.entity, with
-        those of its subentities if request.include_subentities. A Fetched reports which of predicate, order, limit and
-        offset were done; an iterable alone reports none. An int is the result if the result_type is "count".
+        Without a node, the values of a row are requested when they are needed. The rows must include all matching rows
+        of request.entity, and of its subentities if request.include_subentities is True. A Fetched reports which of
+        predicate, order, limit and offset the store applied; a plain iterable means that it applied none of these.
+        Return an int if the result_type is "count".
         """
         raise NotImplementedError
 
     def new_values(self, ids: Sequence[RowID]) -> Iterable[IncrementalStoreNode]:
-        """Returns the rows of IDs, in any order, without those that no longer exist."""
+        """Returns the rows of IDs, in any order. Rows that no longer exist are left out."""
         raise NotImplementedError
 
     def new_value_for_relationship(self, relationship: str, object_id: RowID) -> Any:
-        """Returns the target or targets of a relationship of an object.
+        """Returns the target or the members of a relationship of an object.
 
         To-one: None, a RowID, a reference or a node. To-many: an iterable of these, in order. A class without this
-        method returns rows with all of their relationships.
+        method must return rows with all of their relationships.
         """
         raise NotImplementedError
 
     def new_values_for_relationship(self, relationship: str, ids: Sequence[RowID]) -> Iterable[Any]:
         """Returns the result of new_value_for_relationship for each of several objects, in the same order.
 
-        This implementation calls that method for one object at a time.
+        The default implementation calls new_value_for_relationship for each object.
         """
         return [self.new_value_for_relationship(relationship, each) for each in ids]
 
     def did_register(self, ids: Sequence[RowID]) -> None:
-        """Called after a context registered objects; for new ones after their save.
+        """Called after a context registered objects; for new objects after their save.
 
-        One call reports objects that come together. It may run on any thread, also during other calls. An exception
-        goes to sys.unraisablehook. Ctrl-C and others that end the program are raised by the next call that needs the
-        store.
+        One call reports all objects that were registered together. It may run on any thread, even during other calls.
+        An exception goes to sys.unraisablehook. An exception that ends the program, such as KeyboardInterrupt, is
+        raised by the next call that needs the store.
         """
 
     def did_unregister(self, ids: Sequence[RowID]) -> None:
-        """Called after a context deregistered objects, also by its reset or end; otherwise like did_register."""
+        """Called after a context deregistered objects, including when it is reset or closed. Like did_register."""
 
 
 class AtomicStore(HostStore):
-    """A store that is read and written as a whole. Subclass it, and register the subclass."""
+    """A store that is loaded and saved as a whole. Subclass it, and register the subclass."""
 
     def load(self) -> Iterable[AtomicStoreCacheNode]:
         """Returns all rows of all entities, with all relationships.
 
-        One side of a relationship and its inverse is enough. Called after load_metadata, unless the store is new and
+        One of the two sides of a relationship suffices. Called after load_metadata, unless the store is new and
         load_metadata returned None, and again after a save that reported conflicts.
         """
         raise NotImplementedError
@@ -457,10 +460,10 @@ def register_store_type(name: str, store_class: StoreClass) -> StoreClass: ...
 @overload
 def register_store_type(name: str) -> Callable[[StoreClass], StoreClass]: ...
 def register_store_type(name: str, store_class: Any = None) -> Any:
-    """Registers a type of stores in the whole process; the class is instantiated for each store that is opened.
+    """Registers a store type for the whole process; the class is instantiated for each store that is opened.
 
-    The name is the `type` when a store is added, in upper or lower case. Raises InvalidArgumentError for a name that is
-    taken, also by a type that was registered before. Also a decorator: `@register_store_type("Notes")`.
+    The name is the `type` when a store is added, case-insensitively. InvalidArgumentError for a name that is already
+    registered. It can also be used as a decorator: `@register_store_type("Notes")`.
     """
     from ._host_store import register
 
@@ -471,12 +474,12 @@ def register_store_type(name: str, store_class: Any = None) -> Any:
 
 
 def unregister_store_type(name: str) -> bool:
-    """Removes a type, and returns whether it was registered; its open stores stay open."""
+    """Deregisters a type, and returns whether it was registered; its open stores stay open."""
     return call(lib.cst_store_type_unregister, _abi.text(name, "name")) == _abi.OK
 
 
 def registered_store_types() -> list[str]:
-    """Returns the names of all types, the built-in ones first."""
+    """Returns the names of all store types, the built-in ones first."""
     buffer, count = _abi.Buffer(), ctypes.c_size_t()
     call(lib.cst_store_type_copy_names, byref(buffer), byref(count))
     return _abi.take_text(buffer).split("\0")[: count.value]

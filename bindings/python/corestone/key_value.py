@@ -1,4 +1,4 @@
-"""Key-value coding of any Python value, as in predicates, for use without a predicate."""
+"""Key-value coding of Python values, with the rules of predicates."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _SCALARS = (bool, int, float, complex)
 def value_for_key_path(item: Any, path: str) -> Any:
     """Returns the value at a key path.
 
-    Dicts are read by key, objects by attribute or by a method that needs no arguments (`getKey`, `key`, `isKey`), and
-    collections by element or by an operator such as `@count` or `@sum.age`. If any value on the path is None, so is the
-    result. Missing keys of a dict are None. Raises PredicateError, with `key`, for missing keys of an object.
+    Dicts are read by key, objects by attribute or by a method without arguments (`getKey`, `key`, `isKey`), and
+    collections by element or by an operator such as `@count` or `@sum.age`. The result is None if any value on the path
+    is None or any key is missing in a dict. PredicateError, with `key`, for a missing attribute of an object.
     """
     given, out = _host.encode_one(item), _abi.Value()
     call(lib.cst_value_copy_at_key_path, given.address, text(path, "path"), byref(out))
@@ -33,8 +33,8 @@ def value_for_key_path(item: Any, path: str) -> Any:
 def set_value_for_key_path(item: Any, path: str, value: Any) -> None:
     """Sets the value at a key path: an entry of a dict or an attribute of an object.
 
-    None removes the entry of a dict. For an attribute that is annotated as a number, None is handled as by `set_nil`.
-    Raises PredicateError for a missing attribute, or if a value on the path is None.
+    None removes the entry of a dict. For None and an attribute that is annotated as a number, see `set_nil`.
+    PredicateError for a missing attribute, or if a value on the path is None.
     """
     *way, key = path.split(".")
     owner = item
@@ -76,8 +76,8 @@ def set_value_for_key_path(item: Any, path: str, value: Any) -> None:
 def set_nil(item: Any, path: str) -> None:
     """Sets the value at a key path to None.
 
-    An attribute that is annotated as a number (int, float, bool, not Optional) cannot be None: the object's
-    `set_nil_value_for_key(key)` is called instead. Without that method, InvalidArgumentError is raised.
+    An attribute that is annotated as a number (int, float, complex or bool, not Optional) cannot be None: the object's
+    `set_nil_value_for_key(key)` is called instead. InvalidArgumentError if the object does not have that method.
     """
     set_value_for_key_path(item, path, None)
 
@@ -96,7 +96,7 @@ def _attribute(item: Any, key: str, read: Callable[[Any, str], Any] = _host.attr
 
 
 def _entity(item: Any) -> str | None:
-    """Returns the name of a managed object's entity."""
+    """Returns the name of a managed object's entity; None for another object."""
     return item._cst_entity.name if isinstance(item, ManagedObject) else None
 
 
@@ -111,7 +111,7 @@ def _scalar(item: Any, key: str) -> str | None:
         return None  # attributes of managed objects may be nil until validation
     try:
         kinds = typing.get_type_hints(type(item))
-    except Exception:  # names that do not exist at run time
+    except Exception:  # an annotation names a type that does not exist at run time
         kinds = {field.name: field.type for field in dataclasses.fields(item)} if dataclasses.is_dataclass(item) else {}
     kind = kinds.get(key)
     return next((each.__name__ for each in _SCALARS if kind in (each, each.__name__)), None)

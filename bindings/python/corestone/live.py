@@ -35,7 +35,7 @@ ALL = ctypes.c_size_t(-1).value
 
 
 class ResultsChangeKind(enum.IntEnum):
-    """The kind of a change of an object or a section among results."""
+    """The kinds of changes of an object or a section in results."""
 
     INSERT = 1
     DELETE = 2
@@ -44,7 +44,7 @@ class ResultsChangeKind(enum.IntEnum):
 
 
 class IndexPath(NamedTuple):
-    """The place of an object among results."""
+    """The index path of an object in results: its section, and its row in the section."""
 
     section: int
     row: int
@@ -60,29 +60,29 @@ class SectionChange:
 
 
 class ObjectChange(NamedTuple):
-    """The change of an object. A move never leads to the same place, and includes an update."""
+    """The change of an object. A move always changes the index path, and includes an update."""
 
     kind: ResultsChangeKind
     object: Any
     object_id: ObjectID | None  # can be passed to other threads
     path: IndexPath | None  # before the event
-    new_path: IndexPath | None  # after it
+    new_path: IndexPath | None  # after the event
 
 
 class IDChange(NamedTuple):
-    """A step from the former IDs to the new ones: a deletion at the former offset, or an insertion at the new one.
+    """A change in a list of IDs: a deletion at the former offset, or an insertion at the new offset.
 
-    A move is both.
+    A move is a deletion and an insertion.
     """
 
     kind: ResultsChangeKind
     offset: int
     id: ObjectID
-    associated: int | None  # of a move, the offset of its other half
+    associated: int | None  # in a move, the offset of the other change
 
 
 class Snapshot:
-    """Results at one time: the names and counts of sections, and IDs. Use it on the queue of its context."""
+    """The state of results: section names, counts and IDs. Use it on the queue of its context."""
 
     __slots__ = ("_handle",)
 
@@ -115,16 +115,17 @@ class Snapshot:
 class Difference:
     """The difference between former and new results.
 
-    Remove deleted and moved objects by former places, from the last to the first. Then insert new and moved objects by
-    new places, from the first to the last. The outcome always equals the new results.
+    To apply it, remove deleted and moved objects at their former index paths, from the last to the first. Then insert
+    new and moved objects at their new index paths, from the first to the last. The outcome always equals the new
+    results.
     """
 
     sections: list[SectionChange]
     changes: list[ObjectChange]  # deletions, insertions, moves, updates
     snapshot: Snapshot  # the new results
-    is_reset: bool  # the former results are void: the changes insert all objects
-    error: CorestoneError | None  # the error that ended following, in the last difference
-    # The former and the new ID of objects whose IDs were temporary: replace the IDs that you keep.
+    is_reset: bool  # the former results are invalid, and the changes insert all objects
+    error: CorestoneError | None  # in the last difference, the error that ended the observation
+    # The former and the new ID of objects whose IDs were temporary; stored IDs must be replaced.
     renamed: list[tuple[ObjectID, ObjectID]] = field(default_factory=list)
 
     def _of(self, kind: ResultsChangeKind) -> list[ObjectChange]:
@@ -137,7 +138,7 @@ class Difference:
 
 
 def borrowed(context: Context, token: int, entity: Entity) -> Any:
-    """Returns the wrapper of a borrowed handle, also for an object that has left its context."""
+    """Returns the wrapper of a borrowed handle, even for an object that was detached from its context."""
     known = wrappers.get(token)
     found = known() if known is not None else None
     if found is not None:
@@ -172,7 +173,7 @@ def id_change(told: _abi.IDChange) -> IDChange:
 
 
 def difference(told: _abi.Difference, context: Context, entity: Entity) -> Difference:
-    """Converts a difference that the library lends for a call."""
+    """Converts a difference of the library, which is valid only during the callback."""
     error = failure(lib.cst_error_status(told.error), hold_on(told.error)) if told.error else None
     return Difference(
         [section_change(told.sections[index]) for index in range(told.section_count)],
@@ -227,7 +228,7 @@ def observe_fetch(
     section_name_key_path: str | None,
     dependencies: Sequence[str],
 ) -> Observation:
-    """Implements Context.observe with a request."""
+    """Implements Context.observe for a FetchRequest."""
     function = function_given(function, "function")
     asked = request._made(context)
     entity = context.model[request.entity_name or ""]
@@ -242,15 +243,15 @@ def observe_fetch(
 
 
 class LiveQuery(Notifications[Difference], Iterator[Difference]):
-    """The differences of a request's results, for one reader: first the insertion of all, then one for each event.
+    """The differences of a request's results, for one reader: first all results as insertions, then one per event.
 
         for difference in ctx.observe(request, timeout=1): ...
         async for difference in ctx.observe(request): ...
 
-    A `for` ends if no difference arrives for `timeout` seconds (None: it waits indefinitely). Both loops end when the
-    context is closed or released, with `close()`, and if following fails; the last difference then has the error. The
-    context never waits for the reader: more than `LiveQuery.most` waiting differences become one that starts over
-    (`is_reset`).
+    A `for` ends if no difference arrives for `timeout` seconds (None: it waits indefinitely). Both loops end with
+    `close()`, when the context is closed or released, and after a failure, whose error is in the last difference. The
+    context never waits for the reader: more than `LiveQuery.most` unread differences are replaced by one that inserts
+    all results (`is_reset`).
     """
 
     most = 64
@@ -292,7 +293,7 @@ class LiveQuery(Notifications[Difference], Iterator[Difference]):
             self._arrived.notify_all()
 
     def next(self, timeout: float | None = None) -> Difference | None:
-        """Returns the next difference; None after `timeout` seconds (None: it waits indefinitely), and at the end."""
+        """Returns the next difference; None at the end, and after `timeout` seconds. A `timeout` of None: no limit."""
         with self._arrived:
             self._arrived.wait_for(lambda: self._news or self._has_ended, timeout)
         with self._lock:
@@ -312,7 +313,7 @@ class LiveQuery(Notifications[Difference], Iterator[Difference]):
 
 
 def _anew(last: Difference) -> Difference:
-    """Returns a difference that inserts all results of the last of several. Called on the context's queue."""
+    """Returns a reset difference that inserts all results of `last`. Called on the context's queue."""
     kind = ResultsChangeKind.INSERT
     names = last.snapshot.section_names
     changes = [

@@ -2,11 +2,11 @@
 
     from corestone import log
 
-    log.set_sql_detail(1)            # to standard error, as CORESTONE_SQL_DEBUG=1 in the environment does
+    log.set_sql_detail(1)            # to standard error, like the environment variable CORESTONE_SQL_DEBUG=1
     with log.recorded(3) as lines:   # or into a list
         ctx.fetch("Employee", "age > 40")
 
-The log covers the whole process. Lines begin as Core Data's do: "CoreData: sql: ", "CoreData: annotation: ",
+The log covers the whole process. Lines begin like those of Core Data: "CoreData: sql: ", "CoreData: annotation: ",
 "CoreData: details: ".
 """
 
@@ -48,24 +48,25 @@ _no_destroy = _abi.DESTROY_FN(0)
 
 
 def set_sql_detail(detail: int) -> None:
-    """Sets how much SQL is logged from now on, also for stores that are already open.
+    """Sets the level of detail of the SQL log, including for stores that are already open.
 
-    0 nothing, 1 statements on rows with their time and number of rows, 2 also transactions and settings, 3 also bound
-    values and SQLite's plan, 4 also its counters. InvalidArgumentError for anything else.
+    0: nothing. 1: statements on rows, with their time and row count. 2: in addition, transactions and settings. 3: in
+    addition, bound values and SQLite's query plan. 4: in addition, SQLite's counters. InvalidArgumentError for any
+    other number.
     """
     call(lib.cst_log_set_sql_detail, detail)
 
 
 def sql_detail() -> int:
-    """Returns how much SQL is logged. The initial value is CORESTONE_SQL_DEBUG of the environment."""
+    """Returns the level of detail of the SQL log, initially the environment variable CORESTONE_SQL_DEBUG."""
     return int(lib.cst_log_sql_detail())
 
 
 def set_callback(callback: Callable[[str], None] | None) -> None:
     """Sends the lines to a function instead of standard error; None sends them to standard error again.
 
-    The function runs on the thread that does the work, during the work and while stores are locked: it must not use
-    objects, contexts or stores. Its exceptions are printed and ignored.
+    The function runs on the thread of the logged call, while stores are locked. It must not use objects, contexts or
+    stores. Its exceptions are printed and ignored.
     """
     global _taker
     if callback is None:
@@ -79,7 +80,7 @@ def set_callback(callback: Callable[[str], None] | None) -> None:
 
 
 def write(line: str) -> None:
-    """Writes a line of this package to the destination of the library's lines."""
+    """Writes a line of this package to the destination of the library's log."""
     if _taker is not None:
         _taker(line)
     elif sys.stderr is not None:
@@ -91,9 +92,9 @@ def take_arguments(arguments: Sequence[str]) -> int:
 
         log.take_arguments(sys.argv)     # … -com.apple.CoreData.SQLDebug 1
 
-    SQLDebug 0 to 4, Logging.stderr, SyntaxColoredLogging, SQLiteDebugSynchronous 0 to 2 and SQLiteIntegrityCheck; those
-    for checks that are always on here are accepted too. InvalidArgumentError for an unknown argument, or a number that
-    it does not accept; nothing is applied then.
+    The arguments are SQLDebug 0 to 4, Logging.stderr, SyntaxColoredLogging, SQLiteDebugSynchronous 0 to 2 and
+    SQLiteIntegrityCheck. Arguments for checks that are always on here are accepted too. InvalidArgumentError for an
+    unknown argument or an invalid number; then no argument is applied.
     """
     encoded = [os.fsencode(argument) for argument in arguments]
     taken = ctypes.c_size_t()
@@ -103,9 +104,9 @@ def take_arguments(arguments: Sequence[str]) -> int:
 
 @contextmanager
 def recorded(detail: int = 1) -> Iterator[list[str]]:
-    """Records the lines that the whole process logs within the block, in a list that grows.
+    """Appends the lines that the whole process logs within the block to a list.
 
-    Afterwards the former detail is restored, and lines go to standard error again.
+    At the end of the block, the former level of detail is restored, and lines go to standard error again.
     """
     lines: list[str] = []
     former = sql_detail()

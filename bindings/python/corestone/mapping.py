@@ -1,4 +1,4 @@
-"""Mapping models, which describe how objects of one version of a model become objects of another."""
+"""Mapping models, which describe how a migration converts objects of one model version to another."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class PropertyMapping:
     """The source of the value of one property of the destination."""
 
     name: str
-    #: A format string; `$source` is the object that is migrated, `$manager` the migration. None keeps the value.
+    #: A format string; `$source` is the migrated object, `$manager` the migration manager. None keeps the value.
     expression: str | None = None
-    #: Whether there is an expression without a counterpart in the library.
+    #: Whether the file has an expression that this library does not support.
     unreadable: bool = False
     user_info: Mapping[str, str] = field(default_factory=dict)
 
@@ -35,19 +35,19 @@ PropertyMappings = Union[Iterable[PropertyMapping], Mapping[str, Optional[str]]]
 
 @dataclass(frozen=True, init=False)
 class EntityMapping:
-    """A mapping from the objects of one entity to those of another.
+    """A mapping from the objects of one entity to objects of another.
 
-    Attributes and relationships can be given as a dict of expressions:
+    Attributes and relationships can be a dict of expressions:
     `EntityMapping("CarToCar", source="Car", destination="Car", attributes={"name": "$source.title"})`.
     """
 
-    #: The default is Core Data's: "CarToBus", or the name of the entity that was added or removed.
+    #: The default is Core Data's default name: "CarToBus", or the name of the added or removed entity.
     name: str
-    #: "custom", "add", "remove", "copy", "transform" or "undefined". The other fields determine the default.
+    #: "custom", "add", "remove", "copy", "transform" or "undefined". The default depends on the other fields.
     kind: str | None
     source: str | None
     destination: str | None
-    #: Version hashes. A mapping model fills in those of its models.
+    #: Version hashes. A mapping model sets them to those of its models.
     source_hash: bytes | None
     destination_hash: bytes | None
     attributes: tuple[PropertyMapping, ...]
@@ -129,7 +129,7 @@ def _property_fields(mapping: PropertyMapping) -> dict[str, Any]:
 
 
 def _entity_fields(mapping: EntityMapping) -> dict[str, Any]:
-    """Returns an entity mapping in the form of the library's JSON, where a missing key stands for the default."""
+    """Returns an entity mapping in the library's JSON form, in which a missing key means the default."""
     fields = {
         "name": mapping.name or None,
         "kind": mapping.kind,
@@ -148,10 +148,10 @@ def _entity_fields(mapping: EntityMapping) -> dict[str, Any]:
 
 
 class MappingModel:
-    """A description of how objects of one version of a model become objects of another.
+    """A description of how a migration converts objects of one model version to another.
 
-    It is immutable; any thread can read it. Two mapping models are equal if their entity mappings are, apart from the
-    order of property mappings.
+    It is immutable; any thread can read it. Two mapping models are equal if their entity mappings are equal, apart from
+    the order of property mappings.
     """
 
     def __init__(
@@ -163,9 +163,9 @@ class MappingModel:
         source_path: str | os.PathLike[str] | None = None,
         destination_path: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Creates a mapping model, in the order of execution, and validates it as `validate` does.
+        """Creates a mapping model from entity mappings in the order of execution, and validates it like `validate`.
 
-        It keeps copies of the models, which also provide the version hashes.
+        It contains copies of the models, which also supply the version hashes.
         """
         given = elements(entity_mappings, "entity_mappings", "a list of EntityMapping")
         mappings = [one_of(EntityMapping, each, f"entity_mappings[{place}]") for place, each in enumerate(given)]
@@ -180,7 +180,7 @@ class MappingModel:
         buffer = _abi.Buffer()
         call(lib.cst_mapping_model_copy_json, handle, byref(buffer))
         content = read_json(buffer)
-        #: In the order of execution.
+        #: The entity mappings in the order of execution.
         self.entity_mappings: tuple[EntityMapping, ...] = tuple(map(_entity, content["entityMappings"]))
         #: The original paths of the models.
         self.source_path: str | None = content.get("sourcePath")
@@ -194,9 +194,9 @@ class MappingModel:
 
     @classmethod
     def load(cls, source: str | os.PathLike[str] | bytes) -> MappingModel:
-        """Reads an .xcmappingmodel, its xcmapping.xml or a compiled .cdm, or the content of one of the latter two.
+        """Reads an .xcmappingmodel, its xcmapping.xml or a compiled .cdm; bytes are the content of one of these files.
 
-        ModelError (for bytes StoreCorruptError) if it is damaged.
+        ModelError (for bytes StoreCorruptError) if the file is damaged.
         """
         if isinstance(source, bytes):
             return cls._of(owned(lib.cst_mapping_model_load_bytes, _abi.InputString(source, len(source))))
@@ -206,7 +206,7 @@ class MappingModel:
     def inferred(cls, source: Model, destination: Model, *, allow_type_changes: bool = False) -> MappingModel:
         """Infers the mapping model of a lightweight migration, and freezes both models.
 
-        MigrationError (134190) for changes that cannot be inferred; its details list each.
+        MigrationError (134190) for changes that cannot be inferred; its details list every change.
         """
         flags = _abi.MAPPING_ALLOW_TYPE_CHANGES if allow_type_changes else 0
         former, new = _model(source, "source"), _model(destination, "destination")
@@ -216,7 +216,7 @@ class MappingModel:
     def from_json(cls, content: str, source: Model | None = None, destination: Model | None = None) -> MappingModel:
         """Creates a mapping model from the JSON of `to_json`, without validating it.
 
-        ModelError names the entity mapping and the key of a mistake.
+        ModelError names the entity mapping and the key of an invalid value.
         """
         return cls._of(_created(content, source, destination))
 
@@ -242,21 +242,22 @@ class MappingModel:
     def write(self, path: str | os.PathLike[str]) -> None:
         """Writes the mapping model: an .xcmappingmodel or a compiled .cdm, by the extension of the path.
 
-        ModelError if an .xcmappingmodel cannot represent it. It contains the models instead of version hashes, so a
-        mapping model from a .cdm must be created with its models first: `MappingModel(m.entity_mappings, old, new)`.
+        ModelError if an .xcmappingmodel cannot represent it. An .xcmappingmodel contains the models instead of version
+        hashes, so a mapping model from a .cdm must be created with its models first: `MappingModel(m.entity_mappings,
+        old, new)`.
         """
         call(lib.cst_mapping_model_write, self._handle, path_argument(path))
 
     def validate(self, source: Model | None = None, destination: Model | None = None) -> None:
         """Checks kinds and names against the models, by default those that the mapping model contains.
 
-        MigrationError for a problem; its details list each, if there are several.
+        MigrationError for a problem; if there are several, its details list every problem.
         """
         former, new = _optional_model(source, "source"), _optional_model(destination, "destination")
         call(lib.cst_mapping_model_validate, self._handle, former, new)
 
     def matches(self, source: Model, destination: Model) -> bool:
-        """Reports whether the version hashes of all entity mappings equal those of two models."""
+        """Returns whether the version hashes of all entity mappings equal those of two models."""
         found = c_bool()
         former, new = _model(source, "source"), _model(destination, "destination")
         call(lib.cst_mapping_model_matches, self._handle, former, new, byref(found))
@@ -296,7 +297,7 @@ class MappingModel:
 
 
 def _ordered(mapping: EntityMapping) -> dict[str, Any]:
-    """Returns the content of an entity mapping in an order without meaning."""
+    """Returns the fields of an entity mapping, with property mappings sorted by name, for comparisons."""
     fields = dict(vars(mapping))
     for key in ("attributes", "relationships"):
         fields[key] = sorted(fields[key], key=lambda each: each.name)

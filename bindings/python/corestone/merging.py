@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Union
 from . import _abi, values
 from ._abi import lib, text
 from ._ahead import Stamp, contexts
+from ._arguments import function, shown
 from ._call import call, made
 from ._callbacks import reported
 from ._handles import Handle, Token, retained
 from ._interrupt import immortal
+from .errors import TypeMismatchError
 from .object_id import ObjectID
 from .property import read_properties
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class MergePolicyType(enum.IntEnum):
-    """The ways in which a merge policy resolves a conflict, with the values of Core Data."""
+    """The types of merge policies, with Core Data's numbers."""
 
     ERROR = 0
     STORE_TRUMP = 1
@@ -45,7 +47,7 @@ _SNAPSHOT_OBJECT, _SNAPSHOT_CURRENT, _SNAPSHOT_CACHED, _SNAPSHOT_PERSISTED, _SNA
 
 
 class PropertyDifference(NamedTuple):
-    """The three values of a property: when the object was read, in the object now, and in the store.
+    """The three values of a property: `base` as last read, `mine` in the object now, and `theirs` in the store.
 
     `theirs` is also None if the row was deleted.
     """
@@ -56,9 +58,9 @@ class PropertyDifference(NamedTuple):
 
 
 class Snapshot(Mapping[str, Any]):
-    """The values of an object, the row cache or the store when a conflict was found.
+    """The values in an object, the row cache or the store when a conflict was found.
 
-    They are attributes, and targets of to-one relationships as ObjectID, but never members of to-many relationships.
+    Contains attributes, and targets of to-one relationships as ObjectID, but not members of to-many relationships.
     """
 
     def __init__(self, conflict: Conflict, number: int, index: int = 0) -> None:
@@ -93,7 +95,7 @@ class Snapshot(Mapping[str, Any]):
 
 
 class Conflict:
-    """A conflict of a save: a MergeConflict or a ConstraintConflict. Its data may cross threads."""
+    """A conflict of a save: a MergeConflict or a ConstraintConflict. Any thread may use it, except its objects."""
 
     _handle: int
     _context: Context | None
@@ -118,7 +120,7 @@ class Conflict:
 
     @property
     def message(self) -> str:
-        """A description for people, with the three values of each property that differs."""
+        """A human-readable description, with the three values of each property that differs."""
         return _abi.decode(lib.cst_conflict_message(self._handle)) or ""
 
     @property
@@ -129,7 +131,7 @@ class Conflict:
 
     @property
     def objects(self) -> list[ManagedObject]:
-        """The objects in conflict that are still registered with the context; on its queue."""
+        """The objects in conflict that are still registered with the context. Use it on the context's queue."""
         if self._context is None:
             return []
         found = (self._context.registered(each) for each in self.object_ids)
@@ -137,16 +139,16 @@ class Conflict:
 
     @property
     def properties(self) -> list[str]:
-        """The names of the properties that either side changed, or those of the constraint."""
+        """The names of the properties that either side changed, or of the constraint's attributes."""
         count = lib.cst_conflict_property_count(self._handle)
         return [_abi.decode(lib.cst_conflict_property_at(self._handle, index)) or "" for index in range(count)]
 
     def resolve(self, policy: MergePolicyType | MergePolicy) -> None:
         """Resolves the conflict like a policy of a type.
 
-        Objects change at once, so values can be set on top. ERROR resolves nothing.
+        Objects change immediately, so their values can be set afterwards. ERROR does not resolve the conflict.
 
-        Raises InvalidArgumentError unless the conflict's save is calling its policy.
+        InvalidArgumentError if called outside MergePolicy.resolve for the same save.
         """
         kind = policy.type if isinstance(policy, MergePolicy) else policy
         if self._context is not None:
@@ -162,7 +164,7 @@ class Conflict:
 
 
 class MergeConflict(Conflict):
-    """An object that was changed or deleted elsewhere since it was read."""
+    """An object that another writer changed or deleted after it was read."""
 
     @property
     def object_id(self) -> ObjectID:
@@ -171,12 +173,12 @@ class MergeConflict(Conflict):
 
     @property
     def source_object(self) -> Any:
-        """The object, or None if it is no longer registered with its context; on the context's queue."""
+        """The object, or None if it is no longer registered with its context. Use it on the context's queue."""
         return next(iter(self.objects), None)
 
     @property
     def object_snapshot(self) -> Snapshot:
-        """The values with which the object was last read, before its changes."""
+        """The values of the object as it was last read, before its changes."""
         return Snapshot(self, _SNAPSHOT_OBJECT)
 
     @property
@@ -191,12 +193,12 @@ class MergeConflict(Conflict):
 
     @property
     def persisted_snapshot(self) -> Snapshot | None:
-        """The values in the store; None if the row cache has the same, and for a deleted row."""
+        """The values in the store; None if the row cache has the same values, and for a deleted row."""
         return self._snapshot(_SNAPSHOT_PERSISTED)
 
     @property
     def old_version(self) -> int:
-        """The version with which the object was read."""
+        """The version of the row when the object was read."""
         return int(lib.cst_conflict_old_version(self._handle))
 
     @property
@@ -212,7 +214,7 @@ class MergeConflict(Conflict):
 
 
 class ConstraintConflict(Conflict):
-    """Objects with the same values, of which a unique constraint allows only one."""
+    """Objects with the same values of a unique constraint."""
 
     @property
     def constraint(self) -> list[str]:
@@ -233,7 +235,7 @@ class ConstraintConflict(Conflict):
 
     @property
     def database_object(self) -> Any:
-        """The stored object in the context; on the context's queue."""
+        """The stored object, in the context. Use it on the context's queue."""
         known = self.database_id
         return self._context.get(known) if known is not None and self._context is not None else None
 
@@ -269,9 +271,9 @@ class MergePolicy:
 
         ctx.merge_policy = MergePolicy(MergePolicyType.STORE_TRUMP, add_up)
 
-    or a subclass with a method `resolve`. It is called during the save, on the queue of the context, with version
-    conflicts or constraint conflicts, never both. It must not save, reset, roll back, undo or refresh. The type of the
-    policy resolves the remaining conflicts.
+    Alternatively, a subclass overrides `resolve`. The function is called during the save, on the queue of the context,
+    with version conflicts or constraint conflicts, never both. It must not save, reset, roll back, undo or refresh. The
+    type of the policy resolves the remaining conflicts.
     """
 
     ERROR: MergePolicy
@@ -281,16 +283,24 @@ class MergePolicy:
     ROLLBACK: MergePolicy
 
     def __init__(self, type: MergePolicyType = MergePolicyType.ERROR, resolve: Resolve | None = None) -> None:
-        self.type = MergePolicyType(type)
-        self._function = resolve
+        try:
+            self.type = MergePolicyType(type)
+        except ValueError:
+            *names, last = MergePolicyType.__members__
+            raise TypeMismatchError(
+                f"type must be a MergePolicyType ({', '.join(names)} or {last}), not {shown(type)}",
+                key="type",
+                value=type,
+            ) from None
+        self._function = None if resolve is None else function(resolve, "resolve")
 
     def resolve(self, conflicts: list[Conflict]) -> None:
-        """Resolves any of the conflicts; an exception ends the save."""
+        """Resolves any of the conflicts; an exception makes the save fail."""
         if self._function is not None:
             self._function(conflicts)
 
     def _make(self) -> Token:
-        """Returns a handle, which the caller owns; the library keeps the policy."""
+        """Returns an owned handle for the policy, which the library retains."""
         out = Handle()
         if self._function is None and type(self).resolve is MergePolicy.resolve:
             call(lib.cst_merge_policy_new, self.type, _abi.RESOLVE_CONFLICTS_FN(), None, _abi.DESTROY_FN(), byref(out))
@@ -311,12 +321,12 @@ PolicyLike = Union[MergePolicy, MergePolicyType, Resolve]
 
 
 def policy(given: PolicyLike) -> MergePolicy:
-    """Returns the policy for a type, or for a function; conflicts that the function leaves are errors."""
+    """Returns the policy for a type or a function. Conflicts that the function does not resolve are errors."""
     if isinstance(given, MergePolicy):
         return given
     if isinstance(given, int):
         return MergePolicy(MergePolicyType(given))
-    return MergePolicy(resolve=given)
+    return MergePolicy(resolve=None if given is None else function(given, "merge_policy"))
 
 
 _policies: dict[int, MergePolicy] = {}
@@ -329,7 +339,7 @@ def _run(
     known = next((each for each in list(contexts) if each._handle == context), None)
     try:
         if known is not None:
-            known._stamp = Stamp()  # values that were read ahead may be older than those to be merged
+            known._stamp = Stamp()  # values that were read ahead may be older than the merged ones
         policies[number].resolve([Conflict._borrowed(conflicts[index], known) for index in range(count)])
         return _abi.OK
     except BaseException as raised:  # any exception makes the save fail

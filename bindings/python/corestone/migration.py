@@ -1,4 +1,4 @@
-"""Migration plans and backups: what opening a store with another version of its model would change, and its copies."""
+"""Migration plans, which list the changes of a migration without making them, and backups of migrated stores."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class EntityMigration(NamedTuple):
 
     #: The name in the store's model; None for an added entity.
     source: str | None
-    #: The name in the new model; None for a removed one.
+    #: The name in the new model; None for a removed entity.
     destination: str | None
     #: "add", "remove", "copy" or "transform"
     kind: str
@@ -34,17 +34,17 @@ class EntityMigration(NamedTuple):
     objects: int
     added: list[str]
     removed: list[str]
-    #: New names by former ones.
+    #: The new names of renamed properties by their former names.
     renamed: dict[str, str]
-    #: Attributes whose default is written into existing objects.
+    #: Attributes whose default is set in existing objects.
     filled: list[str]
     type_changes: list[str]
-    #: The number of values that are not null or of pairs, by removed attribute or relationship.
+    #: The number of lost values (not null) or join rows, by removed attribute or relationship.
     lost_values: dict[str, int]
 
 
 class MigrationProblem(NamedTuple):
-    """Content of the store that the new model does not allow. The migration fails until it is changed."""
+    """Data in the store that the new model does not allow. The migration fails until the data is changed."""
 
     message: str
     entity: str | None
@@ -63,20 +63,20 @@ class MigrationPlan(NamedTuple):
     #: Whether objects or values would be lost.
     loses_data: bool
     entities: list[EntityMigration]
-    #: Renames that look chained, so that values are lost.
+    #: Renames that appear to be chained over several versions, which would lose values.
     warnings: list[str]
     #: The SQL statements, in order.
     statements: list[str]
-    #: Objects, values and pairs that the new model does not allow.
+    #: Objects, values and join rows that the new model does not allow.
     problems: list[MigrationProblem]
-    #: What mapping models do, if they migrate the objects; then entities and statements are empty.
+    #: The steps of a migration by mapping models; `entities` and `statements` are then empty.
     steps: list[str]
 
 
 def migration_plan(path: str | os.PathLike[str], model: ModelLike, **options: Unpack[StoreOptions]) -> MigrationPlan:
-    """Returns the plan of a migration of the store at a path to a model. The store is only read.
+    """Returns the plan of a migration of the store at a path to a model. The store does not change.
 
-    The options are those of Coordinator.add_store; only those of migrations and the limits have an effect. Raises
+    The options are those of Coordinator.add_store; only the migration options and the limits have an effect.
     MigrationError for a change that cannot be inferred. Objects that the new model does not allow are `problems`.
     """
     wanted = given_model(model)
@@ -100,10 +100,10 @@ def migration_plan(path: str | os.PathLike[str], model: ModelLike, **options: Un
 
 
 def backups(path: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None) -> list[str]:
-    """Returns the copies of a store that migrations made (`backup` of Coordinator.add_store), the newest one first.
+    """Returns the paths of a store's migration backups (`backup` of Coordinator.add_store), the newest one first.
 
-    The store need not exist. `folder` is where the copies are, by default the folder of the store; StoreError if it
-    cannot be read. Coordinator.restore_store puts one back.
+    The store may be missing. `folder` is the folder of the backups, by default the folder of the store; StoreError if
+    it cannot be read. Coordinator.restore_store restores a backup.
     """
     paths, count = _abi.Buffer(), ctypes.c_size_t()
     call(lib.cst_store_copy_backups, path_argument(path), optional_path(folder), byref(paths), byref(count))

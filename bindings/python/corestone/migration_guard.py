@@ -1,4 +1,4 @@
-"""Migration guards: checks whether stores of earlier versions of a model can be migrated, and kept releases."""
+"""Migration guards: checks whether stores of earlier model versions can be migrated, and stored model releases."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 class MigrationFinding(NamedTuple):
-    """A problem in the migration from earlier versions of a model to a newer one, or of one store."""
+    """A problem in the migration from earlier versions of a model to a newer one, or in the migration of one store."""
 
-    #: docs/reference/lint.md explains each rule.
+    #: The name of the rule; docs/reference/lint.md explains each rule.
     rule: str
     #: "error", "warning" or "note"
     severity: str
-    #: The earlier versions in whose migration the problem occurs, the oldest first; empty for a store.
+    #: The earlier versions whose migration has the problem, the oldest first; empty for a store.
     versions: list[str]
     #: The path of the store; None for a finding about models.
     store: str | None
@@ -61,29 +61,32 @@ def check_migration(
     store_options: StoreOptions | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> list[MigrationFinding]:
-    """Returns what would prevent migrations from earlier versions of a model to a newer one, or lose data by mistake.
+    """Returns the problems that would prevent migrations from earlier model versions, or lose data unintentionally.
 
         assert not [each for each in check_migration("released", "Notes.xcdatamodeld") if each.severity == "error"]
 
-    old       a model, a bundle of versions, or a folder of releases (ModelRelease), which are also compared with the
-              versions of the same name in `new`; or a dictionary of models by name, the oldest first
-    new       a model or a bundle; None: `old`, whose earlier versions are checked. With a dictionary, the newer model
-    versions  the versions of `old` from which stores come; empty: every one
+    old       the path of a model, of a bundle of versions, or of a folder of releases (ModelRelease), which are also
+              compared with the versions of the same name in `new`; or a dictionary of models by name, the oldest first
+    new       the path of a model or a bundle; None: `old`, whose earlier versions are checked. If `old` is a
+              dictionary, the newer model
+    versions  the versions of `old` to check; empty: all
     version   the version of `new`; None: the current one
-    related   with a dictionary, further versions, which only show former names of a part
+    related   if `old` is a dictionary, further versions, used only to find former names of model elements
     profile   "cloudkit": changes must only add to the model
-    allow_type_changes  the application allows changes of types if every value can be kept exactly
-    model_paths  files, bundles and folders in which mapping models, versions between two others, and the models of
-              stores are searched. A migration for which there is a mapping model has no findings
-    stores    stores, and folders of them with their subfolders: a copy of each is migrated and opened
-    store_options  limits and time-outs for these stores, as keyword arguments of Coordinator.add_store
+    allow_type_changes  True: the application allows type changes if every value can be kept exactly
+    model_paths  files, bundles and folders that are searched for mapping models, intermediate versions and the models
+              of stores. A migration with a mapping model has no findings
+    stores    stores, and folders that are searched for stores recursively: a copy of each store is migrated and opened
+    store_options  limits and time-outs for these stores: keyword arguments of Coordinator.add_store
     progress  progress(done, total) receives the number of stores. An exception from it ends the check and propagates
 
-    StoreError if a model, a store or a folder cannot be read; ModelError for a damaged model; InvalidArgumentError for
+    StoreError if a model, a store or a folder cannot be read. ModelError for a damaged model. InvalidArgumentError for
     a version that does not exist.
     """
     if isinstance(versions, str):
-        raise TypeMismatchError(f"versions must be a list of names, not {shown(versions)}", key="versions")
+        raise TypeMismatchError(
+            f"versions must be a list of names, not {shown(versions)}", key="versions", value=versions
+        )
     given = _abi.MigrationGuardOptions()
     given.struct_size = ctypes.sizeof(given)
     given.flags = _abi.GUARD_ALLOW_TYPE_CHANGES if flag(allow_type_changes, "allow_type_changes") else 0
@@ -136,7 +139,7 @@ def _path(value: Any, name: str) -> str | os.PathLike[str]:
 
 
 class ModelRelease(NamedTuple):
-    """A released version of a model, kept as a compiled file that does not change, NAME.mom, with a manifest NAME.json.
+    """A released version of a model, stored as a compiled file, NAME.mom, with a manifest, NAME.json.
 
     ModelRelease.keep(Model.load("Notes.xcdatamodeld"), "released")
     """
@@ -151,14 +154,13 @@ class ModelRelease(NamedTuple):
 
     @staticmethod
     def keep(model: Model, folder: str | os.PathLike[str], name: str | None = None) -> bool:
-        """Keeps a version of a model in a folder, which is created if it does not exist.
+        """Stores a version of a model in a folder, which is created if it does not exist.
 
-        Returns False if the folder has the version already. Both files belong into version control; the same model
-        gives the same bytes. `name` is by default that of the version from which the model was read
-        (Model.version_name).
+        Returns False if the folder already has the version. Commit both files to version control; their bytes are
+        deterministic. `name` is by default the version from which the model was read (Model.version_name).
 
-        InvalidArgumentError if the folder has another model of this name, and for a name that cannot be that of a file;
-        ModelError for a model of which no store can be made.
+        InvalidArgumentError if the folder has another model of this name, and for a name that is not a valid file name;
+        ModelError for an invalid model.
         """
         one_of(Model, model, "model")._check_waiting()
         status = call(lib.cst_model_release_keep, model._handle, optional_text(name, "name"), path_argument(folder))
@@ -168,7 +170,7 @@ class ModelRelease(NamedTuple):
     def releases(cls, folder: str | os.PathLike[str]) -> list[ModelRelease]:
         """Returns the releases in a folder, in the order of their names.
 
-        StoreError if there is no such folder; ModelError for a manifest that cannot be read.
+        StoreError if the folder does not exist; ModelError for a manifest that cannot be read.
         """
         buffer = _abi.Buffer()
         call(lib.cst_model_release_copy_list, path_argument(folder), byref(buffer))
@@ -184,15 +186,14 @@ class ModelRelease(NamedTuple):
     def check(folder: str | os.PathLike[str], model: str | os.PathLike[str]) -> list[MigrationFinding]:
         """Returns the differences between the releases in a folder and the versions of the same name in a bundle.
 
-        Releases that were changed are findings, too. `model` is the path of the bundle, or of a model that is one
-        version.
+        Releases whose files were changed are findings too. `model` is the path of the bundle or of a single version.
         """
         buffer = _abi.Buffer()
         call(lib.cst_model_release_check, path_argument(folder), path_argument(model), byref(buffer))
         return [MigrationFinding(**each) for each in read_json(buffer)]
 
     def model(self) -> Model:
-        """Reads the model. ModelError if the file is not the one of its manifest."""
+        """Reads the model. ModelError if the file does not match its manifest."""
         folder = os.path.dirname(self.path) or "."
         handle = owned(lib.cst_model_release_load, path_argument(folder), text(self.name))
         if not handle:

@@ -1,4 +1,4 @@
-"""Migration managers, which execute mapping models, and policies: code of the application for entity mappings."""
+"""Migration managers, which execute mapping models, and migration policies, which customise entity mappings."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _objects(items: Iterable[Any], name: str) -> tuple[int, Any]:
 
 
 class UserInfo(MutableMapping[str, Any]):
-    """Values of the application for its policies, by name. Expressions read them as $manager.userInfo.name."""
+    """The user info of a migration manager, for policies. Expressions read it as $manager.userInfo.name."""
 
     def __init__(self, manager: MigrationManager) -> None:
         self._manager = manager
@@ -100,10 +100,10 @@ class UserInfo(MutableMapping[str, Any]):
 class MigrationManager:
     """Migrates the objects of one store into another by a mapping model.
 
-    Three passes go over all entity mappings, in their order: the first creates objects with their attributes, the
-    second sets relationships, the third validates. Policies and functions of the manager run on the thread of the
-    migration, and use the manager, its contexts and their objects there. The contexts are closed afterwards. Any thread
-    may call `cancel`, `progress` and `current_mapping`.
+    There are three passes over all entity mappings, in their order. The first creates objects with their attributes,
+    the second sets relationships, the third validates. Policies and functions of the manager run on the thread of the
+    migration, and can use the manager, its contexts and their objects there. The contexts are closed after the
+    migration. Any thread may call `cancel`, `progress` and `current_mapping`.
     """
 
     _models: tuple[Model, Model] | None = None
@@ -126,7 +126,7 @@ class MigrationManager:
 
     @classmethod
     def _borrowed(cls, handle: int) -> MigrationManager:
-        """Returns the manager of a handle that a callback got."""
+        """Returns the manager of a borrowed handle."""
         known = _managers.get(handle)
         if known is None:
             known = cls.__new__(cls)
@@ -144,19 +144,19 @@ class MigrationManager:
         type: str | None = None,
         **options: Unpack[StoreOptions],
     ) -> None:
-        """Migrates the store at a path into the store at another path. The former store is only read.
+        """Migrates the store at a path into the store at another path. The former store does not change.
 
-        A store that exists at `destination` keeps its objects, and the migrated ones are added; a store that this call
-        created is removed again if the migration fails.
+        An existing store at `destination` keeps its objects, and the migrated objects are added. A store that this call
+        created is removed if the migration fails.
 
-        source_type     the type of the former store; None: that of the file
-        source_options  the options of the former store, as for Coordinator.add_store; the further arguments are those
-                        of the new store
-        type            the type of the new store; None: that of the former one
+        source_type     the type of the former store; None: the type of its file
+        source_options  the options of the former store, as for Coordinator.add_store; `options` are those of the new
+                        store
+        type            the type of the new store; None: the type of the former store
 
-        MigrationError: 134110 with the failure among its details, 134111 for values that must be unique, 134140 if the
-        mapping model does not fit the models, 134170 for a failed policy, whose exception is the cause. CancelledError
-        after `cancel`.
+        MigrationError: 134110 with the failure in its details, 134111 for duplicate values of a unique constraint,
+        134140 if the mapping model does not match the models, 134170 for a failed policy, whose exception is the cause.
+        CancelledError after `cancel`.
         """
         former, new = store_options(**(source_options or {})), store_options(**options)
         self._mappings = {}
@@ -168,10 +168,10 @@ class MigrationManager:
             )  # fmt: skip
 
     def cancel(self, reason: BaseException | None = None) -> None:
-        """Ends the migration at the next object, and all later ones of the manager. Any thread.
+        """Cancels the migration at the next object, and all later migrations of the manager. Any thread may call it.
 
-        The migration raises a CallbackError whose cause is `reason`, or a CancelledError (134120) without one. Further
-        calls have no effect.
+        The migration raises a CallbackError whose cause is `reason`, or a CancelledError (134120) without `reason`.
+        Further calls have no effect.
         """
         error = Handle()
         if reason is not None:
@@ -180,14 +180,14 @@ class MigrationManager:
 
     @property
     def progress(self) -> float:
-        """The progress, 0 to 1; 0 unless a migration runs. Any thread."""
+        """The progress of the running migration, 0 to 1; 0 between migrations. Any thread may read it."""
         found = ctypes.c_double()
         call(lib.cst_migration_manager_progress, self._handle, byref(found))
         return found.value
 
     @property
     def current_mapping(self) -> str | None:
-        """The name of the entity mapping whose objects are migrated; None between migrations. Any thread."""
+        """The name of the entity mapping that is executed; None between migrations. Any thread may read it."""
         buffer = _abi.Buffer()
         status = call(lib.cst_migration_manager_copy_current_mapping, self._handle, byref(buffer))
         name = _abi.take_text(buffer)
@@ -195,12 +195,12 @@ class MigrationManager:
 
     @property
     def mapping_model(self) -> MappingModel | None:
-        """The mapping model of the migration that runs; None between migrations."""
+        """The mapping model of the running migration; None between migrations."""
         handle = owned(lib.cst_migration_manager_mapping_model, self._handle)
         return MappingModel._of(handle) if handle else None
 
     def _mapping(self, name: str) -> EntityMapping:
-        """Returns an entity mapping of the migration that runs."""
+        """Returns an entity mapping of the running migration."""
         found = self._mappings.get(name)
         if found is None:
             model = self.mapping_model
@@ -229,13 +229,13 @@ class MigrationManager:
 
     @property
     def user_info(self) -> MutableMapping[str, Any]:
-        """Values of the application for its policies, by name, which expressions read as $manager.userInfo.name."""
+        """The user info for policies, by name. Expressions read it as $manager.userInfo.name."""
         return UserInfo(self)
 
     def set_report(self, report: Callable[[int, int], Any] | None) -> None:
-        """Sets a function that receives the number of migrated rows and their total. An exception cancels.
+        """Sets a function that receives the number of migrated rows and their total.
 
-        In a migration of an added store it replaces `migration_progress`.
+        Its exception cancels the migration. In a migration by add_store it replaces `migration_progress`.
         """
         if report is None:
             call(lib.cst_migration_manager_set_report, self._handle, _abi.PROGRESS_FN(), None, _abi.DESTROY_FN())
@@ -246,7 +246,7 @@ class MigrationManager:
     def set_function(self, name: str, function: Callable[..., Any] | None) -> None:
         """Sets a function that expressions call as FUNCTION($manager, "name", …) with arguments. None removes it.
 
-        Among the arguments, $manager and $entityPolicy arrive as None, both mappings as their names.
+        As arguments, $manager and $entityPolicy are passed as None, $entityMapping and $propertyMapping as their names.
         """
         if function is None:
             call(
@@ -272,18 +272,19 @@ class MigrationManager:
 
     @property
     def source_context(self) -> Context:
-        """The context of the former store, which is only read. It is closed at the end of the migration."""
+        """The context of the former store, which is read-only. It is closed at the end of the migration."""
         return context_of(made(lib.cst_migration_manager_source_context, self._handle))
 
     @property
     def destination_context(self) -> Context:
-        """The context of the new store, whose objects are validated at the end of the migration, which closes it."""
+        """The context of the new store. At the end of the migration, its objects are validated and it is closed."""
         return context_of(made(lib.cst_migration_manager_destination_context, self._handle))
 
     def associate(self, mapping: MappingLike, source: ManagedObject, destination: ManagedObject) -> None:
         """Records that an object was created for an object of the former store.
 
-        Relationships to it are resolved by this, so a policy that inserts objects itself must call it for each.
+        The migration uses these records to set relationships, so a policy that inserts objects itself must call this
+        for each of them.
         """
         call(
             lib.cst_migration_manager_associate, self._handle, _name(mapping), _object(source, "source"),
@@ -291,9 +292,9 @@ class MigrationManager:
         )  # fmt: skip
 
     def create_destination_instance(self, mapping: MappingLike, source: ManagedObject) -> Any:
-        """Creates the object that a mapping makes of an object of the former store, and associates the two.
+        """Creates the object of a mapping for an object of the former store, and associates the two.
 
-        Its attributes have the values of the mapping's expressions. Returns None for a mapping without a destination.
+        Its attributes are set by the mapping's expressions. Returns None for a mapping without a destination.
         """
         out = held(
             lib.cst_migration_manager_create_destination_instance, self._handle, _name(mapping),
@@ -309,7 +310,7 @@ class MigrationManager:
         )  # fmt: skip
 
     def destination_instances(self, mapping: MappingLike, sources: Iterable[ManagedObject] | None = None) -> Results:
-        """Returns the objects that a mapping created for objects of the former store; None: all of the mapping."""
+        """Returns the objects that a mapping created for objects of the former store; None: for all of them."""
         given = (0, None) if sources is None else _objects(sources, "sources")
         handle = owned(lib.cst_migration_manager_destination_instances, self._handle, _name(mapping), *given)
         return Results(self.destination_context, handle, None)
@@ -330,7 +331,7 @@ class MigrationManager:
 
 
 class _Report:
-    """The function that receives the progress of a manager, which its exception cancels."""
+    """A progress function. Its exception cancels the migrations of its manager."""
 
     def __init__(self, report: Callable[[int, int], Any], manager: MigrationManager) -> None:
         self._report, self._manager = report, weakref.ref(manager)
@@ -366,7 +367,7 @@ _function_callback = immortal(_abi.FUNCTION_FN(_call_function))
 
 
 class MigrationPolicy:
-    """Code of the application for the objects of an entity mapping: subclass it, and register the subclass.
+    """Customises the migration of the objects of an entity mapping: subclass it, and register the subclass.
 
         @register_migration_policy("MakerPolicy")
         class MakerPolicy(MigrationPolicy):
@@ -376,16 +377,16 @@ class MigrationPolicy:
 
     Each migration creates an instance for each entity mapping that names the policy. The stages run in the order below:
     the first three for all mappings, then the next two, then the last two. A stage that the subclass does not override
-    does what a mapping without a policy does. An exception fails the migration with a MigrationError (134170), and is
-    its cause.
+    works as for a mapping without a policy. An exception makes the migration fail with a MigrationError (134170), and
+    is its cause.
     """
 
-    #: Whether the stages need no object of another batch: then the mapping runs in batches, each of which is saved and
-    #: forgotten. Otherwise all objects are in memory until one save at the end, and objects that a policy inserted are
-    #: among `manager.destination_context.known`.
+    #: True if no stage uses objects of another batch. The mapping then runs in batches, and the objects of each are
+    #: saved and released. Otherwise all objects are in memory until one save at the end, and objects that a policy
+    #: inserted are in `manager.destination_context.known`.
     batch_safe = False
 
-    #: The manager of the migration, also for functions that expressions call.
+    #: The manager of the migration, which functions called by expressions can use too.
     manager: MigrationManager
 
     def begin(self, mapping: EntityMapping, manager: MigrationManager) -> None:
@@ -394,33 +395,33 @@ class MigrationPolicy:
     def create_destination_instances(
         self, source: ManagedObject, mapping: EntityMapping, manager: MigrationManager
     ) -> None:
-        """Creates the objects for an object of the former store: by default one with the attributes of the mapping."""
+        """Creates the objects for an object of the former store; by default one, with the attributes of the mapping."""
         manager.create_destination_instance(mapping, source)
 
     def end_instance_creation(self, mapping: EntityMapping, manager: MigrationManager) -> None:
-        """Called when all objects of the mapping are created."""
+        """Called after all objects of the mapping were created."""
 
     def create_relationships(
         self, destination: ManagedObject, mapping: EntityMapping, manager: MigrationManager
     ) -> None:
-        """Sets the relationships of an object that the mapping created: by default those of the mapping."""
+        """Sets the relationships of an object that the mapping created; by default by the mapping's expressions."""
         manager.create_relationships(mapping, destination)
 
     def end_relationship_creation(self, mapping: EntityMapping, manager: MigrationManager) -> None:
-        """Called when the relationships of all objects of the mapping are set."""
+        """Called after the relationships of all objects of the mapping were set."""
 
     def perform_custom_validation(self, mapping: EntityMapping, manager: MigrationManager) -> None:
         """Checks the result before the model's own validation."""
 
     def end(self, mapping: EntityMapping, manager: MigrationManager) -> None:
-        """Called last."""
+        """Called after all other stages of the mapping."""
 
     def call(self, selector: str, *arguments: Any) -> Any:
         """Computes FUNCTION($entityPolicy, "selector:", …) in an expression of the mapping.
 
-        The default calls the method of the subclass whose name is the selector with "_" for ":", with or without the
-        last one: `label_for` or `label_for_` for "label_for:". NotImplemented, for a selector without a method, fails
-        the migration. The arguments are those of MigrationManager.set_function.
+        The default calls the method of the subclass whose name is the selector with "_" instead of ":"; a final "_" may
+        be left out: `label_for` or `label_for_` for "label_for:". For a selector without a method, the default returns
+        NotImplemented, which makes the migration fail. The arguments are those of MigrationManager.set_function.
         """
         name = selector.replace(":", "_")
         for each in (name, name.rstrip("_")):
@@ -456,7 +457,9 @@ def _stage(name: str, instance: int, manager: int, mapping: Any, error: Any, tok
 def _lent(token: int) -> ManagedObject:
     item = wrapper(token)
     if item is None:
-        raise InvalidHandleError("the object of the migration left its context; do not reset the context in a policy")
+        raise InvalidHandleError(
+            "the object of the migration was detached from its context; do not reset the context in a policy"
+        )
     return item  # type: ignore[no-any-return]
 
 
@@ -501,8 +504,9 @@ def register_migration_policy(name: str) -> Callable[[Policy], Policy]: ...
 def register_migration_policy(name: str, policy: Any = None) -> Any:
     """Registers a subclass of MigrationPolicy for the whole process, by the class name in mapping models.
 
-    It replaces a former one of that name. "MakerPolicy" is also found for a name with a module ("Garage.MakerPolicy")
-    if the full name is not registered. Also a decorator: `@register_migration_policy("MakerPolicy")`.
+    Replaces a policy that is already registered under the name. "MakerPolicy" is also used for a name with a module
+    ("Garage.MakerPolicy") if the full name is not registered. It can also be used as a decorator:
+    `@register_migration_policy("MakerPolicy")`.
     """
     if policy is None:
         return lambda decorated: register_migration_policy(name, decorated)
@@ -522,12 +526,12 @@ def register_migration_policy(name: str, policy: Any = None) -> Any:
 
 
 def unregister_migration_policy(name: str) -> bool:
-    """Removes a policy; migrations that run keep it. Returns False if there is no policy of that name."""
+    """Deregisters a policy; running migrations keep it. Returns False if there is no policy of that name."""
     return bool(call(lib.cst_migration_policy_unregister, text(name, "name")) == _abi.OK)
 
 
 def is_migration_policy_registered(name: str) -> bool:
-    """Reports whether a policy is registered under exactly that name, in any language."""
+    """Returns whether a policy is registered under exactly that name, in any language."""
     found = ctypes.c_bool()
     call(lib.cst_migration_policy_is_registered, text(name, "name"), byref(found))
     return found.value

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class LintFinding(NamedTuple):
-    """A mistake or a doubtful part of a model."""
+    """A mistake in a model, or a questionable part of it."""
 
     rule: str
     severity: str  # "error", "warning" or "note"
@@ -91,12 +91,12 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         self._waiting: list[Waiting] = []
         self._fetched_by: dict[str, Entity] | None = None
         self._frozen = self.is_frozen
-        self._is_hooked = False  # whether bound classes have hooks
-        self._reads_ahead = True  # unless one of them has a hook for fired faults
+        self._is_hooked = False  # whether bound classes have lifecycle hooks
+        self._reads_ahead = True  # False if a bound class has a hook for fired faults
         self._note_entities()
 
     def _note_entities(self) -> None:
-        """Creates objects for entities that only the library has so far."""
+        """Creates Entity instances for the entities of the library's model that do not have one."""
         for index in range(len(self._entities), lib.cst_model_entity_count(self._handle)):
             entity = made(lib.cst_model_entity_at, self._handle, index)
             name = _abi.decode(lib.cst_entity_name(entity)) or ""
@@ -111,8 +111,8 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
     def remove(self, entity: Entity | str) -> Model:
         """Removes an entity. Returns the model.
 
-        Also removes the parts that depend on it: relationships to it, fetched properties and fetch requests for it, and
-        its places in configurations. Its subentities then inherit from its parent.
+        Also removes its dependents: relationships to it, fetched properties and fetch requests for it, and its entries
+        in configurations. Its subentities then inherit from its parent.
         """
         gone = self[entity] if isinstance(entity, str) else entity
         call(lib.cst_entity_remove, gone._handle)
@@ -190,17 +190,17 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
 
     @classmethod
     def from_text(cls, content: str) -> Model:
-        """Returns the model of a JSON text in the compact form of C and Swift: docs/reference/model.md.
+        """Returns the model for JSON text in the compact form of C and Swift: docs/reference/model.md.
 
-        Destinations of relationships are entities of the text. ModelError names the entity, the key and the word of a
-        mistake, and the line and the column of text that is not JSON.
+        Destinations of relationships must be entities of the text. ModelError names the entity, the key and the invalid
+        word, or the line and column of text that is not JSON.
         """
         return cls._of(owned(lib.cst_model_new_from_text, text(content, "content")))
 
     def add_text(self, content: str) -> Model:
-        """Adds the entities of a text in the form of `from_text`. Returns the model.
+        """Adds the entities of model text in the form of `from_text`. Returns the model.
 
-        An existing entity gets the properties of the text in addition.
+        The properties of the text are added to existing entities.
         """
         call(lib.cst_model_add_text, self._handle, text(content, "content"), None)
         self._note_entities()
@@ -268,7 +268,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         self._frozen = True
 
     def _check_waiting(self) -> None:
-        """Raises if a relationship still waits for its destination or inverse: the library does not have it yet."""
+        """Raises ModelError for a relationship whose destination or inverse was not added."""
         self._settle()
         for waiting in self._waiting:
             where = f"{waiting.owner.name}.{waiting.name}"
@@ -292,14 +292,14 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
 
     @property
     def is_frozen(self) -> bool:
-        """Whether the model is frozen: it can no longer be changed."""
+        """Whether the model is frozen, so that it can no longer be changed."""
         out = ctypes.c_bool()
         call(lib.cst_model_is_frozen, self._handle, byref(out))
         return out.value
 
     @property
     def version_name(self) -> str | None:
-        """The version of a bundle from which the model was read; None for any other model."""
+        """The version of a bundle from which the model was read; None for a model that was not read from a bundle."""
         return _abi.decode(lib.cst_model_version_name(self._handle))
 
     def describe(self) -> dict[str, Any]:
@@ -316,8 +316,8 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
     def diagram(self) -> str:
         """Returns a diagram of the model in DOT, which Graphviz's `dot` converts to SVG or PNG.
 
-        It has a box for each entity, one line for a relationship and its inverse, double heads for to-many, and hollow
-        heads for inheritance.
+        It has a box for each entity, and one line for a relationship and its inverse. To-many relationships have double
+        arrowheads, inheritance has hollow ones.
         """
         buffer = _abi.Buffer()
         call(lib.cst_model_copy_diagram, self._handle, byref(buffer))
@@ -349,7 +349,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         return self
 
     def lint(self, profile: str = "standard", *, former: Iterable[Model] = ()) -> list[LintFinding]:
-        """Returns the mistakes and doubtful parts of the model; docs/reference/lint.md explains each rule.
+        """Returns the mistakes and questionable parts of the model; docs/reference/lint.md explains each rule.
 
         The profile "cloudkit" adds the restrictions of CloudKit on the models that it mirrors. `former` lists earlier
         versions of the model, the oldest first: renaming identifiers are compared with them.

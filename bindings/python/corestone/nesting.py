@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from .context import Context
     from .observation import Observation
 
-# The changes of a save, by "inserted", "updated", "deleted", and "refreshed", which counts as updated; or any object
-# with attributes of the first three names.
+# The changes of a save, by the keys "inserted", "updated" and "deleted", and "refreshed", which counts as updated; or
+# any object with attributes named like the first three keys.
 Changes = Union[Mapping[str, Iterable[Union[ObjectID, ManagedObject, str]]], Any]
 
 _KINDS = ("inserted", "updated", "deleted")
 
-# Contexts that merge automatically. Copying a plain dictionary is atomic, whatever other threads do.
+# Contexts that merge automatically. A plain dictionary, because copying its values is atomic.
 _followers: dict[int, weakref.ref[Context]] = {}
 
 
 def follow(context: Context, merges: bool) -> None:
-    """Records that a context merges automatically, or no longer does."""
+    """Records whether a context merges automatically."""
     place = id(context)
     if merges:
         _followers[place] = weakref.ref(context, lambda _: _followers.pop(place, None))
@@ -42,12 +42,12 @@ def follow(context: Context, merges: bool) -> None:
 
 
 def follow_remote(context: Context) -> Observation:
-    """Discards values read ahead in a context whenever it has merged changes of another process."""
+    """Discards the values that a context read ahead, whenever it has merged remote changes."""
     return context.observe("did_merge_object_ids", lambda own, _: _read_anew(own))
 
 
 def saved(context: Context) -> None:
-    """Discards values that other contexts read ahead, which the save of a context may have made stale."""
+    """Discards values that other contexts read ahead. The save of a context may have made them stale."""
     if context.parent is not None:
         _read_anew(context.parent)
     for reference in tuple(_followers.values()):
@@ -87,7 +87,7 @@ def _id(item: ObjectID | ManagedObject) -> ObjectID:
             value=item,
         )
     raise InvalidArgumentError(
-        "changes to merge must be managed objects or object IDs (for merge_remote_changes also URIs), not "
+        "changes to merge must be managed objects or object IDs (or URIs, for merge_remote_changes), not "
         f"{shown(item)}",
         key="changes",
         value=item,

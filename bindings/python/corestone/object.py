@@ -1,4 +1,4 @@
-"""Managed objects: the base class of all entities' objects. The properties come from _entity_class."""
+"""Managed objects: the base class of all entities' classes. _entity_class adds the properties."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ except ImportError:  # not CPython
 _get_many = _abi.raw("cst_object_get_many")
 _set_many = _abi.raw("cst_object_set_many")
 
-PLANS = 256  # the greatest number of plans that an entity keeps
+PLANS = 256  # the maximum number of plans that an entity keeps
 REPR_VALUES = 4
 REPR_TEXT = 40
 
@@ -66,16 +66,17 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
     _cst_primitives: ClassVar[dict[str, property]] = {}  # properties that custom classes override
 
     _cst_context: Context
-    _cst_handle: Any  # the token in the form that ctypes passes on, without a conversion at each call
+    _cst_handle: Any  # the token in a form that ctypes need not convert at each call
     _cst_token: int
     _cst_ahead: Ahead | None  # the last block of results that contained the object, and its row there
     _cst_row: int
-    _cst_values: HeldValues  # of transformable attributes; unset before the first read
+    _cst_values: HeldValues  # the values of transformable attributes; unset before the first read
 
     def __init_subclass__(cls, entity: str | None = None, **options: Any) -> None:
         """Declares a custom class for the objects of an entity: `class Employee(ManagedObject, entity="Employee")`.
 
-        It applies to the models to which Model.bind binds it."""
+        It applies to the models to which Model.bind binds it.
+        """
         super().__init_subclass__(**options)
         if entity is not None:
             cls._cst_entity_name = entity
@@ -90,12 +91,12 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
 
     @property
     def id(self) -> ObjectID:
-        """The object's ID, a value that may cross threads. `id.uri` is its text."""
+        """The object's ID. Any thread can use it. `id.uri` is its text."""
         return object_id(self)
 
     @property
     def context(self) -> Context | None:
-        """The context of the object; None if the object has left it, for example after a reset."""
+        """The context of the object; None if the object was detached, for example by a reset."""
         return context_of(self)
 
     @property
@@ -116,7 +117,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
     def _cst_value_handle(self) -> tuple[int, int]:
         return _abi.OBJECT, self._cst_token
 
-    # ---- state, without reading the store; an object that left its context is a fault
+    # ---- state, without reading the store; a detached object is a fault
 
     @property
     def is_fault(self) -> bool:
@@ -152,8 +153,8 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
     def is_known(self, name: str) -> bool:
         """Returns whether a property's value is known.
 
-        False in a context of the past (Context.at) for a value that a later transaction replaced without keeping it; it
-        reads as None there. Always True in a context of the present.
+        False in a context of the past (Context.at) for a value that a later transaction replaced without recording it;
+        it reads as None there. Always True in a context of the present.
         """
         out = ctypes.c_bool()
         call(lib.cst_object_is_known, self._cst_handle, self._cst_entity._key(name).key, byref(out))
@@ -178,7 +179,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         """Raises the ValidationError with which a save that inserts the object would fail.
 
         A class that is bound to the entity may override this method and the next two; a save then calls the override.
-        The override calls super first, which checks everything else.
+        The override must first call super, which performs all other checks.
         """
         _validate(self, _abi.VALIDATE_INSERT, "validate_for_insert")
 
@@ -191,9 +192,9 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         _validate(self, _abi.VALIDATE_DELETE, "validate_for_delete")
 
     def validate_value(self, name: str, value: Any) -> Any:
-        """Validates a value like a save would if the property had it; returns it as the object would store it.
+        """Validates a value as a save would if the property had it; returns it as the object would store it.
 
-        For an attribute or a to-one relationship; the object does not change. Raises ValidationError.
+        For an attribute or a to-one relationship. The object does not change. ValidationError for an invalid value.
         """
         description = self._cst_entity._key(name)
         parts = decompose(description, value, self._cst_entity.name)
@@ -210,11 +211,11 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         return value if leaf.transforms else values.decode_cell(held, self._cst_context)
 
     def set_primitive(self, name: str, value: Any) -> None:
-        """Sets a property without change tracking; members as a list.
+        """Sets a property without change tracking. The members of a to-many relationship are a list.
 
-        The object does not count as changed, and an inverse is not updated. The value is saved if another change makes
-        a save write the object; a refresh drops it. For values that are derived from others, and for accessors that
-        announce their changes (see `changing`).
+        The object does not count as changed, and the inverse is not updated. A save writes the value if it writes the
+        object because of another change; a refresh discards it. For values that are derived from other values, and for
+        accessors that announce their changes (see `changing`).
         """
         entity = self._cst_entity.name
         description = self._cst_entity._key(name)
@@ -233,7 +234,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
     # ---- hooks, which a class that is bound to the entity may override; docs/reference/lifecycle.md
 
     def awake_from_insert(self) -> None:
-        """Called after a context inserted the object, with its defaults. Undo does not revert values set here."""
+        """Called after a context inserted the object and set its defaults. Undo does not revert values set here."""
 
     def awake_from_fetch(self) -> None:
         """Called after a fault has fired. Values set here do not count as changes."""
@@ -245,7 +246,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         """Called before a save validates and writes or deletes the object; again if the object changed since."""
 
     def did_save(self) -> None:
-        """Called after the save; a deleted object has left its context."""
+        """Called after the save; a deleted object is then detached from its context."""
 
     def prepare_for_deletion(self) -> None:
         """Called before the object is deleted; its relationships are unchanged."""
@@ -257,7 +258,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         """Called after the object's values were released."""
 
     def set_nil_value_for_key(self, name: str) -> None:
-        """Called when a number or a boolean is set to None. Sets None; an override can set another value."""
+        """Called when a number or boolean attribute is set to None. Sets None; an override can set another value."""
         self[name] = None
 
     # ---- values by name and key path
@@ -315,7 +316,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         return found
 
     def set(self, **new: Any) -> None:
-        """Sets several properties. Attributes and to-one relationships are set together or not at all."""
+        """Sets several properties. If setting an attribute or to-one relationship fails, the object does not change."""
         for name in set_single_values(self, new):
             setattr(self, name, new[name])
 
@@ -357,17 +358,17 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
 
 
 def _validate(item: ManagedObject, purpose: int, name: str) -> None:
-    # An override that calls super is the hook that the library would call.
+    # The library would call the override as a hook, which calls super and thus this function again.
     is_overridden = getattr(type(item), name) is not getattr(ManagedObject, name)
     call(lib.cst_object_validate, item._cst_handle, purpose | (_abi.VALIDATE_WITHOUT_HOOK if is_overridden else 0))
 
 
-# By key: the bytes of a transformable attribute, and the value that a transformer made of them.
+# By key: the bytes of a transformable attribute, and the value that a transformer returned for them.
 HeldValues = dict[int, tuple[Union[bytes, None], Any]]
 
 
 def held_values(item: ManagedObject) -> HeldValues:
-    """Returns the values from transformers that an object holds."""
+    """Returns the transformed values that an object caches."""
     try:
         held: HeldValues = _held_values(item)
     except AttributeError:
@@ -377,16 +378,16 @@ def held_values(item: ManagedObject) -> HeldValues:
 
 
 def drop_held_values(item: ManagedObject) -> None:
-    """Drops the values from transformers, for a refresh; they are then transformed again."""
+    """Discards an object's cached transformed values, for a refresh; they are transformed again when they are read."""
     held_values(item).clear()
 
 
 class Reference(weakref.ref[ManagedObject]):
-    """The map's weak reference to a wrapper. When the wrapper ends, the reference removes itself from the map.
+    """The map's weak reference to a wrapper. When the wrapper is freed, the reference removes itself from the map.
 
-    It does so in a callback, not in the wrapper's `__del__`: there, another thread could still find the wrapper in the
-    map and revive it with a handle that is being released. The callback runs no Python code: a signal handler could
-    raise an exception there and prevent the rest. The handle belongs to the wrapper, and is released afterwards.
+    A callback removes it, not the wrapper's `__del__`: there, another thread could still find the wrapper in the map
+    and revive it with a handle that is being released. The callback does not run Python code, in which a signal handler
+    could raise an exception and prevent the rest. The wrapper owns the handle, which is released afterwards.
     """
 
     __slots__ = ("remove",)
@@ -394,11 +395,11 @@ class Reference(weakref.ref[ManagedObject]):
     remove: Any
 
 
-# The map may already hold a new wrapper of the same object: only a dead one is removed, in one step.
+# The map may already have a new wrapper of the same object, so only a dead reference is removed, atomically.
 _ended = methodcaller("remove")
 
-# Every wrapper of the process by its token; the objects of each context have their own tokens. The map belongs to the
-# module, so that a garbage cycle never includes the references, whose callbacks would then not run.
+# Every wrapper of the process by its token; each context has different tokens for its objects. The map is global, so
+# that the references are never part of a garbage cycle, in which their callbacks would not run.
 wrappers: dict[int, Reference] = {}
 
 _new = object.__new__
@@ -413,7 +414,7 @@ _held_values = ManagedObject.__dict__["_cst_values"].__get__
 
 
 def wrap(kind: type[ManagedObject], context: Context, hold: Handle) -> ManagedObject:
-    """Returns a new wrapper that owns the handle. The caller has checked the map before."""
+    """Returns a new wrapper that owns the handle. The caller must have checked that the map does not contain one."""
     token = hold.value or 0
     self = _new(kind)
     _set_context(self, context)
@@ -468,7 +469,7 @@ def object_id(item: ManagedObject) -> ObjectID:
 
 
 def context_of(item: ManagedObject) -> Context | None:
-    """Returns the object's context; None if the object has left it."""
+    """Returns the object's context; None if the object was detached."""
     borrowed = ctypes.c_void_p()
     status = call(lib.cst_object_context, item._cst_handle, byref(borrowed))
     return item._cst_context if status == _abi.OK else None
@@ -486,7 +487,7 @@ def _is(item: ManagedObject, flag: int) -> bool:
 
 
 def handles(items: Sequence[Any], owner: ObjectChanges, key: str) -> Any:
-    """Returns members as an array of handles, which are valid as long as the caller keeps the objects."""
+    """Returns members as an array of handles, which are valid while the caller references the objects."""
     tokens = []
     for item in items:
         if not isinstance(item, ManagedObject):
@@ -503,7 +504,7 @@ def handles(items: Sequence[Any], owner: ObjectChanges, key: str) -> Any:
 
 
 class Plan:
-    """The division of a set of names into single values, with their keys, and to-many relationships."""
+    """The properties of a set of names, divided into single values with their keys, and to-many relationships."""
 
     __slots__ = ("count", "decimals", "keys", "keys_ref", "made", "many", "rows", "single")
 
@@ -518,11 +519,12 @@ class Plan:
         self.keys = (ctypes.c_uint32 * len(single))(*[each.key for each in single])
         self.keys_ref = byref(self.keys)
         self.count: Any = ctypes.c_size_t(len(single))
-        # Rows for reuse, like the cells of values. Their last values stay alive: not used for large values.
+        # A pool of rows, like the pool of cells in values.py. A row keeps its last values alive, so rows with large
+        # values are not put back.
         self.rows: list[values.Row] = []
 
     def take_row(self) -> values.Row:
-        """Returns a row for reuse; append it to `rows` afterwards."""
+        """Returns a row from the pool; append it to `rows` after use."""
         try:
             return self.rows.pop()
         except IndexError:
@@ -530,7 +532,7 @@ class Plan:
 
 
 def plan_for(kind: type[ManagedObject], names: tuple[str, ...]) -> Plan:
-    """Returns the plan for the names, which is created once."""
+    """Returns the cached plan for the names, or creates it."""
     plans = kind._cst_plans
     plan = plans.get(names)
     if plan is None:
@@ -541,7 +543,7 @@ def plan_for(kind: type[ManagedObject], names: tuple[str, ...]) -> Plan:
 
 
 def set_single_values(item: ManagedObject, new: dict[str, Any]) -> list[str]:
-    """Sets the plain attributes and to-one relationships among `new` in one call; returns the names of the others."""
+    """Sets the plain attributes and to-one relationships in `new` with one call; returns the names of the others."""
     plan = plan_for(type(item), tuple(new))
     single = plan.single
     if single:
@@ -566,7 +568,7 @@ def short_id(uri: str) -> str:
 
 
 def short_value(value: Any) -> str:
-    """Returns a value as a short text."""
+    """Returns a short repr of a value."""
     if isinstance(value, ManagedObject):
         return f"<{value._cst_entity.name}>"
     shown = repr(value)
@@ -574,7 +576,7 @@ def short_value(value: Any) -> str:
 
 
 def describe(item: ManagedObject) -> str:
-    """Returns the repr of an object: entity, ID and a few values. Fires no fault."""
+    """Returns the repr of an object: entity, ID and a few values. Does not fire a fault."""
     entity = item._cst_entity.name
     try:
         flags = state(item)

@@ -41,7 +41,7 @@ class ObjectID:
 
     @property
     def uri(self) -> str:
-        """The URI x-coredata://<store>/<Entity>/p<number>; with t<UUID> at the end before the first save."""
+        """The URI x-coredata://<store>/<Entity>/p<number>; it ends with t<UUID> before the first save."""
         buffer = _abi.Buffer()
         call(lib.cst_object_id_copy_uri, self._handle, byref(buffer))
         return _abi.take_text(buffer)
@@ -60,9 +60,9 @@ class ObjectID:
 
     @property
     def reference(self) -> int | str | bytes:
-        """The store's reference of the object: a number, or in a custom store also text or bytes.
+        """The store's reference of the object: an int, or in a custom store also a str or bytes.
 
-        Raises InvalidArgumentError while the ID is temporary.
+        InvalidArgumentError for a temporary ID.
         """
         cell = values.Cell()
         if call(lib.cst_object_id_reference, self._handle, cell.ref) == _abi.NOT_FOUND:

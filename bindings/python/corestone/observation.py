@@ -1,4 +1,4 @@
-"""Observation: notifications of contexts and coordinators, observers of properties and key paths."""
+"""Observation: notifications of contexts and coordinators, and observers of properties and key paths."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 class Observation:
-    """The token of an observer, which is notified until the token is cancelled or released.
+    """The token of an observer. The observer is notified until the token is cancelled or released.
 
-    `with ctx.observe(…):` ends it with the block. Any thread may cancel it. An exception in a callback goes to
-    sys.unraisablehook, because no caller can catch it.
+    `with ctx.observe(…):` cancels it at the end of the block. Any thread may cancel it. An exception in a callback goes
+    to sys.unraisablehook, because no caller can catch it.
     """
 
     __slots__ = ("__weakref__", "_handle")
@@ -44,7 +44,7 @@ class Observation:
         self._handle: int | None = handle
 
     def cancel(self) -> None:
-        """Ends the observation, also from within the callback; idempotent."""
+        """Cancels the observation, even from within the callback; idempotent."""
         handle, self._handle = self._handle, None
         if handle is not None:
             with contextlib.suppress(ForkedError):  # a forked child has no notifications
@@ -64,8 +64,8 @@ class Observation:
 class ValueChange(NamedTuple):
     """A change of a property.
 
-    Members of to-many relationships are lists: all members for a setting, otherwise the added (`new`) and the removed
-    ones (`old`). Transformable attributes are their bytes.
+    Members of to-many relationships are lists: all members for SETTING, otherwise the added members (`new`) and the
+    removed members (`old`). Values of transformable attributes are bytes.
     """
 
     kind: ValueChangeKind
@@ -73,7 +73,7 @@ class ValueChange(NamedTuple):
     is_prior: bool  # the change is about to happen: `new` is None, and relationships cannot be changed
     old: Any
     new: Any
-    indexes: list[int]  # of ordered relationships: the indexes of `new`, or of `old` for a removal
+    indexes: list[int]  # for ordered relationships, the indexes of `new`, or of `old` for a removal
 
 
 def _ids(handle: int) -> list[ObjectID]:
@@ -86,8 +86,8 @@ def _ids(handle: int) -> list[ObjectID]:
 class ContextChanges:
     """The changes that a notification of a context reports.
 
-    The objects belong to the context's queue; the IDs may cross threads. Notifications of IDs do not have objects.
-    Objects that a save deleted have only their IDs, and so have those of a removed store, which are `invalidated`.
+    The objects belong to the context's queue; any thread can use the IDs. Notifications of IDs do not have objects. Of
+    objects that a save deleted, or of a removed store (`invalidated`), only the IDs are reported.
     """
 
     __slots__ = ("_context", "_ids", "_objects", "invalidated_all", "query_generation")
@@ -98,7 +98,7 @@ class ContextChanges:
         self._ids: dict[str, list[ObjectID]] = {}
         self.invalidated_all = bool(told.invalidated_all)  # the context was reset
         generation = told.query_generation
-        #: The generation that a pinned context reads after its save; None for others.
+        #: The generation that a pinned context reads after its save; None for any other context.
         self.query_generation = QueryGeneration(retained(generation)) if generation else None
         for name in _abi.CHANGES:
             handle = getattr(told, name)
@@ -113,7 +113,7 @@ class ContextChanges:
         return ids, objects
 
     def _object(self, token: int, which: ObjectID) -> ManagedObject:
-        """Returns the wrapper of a borrowed handle, also of one that can no longer return its entity."""
+        """Returns the wrapper of a borrowed handle, even of a detached object, which cannot return its entity."""
         known = wrappers.get(token)
         found = known() if known is not None else None
         if found is None:
@@ -145,9 +145,9 @@ class ContextChanges:
 class StoreReplacement(NamedTuple):
     """A store that replaced another one; its objects have other IDs."""
 
-    old: Store  # it is removed next
+    old: Store  # removed after the notification
     new: Store
-    migrated_ids: list[ObjectID]  # each object's ID, followed by the one in the new store: old, new, old, new
+    migrated_ids: list[ObjectID]  # each object's old ID, followed by its ID in the new store: old, new, old, new
 
 
 class RemoteChange(NamedTuple):
@@ -156,13 +156,13 @@ class RemoteChange(NamedTuple):
     store: Store
     store_identifier: str
     path: str
-    transaction: int | None  # the number of the last one in the store's history; None without a history
+    transaction: int | None  # the number of the last transaction in the store's history; None without a history
     is_own: bool  # whether a context of this coordinator saved
     file: StoreFile
 
     @property
     def history_token(self) -> HistoryToken | None:
-        """The place after that transaction; None without a history."""
+        """The position after that transaction; None without a history."""
         return None if self.transaction is None else HistoryToken.at(self.store_identifier, self.transaction)
 
 
@@ -265,22 +265,22 @@ _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
 class _NoNotificationError(InvalidArgumentError, KeyError):
-    """Also a KeyError, as for an unknown member of an enumeration."""
+    """The error for an unknown notification, which is also a KeyError, like the error of an enumeration."""
 
 
-def _number(kind: Any, notification: Any) -> int:
-    """Returns the number of a notification, which may be passed by name."""
+def notification_number(kind: Any, notification: Any, name: str = "notification") -> int:
+    """Returns the number of a notification, which may be passed by name. Errors name the parameter."""
     if isinstance(notification, str):
         names = [each.lower() for each in kind.__members__]
-        notification = kind[choice(notification.lower(), "notification", names, _NoNotificationError).upper()]
-    return int(one_of(int, notification, "notification"))
+        notification = kind[choice(notification.lower(), name, names, _NoNotificationError).upper()]
+    return int(one_of(int, notification, name))
 
 
 def observe_context(
     context: Context, handle: int, notification: ContextNotification | str, function: Callable[[Any, Any], Any]
 ) -> Observation:
     """Implements Context.observe."""
-    kind = _number(ContextNotification, notification)
+    kind = notification_number(ContextNotification, notification)
     number = next(_numbers)
     _observers[number] = _Observer(context, function_given(function, "function"))
     return Observation(owned(lib.cst_context_observe, handle, kind, _context_callback, number, _forget_callback))
@@ -290,7 +290,7 @@ def observe_coordinator(
     coordinator: Coordinator, notification: CoordinatorNotification | str, function: Callable[[Any, Any], Any]
 ) -> Observation:
     """Implements Coordinator.observe."""
-    kind = _number(CoordinatorNotification, notification)
+    kind = notification_number(CoordinatorNotification, notification)
     number = next(_numbers)
     _observers[number] = _Observer(coordinator, function_given(function, "function"))
     arguments = (coordinator._handle, kind, _coordinator_callback, number, _forget_callback)

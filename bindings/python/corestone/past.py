@@ -1,4 +1,4 @@
-"""The past of stores: as they were at a place of their history, the changes of one object, and differences."""
+"""Past states of stores, the revisions of an object, and the differences between two positions in the history."""
 
 from __future__ import annotations
 
@@ -38,27 +38,27 @@ class Unknown(Enum):
         return False
 
 
-#: Stands for a value that a transaction replaced without keeping it, and for one of an object that did not exist.
+#: The value of a property if a transaction replaced it without recording it, or if the object did not exist.
 UNKNOWN: Final = Unknown.UNKNOWN
 
 
 class RevisionValue(NamedTuple):
-    """A value before and after a change; UNKNOWN if it is not known, or if there was no object."""
+    """A value before and after a change; UNKNOWN if it is not known, or if the object did not exist."""
 
     old: Any
     new: Any
 
 
 class Revision(NamedTuple):
-    """A change of one object: in one transaction, or between two places of a history."""
+    """A change of one object: in one transaction, or between two positions in a history."""
 
     kind: HistoryChangeKind
-    #: Also of an object that no longer exists.
+    #: The object may no longer exist.
     object_id: ObjectID
     entity_name: str
-    #: By property, in the order of the model. To-one relationships are object IDs, to-many relationships lists of them.
+    #: By property, in the model's order. To-one relationships are object IDs, to-many relationships lists of these.
     values: dict[str, RevisionValue]
-    #: The number of the transaction; None for a difference between two places, like the following members.
+    #: The number of the transaction; None for a difference between two positions, like the following fields.
     transaction: int | None
     timestamp: datetime | None
     author: str | None
@@ -75,7 +75,7 @@ def open_past(
         place = place.token
     if isinstance(place, HistoryToken):
         return owned(lib.cst_coordinator_open_past, coordinator._handle, place._handle, *stores)
-    # A datetime has microseconds only: the timestamp of a transaction may be a little later.
+    # A datetime is rounded to microseconds, so the exact timestamp of the transaction may be later.
     what = "a HistoryToken, a HistoryTransaction or a datetime"
     seconds = values.moment(place, "place", what) + _HALF_MICROSECOND
     return owned(lib.cst_coordinator_open_past_at, coordinator._handle, seconds, *stores)
@@ -86,7 +86,7 @@ def object_revisions(coordinator: Coordinator, subject: ManagedObject | ObjectID
     from .object import ManagedObject, object_id
 
     if isinstance(subject, ManagedObject):
-        subject = object_id(subject)  # an attribute may be called "id"
+        subject = object_id(subject)  # not subject.id, which an attribute named "id" hides
     if not isinstance(subject, ObjectID):
         raise TypeMismatchError(
             f"subject must be a managed object or an ObjectID, not {shown(subject)}", key="subject", value=subject

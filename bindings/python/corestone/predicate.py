@@ -53,7 +53,7 @@ class Operator(IntEnum):
     BEGINS_WITH = 8
     ENDS_WITH = 9
     IN = 10
-    CUSTOM_SELECTOR = 11  # read only: only a format creates it, "%@ selector: %@"
+    CUSTOM_SELECTOR = 11  # only a format can create it: "%@ selector: %@"
     CONTAINS = 99
     BETWEEN = 100
 
@@ -77,22 +77,22 @@ class CompareOptions(IntFlag):
 
 
 def _conversion_count(format: str) -> int:
-    """Returns the maximum number of arguments of a format. It includes conversions in quotes, which are plain text."""
+    """Returns the maximum number of arguments of a format. Also counts conversions in quotes, which are plain text."""
     return format.replace("%%", "").count("%")
 
 
 class Predicate(Tree):
-    """A condition: `Predicate("age > %d AND department.name == %@", 40, "R&D")`.
+    """A condition for objects: `Predicate("age > %d AND department.name == %@", 40, "R&D")`.
 
-    %@ takes any value, a list for IN and BETWEEN, or an expression, which replaces it. %K takes a key path, and %d and
-    similar conversions take numbers. Predicates are immutable, can be used on any thread, and can be combined: `a & b`,
-    `a | b`, `~a`.
+    %@ accepts any value, a list for IN and BETWEEN, or an expression, which replaces it. %K accepts a key path, and %d
+    and similar conversions accept numbers. Predicates are immutable, can be used on any thread, and can be combined:
+    `a & b`, `a | b`, `~a`.
     """
 
     __slots__ = ("_keys",)
 
     _cst_is_condition = True
-    _keys: tuple[str, ...] | None  # read from the evaluated value; unset until needed
+    _keys: tuple[str, ...] | None  # the keys that the predicate reads; unset until they are needed
 
     def __init__(self, format: str, *arguments: Any) -> None:
         check_format(format, "Predicate", "age > %d")
@@ -117,7 +117,7 @@ class Predicate(Tree):
         self._handle = handle or 0
         return self
 
-    # ---- constructors without text
+    # ---- constructors from parts
 
     @classmethod
     def comparison(
@@ -137,7 +137,7 @@ class Predicate(Tree):
 
     @classmethod
     def block(cls, function: Callable[[Any, dict[str, Any]], object]) -> Predicate:
-        """Returns a predicate that calls a function with the evaluated value and the variables. In memory only."""
+        """Returns a predicate that calls function(object, variables), and is evaluated in memory only."""
         return cls._made(
             (Predicate.block, (function,)), lib.cst_predicate_new_block, _run_callback, _host.keep(function),
             _host.forget,
@@ -145,7 +145,7 @@ class Predicate(Tree):
 
     @classmethod
     def compound(cls, type: CompoundType, predicates: Iterable[Predicate]) -> Predicate:
-        """Returns predicates combined by AND or OR, or one predicate under NOT."""
+        """Returns predicates combined by AND or OR, or one predicate negated by NOT."""
         parts = list(predicates)
         array = (ctypes.c_void_p * len(parts))(*[part._handle for part in parts])
         recipe = (Predicate.compound, (type, parts))
@@ -153,12 +153,12 @@ class Predicate(Tree):
 
     @classmethod
     def all(cls, *predicates: Predicate) -> Predicate:
-        """Returns a predicate that holds if all predicates hold."""
+        """Returns a predicate that is true if all predicates are true."""
         return cls.compound(CompoundType.AND, predicates)
 
     @classmethod
     def any(cls, *predicates: Predicate) -> Predicate:
-        """Returns a predicate that holds if at least one predicate holds."""
+        """Returns a predicate that is true if at least one predicate is true."""
         return cls.compound(CompoundType.OR, predicates)
 
     def __and__(self, other: Predicate) -> Predicate:
@@ -174,7 +174,7 @@ class Predicate(Tree):
         if not isinstance(other, Predicate):
             return NotImplemented
         recipe = self._recipe
-        # A chain of the same operator is one compound, as in text.
+        # A chain of the same operator becomes one compound, like in a format.
         chain = recipe[1][1] if recipe is not None and recipe[0] is _joined and recipe[1][0] == type else [self]
         return _joined(type, [*chain, other])
 
@@ -185,7 +185,7 @@ class Predicate(Tree):
         )
 
     def substituting(self, /, **variables: Any) -> Predicate:
-        """Returns a copy in which constants or the given expressions replace $variables."""
+        """Returns a copy in which values or expressions replace $variables."""
         bound = _host.encode_one(variables)
         return self._made(
             (_substituted, (self, variables)), lib.cst_predicate_new_substituted, self._handle, bound.address
@@ -243,12 +243,12 @@ class Predicate(Tree):
 
     @property
     def modifier(self) -> Modifier:
-        """The ANY or ALL of a comparison. SOME is ANY, and NONE is a NOT of ANY."""
+        """The modifier of a comparison, ANY or ALL. SOME means ANY; the modifier NONE becomes a NOT of ANY."""
         return Modifier(self._info().modifier)
 
     @property
     def options(self) -> CompareOptions:
-        """The options of a comparison, in brackets after its operator."""
+        """The options of a comparison, which its format has in brackets after the operator."""
         return CompareOptions(self._info().options)
 
     @property
@@ -261,10 +261,10 @@ class Predicate(Tree):
     # ---- use
 
     def evaluate(self, item: Any, variables: Mapping[str, Any] | None = None) -> bool:
-        """Returns whether the predicate holds for a dict, an object, a managed object or any other value, in memory.
+        """Evaluates the predicate in memory for a dict, an object, a managed object or any other value.
 
-        `variables` are the values of $names. `$name := …` sets one for the rest of this evaluation, but not in the
-        given dict. Raises PredicateError for unknown keys and for meaningless operations.
+        `variables` are the values of $names. `$name := …` sets a variable for the rest of this evaluation, but does not
+        change the dictionary. PredicateError for unknown keys and for operations that the values do not support.
         """
         given, bound = _host.encode_one(item), _host.encode_variables(variables)
         out = ctypes.c_bool()
@@ -272,7 +272,7 @@ class Predicate(Tree):
         return out.value
 
     def filter(self, items: Iterable[Item], variables: Mapping[str, Any] | None = None) -> list[Item]:
-        """Returns the items for which the predicate holds, in their order, with one call of the library."""
+        """Returns the items that satisfy the predicate, in their order, with one call of the library."""
         chosen = list(items)
         if not chosen:
             return []
@@ -282,7 +282,7 @@ class Predicate(Tree):
         return list(compress(chosen, bytes(out)))
 
     def _narrowed(self, items: list[Item]) -> list[Any]:
-        """Reduces large dicts to the keys that the predicate reads. A missing key is nil as well."""
+        """Reduces large dicts to the keys that the predicate reads. Missing keys evaluate to nil."""
         if len(items) < 16:
             return items
         try:
@@ -326,7 +326,7 @@ def _substituted(predicate: Predicate, variables: dict[str, Any]) -> Predicate:
 
 
 def _asks_by_keys(part: Predicate | Expression | None, keys: set[str]) -> bool:
-    """Returns whether a part reads the evaluated value by keys only. Collects the first key of each path."""
+    """Returns whether a part reads the evaluated object only by keys. Adds the first key of each path to `keys`."""
     if isinstance(part, Predicate):
         if part.kind == PredicateKind.BLOCK:
             return False

@@ -1,4 +1,4 @@
-"""Descriptions of properties from the library."""
+"""Property descriptions, read from the library."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .codes import AttributeType, DeleteRule
 
 
 class PropertyDescription(NamedTuple):
-    """A property of an entity, inherited or its own."""
+    """A property that an entity declares or inherits."""
 
     name: str
     key: int
@@ -32,18 +32,18 @@ class PropertyDescription(NamedTuple):
     maximum: int
     entity: int  # the handle of the entity that declares it
     path: str = ""  # the name, or "location.latitude" for an element of a composite attribute
-    elements: tuple[PropertyDescription, ...] = ()  # of a composite attribute
+    elements: tuple[PropertyDescription, ...] = ()  # the elements of a composite attribute
     transformer: str | None = None  # the name of a transformable attribute's transformer
-    value_class: str | None = None  # the class of its values in an Apple host
+    value_class: str | None = None  # the class of a transformable attribute's values in Apple's program
 
     @property
     def transforms(self) -> bool:
-        """Whether a transformer converts between the bytes and the values."""
+        """Whether the attribute is transformable: a transformer converts between bytes and values."""
         return not self.is_relationship and self.attribute_type == AttributeType.TRANSFORMABLE
 
     @property
     def is_made(self) -> bool:
-        """Whether values are built from the library's: from bytes by a transformer, or from those of the elements."""
+        """Whether Python assembles the values: from bytes with a transformer, or from the values of the elements."""
         return self.transforms or bool(self.elements)
 
     @property
@@ -116,7 +116,7 @@ def _json(entity: int, name: str) -> Any:
 
 
 def _described(entity: int, description: PropertyDescription, said: Any) -> PropertyDescription:
-    """Returns the description with the details of a transformable or composite attribute."""
+    """Returns the description with the transformer, value class and elements of an attribute."""
     return description._replace(
         transformer=said.get("transformer"),
         value_class=said.get("valueClass"),

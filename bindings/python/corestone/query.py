@@ -1,8 +1,8 @@
 """Predicates written in Python: `Employee.age > 40`, `(Employee.department.name == "R&D") & Employee.projects.any(…)`.
 
-On a managed object class, a property's name refers to its value in a query. `key("department.name")` needs no class.
-Comparisons return a `Predicate`; arithmetic and functions return another value to compare. All of them build
-expressions, never text. Printing a predicate shows its format.
+On a managed object class, a property's name is a `Key`: its value in a query. `key("department.name")` does the same
+without a class. Comparisons return a `Predicate`; arithmetic and functions return another `Value`. All of them build
+expressions, not text. Printing a predicate shows its format.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Value(Generic[T]):
         return self._compare(Operator.IN, values if isinstance(values, (Value, Expression)) else list(values))
 
     def between(self, low: T | Value[Any], high: T | Value[Any]) -> Predicate:
-        """Returns the condition that the value is between the bounds, which are included."""
+        """Returns the condition that the value is between two bounds, inclusive."""
         return self._compare(Operator.BETWEEN, Expression.aggregate([low, high]))
 
     def is_null(self) -> Predicate:
@@ -84,7 +84,7 @@ class Value(Generic[T]):
         return self._compare(Operator.NOT_EQUAL, None)
 
     def equals(self, other: Any, *, case_insensitive: bool = False, diacritic_insensitive: bool = False) -> Predicate:
-        """Returns the condition of ==, optionally without regard to case or diacritics."""
+        """Returns the condition of ==, optionally insensitive to case or diacritics."""
         return self._compare(Operator.EQUAL, other, _options(case_insensitive, diacritic_insensitive))
 
     def contains(self, part: Any, *, case_insensitive: bool = False, diacritic_insensitive: bool = False) -> Predicate:
@@ -102,7 +102,7 @@ class Value(Generic[T]):
         return self._compare(Operator.ENDS_WITH, part, _options(case_insensitive, diacritic_insensitive))
 
     def like(self, pattern: Any, *, case_insensitive: bool = False, diacritic_insensitive: bool = False) -> Predicate:
-        """Returns the condition that a string matches the pattern: * is any run of characters, ? one character."""
+        """Returns the condition that a string matches a pattern: * matches any characters, ? a single character."""
         return self._compare(Operator.LIKE, pattern, _options(case_insensitive, diacritic_insensitive))
 
     def matches(
@@ -147,7 +147,7 @@ class Value(Generic[T]):
         return self._function("multiply:by:", other, self)
 
     def __truediv__(self, other: Any) -> Value[Any]:
-        """Divides as in a predicate: two integers have an integer quotient."""
+        """Divides as in a predicate: the quotient of two integers is an integer."""
         return self._call("divide:by:", other)
 
     def __rtruediv__(self, other: Any) -> Value[Any]:
@@ -162,7 +162,7 @@ class Value(Generic[T]):
     __rfloordiv__ = __floordiv__
 
     def __mod__(self, other: Any) -> Value[Any]:
-        """Returns the remainder of a division that rounds towards zero. It has the sign of the first number."""
+        """Returns the remainder of a division that rounds towards zero. It has the sign of the dividend."""
         return self._call("modulus:by:", other)
 
     def __rmod__(self, other: Any) -> Value[Any]:
@@ -251,10 +251,10 @@ class Key(Value[T]):
     def __init__(self, path: str, entity: Entity | None = None) -> None:
         super().__init__(Expression.key_path(path))
         self._cst_path = path
-        self._cst_entity = entity  # the owner of further keys; None: unknown, and not checked
+        self._cst_entity = entity  # the entity of further keys; None: unknown, so further keys are not checked
 
     def __getattr__(self, name: str) -> Key[Any]:
-        if name.startswith("__") or name == "_as_parameter_":  # ctypes would follow it from key to key, endlessly
+        if name.startswith("__") or name == "_as_parameter_":  # ctypes would read it from each key in turn, endlessly
             raise AttributeError(name)
         return self[name]
 
@@ -290,27 +290,27 @@ class Key(Value[T]):
     # ---- members of a to-many relationship
 
     def any(self, predicate: Predicate) -> Predicate:
-        """Returns the condition that a predicate, whose keys start at the member, holds for at least one member."""
+        """Returns the condition that a predicate is true for at least one member. Its keys start at the member."""
         found = self._quantified(predicate)
         return self._members(predicate) > 0 if found is None else found
 
     def none(self, predicate: Predicate) -> Predicate:
-        """Returns the condition that a predicate does not hold for any member."""
+        """Returns the condition that a predicate is not true for any member."""
         found = self._quantified(predicate)
         return self._members(predicate) == 0 if found is None else ~found
 
     def all(self, predicate: Predicate) -> Predicate:
-        """Returns the condition that a predicate holds for every member. It is true if there are no members."""
+        """Returns the condition that a predicate is true for every member. It is true if there are no members."""
         return self._members(~predicate) == 0
 
     def _members(self, predicate: Predicate) -> Value[Any]:
-        """Returns the number of members for which a predicate holds."""
+        """Returns the number of members that satisfy a predicate."""
         variable = _free_variable(predicate)
         chosen = Expression.subquery(self._cst_expression, variable, rebased(predicate, variable))
         return Value(Expression.key_path("@count", chosen))
 
     def _quantified(self, predicate: Predicate) -> Predicate | None:
-        """Returns ANY of a plain comparison, which can use an index; None if a member without the value would count."""
+        """Returns ANY of a plain comparison, which can use an index; None if ANY could have another result."""
         left, right, operator = predicate.left, predicate.right, predicate.operator
         if left is None or right is None or operator is None:
             return None
@@ -332,7 +332,7 @@ class Key(Value[T]):
         return Key(f"{self._cst_path}.{operator}.{tail}")
 
     def sum(self, key: Key[Any] | str | None = None) -> Value[Any]:
-        """Returns the sum of a key over the members, or of the members themselves."""
+        """Returns the sum of a key over the members, or of the members if `key` is None."""
         return self._of("@sum", key)
 
     def avg(self, key: Key[Any] | str | None = None) -> Value[Any]:
@@ -340,11 +340,11 @@ class Key(Value[T]):
         return self._of("@avg", key)
 
     def min(self, key: Key[Any] | str | None = None) -> Value[Any]:
-        """Returns the least value of a key over the members."""
+        """Returns the minimum of a key over the members."""
         return self._of("@min", key)
 
     def max(self, key: Key[Any] | str | None = None) -> Value[Any]:
-        """Returns the greatest value of a key over the members."""
+        """Returns the maximum of a key over the members."""
         return self._of("@max", key)
 
 
@@ -374,7 +374,7 @@ def rebased(part: Predicate, variable: str) -> Predicate: ...
 @overload
 def rebased(part: Expression, variable: str) -> Expression: ...
 def rebased(part: Predicate | Expression, variable: str) -> Predicate | Expression:
-    """Returns the part with keys that start at a variable instead of SELF."""
+    """Returns the part with key paths that start at a variable instead of SELF."""
     if isinstance(part, Expression):
         return _rebased_expression(part, variable)
     connective = part.compound_type
@@ -434,7 +434,7 @@ def _rebased_expression(part: Expression, variable: str) -> Expression:
 class Attribute(Generic[T]):
     """An attribute of a generated class: a key on the class, a value on an object."""
 
-    # Numbers are compared with numbers of other types too.
+    # Numbers can be compared with numbers of other types.
     @overload
     def __get__(self: Attribute[Decimal], item: None, owner: type[Any]) -> Key[Decimal | int]: ...
     @overload

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 STEP = 0.1  # seconds between checks for signals while waiting
 EXIT_STEP = 0.01
-EXIT_PATIENCE = 1.0  # seconds for which the interpreter exit waits for queues that other threads have
-FIRST_STEP = 0.0002  # seconds until the main thread, waiting for a future, first checks for other work
+EXIT_PATIENCE = 1.0  # seconds for which the interpreter exit waits for queues that other threads hold
+FIRST_STEP = 0.0002  # seconds until the main thread, while it waits for a future, first drains the main queue
 
 
 class Task:
-    """A function to run on a queue, and its outcome."""
+    """A function to run on a queue, and its result or exception."""
 
     __slots__ = ("context", "exception", "function", "future", "has_ended", "result")
 
@@ -77,7 +77,7 @@ class Task:
             return _abi.OK
         try:
             self.result = self.call() if future is None else self.call_queued()
-        except BaseException as raised:  # every exception belongs to the caller, also KeyboardInterrupt
+        except BaseException as raised:  # every exception is raised in the caller, including KeyboardInterrupt
             self.exception = raised
             self.has_ended = True
             if future is not None:
@@ -124,7 +124,7 @@ _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
 def _take(context: Context) -> int:
-    """Records that the calling thread has the queue of a context. Returns the argument for `_give`."""
+    """Records that the calling thread holds the queue of a context. Returns the argument for `_give`."""
     former, context._user = context._user, threading.get_ident()
     context._watch()
     return former
@@ -132,7 +132,7 @@ def _take(context: Context) -> int:
 
 def _give(context: Context, former: int) -> None:
     context._user = former
-    context._stamp = Stamp()  # values that were read ahead here must not be used elsewhere
+    context._stamp = Stamp()  # values that this thread read ahead must not be used on another thread
 
 
 def task_here() -> object:
@@ -147,7 +147,7 @@ def task_here() -> object:
 
 
 def refuse_other_task(context: Context, task: object) -> None:
-    """Refuses other tasks of the thread that has the queue; the queue itself admits every task of its thread."""
+    """Raises for another task of the thread that holds the queue; the queue itself does not distinguish tasks."""
     if context._task is not None and context._task is not task and context._user == threading.get_ident():
         raise WrongThreadError(
             "another task of this thread is inside `with context.perform():`; await outside of the block, or call "
@@ -156,7 +156,7 @@ def refuse_other_task(context: Context, task: object) -> None:
 
 
 class _Future(Future[Any]):
-    """A future with the context whose queue it waits for: the thread that has this queue would wait for itself."""
+    """A future of work on a context's queue. Waiting for it raises on the thread that holds the queue: a deadlock."""
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -176,7 +176,7 @@ class _Future(Future[Any]):
             )
 
     def _drained(self, timeout: float | None) -> float | None:
-        """Waits on the main thread, draining the work that the function may wait for. Returns the remaining time."""
+        """Drains the main queue while the main thread waits, as the function may need it. Returns the time left."""
         self._refuse_own()
         if main_queue._thread != threading.get_ident():
             return timeout
@@ -200,14 +200,14 @@ class _Future(Future[Any]):
 
 
 def schedule(context: Context, handle: int, how: int, function: Callable[[], Any]) -> Future[Any]:
-    """Queues a function and returns its future, which gets its result or exception."""
+    """Queues a function and returns its future."""
     number, future = prepared(context, function)
     call(lib.cst_context_schedule, handle, how, _run_callback, _abi.CONTEXT_DONE_FN(), number, _forget_callback)
     return future
 
 
 def prepared(context: Context, function: Callable[[], Any]) -> tuple[int, Future[Any]]:
-    """Registers a function under a number for the library to call. Returns number and future; `_forget` ends both."""
+    """Registers a function for a callback. Returns its number, which `_forget` removes, and its future."""
     _exit.admit()
     future = _Future(context)
     number = next(_numbers)
@@ -216,7 +216,7 @@ def prepared(context: Context, function: Callable[[], Any]) -> tuple[int, Future
 
 
 class Performing:
-    """`with ctx.perform():`, a block in which the calling thread has the context's queue."""
+    """`with ctx.perform():`, a block in which the calling thread holds the context's queue."""
 
     def __init__(self, context: Context, handle: int) -> None:
         self._context = context
@@ -227,7 +227,7 @@ class Performing:
     def __enter__(self) -> Context:
         task = task_here()
         refuse_other_task(self._context, task)
-        kept = retained(self._handle)  # the block unlocks what it locked, even if it closes the context
+        kept = retained(self._handle)  # so that the end of the block can unlock it, even if the block closes it
         call(lib.cst_context_lock, self._handle)
         self._kept.append(kept)
         self._former.append((_take(self._context), self._context._task))
@@ -242,14 +242,14 @@ class Performing:
         try:
             call(lib.cst_context_unlock, self._handle)
         except CorestoneError:
-            if raised is None:  # the exception of the block is more informative
+            if raised is None:  # otherwise the caller needs the exception of the block
                 raise
         finally:
             self._kept.pop()
 
 
 class ContextExecutor(Executor):
-    """Runs submitted functions on the queue of a context, one at a time, for interfaces that take an executor."""
+    """An executor that runs submitted functions on the queue of a context, one at a time."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -265,7 +265,7 @@ class ContextExecutor(Executor):
         return self._context.perform(function, *arguments, **named)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Refuses further functions. The context remains usable."""
+        """Makes `submit` raise RuntimeError. The context remains usable."""
         self._is_shut = True
         if cancel_futures:
             for task in list(_tasks.values()):
@@ -281,7 +281,7 @@ def perform_and_wait(context: Context, handle: int, function: Callable[[], Any])
 
 
 def perform_alone(handle: int, function: Callable[[], Any]) -> Future[Any]:
-    """Queues a function that runs while nothing else is saved to the stores of a coordinator."""
+    """Queues a function. While it runs, no other code can save to the stores of the coordinator."""
     _exit.admit()
     future: Future[Any] = Future()
     number = next(_numbers)
@@ -291,7 +291,7 @@ def perform_alone(handle: int, function: Callable[[], Any]) -> Future[Any]:
 
 
 def perform_alone_and_wait(handle: int, function: Callable[[], Any]) -> Any:
-    """Runs a function while nothing else is saved to the stores of a coordinator."""
+    """Runs a function. While it runs, no other code can save to the stores of the coordinator."""
     return _now(lib.cst_coordinator_perform_and_wait, handle, _run_alone_callback, Task(None, function, None))
 
 
@@ -308,7 +308,7 @@ def _now(ask: Callable[..., int], handle: int, run: Any, task: Task) -> Any:
             del error  # the traceback keeps local variables alive
             raise failed
         if not task.has_ended:
-            # Python runs signal handlers also at the entry of a function; nothing else can end one before its `try`.
+            # A signal handler raised at the entry of the callback, before its `try`. No other exception can occur.
             raise KeyboardInterrupt
         return task.result
     finally:
@@ -317,7 +317,7 @@ def _now(ask: Callable[..., int], handle: int, run: Any, task: Task) -> Any:
 
 
 class MainQueue:
-    """The queue of main contexts. There is no run loop: the thread that binds the queue drains it.
+    """The main queue. It does not have a run loop: the thread that binds the queue must drain it.
 
     For example:
 
@@ -326,7 +326,7 @@ class MainQueue:
     """
 
     def __init__(self) -> None:
-        self._thread = 0  # the main thread
+        self._thread = 0  # the thread that bound the queue, the main thread
 
     def bind(self) -> None:
         """Makes the calling thread the main one."""
@@ -335,9 +335,9 @@ class MainQueue:
         _exit.arm()
 
     def drain(self, timeout: float | None = 0.0) -> int:
-        """Runs the blocks that wait on the queue, and returns their number.
+        """Runs the queued blocks, and returns their number.
 
-        Waits up to `timeout` seconds for the first block: 0 does not wait, None waits forever. Ctrl-C ends the wait.
+        Waits up to `timeout` seconds for the first block: 0 does not wait, None waits forever. Ctrl-C cancels the wait.
         """
         count = ctypes.c_size_t()
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -348,7 +348,10 @@ class MainQueue:
                 return count.value
 
     def fileno(self) -> int:
-        """Returns a descriptor that is readable while a block waits, for select, poll and asyncio. Do not close it."""
+        """Returns a descriptor that is readable while a block is queued, for select, poll and asyncio.
+
+        The library owns the descriptor; do not close it.
+        """
         out = ctypes.c_int()
         call(lib.cst_main_queue_descriptor, byref(out))
         return out.value
@@ -370,7 +373,7 @@ main_queue = MainQueue()
 
 
 class _Exit:
-    """Clean interpreter exit: queued blocks run first, and afterwards nothing calls into the interpreter any more."""
+    """Clean interpreter exit: queued blocks run first, and then the library no longer calls into the interpreter."""
 
     def __init__(self) -> None:
         self.has_run = False
@@ -378,19 +381,21 @@ class _Exit:
         self._armed = False
         self._process = 0
         self.contexts: weakref.WeakSet[Context] = weakref.WeakSet()
-        #: Observations and contexts that threads notify of writes by other processes.
+        #: Observations and contexts that watcher threads notify of remote changes.
         self.watchers: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def arm(self) -> None:
-        """Registers the exit function once, after those of other modules, so that it runs before them."""
+        """Registers the exit function once, after the exit functions of other modules, so that it runs before them."""
         if not self._armed:
             self._armed = True
             self._process = os.getpid()
             atexit.register(self.run)
 
     def admit(self) -> None:
-        """Refuses new blocks once the exit has begun. Queued blocks may still queue what belongs to them; a daemon
-        thread may not, since it would never stop."""
+        """Raises RuntimeError for a new block after the exit has begun.
+
+        A queued block may still queue further blocks. A daemon thread may not, because it might never stop.
+        """
         if self.has_run or (self._is_under_way and not getattr(_queued, "is_here", False)):
             raise RuntimeError(
                 "cannot queue a block: the interpreter is shutting down; queue it before the program ends"
@@ -410,7 +415,7 @@ class _Exit:
             self.has_run = True
 
     def end_watches(self) -> None:
-        """The last step, after the application's own exit functions: the library stops calling interrupt checks."""
+        """Makes the library stop calling interrupt checks: the last step, after the application's exit functions."""
         if os.getpid() != self._process:
             return
         deadline = time.monotonic() + EXIT_PATIENCE
@@ -426,7 +431,7 @@ class _Exit:
             time.sleep(EXIT_STEP)  # for calls in progress
 
     def _finish_queued(self) -> None:
-        """Waits until nothing is queued; drains the main queue meanwhile, for blocks that wait for it."""
+        """Waits until no block is queued, and drains the main queue, for which a block may wait."""
         while True:
             queued = [task for task in list(_tasks.values()) if task.future is not None]
             if not queued:

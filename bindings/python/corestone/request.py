@@ -39,7 +39,7 @@ def result_type_name(number: int) -> str:
 
 
 class PersistentStoreRequest:
-    """A request to a store. `request_type` is Core Data's number of its kind: 1 for fetches, 2 for saves."""
+    """A request to a store. `request_type` is Core Data's number: 1 for fetches, 2 for saves."""
 
     __slots__: tuple[str, ...] = ()
     request_type = 0
@@ -54,10 +54,10 @@ class FetchRequest(PersistentStoreRequest):
 
     entity                   an Entity, a class, or a name, which is looked up when the request is used
     result_type              "objects" (Results), "ids" and "dictionaries" (lists) or "count" (an int)
-    batch_size               the number of rows that are read at a time, on demand; 0: all rows at once.
-                             Dictionaries need the column "objectID" for it (LazyRows); otherwise a warning is logged
-    include_property_values  False: objects are faults without rows
-    refresh                  True: loaded objects without changes get the fetched values
+    batch_size               the number of rows that are read at a time, on demand; 0: all rows together. For
+                             dictionaries, it requires the column "objectID" (LazyRows); otherwise a warning is logged
+    include_property_values  False: objects are faults whose rows are not fetched
+    refresh                  True: loaded objects without unsaved changes get the fetched values
     columns                  the columns of dictionaries; for objects, the properties whose values are loaded
     stores                   the stores to search; None: all
     """
@@ -128,7 +128,7 @@ class FetchRequest(PersistentStoreRequest):
 
     @property
     def entity(self) -> Any:
-        """The Entity, or None if unset. InvalidArgumentError if it is a name that no context has looked up yet."""
+        """The Entity, or None if unset. InvalidArgumentError for a name before a context uses the request."""
         if self._entity is None and self._name is not None:
             raise InvalidArgumentError(
                 f'the entity of a request for "{self._name}" is unknown until a context uses the request; read '
@@ -155,7 +155,7 @@ class FetchRequest(PersistentStoreRequest):
 
     @property
     def entity_name(self) -> str | None:
-        """The name of the entity that is fetched."""
+        """The name of the fetched entity."""
         return self._entity.name if self._name is None and self._entity is not None else self._name
 
     @entity_name.setter
@@ -187,8 +187,10 @@ class FetchRequest(PersistentStoreRequest):
         return FetchRequest.from_archive, (self.to_archive(),)
 
     def _made(self, context: Context | None) -> Request:
-        """Returns the request for a call, with every value that differs from its default."""
+        """Returns the library's request for a call, and looks up the entity in the model of the context."""
         name = self._name
+        if name is not None and context is not None:
+            self._entity = context.model.get(name)  # the library reports an unknown name
         is_foreign = context is not None and self._entity is not None and self._entity._model is not context.model
         if name is None and self._entity is not None and is_foreign:
             raise InvalidArgumentError(
@@ -239,7 +241,7 @@ class FetchRequest(PersistentStoreRequest):
         return self._take(out, context)
 
     def _take(self, result: _abi.RequestResult, context: Context) -> FetchResult:
-        """Returns the result of a call, and takes ownership of its handle."""
+        """Returns the result of a call, whose handle it owns."""
         if self._name is not None:
             self._entity = context.model[self._name]
         handle = Handle(result.value).token
@@ -300,7 +302,7 @@ class FetchRequest(PersistentStoreRequest):
 
 
 def execute(context: Context, request: Any) -> Any:
-    """Executes a request of any kind."""
+    """Executes a fetch request or a batch request."""
     carry_out = getattr(request, "_execute", None)
     if carry_out is None:
         raise UnsupportedError(

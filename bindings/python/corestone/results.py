@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .context import Context
     from .entity import Entity
 
-BLOCK = 256  # handles that are requested at a time
+BLOCK = 256  # the number of handles that are requested at a time
 HTML_ROWS, HTML_COLUMNS = 20, 12
 REPR_ROWS = 5
 
@@ -37,10 +37,10 @@ REPR_ROWS = 5
 class Results(Sequence[Any]):
     """An ordered sequence of objects. Use it on the queue of its context.
 
-    Results of a request with a `batch_size` read that many rows at a time, when an object is requested, and release
-    objects that have no other reference.
+    Results of a request with a `batch_size` read that number of rows at a time, when an object is requested, and
+    release objects that have no other reference.
 
-    `column`, `columns` and `rows` read properties of all objects at once, many times faster than one by one.
+    `column`, `columns` and `rows` read properties of all objects in one call, which is much faster than one by one.
     """
 
     __slots__ = ("__weakref__", "_arrow", "_block_size", "_context", "_count", "_entity", "_handle", "_large")
@@ -56,7 +56,7 @@ class Results(Sequence[Any]):
 
     @property
     def entity(self) -> Entity | None:
-        """The entity that was fetched; None for the changed objects of a context, which may be of any entity."""
+        """The fetched entity; None if the objects may be of any entity, like the changed objects of a context."""
         return self._entity
 
     def __len__(self) -> int:
@@ -73,7 +73,7 @@ class Results(Sequence[Any]):
         array: Any = (ctypes.c_void_p * count)()
         found = ctypes.c_size_t()
         call(lib.cst_results_get_objects, self._handle, first, count, array, byref(found))
-        # Values that are read ahead do not fire the faults of their objects, on which a hook may depend.
+        # Reading ahead does not fire the faults of the objects, so it is off if a hook for fired faults is set.
         reads_ahead = found.value > 1 and self._context.model._reads_ahead
         ahead = Ahead(self, first, found.value) if reads_ahead else None
         return self._context._objects(array[: found.value], self._entity, ahead)
@@ -100,7 +100,7 @@ class Results(Sequence[Any]):
 
     @property
     def batch_size(self) -> int:
-        """The number of rows that are read at a time; 0 if all were read at once."""
+        """The number of rows that are read at a time; 0 if the fetch read all rows."""
         return int(lib.cst_results_batch_size(self._handle))
 
     def __contains__(self, item: object) -> bool:
@@ -116,7 +116,7 @@ class Results(Sequence[Any]):
         return [ObjectID._owned(held(lib.cst_results_copy_id, self._handle, at)) for at in range(self._count)]
 
     def filtered(self, predicate: str | Predicate, /, *arguments: Any, **variables: Any) -> Results:
-        """Returns the objects for which a predicate holds, evaluated in memory; keywords set its $variables."""
+        """Returns the objects that satisfy a predicate, evaluated in memory; keywords set its $variables."""
         condition = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
         condition = one_of(Predicate, condition, "predicate")
         bound = encode_variables(variables)
@@ -124,7 +124,7 @@ class Results(Sequence[Any]):
         return Results(self._context, handle, self._entity)
 
     def ordered(self, *keys: SortKey) -> Results:
-        """Returns the objects in another order: by the keys of `sort=` of a fetch, and by comparators."""
+        """Returns the objects in another order. Accepts the keys of Context.fetch, and comparators."""
         array, compare, number = prepared(sort_descriptors(keys))
         try:
             handle = owned(lib.cst_results_copy_sorted, self._handle, len(array), array, compare, number)
@@ -135,17 +135,17 @@ class Results(Sequence[Any]):
     # ---- many values at once
 
     def _description(self, name: str) -> PropertyDescription | None:
-        """Returns the property of a name; None for a key path."""
+        """Returns the property with a name; None for a key path."""
         if self._entity is None or "." in one_of(str, name, "name"):
             return None
         return self._entity._key(name)
 
     def column(self, name: str) -> list[Any]:
-        """Returns one property, or the values at a key path, of every object."""
+        """Returns the values of one property or key path, for every object."""
         return self.columns(name)[0]
 
     def columns(self, *names: str) -> list[list[Any]]:
-        """Returns several properties or key paths of every object: a list for each name."""
+        """Returns the values of several properties or key paths, for every object: a list for each name."""
         return self._columns(names, 0, self._count)
 
     def _columns(self, names: Sequence[str], first: int, count: int) -> list[list[Any]]:
@@ -164,7 +164,7 @@ class Results(Sequence[Any]):
         return [list(found.get(name, ())) if names.count(name) > 1 else found.get(name, []) for name in names]
 
     def _packed(self, wanted: Sequence[PropertyDescription], first: int, count: int) -> list[list[Any]]:
-        """Returns columns of attributes. Those of composite attributes are assembled from their elements."""
+        """Returns columns of attributes. Values of composite attributes are assembled from their elements."""
         kinds = [leaf for each in wanted for leaf in leaves(each)]
         columns = read_columns(self, kinds, first, count)
         entity = self._entity.name if self._entity is not None else ""
@@ -200,12 +200,12 @@ class Results(Sequence[Any]):
         return column
 
     def rows(self, *names: str) -> list[tuple[Any, ...]]:
-        """Returns several properties of every object: a tuple for each object. Without names, all attributes."""
+        """Returns the values of several properties: a tuple for each object. Without names, all attributes."""
         chosen = names or self._attribute_names()
         return list(zip(*self.columns(*chosen))) if chosen else [()] * self._count
 
     def to_dicts(self, *names: str) -> list[dict[str, Any]]:
-        """Returns several properties of every object: a dictionary for each. Without names, all attributes."""
+        """Returns the values of several properties: a dictionary for each object. Without names, all attributes."""
         chosen = names or self._attribute_names()
         return [dict(zip(chosen, row)) for row in self.rows(*chosen)]
 
@@ -214,10 +214,11 @@ class Results(Sequence[Any]):
     def arrow(
         self, *columns: KeyPath, keys: bool = False, decimal_text: bool = False, batch_size: int = 0
     ) -> ArrowData:
-        """Returns the objects as data for pyarrow, polars, pandas or DuckDB, with their values at each request.
+        """Returns the objects as data for pyarrow, polars, pandas or DuckDB. Each request reads the current values.
 
-        columns   key paths: attributes, relationships, elements of composite attributes, also through to-one
+        columns   key paths: attributes, relationships, elements of composite attributes, including through to-one
                   relationships ("department.name"), and "objectID"; by default every stored attribute
+
         The other parameters are those of `Context.arrow`.
         """
         title = self._entity.name if self._entity is not None else "objects"
@@ -239,7 +240,7 @@ class Results(Sequence[Any]):
         return self._all().__arrow_c_schema__()
 
     def _all(self) -> ArrowData:
-        """Returns the same data each time, so that its schema is that of a later stream."""
+        """Returns the same ArrowData each time, so that its schema matches a later stream."""
         if self._arrow is None:
             self._arrow = list_data(self._handle, [], 0, 0, None, "objects")
         return self._arrow

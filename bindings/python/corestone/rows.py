@@ -1,4 +1,4 @@
-"""Rows: values of columns, sums and groups, instead of objects."""
+"""Rows: values of columns, aggregates and groups, instead of objects."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class ExpressionDescription(NamedTuple):
-    """A computed column: its name, an expression or its text, and the type of its values.
+    """A computed column: its name, an expression or its format, and the type of its values.
 
-    Without a type, values are not converted. The column belongs to one fetch; an entity cannot have it.
+    Without a type, values are not converted. The column exists only in the fetch, not in an entity.
     """
 
     name: str
@@ -88,7 +88,7 @@ def set_columns(request: int, columns: ColumnLike | Iterable[ColumnLike]) -> Non
 
 
 def set_groups(request: int, group_by: KeyPath | Sequence[KeyPath], having: Predicate | None, distinct: bool) -> None:
-    """Sets how a fetch request groups rows, and which of the resulting rows it returns."""
+    """Sets the grouping options of a fetch request: keys, condition and distinct rows."""
     names = [key_path(each, "group_by") for each in listed(group_by)]
     if names:
         call(lib.cst_fetch_request_set_group_by, request, len(names), texts(names))
@@ -130,15 +130,15 @@ def _read(handle: int, names: list[str], first: int, count: int) -> list[dict[st
 
 
 def read_rows(handle: int) -> list[dict[str, Any]]:
-    """Returns the rows of a handle."""
+    """Returns all rows of a handle as dictionaries."""
     return _read(handle, _names(handle), 0, lib.cst_rows_count(handle))
 
 
 class LazyRows(Sequence[dict[str, Any]]):
-    """The rows of a request with a batch size: the fetch determines which rows exist, and batches are read on demand.
+    """The rows of a request with a batch size. The fetch determines the rows; their values are read in batches.
 
-    Use it on the queue of its context. A row has its values at the time of reading; one that was deleted meanwhile has
-    only its ID. It equals a list of the same rows; the comparison reads all of them. Pass `list(rows)` to functions
+    Use it on the queue of its context. A row has the values at the time of reading; a row that was deleted meanwhile
+    has only its ID. It equals a list of the same rows; the comparison reads all of them. Pass `list(rows)` to functions
     that accept only lists, such as json.dumps.
     """
 

@@ -44,8 +44,9 @@ def _only_the_library(first: Any, second: Any) -> int:
 class SortDescriptor:
     """One criterion of an order: `SortDescriptor("department.name")`, `SortDescriptor("age", ascending=False)`.
 
-    Without a key it sorts by the values themselves. `selector` is one of Core Data's for strings, or a function that
-    returns a negative number if its first argument comes first. A function sorts in memory only. Nil comes first.
+    Without a key it sorts by the values themselves. `selector` is one of Core Data's selectors for strings, or a
+    function that returns a negative number if its first argument comes first. A function sorts in memory only. Nil
+    comes first.
     """
 
     __slots__ = ("ascending", "key", "selector")
@@ -54,6 +55,10 @@ class SortDescriptor:
         if isinstance(selector, str) and selector not in _SELECTORS:
             raise UnsupportedError(
                 f"selector must be {quoted(_SELECTORS)}, not {shown(selector)}", key="selector", value=selector
+            )
+        if not isinstance(selector, str) and not callable(selector):
+            raise TypeMismatchError(
+                f"selector must be a string or a function, not {shown(selector)}", key="selector", value=selector
             )
         self.key = None if key is None else key_path(key, "key")
         self.ascending = ascending
@@ -122,7 +127,7 @@ def _descriptor(key: Any) -> SortDescriptor:
 
 
 def sort(items: Iterable[Item], descriptors: SortDescriptor | Sequence[SortDescriptor]) -> list[Item]:
-    """Returns items of any kind in the order of the descriptors. Each one breaks the ties of the previous ones."""
+    """Returns values of any type in the order of the descriptors. Each is a tie-breaker for the previous ones."""
     chosen = list(items)
     given, order = _host.Encoded(chosen), (ctypes.c_size_t * len(chosen))()
     array, compare, number = prepared([descriptors] if isinstance(descriptors, SortDescriptor) else descriptors)
@@ -136,21 +141,21 @@ def sort(items: Iterable[Item], descriptors: SortDescriptor | Sequence[SortDescr
 def set_sort_locale(locale: str | None) -> None:
     """Sets the locale of localized selectors and of the option [l], for the whole process.
 
-    It is spelled as by ICU: "de_DE". "" stands for language-independent rules. None, the default, is the locale of the
-    environment (LC_ALL, LC_COLLATE, LANG).
+    It is an ICU locale name such as "de_DE". "" means language-independent rules. None, the default, means the locale
+    of the environment (LC_ALL, LC_COLLATE, LANG).
     """
     call(lib.cst_sort_set_locale, optional_text(locale, "locale"))
 
 
 def sort_locale() -> str:
-    """Returns the locale in use."""
+    """Returns the present locale of localized selectors."""
     buffer = _abi.Buffer()
     call(lib.cst_sort_copy_locale, ctypes.byref(buffer), None)
     return _abi.take_text(buffer)
 
 
 def prepared(descriptors: Sequence[SortDescriptor]) -> tuple[Any, Any, int]:
-    """Returns descriptors as the library takes them, the callback for comparators, and its number."""
+    """Returns descriptors as an array of cst_sort, the callback for comparators, and the callback's number."""
     array = (_abi.Sort * len(descriptors))(*[each._sort() for each in descriptors])
     return array, _compare_callback, _host.keep([each.selector for each in descriptors])
 

@@ -1,4 +1,4 @@
-"""Staged migrations: a store passes versions of its model, with code of the application between them."""
+"""Staged migrations, which migrate a store through several model versions, with application code in between."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ Transformation = Callable[["Context", "Context"], Any]
 
 
 class ModelReference:
-    """A version of a model that a stage names: a model, or a path, which is read when the version is needed.
+    """A reference of a stage to a model version: a model, or a path, which is read when the version is needed.
 
-    version   the version of a bundle; None: its current one
-    checksum  the `Model.checksum` that the version must have; None: any
+    version   the version of a bundle; None: its current version
+    checksum  the `Model.checksum` that the version must have; None: any checksum
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class ModelReference:
         if isinstance(model, Model):
             if version is not None:
                 raise TypeMismatchError(
-                    f'version is "{version}", but a Model is one version; pass the path of its bundle',
+                    f"version is {shown(version)}, but a Model is one version; pass the path of its bundle",
                     key="version",
                     value=version,
                 )
@@ -71,7 +71,7 @@ class ModelReference:
     ) -> ModelReference:
         """Returns a reference to the version whose entities have these version hashes.
 
-        hashes  version hashes by entity, as the metadata of a store has them (NSStoreModelVersionHashes)
+        hashes  version hashes by entity, as in the metadata of a store (NSStoreModelVersionHashes)
         paths   models, bundles and folders that are searched for the version when it is needed
         """
         names = list(one_of(Mapping, hashes, "hashes"))
@@ -94,7 +94,7 @@ class ModelReference:
         return reference
 
     def resolve(self) -> Model:
-        """Returns the version, frozen. MigrationError (134504) if it is not found or has another checksum."""
+        """Returns the frozen model of the version. MigrationError (134504) if it is missing or its checksum differs."""
         handle = owned(lib.cst_model_reference_resolve, self._handle)
         return self._model if isinstance(self._model, Model) else model_of(handle)
 
@@ -117,7 +117,7 @@ def _reference(version: VersionLike, name: str) -> ModelReference:
 
 
 class MigrationStage:
-    """One stage of a staged migration, for the option `stages`. The stage of the store's version runs first."""
+    """One stage of a staged migration, for the option `stages`. The stage for the store's version runs first."""
 
     def __init__(self) -> None:
         raise TypeError("a stage is created by MigrationStage.lightweight, custom, transformation, mapping or load")
@@ -131,7 +131,7 @@ class MigrationStage:
 
     @classmethod
     def lightweight(cls, versions: Iterable[Model | str], *, label: str | None = None) -> MigrationStage:
-        """Returns a stage whose versions are reached by inferred mappings.
+        """Returns a stage that migrates through its versions by inferred mappings.
 
         versions  the versions in their order: models, or checksums (`Model.checksum`) of models that are in
                   `source_models` or `model_paths`
@@ -163,11 +163,11 @@ class MigrationStage:
     ) -> MigrationStage:
         """Returns a stage with an inferred mapping between two versions, and functions before and after it.
 
-        will_migrate  receives a context of the store as it is with the current version
+        will_migrate  receives a context of the store with the current version
         did_migrate   receives a context of the store with the next version
 
-        The contexts belong to the thread of the migration and are closed afterwards. Changes that are left unsaved are
-        saved. An exception fails the migration, and the store stays as it was.
+        The contexts belong to the thread of the migration and are closed afterwards. Unsaved changes are saved. An
+        exception makes the migration fail, and the store does not change.
         """
         references = _reference(current, "current"), _reference(next, "next")
         handlers = [
@@ -193,8 +193,8 @@ class MigrationStage:
     ) -> MigrationStage:
         """Returns a stage in which a function creates the objects of the next version, with both versions open.
 
-        `transform(old, new)` receives a context of each. Only `new` is saved, at the end; objects that the function
-        does not create are not in the new store.
+        `transform(old, new)` receives a context for each version. Only `new` is saved, at the end. The new store has
+        only the objects that the function creates.
         """
         references = _reference(current, "current"), _reference(next, "next")
         body = function(transform, "transform")
@@ -211,7 +211,7 @@ class MigrationStage:
     def mapping(
         cls, current: VersionLike, next: VersionLike, mapping: MappingModel, *, label: str | None = None
     ) -> MigrationStage:
-        """Returns a stage with a mapping model between two versions, which needs no version hashes."""
+        """Returns a stage with a mapping model between two versions. The mapping model need not have version hashes."""
         from .mapping import MappingModel
 
         references = _reference(current, "current"), _reference(next, "next")
@@ -233,13 +233,13 @@ class MigrationStage:
         models: Iterable[Model] = (),
         search_paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     ) -> list[MigrationStage]:
-        """Reads the stages in a file of JSON, for the option `stages`; docs/reference/migration.md lists its keys.
+        """Reads the stages in a JSON file, for the option `stages`; docs/reference/migration.md lists its keys.
 
         models        versions that the file may name
-        search_paths  files, bundles and folders with more versions
+        search_paths  files, bundles and folders that are searched for more versions
 
-        StoreError if there is nothing to read; ModelError for a mistake in the file; MigrationError (134504) for a
-        version that is not found; otherwise as validate_stages.
+        StoreError if the file cannot be read, and ModelError if it is invalid. MigrationError (134504) for a version
+        that is not found. Other errors are those of validate_stages.
         """
         versions = list(elements(models, "models", "a list of Model"))
         given = handles(versions, Model, "models")
@@ -252,7 +252,7 @@ class MigrationStage:
 
     @classmethod
     def _loaded(cls, stages: Token, place: int) -> MigrationStage:
-        """Returns a stage of a list."""
+        """Returns the stage at an index of a loaded list."""
         label = _abi.Buffer()
         status = call(lib.cst_migration_stages_copy_label, stages, place, byref(label))
         found = _abi.take_text(label) if status == _abi.OK else None
@@ -276,11 +276,11 @@ def stages_handle(stages: Iterable[MigrationStage]) -> Token:
 
 
 def validate_stages(stages: Iterable[MigrationStage]) -> None:
-    """Checks stages as opening a store with them does.
+    """Performs the checks that opening a store with these stages performs.
 
-    InvalidArgumentError if there is no stage, if a lightweight stage has no version or a mapping model no entity
-    mapping, if the two references of a stage are equal, if two stages start at one version or lead to one, or if a
-    stage leads back to the start of an earlier one; MigrationError (134504) if a model is not found.
+    InvalidArgumentError for an empty list, for a lightweight stage without versions, and for a mapping model without
+    entity mappings. Also InvalidArgumentError if the two references of a stage are equal, or two stages start or end at
+    the same version, or a stage ends at the start of an earlier stage. MigrationError (134504) if a model is not found.
     """
     call(lib.cst_migration_stages_validate, stages_handle(stages))
 

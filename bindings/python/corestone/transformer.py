@@ -4,8 +4,8 @@ An attribute names a transformer, which converts values to bytes and back. Witho
 transformers (NSSecureUnarchiveFromData and similar), the bytes are a keyed archive: plain data, and objects of
 registered classes. "JSON" is JSON.
 
-The value of an attribute is the same Python object until the attribute is set or the object is refreshed. It counts as
-immutable: a change inside it is not detected, so set the attribute to a new value.
+The value of an attribute is the same Python object until the attribute is set or the object is refreshed. A change
+inside this Python object is not detected, so set the attribute to a new value instead.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ _registered: dict[str | None, Transformer] = {}
 
 
 def _called(function: Callable[[Any], Any] | str) -> Callable[[Any], Any]:
-    """Returns the function, or for a name one that calls the function that is registered at the time of the call."""
+    """Returns the function, or for a name a function that calls the function registered at the time of the call."""
     if not isinstance(function, str):
         return function
-    from .expression import Expression  # which imports modules that import this one
+    from .expression import Expression  # here, because of a circular import
 
     made = Expression.call(Expression.evaluated_object(), function)
     return made.value
@@ -69,11 +69,11 @@ def _called(function: Callable[[Any], Any] | str) -> Callable[[Any], Any]:
 def register_transformer(
     name: str, transform: Callable[[Any], bytes] | str, reverse: Callable[[bytes], Any] | str
 ) -> None:
-    """Registers a transformer in the whole process, and replaces a former one of that name.
+    """Registers a transformer for the whole process, or replaces the one with that name.
 
     `transform` returns the bytes for a value, `reverse` the value for bytes; neither is called for None. A str is the
-    name of a function registered with register_function, also a C function. A transformer hides a built-in one of
-    the same name.
+    name of a function registered with register_function, which may be a C function. A registered transformer takes
+    precedence over a built-in one with the same name.
     """
     _registered[name] = Transformer(_called(transform), _called(reverse))
 
@@ -110,9 +110,8 @@ def to_bytes(
 ) -> bytes | None:
     """Returns the bytes for a value, or for the default of a model.
 
-    An exception of a transformer becomes a CallbackError with entity and key.
-    TypeMismatchError for a value that `value_class`, the class named in the model, excludes; an unknown class excludes
-    no value.
+    An exception of a transformer becomes a CallbackError with entity and key. TypeMismatchError for a value that is not
+    of `value_class`, the class that the model names; for an unknown class, values are not checked.
     """
     if value is None:
         return None
@@ -164,7 +163,7 @@ def _failed(
 
 # -------- the class of the values --------------------------------------------------------------------------
 
-# The Python types of the library's kinds of values.
+# The Python types for the library's names of value types.
 _KINDS: dict[str, tuple[type, ...]] = {
     "bool": (bool,),
     "int": (int,),
@@ -183,7 +182,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 @lru_cache(maxsize=256)
 def _types(class_name: str) -> tuple[type, ...]:
-    """Returns the types of values for a class that the model names; empty for a class unknown to the library."""
+    """Returns the Python types for a class that the model names; empty for a class that the library does not know."""
     buffer = _abi.Buffer()
     status = call(lib.cst_archive_copy_class_kinds, _abi.text(class_name, "class_name"), byref(buffer))
     words = "" if status == _abi.NOT_FOUND else _abi.take_text(buffer)
@@ -216,7 +215,7 @@ def _description(item: ManagedObject, name: str) -> PropertyDescription:
     description = item._cst_entity._key(name)
     if description.transforms:
         return description
-    from .object import object_id  # which imports this module
+    from .object import object_id  # here, because it imports this module
 
     raise TypeMismatchError(
         f"{item._cst_entity.name}.{name} is not a transformable attribute; read or set it as a property of the object",
@@ -227,7 +226,7 @@ def _description(item: ManagedObject, name: str) -> PropertyDescription:
 
 
 def raw_value(item: ManagedObject, name: str) -> bytes | None:
-    """Returns the bytes of a transformable attribute as the store keeps them, without its transformer."""
+    """Returns the stored bytes of a transformable attribute, without calling its transformer."""
     return _raw(item, _description(item, name).key)
 
 
@@ -244,9 +243,9 @@ def _set(item: ManagedObject, description: PropertyDescription, data: bytes | No
 
 
 def transformed_property(description: PropertyDescription, entity: str, documentation: str) -> property:
-    """Returns the property of a class of objects for a transformable attribute."""
+    """Returns the Python property for a transformable attribute."""
     key, name, transformer = description.key, description.name, description.transformer
-    from .object import held_values  # which imports this module
+    from .object import held_values  # here, because it imports this module
 
     def getter(self: Any) -> Any:
         data = _raw(self, key)

@@ -1,4 +1,4 @@
-"""Undo and redo: steps that contexts record, and actions of the application."""
+"""Undo and redo: undo steps that contexts record, and actions that the application registers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from . import _abi
 from ._abi import lib
 from ._ahead import Stamp, contexts
 from ._arguments import MOST, whole
+from ._arguments import function as function_given
 from ._call import call, owned
 from ._callbacks import reported
 from ._interrupt import immortal
 from .codes import UndoNotification
-from .observation import Observation
+from .observation import Observation, notification_number
 
 _actions: dict[int, Callable[[], Any]] = {}
 _observers: dict[int, tuple[weakref.ref[UndoManager], Callable[[Any], Any]]] = {}
@@ -30,7 +31,7 @@ def _run(number: int, error: Any, actions: dict[int, Callable[[], Any]] = _actio
         forget_what_was_read()
         actions[number]()
         return _abi.OK
-    except BaseException as raised:  # any exception ends the undo
+    except BaseException as raised:  # any exception makes the undo fail
         return reported(raised, error)
 
 
@@ -53,21 +54,21 @@ _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
 def forget_what_was_read() -> None:
-    """Discards values read ahead in every context: objects are about to change, and a manager may serve several."""
+    """Discards values read ahead in every context, because objects of any context of a manager may change."""
     for context in list(contexts):
         context._stamp = Stamp()
 
 
 class UndoManager:
-    """A stack of steps that can be undone and redone.
+    """A stack of undo steps.
 
         ctx.undo_manager = UndoManager()
         with ctx.undo_manager.group("Raise"):
             ada.salary = 5000
         ctx.undo()
 
-    Contexts record their changes when they process pending changes; `register_undo` adds actions of the application.
-    One manager may serve several contexts; their changes are undone on their queue only (WrongThreadError).
+    Contexts record their changes when they process pending changes; `register_undo` adds an action of the application.
+    Several contexts may share a manager; the changes of each can be undone on its queue only (WrongThreadError).
     """
 
     def __init__(self) -> None:
@@ -78,20 +79,20 @@ class UndoManager:
     def undo(self) -> bool:
         """Undoes the newest step, including pending changes; returns False if there is nothing to undo.
 
-        Raises InvalidArgumentError within an undo or redo, and while nested groups are open. If an action raises, the
-        rest of the step remains to be undone.
+        InvalidArgumentError within an undo or redo, and while nested groups are open. If an action raises, the rest of
+        the step can still be undone.
         """
         return self._step(lib.cst_undo_manager_undo)
 
     def redo(self) -> bool:
-        """Redoes the step that was undone last; returns False if there is none.
+        """Redoes the step that was undone last; returns False if there is nothing to redo.
 
         A new change discards the steps that could be redone.
         """
         return self._step(lib.cst_undo_manager_redo)
 
     def undo_nested_group(self) -> bool:
-        """Undoes the group that was closed last: the one at the end of the open group, if a group is open."""
+        """Undoes the group that was closed last; within an open group, its last nested group."""
         return self._step(lib.cst_undo_manager_undo_nested)
 
     def _step(self, function: Any) -> bool:
@@ -126,18 +127,18 @@ class UndoManager:
     # ---- groups
 
     def begin_undo_grouping(self) -> None:
-        """Begins a group, within the open one; contexts of this thread first record their changes up to now."""
+        """Opens a group, nested in the open one. Contexts of this thread first record their pending changes."""
         call(lib.cst_undo_manager_begin_group, self._handle)
 
     def end_undo_grouping(self) -> None:
-        """Ends the innermost group; raises InvalidArgumentError if no group is open."""
+        """Closes the innermost group; InvalidArgumentError if no group is open."""
         call(lib.cst_undo_manager_end_group, self._handle)
 
     @contextmanager
     def group(self, name: str | None = None) -> Iterator[UndoManager]:
-        """Makes a block a step of its own, with a name for menus: with ctx.undo_manager.group("Paste"): …
+        """Groups the changes of a block in a separate step, with a name for menus: with manager.group("Paste"): …
 
-        The step also exists if the block raises, so that it can be undone.
+        The step is recorded even if the block raises, so that it can be undone.
         """
         self.begin_undo_grouping()
         try:
@@ -173,9 +174,10 @@ class UndoManager:
     # ---- actions
 
     def register_undo(self, action: Callable[..., Any], *arguments: Any, target: Any = None) -> None:
-        """Registers an action that undoes work of the application; registered during an undo, it redoes.
+        """Registers an action that undoes a change of the application. During an undo, registers the action for redo.
 
-        An exception in the action ends the undo. `target` identifies its subject for `remove_all_actions`.
+        An exception in the action makes the undo fail. `target` identifies the action's subject for
+        `remove_all_actions`.
         """
         number = next(_numbers)
         _actions[number] = lambda: action(*arguments)
@@ -185,18 +187,18 @@ class UndoManager:
         )  # fmt: skip
 
     def remove_all_actions(self, target: Any = None) -> None:
-        """Discards all actions, and enables registration; with a target, only discards its actions."""
+        """Discards all actions and enables registration; with a target, only discards the target's actions."""
         if target is None:
             call(lib.cst_undo_manager_remove_all, self._handle)
         else:
             call(lib.cst_undo_manager_remove_target, self._handle, id(target))
 
     def disable_undo_registration(self) -> None:
-        """Disables registration: later changes cannot be undone; calls nest."""
+        """Disables registration: later changes cannot be undone. Calls nest."""
         call(lib.cst_undo_manager_disable, self._handle)
 
     def enable_undo_registration(self) -> None:
-        """Enables registration; raises InvalidArgumentError if it is not disabled."""
+        """Enables registration; InvalidArgumentError if it is not disabled."""
         call(lib.cst_undo_manager_enable, self._handle)
 
     @contextmanager
@@ -215,7 +217,7 @@ class UndoManager:
     # ---- names
 
     def set_action_name(self, name: str) -> None:
-        """Names the step that is being recorded, for menus."""
+        """Sets the name of the step that is being recorded, for menus."""
         call(lib.cst_undo_manager_set_action_name, self._handle, _abi.text(name, "name"))
 
     @property
@@ -248,10 +250,9 @@ class UndoManager:
 
         The observation ends when it is cancelled or released.
         """
-        if isinstance(kind, str):
-            kind = UndoNotification[kind.upper()]
+        which = notification_number(UndoNotification, kind, "kind")
         number = next(_numbers)
-        _observers[number] = weakref.ref(self), function
+        _observers[number] = weakref.ref(self), function_given(function, "function")
         return Observation(
-            owned(lib.cst_undo_manager_observe, self._handle, int(kind), _hear_callback, number, _forget_callback)
+            owned(lib.cst_undo_manager_observe, self._handle, which, _hear_callback, number, _forget_callback)
         )

@@ -39,7 +39,7 @@ _two_words = struct.Struct("=qq").pack
 
 
 class Cell:
-    """One cst_value, with views onto its parts that cost one attribute access each, and a place for an error."""
+    """One cst_value, with views of its parts for fast access, and an output handle for an error."""
 
     __slots__ = (
         "address",
@@ -64,7 +64,7 @@ class Cell:
         at = _abi.PAYLOAD_OFFSET
         self.text: Any  # bytes up to the first NUL
         self.address: Any
-        self.handle: Any = ctypes.c_void_p.from_buffer(value, 0)  # the cell as a place for an output handle
+        self.handle: Any = ctypes.c_void_p.from_buffer(value, 0)  # for a call whose output is a handle, not a value
         self.kind = ctypes.c_uint32.from_buffer(value, 0)
         self.aux = ctypes.c_uint32.from_buffer(value, 4)
         self.real = ctypes.c_double.from_buffer(value, at)
@@ -86,7 +86,7 @@ put_cell = _cells.append
 take_cell = _cells.pop  # IndexError: the pool is empty, create a Cell
 
 
-# A cell keeps the last text or bytes alive. Bytes can be large, so their cell is not put back.
+# A cell keeps its last string or bytes alive. Bytes can be large, so a cell with bytes is not put back.
 BULKY = frozenset((bytes, bytearray, memoryview))
 
 # -------- Python to cst_value ------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ def date_to_seconds(value: datetime) -> float:
 
 
 def refuse_day(value: Any) -> None:
-    """Raises for a date that is not a datetime: like a datetime without a time zone, it does not identify a moment."""
+    """Raises TypeMismatchError for a date that is not a datetime, because it does not identify a moment."""
     if isinstance(value, date) and not isinstance(value, datetime):
         raise TypeMismatchError(
             f"{value!r} is a date without a time; use a datetime with a time zone, such as "
@@ -119,7 +119,7 @@ def refuse_day(value: Any) -> None:
 
 
 def moment(value: Any, name: str, what: str) -> float:
-    """Returns the seconds of a datetime that is an argument. Errors name the parameter."""
+    """Returns the seconds since 2001-01-01 UTC of a datetime argument. Errors name the parameter."""
     try:
         refuse_day(value)
         if isinstance(value, datetime):
@@ -251,7 +251,7 @@ def _encode_other(slot: _abi.Value, value: Any) -> None:
 
 
 def encode(slot: _abi.Value, value: Any, entity: str | None = None, key: str | None = None) -> None:
-    """Fills a cst_value, which keeps text and bytes alive. Errors name the entity and the key if they are given."""
+    """Fills a cst_value, which keeps strings and bytes alive. Errors name the entity and the key, if passed."""
     slot.aux = 0
     if value is None:
         slot.type = _abi.NULL
@@ -267,14 +267,14 @@ def encode(slot: _abi.Value, value: Any, entity: str | None = None, key: str | N
 
 
 def suited(kind: int, value: Any) -> Any:
-    """Returns the value for an attribute of that type: an int becomes an exact Decimal for a decimal attribute."""
+    """Returns the value for an attribute of a type: an int becomes an exact Decimal for a decimal attribute."""
     if kind == AttributeType.DECIMAL and isinstance(value, int) and not isinstance(value, bool):
         return Decimal(value)
     return value
 
 
 def located(error: CorestoneError, entity: str | None, key: str | None, value: Any) -> CorestoneError:
-    """Returns the error with the property to which it belongs."""
+    """Returns the error with entity, key and value, unless it already has a key."""
     if key is None or error.key is not None:
         return error
     named = type(error)(
@@ -291,7 +291,7 @@ def located(error: CorestoneError, entity: str | None, key: str | None, value: A
 
 
 class Row:
-    """An array of cst_value with views onto the parts of its elements, for filling without a struct for each value.
+    """An array of cst_value with views of the parts of its elements, for filling it without a struct for each value.
 
     Each value is three words of 64 bits: type and aux, then two of payload.
     """
@@ -313,7 +313,7 @@ class Row:
         self.sizes: Any = (ctypes.c_size_t * words).from_buffer(array)
 
     def fill(self, values: Iterable[Any], entity: str | None, keys: Sequence[str] | None) -> None:
-        """Sets the elements to values. Errors name the entity and the key if they are given."""
+        """Sets the elements to values. Errors name the entity and the key, if passed."""
         kinds = self.kinds
         for index, value in enumerate(values):
             kind, word = type(value), 3 * index
@@ -350,9 +350,9 @@ def encode_all(values: Sequence[Any], entity: str | None = None, keys: Sequence[
 
 
 def date_from_seconds(seconds: float, is_attribute: bool = True) -> datetime:
-    """Returns a datetime in UTC, to the microsecond. The rounded value of a limit of datetime is that limit.
+    """Returns a datetime in UTC, rounded to microseconds; at the limits of datetime, clamped to the limit.
 
-    The error for the value of an attribute names another way to read it.
+    `is_attribute`: the error names another way to read the attribute.
     """
     try:
         return EPOCH + timedelta(0, seconds)
@@ -383,7 +383,7 @@ def _decode_text(low: int, high: int) -> str:
 def decode_words(
     kind: int, aux: int, low: int, high: int, context: Context | None, target: Entity | None = None
 ) -> Any:
-    """Returns the Python value of a cst_value given as four words. Text and bytes are copied, handles retained."""
+    """Returns the Python value of a cst_value from its four words. Strings and bytes are copied, handles retained."""
     if kind == _abi.NULL:
         return None
     if kind in (_abi.STRING, _abi.URI):
@@ -431,6 +431,6 @@ def decode_value(value: _abi.Value) -> Any:
 
 
 def decode_array(array: Any, count: int, context: Context | None, target: Entity | None = None) -> list[Any]:
-    """Returns the first `count` elements of an array of cst_value in Python; `target` is the entity of objects."""
+    """Returns the Python values of the first `count` cst_values; `target` is the entity of objects."""
     view = memoryview(array).cast("B")[: count * _WORDS.size]
     return [decode_words(kind, aux, low, high, context, target) for kind, aux, low, high in _WORDS.iter_unpack(view)]

@@ -1,4 +1,4 @@
-"""Views of stores for plain SQL."""
+"""SQL views of stores."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ def views(
 ) -> str:
     """Returns SQL statements that create views of the SQLite store at a path, with the names of its model.
 
-    There is one view for each entity, and for each relationship whose pairs have a table of their own. Changes nothing.
-    `sqlite3.Connection.executescript` runs them. Temporary views end with the connection; others are for copies of the
-    store, because Apple's framework could not migrate a store with views.
+    There is one view for each entity, and for each relationship with a join table. The call does not change the store.
+    Execute the statements with `sqlite3.Connection.executescript`. Temporary views exist until the connection is
+    closed. Create permanent views only in copies of the store, because Apple's framework cannot migrate a store with
+    views.
 
     dates         the form of dates: "text" (ISO 8601 in UTC), "unix" (seconds since 1970), "reference" (since 2001)
     """

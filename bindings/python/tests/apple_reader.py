@@ -104,7 +104,7 @@ class AppleModel:
 
 
 class AppleStore:
-    """A store with the columns of its model's properties: of the given model, else of the one that it carries."""
+    """A store with the columns of its model's properties: of the given model, else of its cached model."""
 
     # Behind the name of a table that is read.
     hint = ""
@@ -175,7 +175,7 @@ class AppleStore:
         return {row[0]: dict(zip(names, row)) for row in cursor}
 
     def entity_of(self, entity: str, key: int) -> Optional[str]:
-        """The concrete entity of a row; None when there is no such row."""
+        """The concrete entity of a row; None if the row does not exist."""
         row = self.connection.execute(f'SELECT Z_ENT FROM "{self.table(entity)}" WHERE Z_PK = ?', (key,)).fetchone()
         return self.names.get(row[0]) if row else None
 

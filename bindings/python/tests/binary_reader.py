@@ -19,7 +19,7 @@ Rows = dict[tuple[str, int], dict[str, Any]]
 
 
 def content(file: bytes) -> dict[str, Any]:
-    """What lies beneath the checksum."""
+    """The content that the checksum covers."""
     top = plistlib.loads(file)
     if top["CorestoneBinaryStore"] != 1:
         raise ValueError("not version 1")
@@ -31,7 +31,7 @@ def content(file: bytes) -> dict[str, Any]:
 
 
 def file(content: bytes) -> bytes:
-    """A whole file around a property list, whatever that says."""
+    """A complete file around any property list."""
     top = {"CorestoneBinaryStore": 1, "checksum": zlib.crc32(content), "content": content}
     return plistlib.dumps(top, fmt=plistlib.FMT_BINARY)
 

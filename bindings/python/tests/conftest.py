@@ -17,7 +17,7 @@ from corestone import Container, Context, Model, WrongThreadError, raw_value, se
 
 
 def stored(item: Any, name: str) -> Any:
-    """What a store keeps for a property: of a transformable attribute the bytes, whatever they stand for."""
+    """The stored value of a property; of a transformable attribute, the bytes without decoding."""
     return raw_value(item, name) if item._cst_properties[name].transforms else item[name]
 
 
@@ -90,8 +90,8 @@ def path(tmp_path: Path) -> Path:
 
 
 def check_unsaved(container: Container) -> None:
-    """What a close would refuse is what the contexts themselves say that a save would write."""
-    # A context that the program has given up ends when the thread of its queue is done with it.
+    """The unsaved changes that a close reports equal those that the contexts report."""
+    # A released context is deallocated when the thread of its queue finishes.
     deadline = time.monotonic() + 10
     while not container.is_closed:
         held = container.unsaved_changes

@@ -94,7 +94,7 @@ def described(ctx: Any) -> Any:
 
 @dataclass
 class Row:
-    """A row of MemStore. Links are (entity, reference), None, or lists of these; what is missing is left out."""
+    """A row of MemStore. Links are (entity, reference), None, or lists of these; missing values are left out."""
 
     version: int = 1
     values: dict[str, Any] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class Row:
 
 @dataclass
 class Data:
-    """What is kept of a MemStore by its path, as a file is."""
+    """The content of a MemStore, kept by its path like a file."""
 
     metadata: dict[str, Any] | None = None
     rows: dict[str, dict[str, Row]] = field(default_factory=dict)
@@ -307,7 +307,7 @@ def _name(row: Any) -> tuple[str, Any]:
 
 
 def recorded(base: Any) -> Any:
-    """A class of stores that notes what it is asked for: `log` in order, `counts`, and the last save."""
+    """A class of stores that records its calls: `log` in order, `counts`, and the last save."""
 
     class Recorded(base):  # type: ignore[misc]
         def __init__(self, opening: StoreOpening) -> None:

@@ -37,7 +37,7 @@ DESCRIPTION = json.loads((ROOT / "include/corestone-api.json").read_text(encodin
 CONSTANTS = {each["name"]: each["value"] for group in DESCRIPTION["enumerations"] for each in group["constants"]}
 
 
-def test_every_function_of_the_header_is_declared_and_no_other() -> None:
+def test_declared_functions_equal_those_of_the_header() -> None:
     assert len(DESCRIPTION["functions"]) > 500
     assert set(_abi.signatures()) == {each["name"] for each in DESCRIPTION["functions"]}
     for each in DESCRIPTION["functions"]:
@@ -53,7 +53,7 @@ def places(struct: type, members: list[dict[str, Any]]) -> dict[str, tuple[int, 
     return {name: (each.offset, each.size) for name, each in found.items()}
 
 
-def test_the_layout_of_every_struct() -> None:
+def test_struct_layouts_match_the_header() -> None:
     assert set(_abi.STRUCTS) == {each["name"] for each in DESCRIPTION["structs"]}
     members = 0
     for each in DESCRIPTION["structs"]:
@@ -91,7 +91,7 @@ def enumerators(prefix: str) -> dict[str, int]:
         (ExpressionType, "CST_EXPRESSION_"),
     ],
 )
-def test_constants(kind: Any, prefix: str) -> None:
+def test_enumerations_equal_the_constants_of_the_header(kind: Any, prefix: str) -> None:
     assert {each.name: each.value for each in kind} == enumerators(prefix)
 
 
@@ -111,17 +111,17 @@ def test_constants(kind: Any, prefix: str) -> None:
         (HistoryChangeKind, "CST_HISTORY_"),
     ],
 )
-def test_numbers_of_kinds(kind: Any, prefix: str) -> None:
+def test_kind_numbers_match_the_header(kind: Any, prefix: str) -> None:
     """Each member has its number in the header; some prefixes have other constants too."""
     known = enumerators(prefix)
     assert {each.name: known.get(each.name) for each in kind} == {each.name: each.value for each in kind}
 
 
-def test_constants_of_the_raw_layer() -> None:
+def test_raw_layer_has_every_constant_of_the_header() -> None:
     assert {name: getattr(_abi, name[len("CST_") :]) for name in CONSTANTS} == CONSTANTS
 
 
-def test_words_for_constants() -> None:
+def test_keyword_order_matches_the_constants() -> None:
     assert [_abi.UNSAVED.index(word) for word in ("refuse", "save", "discard")] == [
         _abi.UNSAVED_REFUSE,
         _abi.UNSAVED_SAVE,
@@ -135,11 +135,11 @@ def test_words_for_constants() -> None:
     assert {"memory": _abi.NULLS_MEMORY, "database": _abi.NULLS_DATABASE} == _abi.NULLS
 
 
-def test_flags() -> None:
+def test_compare_options_equal_the_flags_of_the_header() -> None:
     flags = enumerators("CST_COMPARE_")
     assert flags == {each.name: each.value for each in CompareOptions if each.name in flags}
     assert len(flags) >= 4
 
 
-def test_version() -> None:
+def test_abi_version_is_that_of_the_description() -> None:
     assert DESCRIPTION["version"].startswith(".".join(map(str, _abi.VERSION)))

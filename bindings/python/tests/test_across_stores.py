@@ -140,13 +140,13 @@ ASKED: dict[str, Callable[[Context], Any]] = {
 
 
 @pytest.mark.parametrize("what", ASKED)
-def test_the_pair_gives_what_one_store_gives(both: tuple[Context, Context], what: str) -> None:
+def test_fetch_over_two_stores_equals_fetch_over_one(both: tuple[Context, Context], what: str) -> None:
     one, two = both
     assert ASKED[what](two) == ASKED[what](one)
 
 
 @pytest.mark.parametrize("what", ["sorted", "window", "predicate", "parents", "count", "in batches", "stream"])
-def test_with_unsaved_changes(both: tuple[Context, Context], what: str) -> None:
+def test_fetch_over_two_stores_includes_unsaved_changes(both: tuple[Context, Context], what: str) -> None:
     found = []
     for ctx in both:
         ctx.insert("Person", name="Aaa", age=4)
@@ -157,7 +157,7 @@ def test_with_unsaved_changes(both: tuple[Context, Context], what: str) -> None:
     assert found[0] == found[1]
 
 
-def test_a_controller_has_sections_over_all_stores(both: tuple[Context, Context]) -> None:
+def test_controller_sections_cover_all_stores(both: tuple[Context, Context]) -> None:
     told = []
     for ctx in both:
         request = FetchRequest("Person", sort=["team.name", "name"])
@@ -172,7 +172,7 @@ def test_a_controller_has_sections_over_all_stores(both: tuple[Context, Context]
     assert told[0] == told[1]
 
 
-def test_a_relationship_across_stores_is_refused_with_both_objects(both: tuple[Context, Context]) -> None:
+def test_relationship_across_stores_fails_and_names_both_objects(both: tuple[Context, Context]) -> None:
     ctx = both[1]
     first, second = ctx.container.coordinator.stores
     team = ctx.fetch("Team", sort="name").first
@@ -201,7 +201,7 @@ def test_a_relationship_across_stores_is_refused_with_both_objects(both: tuple[C
     assert person.team is None
 
 
-def test_updates_and_deletions_reach_each_store(both: tuple[Context, Context]) -> None:
+def test_updates_and_deletions_are_saved_to_each_store(both: tuple[Context, Context]) -> None:
     for ctx in both:
         for person in ctx.fetch("Person", "age == 3"):
             person.age = 300
@@ -213,7 +213,7 @@ def test_updates_and_deletions_reach_each_store(both: tuple[Context, Context]) -
     assert two.count("Person", "age == 300") > 1
 
 
-def test_one_store_alone_can_be_asked(both: tuple[Context, Context]) -> None:
+def test_request_limited_to_a_store_fetches_only_its_objects(both: tuple[Context, Context]) -> None:
     ctx = both[1]
     counts = [len(ctx.execute(FetchRequest("Person", stores=[each]))) for each in ctx.container.coordinator.stores]
     assert counts == [30, 30]

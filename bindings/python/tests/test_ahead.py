@@ -50,7 +50,7 @@ def is_ahead(person: Any, name: str) -> bool:
     )
 
 
-def test_values_are_the_same(people: Any) -> None:
+def test_prefetched_values_equal_those_read_one_by_one(people: Any) -> None:
     names = ("name", "nickname", "age", "steps", "salary", "height", "active", "hired", "key", "homepage", "photo")
     kept = list(people)
     ahead = [[getattr(person, name) for name in names] for person in kept]
@@ -62,7 +62,7 @@ def test_values_are_the_same(people: Any) -> None:
     assert [[type(value) for value in row] for row in ahead] == [[type(value) for value in row] for row in one_by_one]
 
 
-def test_a_change_is_seen(people: Any) -> None:
+def test_changed_value_replaces_the_prefetched_value(people: Any) -> None:
     kept = list(people)
     read_all(people)
     assert is_ahead(kept[5], "age")
@@ -79,7 +79,7 @@ def test_a_change_is_seen(people: Any) -> None:
     assert [person.age for person in kept[5:8]] == [5, 6, 7]
 
 
-def test_changing_while_reading(people: Any) -> None:
+def test_objects_can_be_changed_while_results_are_iterated(people: Any) -> None:
     for person in people:
         person.age = person.age + 100
         person.nickname = f"{person.name} {person.age}"
@@ -87,7 +87,7 @@ def test_changing_while_reading(people: Any) -> None:
     assert [person.nickname for person in people] == [f"N{at:02} {at + 100}" for at in range(40)]
 
 
-def test_key_paths_change_other_objects(people: Any, ctx: Context) -> None:
+def test_setting_a_key_path_updates_the_prefetched_target(people: Any, ctx: Context) -> None:
     boss = ctx.insert("Manager", name="Boss", age=50)
     people[0].manager = boss
     ctx.save()
@@ -98,7 +98,7 @@ def test_key_paths_change_other_objects(people: Any, ctx: Context) -> None:
     assert kept[0].age == 51
 
 
-def test_the_stores_newest_state_is_seen(people: Any, ctx: Context) -> None:
+def test_refresh_replaces_prefetched_values(people: Any, ctx: Context) -> None:
     kept = list(people)
     read_all(people)
     other = ctx.container.context()
@@ -114,7 +114,7 @@ def test_the_stores_newest_state_is_seen(people: Any, ctx: Context) -> None:
     assert kept[4].age == 78
 
 
-def test_what_is_gone_is_gone(people: Any, ctx: Context) -> None:
+def test_prefetched_values_are_dropped_when_objects_are_invalidated(people: Any, ctx: Context) -> None:
     kept = list(people)
     read_all(people)
     ctx.delete(kept[0])
@@ -130,7 +130,7 @@ def test_what_is_gone_is_gone(people: Any, ctx: Context) -> None:
             _ = person.name
 
 
-def test_other_threads_are_refused(people: Any) -> None:
+def test_prefetched_value_cannot_be_read_on_another_thread(people: Any) -> None:
     kept = list(people)
     read_all(people)
     read_all(people)
@@ -151,7 +151,7 @@ def test_other_threads_are_refused(people: Any) -> None:
     assert kept[1].name == "N01"
 
 
-def test_a_private_context_between_blocks(people: Any, ctx: Context) -> None:
+def test_prefetched_value_of_a_private_context_needs_its_queue(people: Any, ctx: Context) -> None:
     background = ctx.container.background_context()
     kept = background.perform_and_wait(lambda: list(background.fetch("Employee", sort="name")))
     for _ in range(2):
@@ -160,7 +160,7 @@ def test_a_private_context_between_blocks(people: Any, ctx: Context) -> None:
         _ = kept[3].age
 
 
-def test_subentities(ctx: Context) -> None:
+def test_prefetching_returns_attributes_of_subentities(ctx: Context) -> None:
     for at in range(4):
         ctx.insert("Manager", name=f"M{at}", bonus=float(at))
         ctx.insert("Employee", name=f"N{at}")
@@ -171,7 +171,7 @@ def test_subentities(ctx: Context) -> None:
         assert shown == [(f"M{at}", float(at)) for at in range(4)] + [(f"N{at}", None) for at in range(4)]
 
 
-def test_large_texts_are_read_one_by_one(ctx: Context) -> None:
+def test_large_texts_are_not_prefetched(ctx: Context) -> None:
     ctx.insert_many("Project", [{"title": f"{at}" + "x" * 400_000} for at in range(6)])
     ctx.save()
     found = ctx.fetch("Project")
@@ -180,7 +180,7 @@ def test_large_texts_are_read_one_by_one(ctx: Context) -> None:
     assert found._large
 
 
-def test_one_object_does_not_keep_the_others(people: Any) -> None:
+def test_one_object_does_not_retain_its_results(people: Any) -> None:
     read_all(people)
     one = next(iter(people))
     results = weakref.ref(people)
@@ -192,7 +192,7 @@ def test_one_object_does_not_keep_the_others(people: Any) -> None:
     assert one.name == "N00"
 
 
-def test_an_object_in_two_results(people: Any, ctx: Context) -> None:
+def test_object_in_two_results_has_the_same_values_in_both(people: Any, ctx: Context) -> None:
     first = list(people)
     read_all(people)
     some = ctx.fetch("Employee", "age < 10", sort="-age")

@@ -166,7 +166,7 @@ def compare_raw_property(
             ours, theirs = float(ours), float(theirs)
         kind = "values"
     elif found.is_to_many:
-        # Z_3TAGS (Z_3NOTES, Z_5TAGS): the column of the members bears the relationship's name.
+        # Z_3TAGS (Z_3NOTES, Z_5TAGS): the column of the members has the relationship's name.
         kind, theirs = "to-many", []
         for table in tables:
             columns = [each[1] for each in connection.execute(f'PRAGMA table_info("{table}")')]
@@ -187,14 +187,14 @@ def compare_raw_property(
 
 
 @pytest.mark.parametrize("path", STORES, ids=lambda path: str(path.relative_to(FIXTURES / "stores")))
-def test_as_it_is(path: Path) -> None:
+def test_apple_store_reads_like_the_independent_reader(path: Path) -> None:
     before = state(path.parent)
     sources[compare(path)] += 1
     assert state(path.parent) == before
 
 
 @pytest.mark.parametrize("path", STORES, ids=lambda path: str(path.relative_to(FIXTURES / "stores")))
-def test_filled(path: Path, tmp_path: Path) -> None:
+def test_apple_store_filled_with_rows_reads_like_the_independent_reader(path: Path, tmp_path: Path) -> None:
     copy = tmp_path / path.name
     shutil.copy(path, copy)
     copy.chmod(0o644)
@@ -221,7 +221,7 @@ def pairs() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("store", "source"), pairs(), ids=lambda text: text.split("/", 2)[2])
-def test_by_its_paired_model(store: str, source: str) -> None:
+def test_apple_store_opens_only_with_its_paired_source_model(store: str, source: str) -> None:
     """By the source of its model, when version hashes and tables say that it is the store's, and only then."""
     path = FIXTURES / store
     model = Model.load(FIXTURES / source)
@@ -273,7 +273,7 @@ def fill(path: Path, apple: AppleStore, chance: random.Random) -> None:
 
 
 def fill_tables(path: Path, chance: random.Random) -> None:
-    """The same without a model: what is indexed like a relationship leads to one of the new rows."""
+    """The same without a model: columns indexed like a relationship refer to one of the new rows."""
     database = sqlite3.connect(path)
     numbers = {name.upper(): number for name, number in database.execute("SELECT Z_NAME, Z_ENT FROM Z_PRIMARYKEY")}
     indexes = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'index'")}

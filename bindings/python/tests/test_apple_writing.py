@@ -39,7 +39,7 @@ NUMBERS = itertools.count(2000)
 Dump = dict[tuple[str, Any], dict[str, Any]]
 
 
-def test_there_are_fixtures() -> None:
+def test_fixtures_exist() -> None:
     if not STORES:
         if os.environ.get("CORESTONE_REQUIRE_FIXTURES") == "1":
             pytest.fail(f"no fixtures at {FIXTURES}")
@@ -58,7 +58,7 @@ def dump(path: Path) -> Dump:
         names = [column[0] for column in cursor.description]
         for row in cursor:
             entry = dict(zip(names, row))
-            # Rows of join tables are known by what they hold.
+            # Rows of join tables are identified by their content.
             key = entry.get("Z_PK", entry.get("Z_ENT") if table == "Z_PRIMARYKEY" else tuple(row[1:]))
             entry.pop("rowid_")
             rows[table, key] = entry
@@ -68,7 +68,7 @@ def dump(path: Path) -> Dump:
 
 
 class Change(NamedTuple):
-    """A row that differs: None for the columns of one that came or went."""
+    """A row that differs: None for the columns of an inserted or deleted row."""
 
     table: str
     key: Any
@@ -269,7 +269,7 @@ def change_one_relationship(
 
 
 def change_relationships(store: AppleStore) -> int:
-    """One relationship of one object of each entity, each in a save of its own."""
+    """One relationship of one object of each entity, each in a separate save."""
     count = 0
     for entity in store.entities():
         item = store.first(entity)
@@ -337,7 +337,7 @@ def fill(store: AppleStore, item: ManagedObject) -> None:
 
 
 def populate(store: AppleStore) -> int:
-    """Two objects of each entity that has none, as far as they can be inserted one by one."""
+    """Two objects of each entity without objects, as far as they can be inserted one by one."""
     before = dump(store.path)
     rows = set()
     for entity in store.entities():
@@ -361,7 +361,7 @@ def populate(store: AppleStore) -> int:
 
 
 def insert_and_delete(store: AppleStore) -> int:
-    """One object of the first entity that can be inserted alone; then it goes again."""
+    """One object of the first entity that can be inserted alone; it is deleted afterwards."""
     for entity in store.entities():
         properties = store.container.model[entity].properties.values()
         if any(each.is_relationship and not each.is_optional for each in properties):
@@ -417,7 +417,7 @@ def dangling(store: AppleStore, rows: Dump) -> set[tuple[str, Any, str]]:
 
 
 @pytest.mark.parametrize("file", STORES, ids=[Path(file).stem for file in STORES])
-def test_a_save_changes_what_it_must_and_nothing_else(file: str, tmp_path: Path) -> None:
+def test_save_changes_only_the_required_rows_of_an_apple_store(file: str, tmp_path: Path) -> None:
     path = tmp_path / Path(file).name
     shutil.copyfile(FIXTURES / file, path)
     path.chmod(0o644)

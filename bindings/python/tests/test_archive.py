@@ -31,13 +31,13 @@ def container(name: str, *members: Any) -> bytes:
 
 
 @pytest.mark.parametrize("value", ['Zoë " \\ \n \x01', 42, -7, 1.5, 2.0, True, b"\x00\xff"])
-def test_scalars(value: Any) -> None:
+def test_scalars_are_decoded_with_their_type(value: Any) -> None:
     decoded = decode_archive(archive(value))
     assert decoded == value
     assert type(decoded) is type(value)
 
 
-def test_classes_of_values() -> None:
+def test_foundation_value_classes_are_decoded() -> None:
     uuid = UUID("00112233-4455-6677-8899-aabbccddeeff")
     assert decode_archive(archive({"$class": UID(2), "NS.time": 2.5}, named("NSDate"))) == EPOCH + timedelta(
         seconds=2.5
@@ -48,26 +48,26 @@ def test_classes_of_values() -> None:
 
 
 @pytest.mark.parametrize("seconds", [float("inf"), float("-inf"), float("nan")])
-def test_a_date_that_is_none_is_told(seconds: float) -> None:
+def test_date_outside_years_1_to_9999_is_rejected(seconds: float) -> None:
     with pytest.raises(InvalidArgumentError, match="outside the years 1 to 9999"):
         decode_archive(archive({"$class": UID(2), "NS.time": seconds}, named("NSDate")))
 
 
-def test_the_classes_of_an_object_begin_with_its_own() -> None:
+def test_archived_object_needs_its_own_class_first() -> None:
     shade = ArchivedObject("Shade", {"tone": 1}, ("Shade", "Tint", "NSObject"))
     assert decode_archive(encode_archive(shade)) == shade
     with pytest.raises(InvalidArgumentError, match=r'the JSON tag "\$object"'):
         encode_archive(ArchivedObject("Shade", {}, ("Tint", "NSObject")))
 
 
-def test_containers() -> None:
+def test_containers_are_decoded() -> None:
     assert decode_archive(container("NSMutableArray", 1, "x")) == [1, "x"]
     assert decode_archive(container("NSSet", 1, "x")) == {1, "x"}
     entries = {"$class": UID(2), "NS.keys": [UID(3), UID(4)], "NS.objects": [UID(5), UID(0)]}
     assert decode_archive(archive(entries, named("NSDictionary"), "$date", "b", 1)) == {"$date": 1, "b": None}
 
 
-def test_sets_of_what_cannot_be_hashed_are_lists_of_decoded_members() -> None:
+def test_sets_with_unhashable_members_are_decoded_as_lists() -> None:
     key = UUID("00112233-4455-6677-8899-aabbccddeeff")
     date = {"$class": UID(9), "NS.time": 2.5}
     objects = [
@@ -99,20 +99,20 @@ def test_sets_of_what_cannot_be_hashed_are_lists_of_decoded_members() -> None:
 
 
 @pytest.mark.parametrize(("keys", "values"), [(2, 1), (1, 2)])
-def test_a_dictionary_with_a_key_or_a_value_too_many(keys: int, values: int) -> None:
+def test_dictionary_with_unequal_counts_of_keys_and_values_is_corrupt(keys: int, values: int) -> None:
     entries = {"$class": UID(2), "NS.keys": [UID(3), UID(4)][:keys], "NS.objects": [UID(5), UID(6)][:values]}
     with pytest.raises(StoreCorruptError, match=rf"{keys} keys? but {values} values?;"):
         decode_archive(archive(entries, named("NSDictionary"), "a", "b", 1, 2))
 
 
 @pytest.mark.parametrize("name", ["NSOrderedSet", "NSMutableOrderedSet"])
-def test_ordered_sets_come_as_lists(name: str) -> None:
+def test_ordered_sets_are_decoded_as_lists(name: str) -> None:
     assert decode_archive(container(name, "b", "a")) == ["b", "a"]
     numbered = {"$class": UID(2), "NS.object.0": UID(3), "NS.object.1": UID(4)}
     assert decode_archive(archive(numbered, named(name), "b", "a")) == ["b", "a"]
 
 
-def test_archives_in_xml() -> None:
+def test_xml_archives_are_decoded() -> None:
     # Python's plistlib writes no references in XML; the library reads them as CF$UID.
     root = {"$class": {"CF$UID": 2}, "NS.objects": [{"CF$UID": 3}, {"CF$UID": 4}]}
     objects = ["$null", root, named("NSSet"), "x", b"\x01"]
@@ -120,14 +120,14 @@ def test_archives_in_xml() -> None:
     assert decode_archive(plistlib.dumps(top, fmt=plistlib.FMT_XML)) == {"x", b"\x01"}
 
 
-def test_other_classes_are_named_and_never_made() -> None:
+def test_unknown_classes_are_decoded_as_archived_objects() -> None:
     found = decode_archive(archive({"$class": UID(2), "UIRed": 1.0, "name": UID(3)}, named("UIColor"), "red"))
     assert found == ArchivedObject("UIColor", {"UIRed": 1.0, "name": "red"})
     assert decode_archive(encode_archive(found)) == found
 
 
 @pytest.mark.parametrize("data", [b"", b"nonsense", plistlib.dumps({"a": 1}, fmt=plistlib.FMT_BINARY)])
-def test_bytes_that_are_no_archive(data: bytes) -> None:
+def test_bytes_that_are_not_an_archive_are_corrupt(data: bytes) -> None:
     with pytest.raises(StoreCorruptError):
         decode_archive(data)
 
@@ -140,7 +140,7 @@ def nested(depth: int) -> bytes:
     return archive(*objects, 7, named("NSArray"))
 
 
-def test_an_archive_lies_128_deep() -> None:
+def test_archive_may_be_nested_128_levels_deep() -> None:
     found: Any = decode_archive(nested(128))
     value: Any = 7
     for _ in range(128):
@@ -153,7 +153,7 @@ def test_an_archive_lies_128_deep() -> None:
         encode_archive([value])
 
 
-def test_an_archive_has_a_million_values_counted_each_time() -> None:
+def test_archive_is_limited_to_a_million_values_with_repetitions() -> None:
     """An array of a thousand numbers that another one holds often, itself and its members counted each time."""
     thousand = {"$class": UID(2), "NS.objects": [UID(4)] * 999}
 

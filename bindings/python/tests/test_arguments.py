@@ -50,7 +50,7 @@ def refused(name: str, body: Any, *arguments: Any, **keywords: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["limit", "offset", "batch_size"])
-def test_numbers_beyond_64_bits(ctx: Context, name: str) -> None:
+def test_request_numbers_beyond_64_bits_are_rejected(ctx: Context, name: str) -> None:
     def fetch(value: Any) -> Any:
         given: dict[str, Any] = {name: value}
         return ctx.execute(FetchRequest("Item", **given))
@@ -66,7 +66,7 @@ def test_numbers_beyond_64_bits(ctx: Context, name: str) -> None:
         refused(name, fetch, odd)
 
 
-def test_numbers_elsewhere(ctx: Context, tmp_path: Path) -> None:
+def test_numbers_beyond_64_bits_are_rejected_by_every_function(ctx: Context, tmp_path: Path) -> None:
     undo = UndoManager()
     controller = FetchedResultsController(ctx, FetchRequest("Item", sort="rank"))
     controller.perform_fetch()
@@ -94,7 +94,7 @@ def test_numbers_elsewhere(ctx: Context, tmp_path: Path) -> None:
             refused(name, body, odd)
 
 
-def test_what_requests_are_made_of(ctx: Context) -> None:
+def test_request_arguments_of_wrong_types_are_rejected_by_name(ctx: Context) -> None:
     def carry_out(kind: Any, *arguments: Any, **keywords: Any) -> Any:
         return ctx.execute(kind(*arguments, **keywords))
 
@@ -121,7 +121,7 @@ def test_what_requests_are_made_of(ctx: Context) -> None:
     assert ctx.count("Item") == 1
 
 
-def test_the_message_of_a_callback_is_said_once(ctx: Context) -> None:
+def test_exception_message_of_a_callback_appears_once(ctx: Context) -> None:
     def fails(*_: Any) -> Any:
         raise ValueError("what went wrong")
 
@@ -132,7 +132,7 @@ def test_the_message_of_a_callback_is_said_once(ctx: Context) -> None:
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
-def test_the_wish_to_end_comes_out_as_itself(ctx: Context, kind: type[BaseException]) -> None:
+def test_exit_exceptions_of_callbacks_pass_through_unchanged(ctx: Context, kind: type[BaseException]) -> None:
     def stops(*_: Any) -> Any:
         raise kind("stop")
 
@@ -160,7 +160,7 @@ def test_the_wish_to_end_comes_out_as_itself(ctx: Context, kind: type[BaseExcept
     assert ctx.count("Item") == 1
 
 
-def test_a_block_chooses_the_rows_of_a_batch(ctx: Context) -> None:
+def test_block_predicate_selects_the_rows_of_a_batch_update(ctx: Context) -> None:
     ctx.batch_insert("Item", [{"rank": rank} for rank in range(4)])
     assert ctx.batch_update("Item", {"name": "odd"}, Predicate.block(lambda item, _: item.rank % 2 == 1)) == 3
     assert sorted(item.rank for item in ctx.fetch("Item", "name == 'odd'")) == [1, 3, 5]

@@ -1,4 +1,4 @@
-"""Arrow: pyarrow, polars, pandas and DuckDB read the same fetch, and find what the objects have."""
+"""Arrow: pyarrow, polars, pandas and DuckDB read the same fetch, and return the values of the objects."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ROWS = 10_000
 
 
 def item(context: Context, number: int, place: Any) -> Any:
-    """One with a null here and there, and none at all every 50."""
+    """An item with one null; every 50th item has only a number."""
     if number % 50 == 49:
         return context.insert("Item", large=number)
     values = {
@@ -113,7 +113,7 @@ def fetch(everything: Context) -> ArrowData:
     )
 
 
-def test_pyarrow_reads_what_objects_have(fetch: ArrowData, objects: list[dict[str, Any]]) -> None:
+def test_pyarrow_reads_the_values_of_objects(fetch: ArrowData, objects: list[dict[str, Any]]) -> None:
     table = pa.table(fetch)
     table.validate(full=True)
     assert [chunk.num_rows for chunk in table.to_batches()] == [3000, 3000, 3000, 1000]
@@ -127,7 +127,7 @@ def test_pyarrow_reads_what_objects_have(fetch: ArrowData, objects: list[dict[st
     ]  # fmt: skip
 
 
-def test_polars_reads_what_objects_have(fetch: ArrowData, objects: list[dict[str, Any]]) -> None:
+def test_polars_reads_the_values_of_objects(fetch: ArrowData, objects: list[dict[str, Any]]) -> None:
     frame = polars.DataFrame(fetch)
     assert frame.height == ROWS
     for row, wanted in zip(frame.iter_rows(named=True), objects):
@@ -137,7 +137,7 @@ def test_polars_reads_what_objects_have(fetch: ArrowData, objects: list[dict[str
         assert row == wanted
 
 
-def test_pandas_reads_what_objects_have(fetch: ArrowData, objects: list[dict[str, Any]]) -> None:
+def test_pandas_reads_the_values_of_objects(fetch: ArrowData, objects: list[dict[str, Any]]) -> None:
     frame = fetch.to_pandas(types_mapper=pandas.ArrowDtype)
     assert len(frame) == ROWS
     for name in ("flag", "small", "large", "real", "exact", "text", "data", "place.name", "objectID"):
@@ -149,7 +149,7 @@ def test_pandas_reads_what_objects_have(fetch: ArrowData, objects: list[dict[str
     assert direct["large"].tolist() == list(range(ROWS))
 
 
-def test_duckdb_reads_what_objects_have(fetch: ArrowData, objects: list[dict[str, Any]]) -> None:
+def test_duckdb_reads_the_values_of_objects(fetch: ArrowData, objects: list[dict[str, Any]]) -> None:
     items = fetch  # a keyword of SQL
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
@@ -186,7 +186,7 @@ def test_duckdb_reads_what_objects_have(fetch: ArrowData, objects: list[dict[str
 
 
 def columns_of(capsule: Any) -> tuple[int, list[list[int]]]:
-    """Takes a batch out of a stream's capsule: where its struct lies, and the addresses of its columns' buffers."""
+    """Takes a batch out of a stream's capsule; returns the address of its struct and those of its columns' buffers."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     stream: int = pointer(capsule, b"arrow_array_stream")
@@ -206,7 +206,7 @@ def columns_of(capsule: Any) -> tuple[int, list[list[int]]]:
 keep: list[Any] = []
 
 
-def test_buffers_are_taken_over_without_a_copy(everything: Context) -> None:
+def test_buffers_are_shared_without_a_copy(everything: Context) -> None:
     data = everything.arrow("Item", columns=["large", "real", "badge", "text", "made", "exact"])
     schema = pa.schema(data)
     place, addresses = columns_of(data.__arrow_c_stream__())
@@ -220,7 +220,7 @@ def test_buffers_are_taken_over_without_a_copy(everything: Context) -> None:
     assert frame["large"].to_arrow().buffers()[1].address == addresses[0][1]
 
 
-def test_a_list_is_an_array_and_a_stream(everything: Context) -> None:
+def test_results_export_as_array_and_as_stream(everything: Context) -> None:
     results = everything.fetch("Item", "large < 100", sort="large")
     assert pa.record_batch(results).num_rows == 100
     assert pa.array(results).type.num_fields == len(COLUMNS) + 1
@@ -237,7 +237,7 @@ def test_a_list_is_an_array_and_a_stream(everything: Context) -> None:
     ]
 
 
-def test_unsaved_values_and_rows(tmp_path: Path) -> None:
+def test_export_includes_unsaved_values_and_computed_rows(tmp_path: Path) -> None:
     model = Model({"Person": {"name": "string", "age": "int = 0", "pay": "decimal?"}})
     with Container(model, tmp_path / "a.sqlite") as container:
         context = container.context()
@@ -249,7 +249,7 @@ def test_unsaved_values_and_rows(tmp_path: Path) -> None:
         assert pa.table(data).to_pylist() == [{"name": "Ada", "age": 2}, {"name": "Bob", "age": 3}]
         saved = context.arrow("Person", columns=["age"], include_pending_changes=False)
         assert pa.table(saved).to_pylist() == [{"age": 1}]
-        # Each time anew.
+        # A new stream each time.
         context.delete(ada)
         assert pa.table(data).to_pylist() == [{"name": "Bob", "age": 3}]
         context.save()
@@ -259,7 +259,7 @@ def test_unsaved_values_and_rows(tmp_path: Path) -> None:
         assert str(pa.schema(text).field("pay").type) == "string"
 
 
-def test_an_unused_capsule_ends_its_stream(everything: Context) -> None:
+def test_unused_capsule_releases_its_stream(everything: Context) -> None:
     data = everything.arrow("Item", columns=["large"])
     for _ in range(50):
         capsule = data.__arrow_c_stream__()
@@ -276,7 +276,7 @@ def test_an_unused_capsule_ends_its_stream(everything: Context) -> None:
     assert pa.table(data).num_rows == ROWS
 
 
-def test_readers_on_other_threads(everything: Context) -> None:
+def test_stream_can_be_read_on_other_threads(everything: Context) -> None:
     data = everything.arrow("Item", columns=["large"], sort="large", batch_size=500)
     readers = [pa.RecordBatchReader.from_stream(data) for _ in range(4)]
     found: list[int] = []
@@ -305,7 +305,7 @@ def test_readers_on_other_threads(everything: Context) -> None:
     assert found[4:] == [ROWS]
 
 
-def test_a_reader_keeps_to_its_state(tmp_path: Path) -> None:
+def test_open_reader_returns_its_snapshot(tmp_path: Path) -> None:
     with Container(Model({"Person": {"age": "int = 0"}}), tmp_path / "a.sqlite") as container:
         context = container.context()
         for age in range(1000):
@@ -323,7 +323,7 @@ def test_a_reader_keeps_to_its_state(tmp_path: Path) -> None:
         late.read_all()
 
 
-def test_mistakes_are_named(everything: Context) -> None:
+def test_arrow_mistakes_are_reported(everything: Context) -> None:
     with pytest.raises(InvalidArgumentError, match='did you mean "large"'):
         pa.table(everything.arrow("Item", columns=["lagre"]))
     with pytest.raises(InvalidArgumentError, match="to-many"):
@@ -342,7 +342,7 @@ def resident() -> int:
         return int(file.read().split()[1]) * 4
 
 
-def test_a_thousand_exports_leave_nothing_behind(everything: Context) -> None:
+def test_thousand_exports_do_not_leak_memory(everything: Context) -> None:
     data = everything.arrow("Item", "large < 500", columns=COLUMNS)
     results = everything.fetch("Item", "large < 500")
 
@@ -362,7 +362,7 @@ def test_a_thousand_exports_leave_nothing_behind(everything: Context) -> None:
     assert resident() - before < 8_000
 
 
-def test_the_package_needs_none_of_them() -> None:
+def test_package_imports_without_data_frame_libraries() -> None:
     program = (
         "import sys\n"
         "for name in ('pyarrow', 'polars', 'pandas', 'duckdb', 'numpy'): sys.modules[name] = None\n"
@@ -407,14 +407,14 @@ COUNTED = (
 
 
 @pytest.mark.parametrize(("count", "sizes"), [(65_536, [65_536]), (65_537, [65_536, 1])])
-def test_a_batch_without_a_wish_has_65536_rows(numbers: Callable[[str], Context], count: int, sizes: list[int]) -> None:
+def test_default_batch_has_65536_rows(numbers: Callable[[str], Context], count: int, sizes: list[int]) -> None:
     context = numbers(COUNTED.format(count, "NULL"))
     table = pa.table(context.arrow("Reading", columns=["sample"], sort="sample"))
     assert [batch.num_rows for batch in table.to_batches()] == sizes
     assert table.column("sample")[count - 1].as_py() == count
 
 
-def test_dates_are_rounded_to_the_even_microsecond_and_null_far_away(numbers: Callable[[str], Context]) -> None:
+def test_dates_are_rounded_to_the_even_microsecond_and_null_out_of_range(numbers: Callable[[str], Context]) -> None:
     year = 31_557_600
     since = 978_307_200_000_000
     dates: list[tuple[str, int | None]] = [
@@ -441,7 +441,7 @@ def test_dates_are_rounded_to_the_even_microsecond_and_null_far_away(numbers: Ca
         (["1e38"], "string"), ([], "decimal128(38, 18)"),
     ],
 )  # fmt: skip
-def test_the_scale_of_decimals_at_its_bounds(tmp_path: Path, texts: list[str], kind: str) -> None:
+def test_decimal_columns_keep_their_digits_up_to_the_scale_limit(tmp_path: Path, texts: list[str], kind: str) -> None:
     """Unsaved ones, which have all their digits."""
     with Container(Model({"Price": {"of": "decimal?"}}), tmp_path / "a.sqlite", unsaved="discard") as container:
         context = container.context()
@@ -469,7 +469,9 @@ def test_the_scale_of_decimals_at_its_bounds(tmp_path: Path, texts: list[str], k
         (["spot.latitud"], "spot.latitud", 'did you mean "spot.latitude"?'),
     ],
 )
-def test_what_is_no_column_is_named(tmp_path: Path, columns: list[str], key: str | None, message: str | None) -> None:
+def test_invalid_column_is_rejected_by_name(
+    tmp_path: Path, columns: list[str], key: str | None, message: str | None
+) -> None:
     definition = {**EVERYTHING, "Item": {**EVERYTHING["Item"], "mood": "string? transient"}}
     with Container(Model(definition), tmp_path / "a.sqlite", unsaved="discard") as container:
         context = container.context()
@@ -485,7 +487,7 @@ def test_what_is_no_column_is_named(tmp_path: Path, columns: list[str], key: str
             assert message in str(caught.value)
 
 
-def test_columns_of_rows_have_the_types_of_their_values(everything: Context) -> None:
+def test_computed_columns_have_the_type_of_their_values(everything: Context) -> None:
     for column, kind in (
         ("large", "int64"), ("large * 1", "int64"), ("TERNARY(large == 1, 1, 0.5)", "double"), ("nil", "null"),
         ("uppercase:(text)", "string"), ("TERNARY(large == 1, nil, 2)", "int64"),
@@ -498,7 +500,7 @@ def test_columns_of_rows_have_the_types_of_their_values(everything: Context) -> 
     assert caught.value.key == "x"
 
 
-def test_keys_of_objects_that_were_never_saved_are_below_zero(tmp_path: Path) -> None:
+def test_keys_of_unsaved_objects_are_negative(tmp_path: Path) -> None:
     with Container(Model(EVERYTHING), tmp_path / "a.sqlite", unsaved="discard") as container:
         context = container.context()
         kiel = context.insert("Place", name="Kiel")
@@ -524,7 +526,7 @@ MOMENT: dict[str, dict[str, Any]] = {"Person": {"name": "string?", "mood": "stri
     "what",
     ["SQLite", "rollback journal", "InMemory", "XML", "Binary", "child", "unsaved", "remainder", "order", "pinned"],
 )
-def test_a_stream_is_of_the_moment_of_the_call(tmp_path: Path, what: str) -> None:
+def test_stream_reads_the_state_at_the_time_of_the_call(tmp_path: Path, what: str) -> None:
     options: dict[str, Any] = {"type": what} if what in ("InMemory", "XML", "Binary") else {}
     if what == "rollback journal":
         options["journal"] = "rollback"
@@ -560,7 +562,7 @@ def test_a_stream_is_of_the_moment_of_the_call(tmp_path: Path, what: str) -> Non
             assert later == ["b", "e", "z"]
 
 
-def test_a_request_without_pending_changes_exports_what_is_saved(everything: Context) -> None:
+def test_export_without_pending_changes_has_only_saved_values(everything: Context) -> None:
     request: dict[str, Any] = {"columns": ["large", "place.name"], "sort": "large", "limit": 2}
     saved = pa.table(everything.arrow("Item", **request)).to_pylist()
     first = everything.fetch("Item", sort="large", limit=1)[0]

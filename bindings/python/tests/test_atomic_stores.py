@@ -1,4 +1,4 @@
-"""What holds for stores that are in memory as a whole, be there a file or not."""
+"""Properties of stores that are loaded as a whole, with a file or without."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RELATIONSHIPS = {"items": "Item", "tags": "Tag", "places": "Place"}
 
 
 @pytest.mark.parametrize("kind", ["InMemory", "Binary"])
-def test_members_of_one_owner_are_deleted_in_time_that_grows_with_their_number(kind: str, tmp_path: Path) -> None:
+def test_deleting_all_members_of_an_owner_takes_linear_time(kind: str, tmp_path: Path) -> None:
     with Container(Model(ORGANISATION), tmp_path / "a.store", type=kind) as container:
         for name, entity in RELATIONSHIPS.items():
             context = container.context()
@@ -38,12 +38,12 @@ def test_members_of_one_owner_are_deleted_in_time_that_grows_with_their_number(k
             begin = time.process_time()
             context.save()
             spent = time.process_time() - begin
-            assert spent < 5, f"{name}: {spent:.1f} s of the processor"
+            assert spent < 5, f"{name}: {spent:.1f} s of processor time"
             assert container.context().count(entity) == 0
 
 
 @pytest.mark.parametrize("kind", ["InMemory", "Binary", "SQLite"])
-def test_members_stay_in_order_whatever_goes_and_comes(kind: str, tmp_path: Path) -> None:
+def test_members_stay_in_order_after_random_changes(kind: str, tmp_path: Path) -> None:
     chance = random.Random(7)
     with Container(Model(ORGANISATION), tmp_path / "a.store", type=kind) as container:
         context = container.context()
@@ -65,10 +65,10 @@ def test_members_stay_in_order_whatever_goes_and_comes(kind: str, tmp_path: Path
                         owner, name
                     ).append(context.insert(entity, number=number))
                     known[name].append(number)
-                strangers = [
+                others = [
                     item for item in context.fetch(entity) if item.number not in known[name] and not item.is_deleted
                 ]
-                for item in strangers[:5]:
+                for item in others[:5]:
                     getattr(owner, name).add(item) if name == "tags" else getattr(owner, name).append(item)
                     known[name].append(item.number)
             context.save()
@@ -83,7 +83,7 @@ def test_members_stay_in_order_whatever_goes_and_comes(kind: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("kind", ["InMemory", "XML", "Binary", "SQLite"])
-def test_objects_without_a_unique_value_are_found(kind: str, tmp_path: Path) -> None:
+def test_objects_with_a_null_unique_value_are_found(kind: str, tmp_path: Path) -> None:
     model = Model({"Book": {"@unique": [["isbn"]], "isbn": "string?"}})
     with Container(model, tmp_path / "a.store", type=kind) as container:
         context = container.context()
@@ -94,7 +94,7 @@ def test_objects_without_a_unique_value_are_found(kind: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("kind", ["InMemory", "XML", "Binary", "SQLite"])
-def test_a_member_that_comes_back_is_found(kind: str, tmp_path: Path) -> None:
+def test_member_that_returns_to_its_owner_is_found(kind: str, tmp_path: Path) -> None:
     with Container(Model(ORGANISATION), tmp_path / "a.store", type=kind) as container:
         context = container.context()
         owner = context.insert("Owner")

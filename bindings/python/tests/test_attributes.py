@@ -43,7 +43,7 @@ def places(path: Path) -> Container:
     return Container(Model(PLACE), path, unsaved="discard")
 
 
-def test_a_composite_value_is_a_dictionary(tmp_path: Path) -> None:
+def test_composite_value_is_a_dictionary(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     with places(path) as container:
         ctx = container.context()
@@ -76,7 +76,7 @@ def test_a_composite_value_is_a_dictionary(tmp_path: Path) -> None:
         assert ctx.count("Place", "location == nil") == 1
 
 
-def test_defaults_and_insert_many(tmp_path: Path) -> None:
+def test_composite_defaults_apply_to_insert_and_insert_many(tmp_path: Path) -> None:
     with places(tmp_path / "a.sqlite") as container:
         ctx = container.context()
         assert ctx.insert("Place").location == {"address": {"number": 7}}
@@ -95,7 +95,7 @@ def test_defaults_and_insert_many(tmp_path: Path) -> None:
         assert container.context().insert("Box").size == {"width": 3}
 
 
-def test_mistakes_with_composites_name_the_path(tmp_path: Path) -> None:
+def test_composite_mistakes_name_the_key_path(tmp_path: Path) -> None:
     with places(tmp_path / "a.sqlite") as container:
         ctx = container.context()
         place = ctx.insert("Place")
@@ -145,7 +145,7 @@ MISSING: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize("type", ["SQLite", "XML", "Binary", "InMemory"])
 @pytest.mark.parametrize(("values", "missing"), MISSING, ids=str)
-def test_a_batch_update_names_the_element_that_it_leaves_without_a_value(
+def test_batch_update_names_the_required_element_without_a_value(
     tmp_path: Path, type: str, values: dict[str, Any], missing: str
 ) -> None:
     address = {"street": "string?", "number": "int16?"}
@@ -160,14 +160,14 @@ def test_a_batch_update_names_the_element_that_it_leaves_without_a_value(
         ctx.save()
         given = {key: Expression(value) if isinstance(value, str) else value for key, value in values.items()}
         with pytest.raises(
-            ValidationError, match=rf"Place\.{re.escape(missing)} is required and has no value"
+            ValidationError, match=rf"Place\.{re.escape(missing)} is required and must not be null; set a value"
         ) as caught:
             ctx.batch_update("Place", given)
         assert (caught.value.entity, caught.value.key, caught.value.code) == ("Place", missing, 1570)
         assert container.context().fetch("Place").column("spot") == [whole]
 
 
-def test_conflicts_of_composites_name_the_path(tmp_path: Path) -> None:
+def test_conflict_in_a_composite_names_the_key_path(tmp_path: Path) -> None:
     with places(tmp_path / "a.sqlite") as container:
         first, second = container.context(), container.context()
         mine = first.insert("Place", location={"latitude": 1})
@@ -184,7 +184,7 @@ def test_conflicts_of_composites_name_the_path(tmp_path: Path) -> None:
 # -------- derived ------------------------------------------------------------------------------------------
 
 
-def test_what_is_derived_is_not_set(tmp_path: Path) -> None:
+def test_derived_attribute_cannot_be_set(tmp_path: Path) -> None:
     container, ctx, author, article = library(tmp_path / "a.sqlite")
     with container:
         attempts: list[Callable[[], Any]] = [
@@ -204,7 +204,7 @@ def test_what_is_derived_is_not_set(tmp_path: Path) -> None:
         assert article.authorName is None
 
 
-def test_derivations_that_no_store_computes(tmp_path: Path) -> None:
+def test_unsupported_derivation_is_rejected(tmp_path: Path) -> None:
     model = Model(LIBRARY)
     model["Author"].attribute("odd", "int64", optional=True, derived="articles.@count", derived_filter="wordCount > 3")
     with pytest.raises(UnsupportedError) as caught:
@@ -228,9 +228,7 @@ def test_derivations_that_no_store_computes(tmp_path: Path) -> None:
         ("((", "wordCount >", 11),
     ],
 )
-def test_the_error_of_a_derivation_says_where_it_cannot_be_read(
-    derived: str, derived_filter: str | None, offset: int
-) -> None:
+def test_derivation_syntax_error_has_its_byte_offset(derived: str, derived_filter: str | None, offset: int) -> None:
     author = Model(LIBRARY)["Author"]
     with pytest.raises(
         PredicateSyntaxError, match=rf"^Author\.count cannot be derived: .*at byte {offset}\b"
@@ -264,7 +262,7 @@ def kept(tmp_path: Path, line: Any, value: Any) -> tuple[Any, Any]:
         ("int32", -(2**31) - 1, 1620),
     ],
 )
-def test_B132_numbers_out_of_range_are_no_values(tmp_path: Path, line: str, value: int, code: int) -> None:
+def test_B132_numbers_out_of_range_are_rejected(tmp_path: Path, line: str, value: int, code: int) -> None:
     with Container(Model({"Row": {"value": line}}), tmp_path / "a.sqlite", unsaved="discard") as container:
         row = container.context().insert("Row")
         with pytest.raises(ValidationError) as caught:
@@ -273,19 +271,19 @@ def test_B132_numbers_out_of_range_are_no_values(tmp_path: Path, line: str, valu
 
 
 @pytest.mark.parametrize("line", ["int64", "int32", "int16", "bool"])
-def test_B132_B136_limits_are_kept(tmp_path: Path, line: str) -> None:
+def test_B132_B136_limit_values_round_trip(tmp_path: Path, line: str) -> None:
     value = {"int64": -(2**63), "int32": 2**31 - 1, "int16": -(2**15), "bool": False}[line]
     assert kept(tmp_path, line, value) == (value, value)
 
 
-def test_B133_decimals_have_38_digits_in_memory(tmp_path: Path) -> None:
+def test_B133_decimals_keep_38_digits_in_memory(tmp_path: Path) -> None:
     exact = Decimal("12345678901234567890123456789012345.678")
     before, after = kept(tmp_path, "decimal", exact)
     assert before == exact
     assert abs(after - exact) / exact < Decimal("1e-15")
 
 
-def test_B134_nan_is_refused_unless_allowed(tmp_path: Path) -> None:
+def test_B134_nan_is_rejected_unless_allowed(tmp_path: Path) -> None:
     for line in ("double", "float"):
         with Container(Model({"Row": {"value": line}}), tmp_path / f"{line}.sqlite", unsaved="discard") as container:
             ctx = container.context()
@@ -312,17 +310,17 @@ def test_B134_nan_is_refused_unless_allowed(tmp_path: Path) -> None:
         ("float", 0.5),
     ],
 )
-def test_B135_to_B139_B148_values_are_kept(tmp_path: Path, line: str, value: Any) -> None:
+def test_B135_to_B139_B148_values_round_trip(tmp_path: Path, line: str, value: Any) -> None:
     assert kept(tmp_path, line, value) == (value, value)
 
 
-def test_B139_what_is_no_uri_is_refused(tmp_path: Path) -> None:
+def test_B139_invalid_uri_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ValidationError) as caught:
         kept(tmp_path, "uri", "no uri: %%")
     assert caught.value.code == 1690
 
 
-def test_B143_undefined_is_for_transients(tmp_path: Path) -> None:
+def test_B143_undefined_type_needs_a_transient_attribute(tmp_path: Path) -> None:
     with pytest.raises(ModelError) as caught:
         Model({"Row": {"value": "undefined?"}}).freeze()
     assert (caught.value.entity, caught.value.key) == ("Row", "value")
@@ -345,7 +343,7 @@ def test_B148_B149_B150_flags_are_kept() -> None:
     assert model.copy()["Row"].describe("value")["cloudEncryption"] is True
 
 
-def test_B151_conditions_of_strings(tmp_path: Path) -> None:
+def test_B151_string_conditions_are_validated(tmp_path: Path) -> None:
     for value, code in [("a", 1670), ("abcdef", 1660), ("12", 1680)]:
         with pytest.raises(ValidationError) as caught:
             kept(tmp_path, "string min 2 max 4 match [a-z]+", value)
@@ -355,8 +353,8 @@ def test_B151_conditions_of_strings(tmp_path: Path) -> None:
 # -------- what elements and derivations are held to -----------------------------------------------------------
 
 
-def test_required_elements_and_required_composites(tmp_path: Path) -> None:
-    """A required element is asked for where its composite has any value; a required composite must have one."""
+def test_required_elements_and_composites_are_validated(tmp_path: Path) -> None:
+    """A required element is validated if its composite has any value; a required composite must have one."""
     size = {"width": "int32", "height": "int32?", "unit": {"name": "string", "symbol": "string?"}}
     model = Model({"Box": {"free": size}})
     model["Box"].attribute("bound", "composite", elements=size, optional=False)
@@ -384,7 +382,7 @@ def test_required_elements_and_required_composites(tmp_path: Path) -> None:
             assert {each.code for each in details} == {1570}
 
 
-def test_a_dictionary_replaces_every_element(tmp_path: Path) -> None:
+def test_dictionary_replaces_every_element_of_a_composite(tmp_path: Path) -> None:
     model = Model({"Box": {"size": {"width": "int32? = 3", "height": "int32?", "unit": {"name": "string? = m"}}}})
     with Container(model, tmp_path / "a.sqlite", unsaved="discard") as container:
         ctx = container.context()
@@ -440,7 +438,7 @@ def test_a_dictionary_replaces_every_element(tmp_path: Path) -> None:
         ("string", "uppercase:(articles.title)"),
     ],
 )
-def test_a_derivation_that_no_store_computes_is_named(tmp_path: Path, kind: str, expression: str) -> None:
+def test_unsupported_derivation_error_names_the_attribute(tmp_path: Path, kind: str, expression: str) -> None:
     model = Model(
         {
             "Author": {"name": "string?", "rank": "double?", "articles": "to-many Article inverse author"},
@@ -454,7 +452,7 @@ def test_a_derivation_that_no_store_computes_is_named(tmp_path: Path, kind: str,
     assert not (tmp_path / "new.sqlite").exists()
 
 
-def test_an_element_cannot_be_derived() -> None:
+def test_composite_element_cannot_be_derived() -> None:
     model = Model({"A": {"size": {"a": "int32?", "b": "derived int32? = a"}}})
     with pytest.raises(
         ModelError, match=r"A\.size\.b is an element of a composite attribute and cannot be derived"
@@ -463,7 +461,7 @@ def test_an_element_cannot_be_derived() -> None:
     assert (caught.value.entity, caught.value.key) == ("A", "size.b")
 
 
-def test_changes_that_do_not_count(tmp_path: Path) -> None:
+def test_ignored_changes_do_not_make_an_object_dirty(tmp_path: Path) -> None:
     """A transient attribute whose changes are ignored; no model file records that."""
     model = Model({"Car": {"name": "string?", "speed": "int32? transient", "gear": "int32? transient"}})
     model["Car"].change("speed", ignores_changes=True)
@@ -482,7 +480,7 @@ def test_changes_that_do_not_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["SQLite", "XML", "Binary"])
-def test_indexes_constraints_and_orders_name_elements_by_their_paths(tmp_path: Path, kind: str) -> None:
+def test_indexes_constraints_and_sorts_use_key_paths_of_elements(tmp_path: Path, kind: str) -> None:
     model = Model(
         {
             "Place": {

@@ -67,7 +67,7 @@ def names(context: Context) -> list[str]:
     return [each.name for each in context.fetch("Item", sort="name")]
 
 
-def test_rows_of_any_shape(context: Context) -> None:
+def test_batch_insert_accepts_rows_of_every_shape(context: Context) -> None:
     when = datetime(2026, 1, 2, tzinfo=timezone.utc)
     rows: list[dict[str, Any]] = [
         {"name": "a"},
@@ -83,7 +83,7 @@ def test_rows_of_any_shape(context: Context) -> None:
     assert names(context) == ["a", "b", "c", "d", "e"]
 
 
-def test_an_empty_string_in_a_row_is_no_null(context: Context) -> None:
+def test_empty_string_in_a_row_is_not_null(context: Context) -> None:
     rows: list[dict[str, Any]] = [{"code": "a", "title": ""}, {"code": "b", "title": None}]
     assert context.batch_insert("Code", rows) == 2
     assert context.batch_insert("Code", [("c", ""), ("d", None)], columns=("code", "title")) == 2
@@ -91,7 +91,7 @@ def test_an_empty_string_in_a_row_is_no_null(context: Context) -> None:
     assert context.count("Code", "title == nil") == 2
 
 
-def test_rows_come_as_they_are_needed(context: Context) -> None:
+def test_batch_insert_reads_its_iterator_lazily(context: Context) -> None:
     read = 0
 
     def rows() -> Iterator[dict[str, Any]]:
@@ -113,7 +113,7 @@ def test_rows_come_as_they_are_needed(context: Context) -> None:
     assert context.count("Item") == 5000
 
 
-def test_wrong_rows(context: Context) -> None:
+def test_invalid_rows_fail_the_batch_insert(context: Context) -> None:
     incomplete: list[dict[str, Any]] = [{"name": "a"}, {"rank": 1}]
     with pytest.raises(ValidationError, match="row 2") as missing:
         context.batch_insert("Item", incomplete)
@@ -141,7 +141,7 @@ def test_wrong_rows(context: Context) -> None:
     assert names(context) == []
 
 
-def test_handlers(context: Context) -> None:
+def test_handler_fills_the_rows_of_a_batch_insert(context: Context) -> None:
     numbers = iter(range(1000))
 
     def fill(row: dict[str, Any]) -> bool:
@@ -176,7 +176,7 @@ def test_handlers(context: Context) -> None:
     assert context.count("Item") == 1003
 
 
-def test_updates_and_what_open_contexts_see(container: Container, context: Context) -> None:
+def test_batch_update_is_merged_into_open_contexts(container: Container, context: Context) -> None:
     context.batch_insert("Item", [{"name": str(number), "rank": number} for number in range(4)])
     other, deaf = container.context(), container.context()
     deaf.merges_batches = False
@@ -199,7 +199,7 @@ def test_updates_and_what_open_contexts_see(container: Container, context: Conte
     assert wrong.value.key == "box"
 
 
-def test_deletions(context: Context) -> None:
+def test_batch_delete_removes_rows_and_applies_delete_rules(context: Context) -> None:
     box = context.insert("Box", label="b")
     for number in range(6):
         context.insert("Item", name=str(number), rank=number, box=box)
@@ -217,7 +217,7 @@ def test_deletions(context: Context) -> None:
         context.execute(BatchDeleteRequest([]))
 
 
-def test_a_deletion_is_denied_while_a_many_to_many_relationship_has_members(tmp_path: Path) -> None:
+def test_batch_delete_is_denied_while_a_many_to_many_has_members(tmp_path: Path) -> None:
     model = Model(
         {
             "Tag": {"name": "string", "posts": "to-many Post inverse tags delete deny"},
@@ -238,7 +238,7 @@ def test_a_deletion_is_denied_while_a_many_to_many_relationship_has_members(tmp_
         assert context.batch_delete("Tag") == 1
 
 
-def test_unique_values(context: Context) -> None:
+def test_batch_insert_resolves_unique_conflicts_by_merge_policy(context: Context) -> None:
     context.batch_insert("Code", [{"code": "a", "title": "old"}])
     with pytest.raises(ConflictError) as taken:
         context.batch_insert("Code", [{"code": "a"}])
@@ -248,7 +248,7 @@ def test_unique_values(context: Context) -> None:
     assert [each.title for each in context.fetch("Code", sort="code")] == ["old", "new"]
 
 
-def test_rows_are_counted_from_the_first(context: Context) -> None:
+def test_row_numbers_in_errors_start_at_1(context: Context) -> None:
     good: list[dict[str, Any]] = [{"name": "a"}] * 300
     for bad in ({"name": "x", "price": "no"}, {"name": "x\ud800"}, {"name": None}, {"name": "x", "rank": 1 << 40}, 3):
         with pytest.raises((CorestoneError, ValueError)) as wrong:
@@ -257,7 +257,7 @@ def test_rows_are_counted_from_the_first(context: Context) -> None:
     assert context.count("Item") == 0
 
 
-def test_the_row_that_is_refused_is_named(context: Context) -> None:
+def test_rejected_row_is_named(context: Context) -> None:
     rows = [{"code": str(number % 90), "title": f"t{number}"} for number in range(200)]
     with pytest.raises(ConflictError) as taken:
         context.batch_insert("Code", rows)
@@ -268,7 +268,7 @@ def test_the_row_that_is_refused_is_named(context: Context) -> None:
     assert context.fetch("Code", "code == '19'")[0].title == "t199"
 
 
-def test_a_row_with_the_values_of_two(container: Container, context: Context) -> None:
+def test_row_matching_two_objects_updates_one_and_deletes_the_other(container: Container, context: Context) -> None:
     rows = [{"code": "a", "number": 1, "title": "1"}, {"code": "b", "number": 2, "title": "2"}]
     context.batch_insert("Code", rows)
     first, second = context.fetch("Code", sort="code")
@@ -283,7 +283,7 @@ def test_a_row_with_the_values_of_two(container: Container, context: Context) ->
     assert container.context().count("Code") == 1
 
 
-def test_changes_by_what_became_of_them(container: Container, context: Context) -> None:
+def test_batch_changes_are_grouped_by_kind(container: Container, context: Context) -> None:
     box = context.insert("Box", label="b")
     item = context.insert("Item", name="a", box=box)
     context.save()
@@ -300,7 +300,7 @@ def test_changes_by_what_became_of_them(container: Container, context: Context) 
     assert [each.uri for each in changes["inserted"]] == [context.fetch("Item", "name == 'c'")[0].id.uri]
 
 
-def test_values_in_files_and_a_history(tmp_path: Path) -> None:
+def test_batch_insert_writes_external_values_and_history(tmp_path: Path) -> None:
     model = Model({"Paper": {"name": "string", "scan": "binary? external"}})
     with Container(model, tmp_path / "papers.sqlite", history=True) as container:
         context = container.context()
@@ -314,7 +314,7 @@ def test_values_in_files_and_a_history(tmp_path: Path) -> None:
             assert database.execute("SELECT count(*), max(ZENTITYPK) FROM ACHANGE").fetchall() == [(70, 70)]
 
 
-def test_several_stores(container: Container, context: Context, tmp_path: Path) -> None:
+def test_batch_requests_affect_the_selected_stores(container: Container, context: Context, tmp_path: Path) -> None:
     second = container.coordinator.add_store(tmp_path / "second.sqlite")
     for number in range(6):
         item = context.insert("Item", name=str(number), rank=number)
@@ -336,7 +336,7 @@ def test_several_stores(container: Container, context: Context, tmp_path: Path) 
     assert context.execute(BatchUpdateRequest("Item", {"rank": 0}, stores=None, result_type="count")) == 2
 
 
-def test_nothing_is_left_behind(container: Container, context: Context) -> None:
+def test_batch_requests_do_not_leak_handles(container: Container, context: Context) -> None:
     context.batch_insert("Item", [{"name": "a"}])
     gc.collect()
     before = handle_count()
@@ -363,7 +363,7 @@ def kinds(tmp_path: Path) -> Iterator[Context]:
         yield ctx
 
 
-def test_what_each_kind_of_result_is(kinds: Context) -> None:
+def test_batch_result_types_return_status_count_or_ids(kinds: Context) -> None:
     everyone = {each.name: each.id for each in kinds.fetch("Base")}
 
     def update(kind: str, **more: Any) -> Any:
@@ -392,14 +392,14 @@ def test_what_each_kind_of_result_is(kinds: Context) -> None:
 
 
 @pytest.mark.parametrize(("include", "ranks"), [(True, [9, 9, 9, 9]), (False, [9, 1, 9, 3])])
-def test_an_update_with_and_without_subentities(kinds: Context, include: bool, ranks: list[int]) -> None:
+def test_batch_update_includes_subentities_on_request(kinds: Context, include: bool, ranks: list[int]) -> None:
     count = kinds.execute(BatchUpdateRequest("Base", {"rank": 9}, include_subentities=include, result_type="count"))
     assert count == ranks.count(9)
     kinds.refresh_all()
     assert [each.rank for each in kinds.fetch("Base", sort="name")] == ranks
 
 
-def test_windows_of_a_deletion(kinds: Context) -> None:
+def test_batch_delete_honours_limit_and_offset(kinds: Context) -> None:
     request = FetchRequest("Base", sort="-name", offset=1, limit=2)
     assert kinds.execute(BatchDeleteRequest(request, result_type="count")) == 2
     assert [each.name for each in kinds.fetch("Base", sort="name")] == ["n0", "n3"]
@@ -411,7 +411,7 @@ def test_windows_of_a_deletion(kinds: Context) -> None:
     assert kinds.count("Base") == 0
 
 
-def test_contexts_learn_of_a_change_unless_told_not_to(kinds: Context) -> None:
+def test_batch_changes_are_merged_unless_merge_is_false(kinds: Context) -> None:
     first = kinds.first("Base", "name == 'n0'")
     assert first.rank == 0
     kinds.execute(BatchUpdateRequest("Base", {"rank": Expression("rank + 10")}, "name == 'n0'", merge=False))
@@ -426,7 +426,7 @@ def test_contexts_learn_of_a_change_unless_told_not_to(kinds: Context) -> None:
     )
 
 
-def test_rows_by_a_function_end_when_it_says_so(kinds: Context) -> None:
+def test_row_handler_ends_the_insert_when_it_returns_true(kinds: Context) -> None:
     listed: list[dict[str, Any]] = [{"name": "a"}, {"name": "b", "rank": 1}]
     rows = iter(listed)
 
@@ -449,7 +449,7 @@ def test_rows_by_a_function_end_when_it_says_so(kinds: Context) -> None:
     assert [(each.name, each.rank) for each in found] == [("a", 5), ("b", 1), ("c", 5), ("d", 5)]
 
 
-def test_requests_that_say_too_much_or_too_little(kinds: Context) -> None:
+def test_batch_insert_needs_exactly_one_source_of_rows(kinds: Context) -> None:
     wrong: list[dict[str, Any]] = [{}, {"rows": [], "handler": bool}, {"handler": bool, "objects": bool}]
     for given in wrong:
         with pytest.raises(InvalidArgumentError, match=r"[023] sources, but takes exactly one; pass rows, handler"):
@@ -461,10 +461,13 @@ def test_requests_that_say_too_much_or_too_little(kinds: Context) -> None:
         kinds.batch_insert("Base", mixed)
     with pytest.raises(CorestoneError, match="row 2 of the batch insert of Base has 1 value for 2 columns"):
         kinds.batch_insert("Base", [("a", 1), ("b",)], columns=("name", "rank"))
+    numbers: list[Any] = [("a", 1), 5]
+    with pytest.raises(CorestoneError, match="row 2 of the batch insert of Base must be a sequence, not 5; "):
+        kinds.batch_insert("Base", numbers, columns=("name", "rank"))
     assert kinds.count("Base") == 4
 
 
-# ---- what is asked of nothing, and what open contexts have
+# ---- bypassed hooks, and effects on open contexts
 
 
 RULED: dict[str, dict[str, Any]] = {
@@ -517,7 +520,7 @@ class Hooked(ManagedObject, entity="Item"):
         raise ValueError("no deletion")
 
 
-def test_no_hook_validator_or_rule_is_asked_and_nothing_can_be_undone(tmp_path: Path) -> None:
+def test_batch_requests_bypass_hooks_validation_and_undo(tmp_path: Path) -> None:
     hooked.clear()
     with Container(Model(RULED).bind(Hooked), tmp_path / "ruled.sqlite", unsaved="discard") as container:
         context = container.context()
@@ -535,7 +538,7 @@ def test_no_hook_validator_or_rule_is_asked_and_nothing_can_be_undone(tmp_path: 
             context.save()
 
 
-def test_every_row_that_is_found_counts_and_has_a_new_version(ruled: Container) -> None:
+def test_batch_update_counts_every_match_and_raises_its_version(ruled: Container) -> None:
     context, other = ruled.context(), ruled.context()
     other.merges_batches = False
     items = ranked(context, 1, 2, 3)
@@ -561,7 +564,9 @@ def test_every_row_that_is_found_counts_and_has_a_new_version(ruled: Container) 
         ({"name": 5}, 0, "name"), ({"rank": 1 << 40}, 1610, "rank"),
     ],
 )  # fmt: skip
-def test_what_a_request_may_not_set_is_named(ruled: Container, given: dict[str, Any], code: int, key: str) -> None:
+def test_batch_request_names_the_key_that_cannot_be_set(
+    ruled: Container, given: dict[str, Any], code: int, key: str
+) -> None:
     context = ruled.context()
     ranked(context, 1)
     rows: list[dict[str, Any]] = [{"name": "ok"}, {"name": "x", **given}]
@@ -574,7 +579,7 @@ def test_what_a_request_may_not_set_is_named(ruled: Container, given: dict[str, 
 
 
 @pytest.mark.parametrize("end", ["rollback", "refresh", "undo", "save"])
-def test_unsaved_changes_keep_out_what_comes_in_when_they_end(ruled: Container, end: str) -> None:
+def test_unsaved_changes_override_batch_changes_until_rollback(ruled: Container, end: str) -> None:
     context, other = ruled.context(), ruled.context()
     ranked(context, 1, 2, 3, 4)
     other.undo_manager = UndoManager()
@@ -608,7 +613,7 @@ def test_unsaved_changes_keep_out_what_comes_in_when_they_end(ruled: Container, 
     assert not other.has_changes
 
 
-def test_a_childs_batch_works_on_the_stores_past_its_parents(ruled: Container) -> None:
+def test_batch_request_of_a_child_context_bypasses_its_parents(ruled: Container) -> None:
     parent = ruled.context()
     items = ranked(parent, 1, 2)
     items[0].other = 9
@@ -623,7 +628,7 @@ def test_a_childs_batch_works_on_the_stores_past_its_parents(ruled: Container) -
     assert child.batch_update("Item", {"rank": 0}, "other == 9") == 0
 
 
-def test_members_keep_their_places_and_may_be_too_few_after_a_deletion(ruled: Container) -> None:
+def test_batch_delete_keeps_the_order_of_remaining_members(ruled: Container) -> None:
     context = ruled.context()
     box = context.insert("Box", label="b")
     box["items"] = [context.insert("Item", name=name) for name in "abcd"]
@@ -639,7 +644,7 @@ def test_members_keep_their_places_and_may_be_too_few_after_a_deletion(ruled: Co
         assert "".join(item.name for item in shown["items"]) == "d"
 
 
-def test_observers_hear_of_all_in_one_notification(ruled: Container) -> None:
+def test_batch_request_posts_one_notification(ruled: Container) -> None:
     context, other = ruled.context(), ruled.context()
     ranked(context, 1, 2)
     clean, doomed = other.fetch("Item", sort="rank")
@@ -661,7 +666,7 @@ def test_observers_hear_of_all_in_one_notification(ruled: Container) -> None:
     assert told == [[2, 0, 0], [0, 0, 1], [0, 1, 0]]
 
 
-def test_a_context_of_another_thread_merges_when_it_next_fetches_or_processes(ruled: Container) -> None:
+def test_context_of_another_thread_merges_batches_at_its_next_call(ruled: Container) -> None:
     context = ruled.context()
     ranked(context, 1)
     ready, changed, found = threading.Barrier(2, timeout=30), threading.Barrier(2, timeout=30), []
@@ -696,7 +701,7 @@ def test_a_context_of_another_thread_merges_when_it_next_fetches_or_processes(ru
         assert item.rank == 9
 
 
-def test_a_context_that_merges_nothing_can_do_it_by_hand(ruled: Container) -> None:
+def test_context_without_merging_can_merge_batch_changes_by_hand(ruled: Container) -> None:
     context, deaf = ruled.context(), ruled.context()
     ranked(context, 1, 2)
     deaf.merges_batches = False

@@ -55,7 +55,7 @@ def members(found: Content, name: str) -> dict[str, Any]:
     return one
 
 
-def test_another_reader_finds_what_was_saved(whole: bytes, tmp_path: Path) -> None:
+def test_independent_reader_finds_the_saved_values(whole: bytes, tmp_path: Path) -> None:
     rows = read(whole, TO_MANY)
     assert len(rows) == 15
     with Container(Model(THINGS), tmp_path / "whole.binary", type="Binary", read_only=True) as container:
@@ -66,7 +66,7 @@ def test_another_reader_finds_what_was_saved(whole: bytes, tmp_path: Path) -> No
                     assert item[name] == row.get(name), name
 
 
-def test_files_that_contradict_themselves_are_refused(whole: bytes, tmp_path: Path) -> None:
+def test_inconsistent_files_are_rejected(whole: bytes, tmp_path: Path) -> None:
     path = tmp_path / "crafted.binary"
 
     def failure(change: Callable[[Content], None]) -> Any:
@@ -114,9 +114,9 @@ def test_files_that_contradict_themselves_are_refused(whole: bytes, tmp_path: Pa
 
     def no_member(found: Content) -> None:
         things = members(found, "Owner.things")
-        # The last thing of all belongs to nobody.
-        stranger = numbers(table(found, "Thing")["keys"])[-1]
-        things["members"] = packed([stranger]) + things["members"][8:]
+        # The last thing has no owner.
+        unowned = numbers(table(found, "Thing")["keys"])[-1]
+        things["members"] = packed([unowned]) + things["members"][8:]
 
     def wrong_owner(found: Content) -> None:
         likes = members(found, "Owner.likes")
@@ -156,7 +156,7 @@ def test_files_that_contradict_themselves_are_refused(whole: bytes, tmp_path: Pa
         assert words in str(error), error
 
 
-def test_a_member_that_is_gone_is_left_out_where_nothing_leads_back(whole: bytes, tmp_path: Path) -> None:
+def test_missing_member_without_an_inverse_is_left_out(whole: bytes, tmp_path: Path) -> None:
     def gone(found: Content) -> None:
         likes = members(found, "Owner.likes")
         likes["counts"], likes["members"] = packed([5]), packed([4711]) + likes["members"]
@@ -243,7 +243,7 @@ except StoreCorruptError as error:
 """
 
 
-def test_columns_whose_parts_do_not_fit_are_refused(tmp_path: Path, run_python: Run) -> None:
+def test_columns_with_inconsistent_parts_are_rejected(tmp_path: Path, run_python: Run) -> None:
     """Runs in a child process, which crashes if the reader accepts such a column."""
     path = tmp_path / "columns.binary"
     with Container(Model({"Owner": {"name": "string?"}}), path, type="Binary") as container:
@@ -272,7 +272,7 @@ def test_columns_whose_parts_do_not_fit_are_refused(tmp_path: Path, run_python: 
         assert done.stdout.startswith(said), (change, done.stdout + done.stderr)
 
 
-def test_what_is_no_binary_store_is_called_what_it_is(tmp_path: Path) -> None:
+def test_wrong_store_type_error_names_the_actual_type(tmp_path: Path) -> None:
     model, path = Model(THINGS), tmp_path / "a.store"
     Container(model, path).close()
     for wanted in ("Binary", "XML"):
@@ -414,7 +414,7 @@ def test_each_part_of_a_file_is_checked(
         ({"CorestoneBinaryStore": 0}, "binary store of version 0, but only version 1 can be read"),
     ],
 )
-def test_the_envelope_of_a_file_is_checked(small: bytes, tmp_path: Path, top: dict[str, Any], words: str) -> None:
+def test_envelope_of_a_file_is_checked(small: bytes, tmp_path: Path, top: dict[str, Any], words: str) -> None:
     found = {key: value for key, value in {**plistlib.loads(small), **top}.items() if value is not None}
     path = tmp_path / "top.binary"
     path.write_bytes(plistlib.dumps(found, fmt=plistlib.FMT_BINARY))
@@ -424,7 +424,7 @@ def test_the_envelope_of_a_file_is_checked(small: bytes, tmp_path: Path, top: di
         assert (caught.value.code, caught.value.file) == (134080, str(path))
 
 
-def test_what_lies_in_a_file(small: bytes, tmp_path: Path) -> None:
+def test_file_has_the_documented_content(small: bytes, tmp_path: Path) -> None:
     top = plistlib.loads(small)
     assert set(top) == {"CorestoneBinaryStore", "checksum", "content"}
     found = content(small)
@@ -463,7 +463,7 @@ def test_what_lies_in_a_file(small: bytes, tmp_path: Path) -> None:
     }
 
 
-def test_members_that_a_list_lacks_follow_by_key(small: bytes, tmp_path: Path) -> None:
+def test_members_missing_from_a_list_follow_in_key_order(small: bytes, tmp_path: Path) -> None:
     def shorter(found: Content) -> None:
         things = members(found, "Owner.things")
         things["counts"], things["members"] = packed([0]), b""
@@ -482,7 +482,7 @@ def test_members_that_a_list_lacks_follow_by_key(small: bytes, tmp_path: Path) -
             assert [int(thing.id.uri.rpartition("/p")[2]) for thing in owner.things] == keys
 
 
-def test_keys_of_what_was_deleted_are_never_used_again(small: bytes, tmp_path: Path) -> None:
+def test_keys_of_deleted_objects_are_never_reused(small: bytes, tmp_path: Path) -> None:
     path = tmp_path / "keys.binary"
     path.write_bytes(small)
     with Container(Model(UNIQUE), path, type="Binary") as container:
@@ -497,7 +497,7 @@ def test_keys_of_what_was_deleted_are_never_used_again(small: bytes, tmp_path: P
         assert thing.id.uri.endswith("/Thing/p5")
 
 
-def test_a_to_one_relationship_may_lead_to_what_is_gone(small: bytes, tmp_path: Path) -> None:
+def test_to_one_relationship_may_refer_to_a_missing_object(small: bytes, tmp_path: Path) -> None:
     path = tmp_path / "gone.binary"
     path.write_bytes(small)
     with Container(Model(UNIQUE), path, type="Binary") as container:

@@ -1,4 +1,4 @@
-"""Classes of one's own for the objects of entities."""
+"""Custom classes for the objects of entities."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Bird(Animal, entity="Bird"):
         self.set_primitive_value("wingspan", value)
 
 
-def test_objects_are_of_the_classes_that_were_bound(tmp_path: Path) -> None:
+def test_objects_have_their_bound_classes(tmp_path: Path) -> None:
     for number in range(2):  # any number of models
         model = Model(DEFINITION).bind(Animal, Bird)
         with Container(model, tmp_path / f"{number}.sqlite", sync="normal") as container:
@@ -61,7 +61,7 @@ def test_objects_are_of_the_classes_that_were_bound(tmp_path: Path) -> None:
             assert context.first(Bird) is bird
 
 
-def test_a_class_without_its_parent(tmp_path: Path) -> None:
+def test_subclass_can_be_bound_without_its_superclass(tmp_path: Path) -> None:
     model = Model(DEFINITION).bind(Bird)
     with Container(model, tmp_path / "a.sqlite", sync="normal", unsaved="discard") as container:
         bird = container.context().insert(Bird, name="emu")
@@ -69,8 +69,8 @@ def test_a_class_without_its_parent(tmp_path: Path) -> None:
         assert isinstance(bird, model["Animal"].object_class)
 
 
-def test_mistakes() -> None:
-    class Nobody(ManagedObject):
+def test_invalid_classes_cannot_be_bound() -> None:
+    class Unnamed(ManagedObject):
         __slots__ = ()
 
     class Cat(ManagedObject, entity="Cat"):
@@ -78,7 +78,7 @@ def test_mistakes() -> None:
 
     model = Model(DEFINITION)
     with pytest.raises(InvalidArgumentError, match="does not name its entity"):
-        model.bind(Nobody)
+        model.bind(Unnamed)
     with pytest.raises(KeyError, match='does not have an entity "Cat"'):
         model.bind(Cat)
     _ = model["Bird"].object_class
@@ -100,8 +100,8 @@ class Goose(ManagedObject, Loud, entity="Bird"):
         return 11
 
 
-def test_abstract_bases(tmp_path: Path) -> None:
-    """A class of one's own may promise what an abstract one asks for, and is a plain class to isinstance."""
+def test_bound_class_may_inherit_abstract_bases(tmp_path: Path) -> None:
+    """A bound class may implement an abstract base class, and isinstance treats it as a plain class."""
     cls: Any = Goose
     with Container(Model(DEFINITION).bind(Goose), tmp_path / "a.sqlite") as container:
         context = container.context()

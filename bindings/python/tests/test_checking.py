@@ -1,4 +1,4 @@
-"""corestone.check: what it finds in stores that were damaged on purpose."""
+"""corestone.check: the problems that it reports for deliberately damaged stores."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def kinds(problems: list[corestone.Problem]) -> list[str]:
     return [problem.kind.name for problem in problems]
 
 
-def test_a_store_of_ours_is_whole(damaged: Damage, path: Path, model: Model) -> None:
+def test_check_of_an_intact_store_finds_no_problem(damaged: Damage, path: Path, model: Model) -> None:
     assert damaged("SELECT 1") == []
     assert corestone.check(path, model) == []
 
 
-def test_a_store_in_use_is_checked_with_what_was_saved(staff: Context, path: Path) -> None:
+def test_check_of_an_open_store_sees_the_last_save(staff: Context, path: Path) -> None:
     staff.insert("Employee", name="unsaved")
     assert corestone.check(path) == []
     staff.insert("Employee", name="Fay")
@@ -70,7 +70,7 @@ def test_a_store_in_use_is_checked_with_what_was_saved(staff: Context, path: Pat
         ("UPDATE Z_PRIMARYKEY SET Z_SUPER = 0 WHERE Z_NAME = 'Manager'", "PRIMARY_KEY", "Manager", None, "superentity"),
     ],
 )
-def test_each_broken_promise_is_named(
+def test_each_integrity_violation_is_reported(
     damaged: Damage, sql: str, kind: str, entity: str | None, key: str | None, words: str
 ) -> None:
     problems = damaged(sql)
@@ -81,14 +81,14 @@ def test_each_broken_promise_is_named(
     assert key is None or first.key == key
 
 
-def test_objects_are_named_by_uri(damaged: Damage, path: Path) -> None:
+def test_problem_names_its_object_by_uri(damaged: Damage, path: Path) -> None:
     problem = damaged("UPDATE ZEMPLOYEE SET ZDEPARTMENT = 99 WHERE ZNAME = 'Ada'")[0]
     assert problem.object_uri is not None
     with corestone.open(path) as container:
         assert container.context().get(problem.object_uri).name == "Ada"
 
 
-def test_many_problems_of_one_kind_are_counted(damaged: Damage) -> None:
+def test_repeated_problems_of_one_kind_are_counted(damaged: Damage) -> None:
     people = ",".join(f"({n}, 2, 1, 'x', 99)" for n in range(1000, 1100))
     problems = damaged(
         f"INSERT INTO ZEMPLOYEE (Z_PK, Z_ENT, Z_OPT, ZNAME, ZDEPARTMENT) VALUES {people};"
@@ -98,7 +98,7 @@ def test_many_problems_of_one_kind_are_counted(damaged: Damage) -> None:
     assert any("80 more" in problem.message for problem in problems)
 
 
-def test_metadata_that_contradicts_the_model(staff: Context, path: Path, tmp_path: Path) -> None:
+def test_metadata_that_contradicts_the_model_is_reported(staff: Context, path: Path, tmp_path: Path) -> None:
     staff.container.close()
     other = tmp_path / "other.store"
     Container(Model({"Department": {"name": "string"}}), other).close()
@@ -111,7 +111,7 @@ def test_metadata_that_contradicts_the_model(staff: Context, path: Path, tmp_pat
     assert {problem.entity for problem in problems} >= {"Employee", "Department"}
 
 
-def test_history_that_refers_to_nothing(model: Model, path: Path) -> None:
+def test_history_with_dangling_references_is_reported(model: Model, path: Path) -> None:
     with Container(model, path, history=True) as container:
         ctx = container.context()
         ctx.insert("Department", name="R&D")
@@ -124,7 +124,7 @@ def test_history_that_refers_to_nothing(model: Model, path: Path) -> None:
     assert {problem.kind for problem in corestone.check(path)} == {ProblemKind.HISTORY}
 
 
-def test_external_data_that_is_missing(path: Path) -> None:
+def test_missing_external_data_is_reported(path: Path) -> None:
     with Container(Model({"Photo": {"data": "binary? external"}}), path) as container:
         ctx = container.context()
         ctx.insert("Photo", data=bytes(300_000))
@@ -137,7 +137,7 @@ def test_external_data_that_is_missing(path: Path) -> None:
     ]
 
 
-def test_a_lost_unique_index(path: Path) -> None:
+def test_missing_unique_index_is_reported(path: Path) -> None:
     model = Model({"Badge": {"code": "string indexed", "@unique": [["code"]]}})
     with Container(model, path, unsaved="discard") as container:
         ctx = container.context()
@@ -161,7 +161,7 @@ def test_a_lost_unique_index(path: Path) -> None:
             ctx.save()
 
 
-def test_a_missing_fetch_index_is_a_warning(path: Path) -> None:
+def test_missing_fetch_index_is_a_warning(path: Path) -> None:
     with Container(Model({"Badge": {"code": "string indexed"}}), path):
         pass
     with sqlite3.connect(path) as connection:
@@ -173,7 +173,7 @@ def test_a_missing_fetch_index_is_a_warning(path: Path) -> None:
         assert container.read_only_reason is None
 
 
-def test_a_trigger_of_somebody_else_is_a_warning(path: Path) -> None:
+def test_foreign_trigger_is_a_warning(path: Path) -> None:
     with Container(Model({"Badge": {"code": "string"}}), path):
         pass
     with sqlite3.connect(path) as connection:
@@ -186,7 +186,7 @@ def test_a_trigger_of_somebody_else_is_a_warning(path: Path) -> None:
         assert "ZBADGE has the trigger mine" in (container.read_only_reason or "")
 
 
-def test_a_table_without_versions(path: Path) -> None:
+def test_table_without_version_column_is_reported_and_readable(path: Path) -> None:
     model = Model(
         {
             "Note": {"text": "string", "tags": "to-many Tag inverse notes"},
@@ -211,7 +211,9 @@ def test_a_table_without_versions(path: Path) -> None:
                 assert [each.text for each in tag.notes] == ["a"]
 
 
-def test_a_damaged_database_is_a_report_and_no_store_an_error(staff: Context, path: Path, tmp_path: Path) -> None:
+def test_damaged_database_is_reported_and_a_missing_store_is_an_error(
+    staff: Context, path: Path, tmp_path: Path
+) -> None:
     staff.container.close()
     whole = path.read_bytes()
     damaged = tmp_path / "cut.store"
@@ -230,7 +232,7 @@ LISTED = 20
 
 @pytest.mark.parametrize("count", [1, LISTED - 1, LISTED, LISTED + 1, LISTED + 2, 2 * LISTED])
 @pytest.mark.parametrize("kind", ["EXTERNAL_DATA", "REFERENCE", "ROW", "PAIR", "TRIGGER", "SPEED"])
-def test_problems_of_one_kind_are_listed_up_to_a_limit_and_counted_beyond(path: Path, kind: str, count: int) -> None:
+def test_problems_of_one_kind_are_listed_up_to_a_limit(path: Path, kind: str, count: int) -> None:
     model = {
         "Photo": {
             "data": "binary? external",
@@ -273,7 +275,7 @@ def test_problems_of_one_kind_are_listed_up_to_a_limit_and_counted_beyond(path: 
         assert len({problem.object_uri for problem in problems if problem.object_uri}) == min(count, LISTED)
 
 
-def test_a_report_has_all_problems_and_all_warnings(damaged: Damage) -> None:
+def test_report_contains_all_problems_and_warnings(damaged: Damage) -> None:
     problem = "UPDATE ZEMPLOYEE SET ZDEPARTMENT = 99 WHERE ZNAME = 'Ada'"
     another = "UPDATE ZPROJECT SET Z_OPT = NULL WHERE ZTITLE = 'Cobalt'"
     slow = "DROP INDEX Z_Employee_name; DROP INDEX Z_Department_name"
@@ -296,7 +298,7 @@ def test_a_report_has_all_problems_and_all_warnings(damaged: Damage) -> None:
         assert {each.kind.name for each in found if each.is_warning} == expected & {"SPEED", "TRIGGER"}
 
 
-def test_tombstones_have_what_the_entity_of_the_deleted_object_keeps(path: Path) -> None:
+def test_tombstones_have_the_preserved_values_of_the_entity(path: Path) -> None:
     model = {
         "Thing": {"name": "string? preserved", "note": "string?"},
         "Book": {"@parent": "Thing", "isbn": "string? preserved", "pages": "int32?"},
@@ -345,7 +347,7 @@ def test_tombstones_have_what_the_entity_of_the_deleted_object_keeps(path: Path)
     assert corestone.check(path) == []
 
 
-def test_files_that_no_row_refers_to(path: Path) -> None:
+def test_orphaned_files_are_reported_and_removed(path: Path) -> None:
     with Container(Model({"Photo": {"data": "binary? external"}}), path) as container:
         ctx = container.context()
         ctx.insert("Photo", data=bytes(300_000))

@@ -29,7 +29,7 @@ def titles(tasks: Any) -> list[str]:
     return [task.title for task in tasks]
 
 
-def test_sets_are_sets(apollo: Any, ada: Any) -> None:
+def test_to_many_set_behaves_like_a_mutable_set(apollo: Any, ada: Any) -> None:
     members = apollo.members
     assert isinstance(members, ToManySet)
     assert isinstance(members, MutableSet)
@@ -42,7 +42,7 @@ def test_sets_are_sets(apollo: Any, ada: Any) -> None:
         hash(members)
 
 
-def test_sets_are_live(staff: Context, apollo: Any, ada: Any) -> None:
+def test_to_many_set_follows_changes(staff: Context, apollo: Any, ada: Any) -> None:
     members = apollo.members
     ada.projects = []
     assert ada not in members
@@ -55,7 +55,7 @@ def test_sets_are_live(staff: Context, apollo: Any, ada: Any) -> None:
     assert names(apollo.members) == ["Boris", "Chloé"]
 
 
-def test_set_methods(staff: Context, apollo: Any, ada: Any) -> None:
+def test_set_methods_change_the_relationship(staff: Context, apollo: Any, ada: Any) -> None:
     elena = staff.first("Employee", "name == 'Elena'")
     apollo.members.add(elena)
     apollo.members.add(elena)
@@ -76,7 +76,7 @@ def test_set_methods(staff: Context, apollo: Any, ada: Any) -> None:
     assert names(apollo.members) == ["Ada"]
 
 
-def test_set_algebra(staff: Context, apollo: Any, ada: Any) -> None:
+def test_set_operators_combine_to_many_sets(staff: Context, apollo: Any, ada: Any) -> None:
     beacon = staff.first("Project", "title == 'Beacon'")
     assert names(apollo.members & beacon.members) == ["Chloé"]
     assert names(apollo.members | beacon.members) == ["Ada", "Boris", "Chloé", "Dmitri"]
@@ -89,7 +89,7 @@ def test_set_algebra(staff: Context, apollo: Any, ada: Any) -> None:
     assert len(apollo.members) == 3
 
 
-def test_assignment(staff: Context, apollo: Any, ada: Any) -> None:
+def test_assigned_iterable_replaces_the_members(staff: Context, apollo: Any, ada: Any) -> None:
     apollo.members = (person for person in [ada])
     assert names(apollo.members) == ["Ada"]
     apollo.members = staff.fetch("Employee", "age > 40")
@@ -101,7 +101,7 @@ def test_assignment(staff: Context, apollo: Any, ada: Any) -> None:
     assert len(apollo.members) == 0
 
 
-def test_stealing(staff: Context, ada: Any) -> None:
+def test_adding_a_member_removes_it_from_its_former_owner(staff: Context, ada: Any) -> None:
     sales = staff.first("Department", "name == 'Sales'")
     research = ada.department
     sales.employees.add(ada)
@@ -110,7 +110,7 @@ def test_stealing(staff: Context, ada: Any) -> None:
 
 
 @pytest.mark.parametrize("wrong", [7, "Ada", None, object()])
-def test_members_are_objects(apollo: Any, wrong: Any) -> None:
+def test_set_rejects_members_that_are_not_objects(apollo: Any, wrong: Any) -> None:
     before = names(apollo.members)
     with pytest.raises(TypeMismatchError, match=r"members") as caught:
         apollo.members.add(wrong)
@@ -121,18 +121,18 @@ def test_members_are_objects(apollo: Any, wrong: Any) -> None:
     assert names(apollo.members) == before
 
 
-def test_members_are_of_the_right_entity(apollo: Any, ada: Any) -> None:
+def test_set_rejects_members_of_another_entity(apollo: Any, ada: Any) -> None:
     with pytest.raises(TypeMismatchError):
         apollo.members.add(ada.department)
 
 
-def test_iterating_while_changing(apollo: Any) -> None:
+def test_set_can_be_changed_while_it_is_iterated(apollo: Any) -> None:
     for person in apollo.members:
         apollo.members.remove(person)
     assert len(apollo.members) == 0
 
 
-def test_lists_are_lists(ada: Any) -> None:
+def test_to_many_list_behaves_like_a_mutable_sequence(ada: Any) -> None:
     tasks = ada.tasks
     assert isinstance(tasks, ToManyList)
     assert isinstance(tasks, MutableSequence)
@@ -149,7 +149,7 @@ def test_lists_are_lists(ada: Any) -> None:
         tasks[3]
 
 
-def test_moving_a_member_reads_no_list(staff: Context, ada: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_moving_a_member_does_not_read_the_list(staff: Context, ada: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     tasks = ada.tasks
     think, write, prove = tasks
     with monkeypatch.context() as patched:
@@ -168,7 +168,7 @@ def test_moving_a_member_reads_no_list(staff: Context, ada: Any, monkeypatch: py
             assert list(tasks) == expected
 
 
-def test_list_methods(staff: Context, ada: Any) -> None:
+def test_list_methods_change_the_relationship(staff: Context, ada: Any) -> None:
     rest, plan = staff.insert("Task", title="rest"), staff.insert("Task", title="plan")
     ada.tasks.append(rest)
     ada.tasks.insert(0, plan)
@@ -199,7 +199,7 @@ def test_list_methods(staff: Context, ada: Any) -> None:
     assert len(ada.tasks) == 0
 
 
-def test_list_items(staff: Context, ada: Any) -> None:
+def test_list_items_and_slices_can_be_assigned(staff: Context, ada: Any) -> None:
     new = staff.insert("Task", title="new")
     old = ada.tasks[1]
     ada.tasks[1] = new
@@ -215,13 +215,13 @@ def test_list_items(staff: Context, ada: Any) -> None:
         ada.tasks[7] = new
 
 
-def test_snapshots_stay(ada: Any) -> None:
+def test_snapshot_is_unchanged_by_later_edits(ada: Any) -> None:
     before = ada.tasks.snapshot()
     ada.tasks.clear()
     assert titles(before) == ["think", "write", "prove"]
 
 
-def test_self_inverse(ctx: Context) -> None:
+def test_self_inverse_relationship_is_symmetric(ctx: Context) -> None:
     from corestone import Container, Model
 
     model = Model({"Person": {"name": "string", "friends": "to-many Person inverse friends"}})
@@ -235,12 +235,12 @@ def test_self_inverse(ctx: Context) -> None:
         assert boris not in ada.friends
 
 
-def test_repr(apollo: Any, ada: Any) -> None:
+def test_collection_repr_lists_its_members(apollo: Any, ada: Any) -> None:
     assert repr(apollo.members).startswith("{<Employee p")
     assert repr(ada.tasks).startswith("[<Task p")
 
 
-def test_places_of_a_list(staff: Context, ada: Any) -> None:
+def test_list_indexes_behave_like_those_of_python(staff: Context, ada: Any) -> None:
     think, write, prove = ada.tasks
     assert ada.tasks[-3] is think
     for wrong in (3, -4):
@@ -262,7 +262,7 @@ def test_places_of_a_list(staff: Context, ada: Any) -> None:
     assert [write.owner, prove.owner] == [None, None]
 
 
-def test_orders_of_a_list(ada: Any) -> None:
+def test_list_can_be_sorted_reversed_and_extended_with_itself(ada: Any) -> None:
     ada.tasks.sort(key=lambda task: task.title, reverse=True)
     assert titles(ada.tasks) == ["write", "think", "prove"]
     ada.tasks.reverse()
@@ -273,7 +273,7 @@ def test_orders_of_a_list(ada: Any) -> None:
     assert titles(ada.tasks) == ["prove", "think", "write"]
 
 
-def test_equality_of_collections(staff: Context, apollo: Any, ada: Any) -> None:
+def test_collections_compare_equal_to_equal_python_collections(staff: Context, apollo: Any, ada: Any) -> None:
     tasks = list(ada.tasks)
     assert ada.tasks == tasks
     assert ada.tasks == tuple(tasks)
@@ -294,7 +294,7 @@ def test_equality_of_collections(staff: Context, apollo: Any, ada: Any) -> None:
             hash(collection)
 
 
-def test_what_sets_give(staff: Context, apollo: Any, ada: Any) -> None:
+def test_set_operators_return_plain_sets(staff: Context, apollo: Any, ada: Any) -> None:
     elena = staff.first("Employee", "name == 'Elena'")
     assert apollo.members ^ {ada, elena} == (set(apollo.members) - {ada}) | {elena}
     assert apollo.members.isdisjoint({elena})
@@ -316,7 +316,7 @@ def test_what_sets_give(staff: Context, apollo: Any, ada: Any) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 5, 6, 7])
-def test_shown_members(staff: Context, ada: Any, count: int) -> None:
+def test_collection_repr_is_shortened_after_6_members(staff: Context, ada: Any, count: int) -> None:
     ada.tasks = [staff.insert("Task", title=str(at)) for at in range(count)]
     ada.projects = [staff.insert("Project", title=str(at)) for at in range(count)]
     for shown, brackets in ((repr(ada.tasks), "[]"), (repr(ada.projects), "{}")):
@@ -326,7 +326,7 @@ def test_shown_members(staff: Context, ada: Any, count: int) -> None:
 
 
 @pytest.mark.parametrize("wrong", [7, "x", None])
-def test_wrong_members_of_a_list_change_nothing(ada: Any, wrong: Any) -> None:
+def test_rejected_members_leave_a_list_unchanged(ada: Any, wrong: Any) -> None:
     before = list(ada.tasks)
     bodies: list[Any] = [
         lambda: ada.tasks.append(wrong),

@@ -1,4 +1,4 @@
-"""What makes two stores differ, and what does not, whatever their types and the keys of their rows."""
+"""Differences between two stores, independent of their types and of the keys of their rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VALUES: dict[str, Any] = {
 
 
 def filled(path: Path, type: str, /, *, gaps: int = 0, **changes: Any) -> Container:
-    """A store with two notes; the gaps are keys that were given away before."""
+    """A store with two notes; the gaps are keys of rows that were deleted before."""
     container = Container(Model(MODEL), path, type=type, sync="normal")
     context = container.context()
     for _ in range(gaps):
@@ -62,7 +62,7 @@ def filled(path: Path, type: str, /, *, gaps: int = 0, **changes: Any) -> Contai
 
 @pytest.mark.parametrize("type", TYPES)
 @pytest.mark.parametrize("other", TYPES)
-def test_the_same_graph_in_stores_of_any_type(tmp_path: Path, type: str, other: str) -> None:
+def test_equal_graphs_in_stores_of_any_type_compare_equal(tmp_path: Path, type: str, other: str) -> None:
     with filled(tmp_path / "a", type) as first, filled(tmp_path / "b", other, gaps=3) as second:
         assert first.context().fetch("Note", "text == 'second'")[0].id.uri != (
             second.context().fetch("Note", "text == 'second'")[0].id.uri
@@ -87,7 +87,7 @@ def test_the_same_graph_in_stores_of_any_type(tmp_path: Path, type: str, other: 
         ({"best": 2}, ["best"]), ({"kinds": (1, 0)}, []), ({"text": "other", "n": 3, "best": 1}, ["text", "n", "best"]),
     ],
 )  # fmt: skip
-def test_what_differs_is_told_by_object_and_key(tmp_path: Path, changes: dict[str, Any], keys: list[str]) -> None:
+def test_differences_name_object_and_key(tmp_path: Path, changes: dict[str, Any], keys: list[str]) -> None:
     for type in ("SQLite", "Binary"):
         with filled(tmp_path / f"a{type}", "SQLite") as first, filled(tmp_path / f"b{type}", type, **changes) as second:
             found = corestone.compare(first.coordinator, second.coordinator)
@@ -101,7 +101,7 @@ def test_what_differs_is_told_by_object_and_key(tmp_path: Path, changes: dict[st
                 assert second.path in line
 
 
-def test_the_first_differences_are_told_and_all_are_counted(tmp_path: Path) -> None:
+def test_first_differences_are_listed_and_all_are_counted(tmp_path: Path) -> None:
     model = {"Note": {"n": "int?"}}
     with Container(Model(model), tmp_path / "a") as first, Container(Model(model), tmp_path / "b") as second:
         first.insert("Note", [{"n": n} for n in range(600)])
@@ -129,7 +129,7 @@ def test_the_first_differences_are_told_and_all_are_counted(tmp_path: Path) -> N
         ({"data": b"yz"}, ".data: 1 bytes in {}, 2 bytes in {}"),
     ],
 )  # fmt: skip
-def test_a_difference_shows_both_values(tmp_path: Path, values: dict[str, Any], words: str) -> None:
+def test_difference_shows_both_values(tmp_path: Path, values: dict[str, Any], words: str) -> None:
     model = Model(MODEL)
     given = {**VALUES, "text": "a", "n": 3, "flag": True, "real": 0.0, "data": b"x"}
     # SQLite has no zero below zero.
@@ -144,7 +144,7 @@ def test_a_difference_shows_both_values(tmp_path: Path, values: dict[str, Any], 
         assert shown == words.format(first.path, second.path).lower()
 
 
-def test_the_order_of_a_model_does_not_matter(tmp_path: Path) -> None:
+def test_comparison_ignores_the_order_of_the_model(tmp_path: Path) -> None:
     """Entities and properties are paired by name."""
     other = {name: dict(reversed(MODEL[name].items())) for name in reversed(MODEL)}
     with filled(tmp_path / "a", "SQLite") as first:
@@ -196,7 +196,7 @@ def test_models_that_differ_cannot_be_compared(
             assert (caught.value.entity, caught.value.key, caught.value.file) == (entity, key, right.path)
 
 
-def test_what_no_store_holds_may_differ(tmp_path: Path) -> None:
+def test_transient_properties_may_differ(tmp_path: Path) -> None:
     one = {"Note": {"a": "string?", "b": "int? transient"}}
     other = {"Note": {"c": "string? transient", "a": "string = x"}}
     with Container(Model(one), tmp_path / "a") as first, Container(Model(other), tmp_path / "b") as second:
@@ -205,7 +205,7 @@ def test_what_no_store_holds_may_differ(tmp_path: Path) -> None:
         assert corestone.compare(first.coordinator, second.coordinator).differences == 0
 
 
-def test_what_cannot_be_compared(tmp_path: Path) -> None:
+def test_coordinator_without_a_store_cannot_be_compared(tmp_path: Path) -> None:
     with (
         Container(Model({"Note": {}}), tmp_path / "a") as first,
         pytest.raises(InvalidArgumentError, match="second coordinator, which does not have a store"),

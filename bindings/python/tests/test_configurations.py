@@ -32,7 +32,7 @@ def local(container: Container, tmp_path: Path) -> Store:
     return container.coordinator.add_store(tmp_path / "local.sqlite", configuration="Local")
 
 
-def test_objects_land_in_the_store_of_their_configuration(container: Container, local: Store) -> None:
+def test_objects_are_saved_to_the_store_of_their_configuration(container: Container, local: Store) -> None:
     ctx = container.context()
     ctx.insert("Draft", name="d")
     ctx.insert("Note", name="n")
@@ -53,7 +53,7 @@ def test_objects_land_in_the_store_of_their_configuration(container: Container, 
         ctx.assign(tags[1], local)
 
 
-def test_a_relationship_stays_in_its_store(container: Container, local: Store) -> None:
+def test_relationship_across_stores_fails_the_save(container: Container, local: Store) -> None:
     ctx = container.context()
     note = ctx.insert("Note", name="n")
     tag = ctx.insert("Tag", note=note)
@@ -69,7 +69,7 @@ def test_a_relationship_stays_in_its_store(container: Container, local: Store) -
     ctx.save()
 
 
-def test_entities_that_no_store_has(container: Container) -> None:
+def test_entity_without_a_store_cannot_be_fetched_or_saved(container: Container) -> None:
     ctx = container.context()
     with pytest.raises(InvalidArgumentError, match='Draft is in the configuration "Local"') as caught:
         ctx.fetch("Draft")
@@ -91,7 +91,7 @@ def test_missing_entity_error_lists_all_configurations(tmp_path: Path) -> None:
         container.context().fetch("Draft")
 
 
-def test_names_that_are_none(container: Container, tmp_path: Path) -> None:
+def test_unknown_configuration_names_are_rejected(container: Container, tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="no configuration"):
         container.coordinator.add_store(tmp_path / "x.sqlite", configuration="Elsewhere")
     assert not (tmp_path / "x.sqlite").exists()

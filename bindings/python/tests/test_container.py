@@ -1,4 +1,4 @@
-"""Containers: opening, options, and files that are no stores."""
+"""Containers: opening, options, and files that are not stores."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def make(model: Model, path: Path) -> None:
         ctx.save()
 
 
-def test_reopening(model: Model, path: Path) -> None:
+def test_reopened_container_has_the_saved_store(model: Model, path: Path) -> None:
     with Container(model, path) as container:
         identifier = container.store.identifier
         assert len(identifier) == 36
@@ -52,7 +52,7 @@ def test_reopening(model: Model, path: Path) -> None:
         container.context()
 
 
-def test_closing_closes_contexts(model: Model, path: Path) -> None:
+def test_closing_a_container_closes_its_contexts(model: Model, path: Path) -> None:
     container = Container(model, path)
     ctx, background = container.context(), container.background_context()
     container.close()
@@ -60,7 +60,7 @@ def test_closing_closes_contexts(model: Model, path: Path) -> None:
     assert background.is_closed
 
 
-def test_read_only(model: Model, path: Path) -> None:
+def test_read_only_container_rejects_saves(model: Model, path: Path) -> None:
     make(model, path)
     before = path.read_bytes()
     with Container(model, path, read_only=True, unsaved="discard") as container:
@@ -72,20 +72,20 @@ def test_read_only(model: Model, path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_must_exist(model: Model, path: Path) -> None:
+def test_must_exist_fails_when_the_file_is_missing(model: Model, path: Path) -> None:
     with pytest.raises(StoreError) as caught:
         Container(model, path, must_exist=True)
     assert str(path) in str(caught.value)
     assert not path.exists()
 
 
-def test_missing_folder(model: Model, path: Path) -> None:
+def test_opening_fails_when_the_folder_is_missing(model: Model, path: Path) -> None:
     with pytest.raises(StoreError):
         Container(model, path.parent / "nowhere" / "x.store")
 
 
 @pytest.mark.parametrize("content", [b"hello, I am no database at all" * 100, b"SQLite format 3\0" + bytes(2000)])
-def test_not_a_store(model: Model, path: Path, content: bytes) -> None:
+def test_opening_fails_when_the_file_is_not_a_store(model: Model, path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises((NotAStoreError, StoreCorruptError)) as caught:
         Container(model, path)
@@ -93,7 +93,7 @@ def test_not_a_store(model: Model, path: Path, content: bytes) -> None:
     assert path.read_bytes() == content
 
 
-def test_sqlite_but_no_store(model: Model, path: Path) -> None:
+def test_opening_fails_when_the_database_is_not_a_store(model: Model, path: Path) -> None:
     database = sqlite3.connect(path)
     database.execute("CREATE TABLE t (x)")
     database.commit()
@@ -102,7 +102,7 @@ def test_sqlite_but_no_store(model: Model, path: Path) -> None:
         Container(model, path)
 
 
-def test_another_model(model: Model, path: Path) -> None:
+def test_opening_fails_when_the_model_differs(model: Model, path: Path) -> None:
     make(model, path)
     other = Model({"Employee": {"name": "string", "extra": "string?"}})
     with pytest.raises(ModelMismatchError) as caught:
@@ -110,7 +110,7 @@ def test_another_model(model: Model, path: Path) -> None:
     assert "Employee" in str(caught.value)
 
 
-def test_busy(model: Model, path: Path) -> None:
+def test_save_fails_when_another_connection_holds_the_lock(model: Model, path: Path) -> None:
     make(model, path)
     blocker = sqlite3.connect(path, isolation_level=None)
     blocker.execute("BEGIN IMMEDIATE")
@@ -129,7 +129,7 @@ def test_busy(model: Model, path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everything")
-def test_read_only_file(model: Model, path: Path) -> None:
+def test_save_fails_when_the_file_is_read_only(model: Model, path: Path) -> None:
     make(model, path)
     path.chmod(stat.S_IREAD)
 
@@ -146,7 +146,7 @@ def test_read_only_file(model: Model, path: Path) -> None:
 @pytest.mark.parametrize(
     "options", [{"sync": "maybe"}, {"journal": "none"}, {"busy_timeout": -1}, {"cache_kb": -1}, {"max_connections": -1}]
 )
-def test_bad_options(model: Model, path: Path, options: dict[str, object]) -> None:
+def test_invalid_options_are_rejected(model: Model, path: Path, options: dict[str, object]) -> None:
     with pytest.raises(InvalidArgumentError):
         Container(model, path, **options)  # type: ignore[call-overload]
     assert not path.exists()
@@ -162,7 +162,7 @@ def test_bad_options(model: Model, path: Path, options: dict[str, object]) -> No
         {"max_connections": 1},
     ],
 )
-def test_options(model: Model, path: Path, options: dict[str, object]) -> None:
+def test_valid_options_are_accepted(model: Model, path: Path, options: dict[str, object]) -> None:
     with Container(model, path, **options) as container:  # type: ignore[call-overload]
         ctx = container.context()
         ctx.insert("Employee", name="Ada")
@@ -189,7 +189,7 @@ def test_threads_read_and_save(model: Model, path: Path, most: int) -> None:
         assert max(found) == 60
 
 
-def test_coordinator_performs(model: Model, path: Path) -> None:
+def test_coordinator_performs_blocks_serially(model: Model, path: Path) -> None:
     with Container(model, path) as container:
         ctx = container.context()
         ctx.insert("Employee", name="Ada")
@@ -214,7 +214,7 @@ def test_coordinator_performs(model: Model, path: Path) -> None:
             container.coordinator.perform_and_wait(lambda: queued.perform_and_wait(lambda: None))
 
 
-def test_history(model: Model, path: Path) -> None:
+def test_history_records_author_and_context_name(model: Model, path: Path) -> None:
     with Container(model, path, history=True) as container:
         ctx = container.context()
         ada = ctx.insert("Employee", name="Ada")
@@ -239,7 +239,7 @@ def test_history(model: Model, path: Path) -> None:
     database.close()
 
 
-def test_other_tools_can_read_it(model: Model, path: Path) -> None:
+def test_sqlite3_can_read_the_store(model: Model, path: Path) -> None:
     make(model, path)
     database = sqlite3.connect(path)
     assert database.execute("SELECT ZNAME FROM ZEMPLOYEE").fetchall() == [("Ada",)]
@@ -247,7 +247,7 @@ def test_other_tools_can_read_it(model: Model, path: Path) -> None:
     database.close()
 
 
-def test_a_container_moves_to_another_file(tmp_path: Path) -> None:
+def test_container_migrates_to_another_file(tmp_path: Path) -> None:
     model = Model(
         {"Note": {"text": "string?", "tags": "to-many Tag? inverse notes"}, "Tag": {"notes": "to-many Note?"}}
     )
@@ -271,7 +271,7 @@ def test_a_container_moves_to_another_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["XML", "Binary"])
-def test_an_empty_file_is_a_new_store_in_one_file(model: Model, path: Path, kind: str) -> None:
+def test_empty_file_becomes_a_new_atomic_store(model: Model, path: Path, kind: str) -> None:
     for options in ({"must_exist": True}, {"read_only": True}):
         path.touch()
         with pytest.raises(NotAStoreError, match="empty file"):
@@ -281,7 +281,7 @@ def test_an_empty_file_is_a_new_store_in_one_file(model: Model, path: Path, kind
     assert metadata(path)["NSStoreType"] == kind
 
 
-def test_an_empty_file_is_no_sqlite_store(model: Model, path: Path, tmp_path: Path) -> None:
+def test_empty_file_is_not_an_sqlite_store(model: Model, path: Path, tmp_path: Path) -> None:
     path.touch()
     for type in ("SQLite", None):
         with pytest.raises(NotAStoreError, match=r"empty file.*delete it"):
@@ -295,8 +295,8 @@ def test_an_empty_file_is_no_sqlite_store(model: Model, path: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize("kind", ["SQLite", "XML", "Binary"])
-def test_migrating_keeps_the_type(model: Model, tmp_path: Path, kind: str) -> None:
-    """Unless another one is asked for."""
+def test_migration_keeps_the_store_type(model: Model, tmp_path: Path, kind: str) -> None:
+    """Unless another type is passed."""
     with Container(model, tmp_path / "draft", type=kind) as container:
         container.insert("Employee", {"name": "Ada"})
         new = container.migrate(tmp_path / "letter")
@@ -307,7 +307,7 @@ def test_migrating_keeps_the_type(model: Model, tmp_path: Path, kind: str) -> No
         assert [each["name"] for each in container.read("Employee")] == ["Ada"]
 
 
-def test_migrating_takes_type_and_options(tmp_path: Path) -> None:
+def test_migration_applies_type_and_options(tmp_path: Path) -> None:
     heard: list[tuple[int, int]] = []
     with Container(Model({"Note": {"text": "string?"}}), tmp_path / "draft.sqlite") as container:
         container.insert("Note", {"text": "x"})
@@ -336,7 +336,7 @@ def test_migrating_takes_type_and_options(tmp_path: Path) -> None:
         assert not (tmp_path / "c.sqlite").exists()
 
 
-def test_a_container_may_lie_in_memory_alone(model: Model, path: Path) -> None:
+def test_container_may_be_in_memory(model: Model, path: Path) -> None:
     with Container(model, path, type="InMemory") as container:
         ctx = container.context()
         ada = ctx.insert("Employee", name="Ada")
@@ -352,14 +352,14 @@ def test_a_container_may_lie_in_memory_alone(model: Model, path: Path) -> None:
         Container(model, path, type="Oracle")
 
 
-def test_a_container_may_lie_in_a_binary_file(model: Model, path: Path) -> None:
+def test_container_may_use_a_binary_store(model: Model, path: Path) -> None:
     with Container(model, path, type="Binary") as container:
         assert container.store.type == "Binary"
         ctx = container.context()
         ada = ctx.insert("Employee", name="Ada", manager=ctx.insert("Manager", name="Bob"))
         ctx.save()
         uri = ada.id.uri
-    # What is there tells its type, and needs no model to tell about itself.
+    # The type of an existing store is detected, and its metadata can be read without a model.
     assert metadata(path)["NSStoreType"] == "Binary"
     with path.open("rb") as file:
         content = plistlib.loads(plistlib.load(file)["content"])

@@ -53,7 +53,7 @@ def shop(model: Model, *paths: Path, **options: Any) -> Container:
         (["-c"], "python"),
     ],
 )
-def test_the_data_folder_is_called_like_the_program(tmp_path: Path, start: list[str], name: str) -> None:
+def test_data_folder_is_named_after_the_program(tmp_path: Path, start: list[str], name: str) -> None:
     program = "from corestone import data_folder\nprint(data_folder())"
     for file in ("tools/my shop.py", "package/__init__.py", "package/__main__.py", "package/part.py"):
         (tmp_path / file).parent.mkdir(exist_ok=True)
@@ -66,7 +66,7 @@ def test_the_data_folder_is_called_like_the_program(tmp_path: Path, start: list[
     assert not (tmp_path / "data").exists()
 
 
-def test_a_model_beside_the_script_is_found(tmp_path: Path) -> None:
+def test_model_beside_the_script_is_found(tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
     Model({"InScriptsFolder": {"x": "int?"}}).write(tmp_path / "shop" / "Shop.mom")
     Model({"InWorkingFolder": {"x": "int?"}}).write(tmp_path / "Shop.mom")
@@ -78,7 +78,7 @@ def test_a_model_beside_the_script_is_found(tmp_path: Path) -> None:
     assert done.stdout == "['InScriptsFolder']\n"
 
 
-def test_the_endings_of_a_model_in_their_order(tmp_path: Path) -> None:
+def test_model_extensions_are_tried_in_order(tmp_path: Path) -> None:
     def found() -> list[str]:
         return list(Container("Shop", model_folders=[tmp_path]).model)
 
@@ -99,7 +99,7 @@ def test_the_endings_of_a_model_in_their_order(tmp_path: Path) -> None:
 # --- Opening
 
 
-def test_a_store_that_fails_keeps_no_other_from_being_opened(model: Model, tmp_path: Path) -> None:
+def test_failing_store_does_not_prevent_other_stores_from_opening(model: Model, tmp_path: Path) -> None:
     paths = [tmp_path / name for name in "abcd"]
     for path in (paths[0], paths[2]):
         path.write_text("no store")
@@ -129,7 +129,7 @@ def test_a_store_that_fails_keeps_no_other_from_being_opened(model: Model, tmp_p
     container.close()
 
 
-def test_stores_that_are_opened_elsewhere_come_one_after_the_other(model: Model, tmp_path: Path) -> None:
+def test_asynchronous_stores_are_opened_one_after_the_other(model: Model, tmp_path: Path) -> None:
     (tmp_path / "1").write_text("no store")
     container = Container(
         "Shop", model, stores=[StoreDescription(tmp_path / str(number), asynchronous=True) for number in range(4)]
@@ -150,7 +150,7 @@ def test_stores_that_are_opened_elsewhere_come_one_after_the_other(model: Model,
     container.close()
 
 
-def test_a_store_in_memory_needs_no_folder(model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_memory_store_does_not_need_a_folder(model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     monkeypatch.delenv("HOME")
     with Container("Shop", model, stores=[StoreDescription(type="InMemory")]) as container:
@@ -168,7 +168,7 @@ def test_a_store_in_memory_needs_no_folder(model: Model, tmp_path: Path, monkeyp
 # --- Closing
 
 
-def test_closing_names_each_context(model: Model, tmp_path: Path) -> None:
+def test_close_error_names_each_context_with_unsaved_changes(model: Model, tmp_path: Path) -> None:
     container = shop(model, tmp_path / "a")
     view = container.view_context
     for name in ("a", "b"):
@@ -212,7 +212,7 @@ def test_closing_names_each_context(model: Model, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("policy", ["save", "discard"])
-def test_what_closing_does_with_changes(model: Model, tmp_path: Path, policy: Any) -> None:
+def test_close_refuses_saves_or_discards_changes(model: Model, tmp_path: Path, policy: Any) -> None:
     container = shop(model, tmp_path / "a")
     contexts = [container.view_context, container.context(), container.coordinator.context()]
     contexts.append(contexts[1].child())
@@ -241,7 +241,7 @@ def test_what_closing_does_with_changes(model: Model, tmp_path: Path, policy: An
     container.close("save")
 
 
-def test_a_save_that_fails_keeps_all_open(model: Model, tmp_path: Path) -> None:
+def test_close_keeps_all_contexts_open_when_a_save_fails(model: Model, tmp_path: Path) -> None:
     container = shop(model, tmp_path / "a")
     good, bad = container.context(), container.context()
     good.insert("Employee", name="good")
@@ -258,7 +258,7 @@ def test_a_save_that_fails_keeps_all_open(model: Model, tmp_path: Path) -> None:
         assert [each["name"] for each in again.read("Employee", sort="name")] == ["good", "later"]
 
 
-def test_closing_a_coordinator_refuses_alike(model: Model, tmp_path: Path) -> None:
+def test_closing_a_coordinator_refuses_unsaved_changes(model: Model, tmp_path: Path) -> None:
     coordinator = Coordinator(model)
     coordinator.add_store(tmp_path / "a")
     context = coordinator.context()

@@ -33,7 +33,7 @@ def names(found: Any) -> list[str]:
     return [person.name for person in found]
 
 
-def test_sorting(staff: Context) -> None:
+def test_fetch_sorts_by_keys(staff: Context) -> None:
     assert names(staff.fetch("Employee", sort="age")) == ["Chloé", "Elena", "Ada", "Boris", "Dmitri", "Grace"]
     assert names(staff.fetch("Employee", sort=["-age"]))[:2] == ["Grace", "Dmitri"]
     found = staff.fetch("Employee", "department != nil", sort=["department.name", Sort("name", descending=True)])
@@ -45,7 +45,7 @@ def test_sorting(staff: Context) -> None:
         staff.fetch("Employee", sort=[7])  # type: ignore[list-item]
 
 
-def test_limit_and_offset(staff: Context) -> None:
+def test_fetch_honours_limit_and_offset(staff: Context) -> None:
     assert names(staff.fetch("Employee", sort="name", limit=2)) == ["Ada", "Boris"]
     assert names(staff.fetch("Employee", sort="name", limit=2, offset=4)) == ["Elena", "Grace"]
     assert names(staff.fetch("Employee", sort="name", offset=5)) == ["Grace"]
@@ -56,14 +56,14 @@ def test_limit_and_offset(staff: Context) -> None:
             staff.fetch("Employee", **wrong)  # type: ignore[arg-type]
 
 
-def test_subentities(staff: Context) -> None:
+def test_fetch_includes_subentities_by_default(staff: Context) -> None:
     assert staff.count("Employee") == 6
     assert staff.count("Employee", include_subentities=False) == 5
     assert names(staff.fetch("Manager")) == ["Grace"]
     assert "Grace" not in names(staff.fetch("Employee", include_subentities=False))
 
 
-def test_pending_changes_count(staff: Context) -> None:
+def test_fetch_includes_pending_changes(staff: Context) -> None:
     staff.insert("Employee", name="New", age=99)
     assert names(staff.fetch("Employee", "age == 99")) == ["New"]
     assert names(staff.fetch("Employee", "age == 99", include_pending_changes=False)) == []
@@ -72,7 +72,7 @@ def test_pending_changes_count(staff: Context) -> None:
     assert staff.count("Employee", "age == 99") == 2
 
 
-def test_prefetch_and_faults(staff: Context) -> None:
+def test_fetch_prefetches_relationships_and_fills_faults(staff: Context) -> None:
     other = staff.container.context()
     people = other.fetch("Employee", prefetch=["department", "tasks"], as_faults=False)
     assert not any(person.is_fault for person in people)
@@ -80,7 +80,7 @@ def test_prefetch_and_faults(staff: Context) -> None:
     assert other.fetch("Department", prefetch="employees")[0].employees is not None
 
 
-def test_changed_sets(staff: Context) -> None:
+def test_changed_sets_list_unsaved_objects(staff: Context) -> None:
     ada, boris = (staff.first("Employee", "name == %@", name) for name in ("Ada", "Boris"))
     assert not staff.has_changes
     new = staff.insert("Employee", name="New")
@@ -99,7 +99,7 @@ def test_changed_sets(staff: Context) -> None:
     assert not staff.deleted
 
 
-def test_rollback(staff: Context) -> None:
+def test_rollback_discards_all_changes(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     ada.age = 99
     ada.tasks.clear()
@@ -115,7 +115,7 @@ def test_rollback(staff: Context) -> None:
         _ = new.name
 
 
-def test_delete_rules(staff: Context) -> None:
+def test_delete_rules_cascade_and_nullify(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     staff.delete(ada)
     staff.save()
@@ -127,12 +127,12 @@ def test_delete_rules(staff: Context) -> None:
     assert all(person.department is None for person in people)
 
 
-def test_deny() -> None:
+def test_compact_model_can_deny_deletion() -> None:
     model = Model({"A": {"bs": "to-many B inverse a delete deny"}, "B": {"a": "to-one A? inverse bs"}})
     assert model["A"].properties["bs"].delete_rule == 3
 
 
-def test_denied_delete(tmp_path: Any) -> None:
+def test_denied_deletion_fails_the_save(tmp_path: Any) -> None:
     model = Model({"A": {"bs": "to-many B inverse a delete deny"}, "B": {"a": "to-one A? inverse bs"}})
     with Container(model, tmp_path / "deny.store") as container:
         ctx = container.context()
@@ -147,7 +147,7 @@ def test_denied_delete(tmp_path: Any) -> None:
         assert ctx.count("A") == 1
 
 
-def test_required_values(ctx: Context) -> None:
+def test_save_reports_every_missing_required_value(ctx: Context) -> None:
     ctx.insert("Employee", age=3)
     ctx.insert("Project")
     with pytest.raises(ValidationError) as caught:
@@ -163,7 +163,7 @@ def test_required_values(ctx: Context) -> None:
     assert ctx.has_changes
 
 
-def test_one_required_value(ctx: Context) -> None:
+def test_save_reports_a_single_missing_required_value(ctx: Context) -> None:
     person = ctx.insert("Employee")
     with pytest.raises(ValidationError) as caught:
         ctx.save()
@@ -173,7 +173,7 @@ def test_one_required_value(ctx: Context) -> None:
     ctx.save()
 
 
-def test_conflict(staff: Context) -> None:
+def test_save_fails_when_another_context_saved_the_same_row(staff: Context) -> None:
     mine = staff.first("Employee", "name == 'Ada'")
     other = staff.container.context()
     theirs = other.existing(mine.id)
@@ -193,7 +193,7 @@ def test_conflict(staff: Context) -> None:
     assert (mine.age, mine.nickname) == (38, "Countess")
 
 
-def test_refresh_drops_changes(staff: Context) -> None:
+def test_refresh_without_merge_discards_changes(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     ada.age = 99
     staff.refresh(ada, merge=False)
@@ -206,7 +206,7 @@ def test_refresh_drops_changes(staff: Context) -> None:
     assert ada.age == 50
 
 
-def test_existing_and_registered(staff: Context) -> None:
+def test_existing_and_registered_objects_are_found_by_id(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     uri = ada.id.uri
     missing = uri.rsplit("/", 1)[0] + "/p99999"
@@ -223,7 +223,7 @@ def test_existing_and_registered(staff: Context) -> None:
         staff.get("x-coredata://00000000-0000-0000-0000-000000000000/Employee/p1")
 
 
-def test_permanent_ids(staff: Context) -> None:
+def test_permanent_id_survives_the_save(staff: Context) -> None:
     new = staff.insert("Employee", name="New")
     assert new.id.is_temporary
     staff.obtain_permanent_ids([new])
@@ -233,7 +233,7 @@ def test_permanent_ids(staff: Context) -> None:
     assert new.id.uri == uri
 
 
-def test_insert_many(ctx: Context) -> None:
+def test_insert_many_inserts_every_row(ctx: Context) -> None:
     team = ctx.insert("Department", name="Team")
     rows = [{"name": f"N{at}", "age": at, "department": team if at % 2 else None} for at in range(1000)]
     assert ctx.insert_many("Employee", rows) == 1000
@@ -272,7 +272,7 @@ def test_insert_many_is_all_or_nothing(ctx: Context) -> None:
     assert ctx.count("Employee") == 0
 
 
-def test_abstract_entities(tmp_path: Any) -> None:
+def test_abstract_entity_cannot_be_instantiated(tmp_path: Any) -> None:
     model = Model({"Base": {"@abstract": True, "name": "string"}, "Item": {"@parent": "Base"}})
     with Container(model, tmp_path / "abstract.store", unsaved="discard") as container:
         ctx = container.context()
@@ -282,7 +282,7 @@ def test_abstract_entities(tmp_path: Any) -> None:
         assert ctx.fetch("Base")[0].entity_name == "Item"
 
 
-def test_closing(staff: Context) -> None:
+def test_closed_context_rejects_every_call(staff: Context) -> None:
     staff.close()
     staff.close()
     assert staff.is_closed
@@ -295,7 +295,7 @@ def test_closing(staff: Context) -> None:
     assert again.is_closed
 
 
-def test_names_authors_and_what_is_at_hand(staff: Context) -> None:
+def test_context_has_name_author_user_info_and_parent(staff: Context) -> None:
     assert (staff.name, staff.transaction_author, staff.user_info, staff.parent) == (None, None, None, None)
     staff.name, staff.transaction_author = "editor", "Ada"
     assert (staff.name, staff.transaction_author) == ("editor", "Ada")
@@ -325,7 +325,7 @@ OPTIONS: dict[str, tuple[Any, list[Any]]] = {
 }
 
 
-def test_options_of_a_context_are_each_their_own(staff: Context) -> None:
+def test_context_options_are_independent(staff: Context) -> None:
     assert {name: getattr(staff, name) for name in OPTIONS} == {name: first for name, (first, _) in OPTIONS.items()}
     for name, (_, values) in OPTIONS.items():
         for value in values:
@@ -338,7 +338,7 @@ def test_options_of_a_context_are_each_their_own(staff: Context) -> None:
     assert staff.staleness_interval is None
 
 
-def test_a_policy_for_one_save_is_no_other_ones(staff: Context) -> None:
+def test_merge_policy_of_one_save_does_not_change_that_of_the_context(staff: Context) -> None:
     staff.merge_policy = MergePolicy.ROLLBACK
     ada = staff.first("Employee", "name == 'Ada'")
     other = staff.container.context()
@@ -363,7 +363,7 @@ def test_a_policy_for_one_save_is_no_other_ones(staff: Context) -> None:
     assert ada.age == 7
 
 
-def test_an_object_outside_goes_into_another_context(staff: Context) -> None:
+def test_object_without_a_context_can_be_inserted_into_any(staff: Context) -> None:
     other = staff.container.context()
     project = staff.new("Project", title="x", members=[])
     assert (project.title, staff.has_changes) == ("x", False)
@@ -375,7 +375,7 @@ def test_an_object_outside_goes_into_another_context(staff: Context) -> None:
     assert staff.count("Project", "title == 'x'") == 1
 
 
-def test_what_is_inserted_updated_and_deleted(staff: Context) -> None:
+def test_inserted_updated_and_deleted_follow_net_changes(staff: Context) -> None:
     staff.reset()
     ada, boris = (staff.first("Employee", f"name == '{name}'") for name in ("Ada", "Boris"))
     assert [len(each) for each in (staff.inserted, staff.updated, staff.deleted)] == [0, 0, 0]
@@ -394,7 +394,7 @@ def test_what_is_inserted_updated_and_deleted(staff: Context) -> None:
     assert (ada.age, staff.count("Employee", "name == 'Boris'")) == (36, 1)
 
 
-def test_tracking_is_off_for_a_block_only(staff: Context) -> None:
+def test_without_tracking_ends_with_its_block(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
 
     def change() -> None:
@@ -413,7 +413,7 @@ def test_tracking_is_off_for_a_block_only(staff: Context) -> None:
     assert (fresh.age, fresh.nickname) == (40, "x")
 
 
-def test_windows_and_subentities_of_each_call(staff: Context) -> None:
+def test_fetch_options_apply_to_every_kind_of_fetch(staff: Context) -> None:
     """Fetches of objects, IDs, rows and streams, and counts, take the same words."""
     words: dict[str, Any] = {"sort": "name", "limit": 2, "offset": 1}
     expected = ["Boris", "Chloé"]
@@ -444,7 +444,7 @@ def test_windows_and_subentities_of_each_call(staff: Context) -> None:
         staff.fetch("Employee", nulls="none")
 
 
-def test_the_first_of_an_order(staff: Context) -> None:
+def test_first_returns_the_first_object_of_the_order(staff: Context) -> None:
     assert staff.first("Employee", sort="-age").name == "Grace"
     assert staff.first("Employee", sort="age").name == "Chloé"
     assert staff.first("Employee", "age > %d", 100) is None
@@ -454,7 +454,7 @@ def test_the_first_of_an_order(staff: Context) -> None:
 # ---- what a context keeps, and what it forgets
 
 
-def test_objects_of_ids_are_got_without_asking_the_store(staff: Context) -> None:
+def test_get_returns_an_object_without_reading_the_store(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'").id
     missing = ada.uri.rsplit("/", 1)[0] + "/p99999"
     other = staff.container.context()
@@ -476,7 +476,7 @@ def test_objects_of_ids_are_got_without_asking_the_store(staff: Context) -> None
     assert missing in error.message
 
 
-def test_an_object_that_was_never_saved_is_forgotten(staff: Context) -> None:
+def test_deleting_an_unsaved_object_leaves_no_change(staff: Context) -> None:
     sales, ada = staff.first("Department", "name == 'Sales'"), staff.first("Employee", "name == 'Ada'")
     members = set(sales.employees)
     new = staff.insert("Employee", name="New", department=sales, manager=None, projects=list(ada.projects))
@@ -499,7 +499,7 @@ def test_an_object_that_was_never_saved_is_forgotten(staff: Context) -> None:
     assert staff.container.context().count("Employee") == 6
 
 
-def test_a_refresh_without_merge_drops_changes_of_both_sides(staff: Context) -> None:
+def test_refresh_without_merge_discards_both_sides_of_a_relationship(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     research, sales = (staff.first("Department", f"name == '{name}'") for name in ("R&D", "Sales"))
     assert ada in research.employees
@@ -519,7 +519,7 @@ def test_a_refresh_without_merge_drops_changes_of_both_sides(staff: Context) -> 
     assert staff.count("Employee", "name == 'New' AND age == 5") == 1
 
 
-def test_refreshing_all_keeps_changes_and_the_save_finds_rows_that_are_gone(staff: Context) -> None:
+def test_refresh_all_keeps_changes_and_save_detects_deleted_rows(staff: Context) -> None:
     ada, boris = (staff.first("Employee", f"name == '{name}'") for name in ("Ada", "Boris"))
     assert not ada.is_fault
     assert not boris.is_fault
@@ -542,7 +542,7 @@ def test_refreshing_all_keeps_changes_and_the_save_finds_rows_that_are_gone(staf
     assert ada.nickname == "theirs"
 
 
-def test_each_object_of_a_conflict_has_its_detail(staff: Context) -> None:
+def test_each_conflicting_object_has_a_detail(staff: Context) -> None:
     people = list(staff.fetch("Employee", "age < 50", sort="name"))
     other = staff.container.context()
     for person in other.fetch("Employee", "age < 50"):
@@ -573,7 +573,7 @@ def test_each_object_of_a_conflict_has_its_detail(staff: Context) -> None:
     assert sorted(each.nickname for each in other.fetch("Employee", "age < 50")) == ["mine"] * 3 + ["theirs"]
 
 
-def test_permanent_ids_write_nothing(staff: Context) -> None:
+def test_obtaining_permanent_ids_does_not_write_objects(staff: Context) -> None:
     new, later = staff.insert("Project", title="new"), staff.insert("Project", title="later")
     staff.obtain_permanent_ids([new])
     assert (new.is_inserted, new.id.is_temporary, later.id.is_temporary) == (True, False, True)
@@ -599,7 +599,7 @@ def test_delete_rules_run_when_pending_changes_are_processed(staff: Context) -> 
     assert list(ada.tasks) == tasks
 
 
-def test_who_cannot_be_inserted_is_named(staff: Context) -> None:
+def test_insert_error_names_the_entity(staff: Context) -> None:
     abstract = Model({"Base": {"@abstract": True, "name": "string"}, "Item": {"@parent": "Base"}})
     with Container(abstract, "anywhere", type="InMemory") as container:
         context = container.context()
@@ -614,7 +614,7 @@ def test_who_cannot_be_inserted_is_named(staff: Context) -> None:
     assert not staff.has_changes
 
 
-def test_a_closed_context_refuses_and_its_objects_are_gone(staff: Context) -> None:
+def test_closed_context_rejects_calls_and_invalidates_its_objects(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     child = staff.child()
     theirs = child.get(ada.id)
@@ -629,7 +629,7 @@ def test_a_closed_context_refuses_and_its_objects_are_gone(staff: Context) -> No
                 call()
 
 
-def test_what_cannot_be_assigned_to_a_store_is_told(staff: Context, tmp_path: Path) -> None:
+def test_assign_error_names_the_object_and_the_store(staff: Context, tmp_path: Path) -> None:
     model = Model({"Note": {"name": "string?"}, "Draft": {"name": "string?"}})
     model.configuration("Local", "Draft")
     with Container(model, tmp_path / "notes.sqlite", unsaved="discard") as container:

@@ -62,7 +62,7 @@ class Log:
         return f"<{name}>" if name == "high" else None
 
 
-def test_a_function_names_sections(context: Context) -> None:
+def test_section_function_names_sections(context: Context) -> None:
     add(context, 1, 2, 9)
     log = Log()
     controller = FetchedResultsController(context, FetchRequest("Item", sort="rank"), level, delegate=log)
@@ -87,7 +87,7 @@ def test_a_function_names_sections(context: Context) -> None:
     assert len(controller.fetched_objects or []) == 0
 
 
-def test_a_second_fetch_moves_rows_between_sections(context: Context, tmp_path: Path) -> None:
+def test_second_fetch_moves_rows_between_sections(context: Context, tmp_path: Path) -> None:
     add(context, 1, 2, 9)
     context.save()
     controller = FetchedResultsController(context, FetchRequest("Item", sort="rank"), level)
@@ -105,7 +105,7 @@ def test_a_second_fetch_moves_rows_between_sections(context: Context, tmp_path: 
     assert controller.index_path(moved) == (1, 0)
 
 
-def test_what_a_function_raises_fails_the_fetch(context: Context) -> None:
+def test_exception_of_the_section_function_fails_the_fetch(context: Context) -> None:
     add(context, 1)
     controller = FetchedResultsController(context, FetchRequest("Item", sort="rank"), lambda item: item.nothing)
     with pytest.raises(CorestoneError):
@@ -114,7 +114,7 @@ def test_what_a_function_raises_fails_the_fetch(context: Context) -> None:
         FetchedResultsController(context, FetchRequest("Item")).perform_fetch()
 
 
-def test_a_delegate_that_wants_ids(context: Context) -> None:
+def test_delegate_with_did_change_ids_receives_id_changes(context: Context) -> None:
     shown: list[ObjectID] = []
 
     class Ids:
@@ -146,7 +146,7 @@ def test_a_delegate_that_wants_ids(context: Context) -> None:
     assert shown == []
 
 
-def test_a_function_that_writes_is_refused(context: Context) -> None:
+def test_section_function_that_changes_an_object_is_rejected(context: Context) -> None:
     (item,) = add(context, 1)
 
     def rename(item: Any) -> str:
@@ -170,7 +170,7 @@ class Raising:
         raise self.raised
 
 
-def test_what_a_delegate_raises_fails_no_call(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exception_of_a_delegate_does_not_fail_the_call(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[Any] = []
     monkeypatch.setattr("sys.unraisablehook", heard.append)
     delegate = Raising(ValueError("no"))
@@ -195,7 +195,7 @@ def test_what_a_delegate_raises_fails_no_call(context: Context, monkeypatch: pyt
     assert len(controller.fetched_objects or []) == 2
 
 
-def test_ids_that_become_permanent_are_told(context: Context) -> None:
+def test_observer_is_notified_of_permanent_ids(context: Context) -> None:
     told: list[Difference] = []
     with context.observe(FetchRequest("Item", sort="rank"), lambda _, difference: told.append(difference)):
         add(context, 1)
@@ -210,7 +210,7 @@ def test_ids_that_become_permanent_are_told(context: Context) -> None:
         assert (former.is_temporary, item.id.is_temporary) == (True, False)
 
 
-def test_a_closed_context_tells_nobody(tmp_path: Path) -> None:
+def test_closed_context_does_not_notify_observers(tmp_path: Path) -> None:
     with Container(Model(MODEL), tmp_path / "a.sqlite") as container:
         context = container.context()
         add(context, 1)
@@ -228,7 +228,7 @@ def test_a_closed_context_tells_nobody(tmp_path: Path) -> None:
         observation.cancel()
 
 
-def test_an_object_that_is_gone_does_not_take_the_others_along(context: Context) -> None:
+def test_deleted_object_does_not_invalidate_the_other_results(context: Context) -> None:
     add(context, 1, 2, 3)
     context.save()
     controller = FetchedResultsController(context, FetchRequest("Item", sort="rank"))
@@ -238,7 +238,7 @@ def test_an_object_that_is_gone_does_not_take_the_others_along(context: Context)
     assert [item.name for item in controller.fetched_objects or []] == ["n1", None, "n3"]
 
 
-def test_names_that_look_alike_are_sections_of_their_own(context: Context) -> None:
+def test_composed_and_decomposed_names_are_separate_sections(context: Context) -> None:
     for name in ("e\u0301", "z", "\u00e9"):
         context.insert("Item", name=name)
     controller = FetchedResultsController(context, FetchRequest("Item", sort="name"), "name", delegate=Log())
@@ -249,7 +249,7 @@ def test_names_that_look_alike_are_sections_of_their_own(context: Context) -> No
     assert [section.name for section in controller.sections or []] == ["e\u0301", "\u00e9"]
 
 
-def test_batch_deletions_of_members(tmp_path: Path) -> None:
+def test_controller_removes_objects_deleted_by_a_batch(tmp_path: Path) -> None:
     model = {
         "Item": {"rank": "int32?", "box": "to-one Box? inverse items"},
         "Box": {"label": "string?", "items": "to-many Item inverse box"},
@@ -275,7 +275,7 @@ def test_batch_deletions_of_members(tmp_path: Path) -> None:
         assert [change.path for change in dependent.told[0].updates] == [(0, 0)]
 
 
-def test_live_queries_tell_differences(context: Context) -> None:
+def test_live_query_reports_differences(context: Context) -> None:
     told: list[Difference] = []
     with context.observe(FetchRequest("Item", sort="rank"), lambda _, difference: told.append(difference)):
         (item,) = add(context, 3)
@@ -290,7 +290,7 @@ def test_live_queries_tell_differences(context: Context) -> None:
     assert told[3].removals[0].object is item
 
 
-def test_live_queries_are_gone_through(context: Context) -> None:
+def test_live_query_can_be_iterated(context: Context) -> None:
     query = context.observe(FetchRequest("Item", sort="rank"), timeout=0)
     assert isinstance(query, LiveQuery)
     add(context, 3)
@@ -306,7 +306,7 @@ def test_live_queries_are_gone_through(context: Context) -> None:
     context.process_pending_changes()
 
 
-def test_live_queries_are_awaited(context: Context) -> None:
+def test_live_query_can_be_awaited(context: Context) -> None:
     async def read() -> list[int]:
         query = context.observe(FetchRequest("Item", sort="rank"))
         add(context, 3)
@@ -360,7 +360,7 @@ def sectioned(context: Context, names: str, *, delegate: Any = None) -> tuple[Fe
     return controller, items
 
 
-def test_what_is_told_of_an_event_and_in_which_order(context: Context) -> None:
+def test_delegate_calls_of_an_event_have_a_fixed_order(context: Context) -> None:
     steps = Steps()
     controller, items = sectioned(context, "aabbcc", delegate=steps)
     context.delete(items[0])
@@ -388,7 +388,7 @@ def test_what_is_told_of_an_event_and_in_which_order(context: Context) -> None:
     assert controller.index_path(items[2]) == (0, 1)
 
 
-def test_a_section_of_another_name_is_another_section_whose_objects_go_and_come(context: Context) -> None:
+def test_renamed_section_is_reported_as_deletion_and_insertion(context: Context) -> None:
     steps = Steps()
     _, items = sectioned(context, "aabb", delegate=steps)
     items[2].name = items[3].name = "bb"
@@ -404,7 +404,7 @@ def test_a_section_of_another_name_is_another_section_whose_objects_go_and_come(
     ]
 
 
-def test_sections_out_of_order_end_the_results_until_they_are_fetched_again(context: Context) -> None:
+def test_sections_out_of_order_reset_the_results_until_the_next_fetch(context: Context) -> None:
     steps = Steps()
     controller, items = sectioned(context, "aabbc", delegate=steps)
     items[3].name = "a"
@@ -433,7 +433,7 @@ def test_sections_out_of_order_end_the_results_until_they_are_fetched_again(cont
     ]
 
 
-def test_the_object_that_stands_out_of_order_is_named_whichever_was_changed(context: Context) -> None:
+def test_section_order_error_names_the_misplaced_object(context: Context) -> None:
     steps = Steps()
     controller, items = sectioned(context, "aabbc", delegate=steps)
     items[0].name = "b"
@@ -445,7 +445,7 @@ def test_the_object_that_stands_out_of_order_is_named_whichever_was_changed(cont
         assert f'Item {items[2].id.uri} is in section "b", but is sorted after section "a"' in str(each)
 
 
-def test_a_fetch_that_fails_leaves_the_results_as_they_were(context: Context) -> None:
+def test_failed_fetch_keeps_the_former_results(context: Context) -> None:
     steps = Steps()
     controller, items = sectioned(context, "aab", delegate=steps)
     for predicate, sort, kind in (
@@ -463,7 +463,7 @@ def test_a_fetch_that_fails_leaves_the_results_as_they_were(context: Context) ->
     assert steps.of_event(context)[1] == ("UPDATE", 4, (1, 0), (1, 0))
 
 
-def test_orders_that_a_controller_needs(context: Context) -> None:
+def test_controller_needs_a_sort_that_begins_with_the_section(context: Context) -> None:
     items = [context.insert("Item", rank=rank) for rank in (3, 1, 2)]
     context.save()
     with pytest.raises(InvalidArgumentError, match="needs an order; set sort descriptors") as caught:
@@ -482,7 +482,7 @@ def test_orders_that_a_controller_needs(context: Context) -> None:
         FetchedResultsController(context, none, "name").perform_fetch()
 
 
-def test_a_delegate_that_comes_late_hears_of_all_since_the_fetch_with_the_next_event(context: Context) -> None:
+def test_delegate_set_late_receives_all_changes_since_the_fetch(context: Context) -> None:
     controller, items = sectioned(context, "aab")
     context.delete(items[0])
     context.process_pending_changes()
@@ -505,7 +505,7 @@ def test_a_delegate_that_comes_late_hears_of_all_since_the_fetch_with_the_next_e
     assert steps.of_event(context) == []
 
 
-def test_one_call_for_all_takes_the_place_of_the_others(context: Context) -> None:
+def test_did_change_all_replaces_the_other_delegate_calls(context: Context) -> None:
     class Both(Steps):
         def did_change_all(self, _: FetchedResultsController, difference: Difference) -> None:
             self.told.append(("all", len(difference.changes), difference.snapshot.section_names))
@@ -516,7 +516,7 @@ def test_one_call_for_all_takes_the_place_of_the_others(context: Context) -> Non
     assert steps.of_event(context) == [("all", 2, ["a", "c"])]
 
 
-def test_titles_are_the_first_letters_as_capitals_each_once(context: Context) -> None:
+def test_index_titles_are_distinct_capital_initials(context: Context) -> None:
     for name in (None, "apple", "Avocado", "épi", "ß", "zoo", "1st"):
         context.insert("Item", name=name)
     context.save()
@@ -536,7 +536,7 @@ def updates(told: list[Any]) -> str:
     return "".join(str(each[1]) for each in told if each[0] == "UPDATE")
 
 
-def test_dependencies_tell_of_what_an_object_leads_to(tmp_path: Path) -> None:
+def test_dependencies_report_changes_of_related_objects(tmp_path: Path) -> None:
     model: dict[str, dict[str, Any]] = {
         "Item": {"rank": "int32?", "box": "to-one Box? inverse items"},
         "Box": {"label": "string?", "items": "to-many Item inverse box", "shelf": "to-one Shelf? inverse boxes"},
@@ -578,7 +578,7 @@ def test_dependencies_tell_of_what_an_object_leads_to(tmp_path: Path) -> None:
             assert caught.value.key == key
 
 
-def test_what_a_delegate_causes_is_told_afterwards_eight_events_deep(context: Context) -> None:
+def test_changes_made_by_a_delegate_are_reported_8_events_deep(context: Context) -> None:
     class Endless(Steps):
         count = depth = 0
 
@@ -604,7 +604,7 @@ def test_what_a_delegate_causes_is_told_afterwards_eight_events_deep(context: Co
         assert len(controller.fetched_objects or []) == context.count("Item") - 1
 
 
-def test_a_live_query_hands_on_64_differences_and_joins_more(context: Context) -> None:
+def test_live_query_queues_64_differences_and_coalesces_more(context: Context) -> None:
     for more, expected in ((63, [False] * 64), (64, [True])):
         query = context.observe(FetchRequest("Item", sort="rank"), timeout=0)
         for rank in range(more):
@@ -620,7 +620,7 @@ def test_a_live_query_hands_on_64_differences_and_joins_more(context: Context) -
         context.rollback()
 
 
-def test_a_live_query_without_an_order_goes_by_key_and_inserts_all_after_a_reset(context: Context) -> None:
+def test_live_query_without_sort_uses_keys_and_reinserts_after_a_reset(context: Context) -> None:
     told: list[Difference] = []
     with context.observe(FetchRequest("Item"), lambda _, difference: told.append(difference)):
         for rank in (3, 1, 2):
@@ -640,7 +640,7 @@ def test_a_live_query_without_an_order_goes_by_key_and_inserts_all_after_a_reset
         assert len(last.changes) == 3
 
 
-def test_the_last_difference_has_the_error_with_which_following_failed(context: Context) -> None:
+def test_last_difference_has_the_error_of_a_failed_live_query(context: Context) -> None:
     items = add(context, 1, 2, 3)
     for item, name in zip(items, "aab"):
         item.name = name

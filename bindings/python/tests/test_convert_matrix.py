@@ -65,7 +65,7 @@ def equal_values(before: dict[str, list[Any]], after: dict[str, list[Any]]) -> i
 
 
 def stored(container: Container, is_generated: bool) -> dict[str, list[Any]]:
-    """All that a store holds; of generated rows without derived values, which nobody computed."""
+    """The content of a store; without the derived values of generated rows, which were never computed."""
     found = graph(container)
     if not is_generated:
         return found
@@ -129,20 +129,20 @@ def convert(path: Path, folder: Path, name: str, is_generated: bool = False) -> 
             assert after == before, f"{name} as {kind}"
         row.append(str(count))
         source = container.model_source
-    # The same rows for who knows nothing of the library.
+    # The same rows for an independent reader.
     if source != "inferred":
         compare(folder / "converted.sqlite")
 
 
 @pytest.mark.parametrize("path", STORES, ids=name_of)
-def test_as_it_is(path: Path, tmp_path: Path) -> None:
+def test_apple_store_converts_to_every_type_and_back(path: Path, tmp_path: Path) -> None:
     copy = tmp_path / path.name
     shutil.copy(path, copy)
     convert(copy, tmp_path, name_of(path))
 
 
 @pytest.mark.parametrize("path", STORES, ids=name_of)
-def test_filled(path: Path, tmp_path: Path) -> None:
+def test_apple_store_filled_with_rows_converts_to_every_type_and_back(path: Path, tmp_path: Path) -> None:
     copy = tmp_path / path.name
     shutil.copy(path, copy)
     copy.chmod(0o644)

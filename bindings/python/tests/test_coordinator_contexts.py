@@ -28,7 +28,7 @@ def model() -> Model:
     return model
 
 
-def test_several_stores(model: Model, tmp_path: Path) -> None:
+def test_coordinator_contexts_span_several_stores(model: Model, tmp_path: Path) -> None:
     with Coordinator(model) as coordinator:
         cloud = coordinator.add_store(tmp_path / "cloud.sqlite", configuration="Cloud")
         local = coordinator.add_store(tmp_path / "local.xml", type="XML", configuration="Local")
@@ -57,7 +57,7 @@ def test_several_stores(model: Model, tmp_path: Path) -> None:
         assert container.context().coordinator is container.coordinator
 
 
-def test_background_contexts(model: Model, tmp_path: Path) -> None:
+def test_coordinator_background_context_runs_on_its_queue(model: Model, tmp_path: Path) -> None:
     with Coordinator(model) as coordinator:
         coordinator.add_store(tmp_path / "a.sqlite")
         background = coordinator.background_context()
@@ -90,7 +90,7 @@ def test_background_contexts(model: Model, tmp_path: Path) -> None:
     assert main.is_closed
 
 
-def test_closing(model: Model, tmp_path: Path) -> None:
+def test_closing_a_coordinator_closes_its_contexts(model: Model, tmp_path: Path) -> None:
     coordinator = Coordinator(model)
     coordinator.add_store(tmp_path / "a.sqlite")
     ctx = coordinator.context()
@@ -109,7 +109,7 @@ def test_closing(model: Model, tmp_path: Path) -> None:
         coordinator.add_store(tmp_path / "b.sqlite")
     assert not (tmp_path / "b.sqlite").exists()
     del note
-    # The file is free: nobody else has the store open.
+    # The file is free: the store is not open elsewhere.
     with Coordinator(model) as again:
         again.add_store(tmp_path / "a.sqlite")
         assert again.context().count("Note") == 0
@@ -118,7 +118,7 @@ def test_closing(model: Model, tmp_path: Path) -> None:
     assert failing.is_closed
 
 
-def test_a_context_keeps_its_coordinator(model: Model, tmp_path: Path) -> None:
+def test_context_retains_its_coordinator(model: Model, tmp_path: Path) -> None:
     def make() -> tuple[weakref.ref[Coordinator], object]:
         coordinator = Coordinator(model)
         coordinator.add_store(tmp_path / "a.sqlite")
@@ -133,14 +133,14 @@ def test_a_context_keeps_its_coordinator(model: Model, tmp_path: Path) -> None:
     assert known() is None
 
 
-def test_a_coordinator_does_not_keep_its_contexts(model: Model) -> None:
+def test_coordinator_does_not_retain_its_contexts(model: Model) -> None:
     coordinator = Coordinator(model)
     known = weakref.ref(coordinator.context())
     gc.collect()
     assert known() is None
 
 
-def test_who_made_a_context(model: Model, tmp_path: Path) -> None:
+def test_context_names_its_creator(model: Model, tmp_path: Path) -> None:
     coordinator = Coordinator(model)
     ctx = coordinator.context()
     assert "no open store" in repr(ctx)
@@ -156,7 +156,7 @@ def test_who_made_a_context(model: Model, tmp_path: Path) -> None:
         assert repr(document.context)
 
 
-def test_contexts_of_the_coordinator_of_a_container_end_with_it(model: Model, tmp_path: Path) -> None:
+def test_closing_a_container_closes_the_contexts_of_its_coordinator(model: Model, tmp_path: Path) -> None:
     with Container(model, tmp_path / "a.sqlite") as container:
         ctx = container.coordinator.context()
         ctx.insert("Note", text="a")

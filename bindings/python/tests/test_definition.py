@@ -26,7 +26,7 @@ RELATIONSHIP = {"optional": True, "inverse": None, "toMany": False, "ordered": F
 
 
 def described(text: str) -> dict[str, Any]:
-    """What a model says of the property that a line describes."""
+    """The description of the property that a compact line defines."""
     model = Model({"E": {"p": text}, "Team": {"i": "to-many E"}})
     return {name: value for name, value in model["E"].describe("p").items() if name != "name"}
 
@@ -56,7 +56,7 @@ def described(text: str) -> dict[str, Any]:
             {"destination": "Team", "toMany": True, "optional": False, "minimumCount": 1, "maximumCount": 3}),
     ],
 )  # fmt: skip
-def test_lines(text: str, said: dict[str, Any]) -> None:
+def test_compact_line_equals_its_description(text: str, said: dict[str, Any]) -> None:
     assert described(text) == {**(RELATIONSHIP if "destination" in said else ATTRIBUTE), **said}
 
 
@@ -71,7 +71,7 @@ def test_lines(text: str, said: dict[str, Any]) -> None:
         ("decimal max 1.10", ["SELF <= 1.1"]),
     ],
 )
-def test_bounds_and_patterns_of_lines(text: str, predicates: list[str]) -> None:
+def test_compact_bounds_and_patterns_become_predicates(text: str, predicates: list[str]) -> None:
     said = described(text)
     assert [each["predicate"] for each in said["validation"]] == predicates
     # A question mark of a pattern or a default does not make the attribute optional.
@@ -99,10 +99,10 @@ def test_bounds_and_patterns_of_lines(text: str, predicates: list[str]) -> None:
         ),
         ("string min", 'E.p: "min" needs a value after it'),
         ("string match", 'E.p: "match" needs a regular expression after it'),
-        ("string max many", 'E.p: "many" is not a value of Integer 64'),
+        ("string max many", 'E.p: the maximum length "many" is not an integer'),
         ("int16 max 1.5", 'E.p: "1.5" is not a value of Integer 16'),
         ("transformable transformer", 'E.p: "transformer" needs the name of a transformer after it'),
-        ("derived", 'E.p has no attribute type; write a line such as "string?" or "int16 = 0"'),
+        ("derived", 'E.p has no attribute type; write a line such as "derived int64? = articles.@count"'),
         ("derived int64 = ", 'E.p has no expression; write a line such as "derived int64? = articles.@count"'),
         ("to-one", 'E.p does not have a destination; write a line such as "to-one Person"'),
         ("to-many ordered", 'E.p does not have a destination; write a line such as "to-many Person"'),
@@ -117,7 +117,7 @@ def test_bounds_and_patterns_of_lines(text: str, predicates: list[str]) -> None:
             'E.p: "destroy" is not a delete rule; use "no-action", "nullify", "cascade" or "deny"'),
     ],
 )  # fmt: skip
-def test_mistakes(text: str, words: str) -> None:
+def test_invalid_compact_line_is_rejected(text: str, words: str) -> None:
     with pytest.raises(ModelError) as caught:
         described(text)
     assert caught.value.message == words
@@ -146,13 +146,13 @@ def test_mistakes(text: str, words: str) -> None:
         ("uri = https://example.org", "https://example.org"),
     ],
 )
-def test_defaults(text: str, value: Any) -> None:
+def test_compact_default_has_the_type_of_the_attribute(text: str, value: Any) -> None:
     found = described(text)["default"]
     assert found == value
     assert isinstance(found, type(value))
 
 
-def test_names_of_types_and_rules() -> None:
+def test_type_and_delete_rule_names_are_resolved() -> None:
     assert attribute_type("Integer 16") == AttributeType.INTEGER_16
     assert attribute_type(AttributeType.DATE) == AttributeType.DATE
     assert delete_rule("No Action") == DeleteRule.NO_ACTION
@@ -163,12 +163,12 @@ def test_names_of_types_and_rules() -> None:
         delete_rule("destroy")
 
 
-def test_long_form_inside_the_compact_one() -> None:
+def test_long_form_is_accepted_inside_the_compact_form() -> None:
     model = Model({"Item": {"name": {"type": "string", "optional": True, "user_info": {"label": "Name"}}}})
     assert model["Item"].properties["name"].is_optional
 
 
-def test_what_is_no_property() -> None:
+def test_invalid_property_definitions_are_rejected() -> None:
     with pytest.raises(ModelError, match=r"^Item\.name is a number \(7\), but must be a line such as "):
         Model({"Item": {"name": 7}})
     with pytest.raises(ModelError, match=r'^Item has no option "@parents"; did you mean "@parent"\?$'):
@@ -208,7 +208,7 @@ NAMES_OF_TYPES = {
 }
 
 
-def test_every_name_of_a_type() -> None:
+def test_every_type_name_is_resolved() -> None:
     assert set(NAMES_OF_TYPES) == set(AttributeType)
     for kind, names in NAMES_OF_TYPES.items():
         assert attribute_type(int(kind)) is kind
@@ -216,7 +216,7 @@ def test_every_name_of_a_type() -> None:
             assert attribute_type(name) is kind, name
 
 
-def test_every_name_of_a_delete_rule() -> None:
+def test_every_delete_rule_name_is_resolved() -> None:
     for rule, names in {
         DeleteRule.NO_ACTION: ["no-action", "noaction", "No Action", "no_action"],
         DeleteRule.NULLIFY: ["nullify", "Nullify"],
@@ -230,7 +230,7 @@ def test_every_name_of_a_delete_rule() -> None:
         delete_rule(7)
 
 
-def test_what_lines_make_of_a_model() -> None:
+def test_compact_definition_builds_the_whole_model() -> None:
     model = Model(
         {
             "A": {
@@ -269,7 +269,7 @@ def test_what_lines_make_of_a_model() -> None:
     ]  # fmt: skip
 
 
-def test_elements_that_cannot_be() -> None:
+def test_invalid_composite_elements_are_rejected() -> None:
     with pytest.raises(
         ModelError, match=r"A\.place\.b is an element of a composite attribute and cannot be a relationship"
     ) as caught:
@@ -282,7 +282,7 @@ def test_elements_that_cannot_be() -> None:
         Model({"A": {"place": {}}})
 
 
-def test_the_library_and_the_package_know_the_same_names() -> None:
+def test_library_and_package_accept_the_same_names() -> None:
     for name, kind in ATTRIBUTE_TYPES.items():
         said = described(name)
         assert attribute_type(said["type"]) is kind, name
@@ -291,7 +291,7 @@ def test_the_library_and_the_package_know_the_same_names() -> None:
         assert delete_rule(said.get("deleteRule", "nullify")) is rule, name
 
 
-def test_values_that_json_has_no_type_for() -> None:
+def test_definitions_accept_values_without_a_json_type() -> None:
     day, key = datetime(2020, 2, 3, tzinfo=timezone.utc), UUID(int=7)
     model = Model(
         {
@@ -321,7 +321,7 @@ def test_values_that_json_has_no_type_for() -> None:
         assert (caught.value.entity, caught.value.key) == ("E", "p")
 
 
-def test_conditions_that_are_predicates() -> None:
+def test_validation_conditions_may_be_predicates() -> None:
     small = Predicate("SELF < %@", Decimal("1.5"))
     model = Model(
         {
@@ -338,7 +338,7 @@ def test_conditions_that_are_predicates() -> None:
     assert described("c")["elements"][0]["validation"] == [{"predicate": "SELF != 2", "message": "Not two."}]
 
 
-def test_definitions_lead_to_entities_that_are_added_later() -> None:
+def test_relationships_may_refer_to_entities_added_later() -> None:
     model = Model({"A": {"b": "to-one B? inverse as_ delete cascade", "self": "to-one A? inverse back", "n": "int"}})
     with pytest.raises(ModelError, match=r'A\.b is a relationship to "B"'):
         model.compiled()
@@ -351,7 +351,7 @@ def test_definitions_lead_to_entities_that_are_added_later() -> None:
     assert model["A"].properties["self"].inverse == "back"
 
 
-def test_renamed_entities_and_properties_are_still_waited_for() -> None:
+def test_forward_references_follow_renamed_entities_and_properties() -> None:
     model = Model({"A": {"b": "to-one B? inverse as_"}})
     model["A"].rename_property("b", "bee")
     model["A"].rename("C")

@@ -1,4 +1,4 @@
-"""How documents stand at each step, where they lie, and what saving elsewhere, reverting and closing leave."""
+"""States and locations of documents, and the effects of saving elsewhere, reverting and closing."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def wait(is_true: Callable[[], object]) -> None:
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_observers_are_told_of_each_change_of_the_state(items: Model, tmp_path: Path, type: str) -> None:
+def test_observers_are_notified_of_each_state_change(items: Model, tmp_path: Path, type: str) -> None:
     told: list[DocumentState] = []
     document = Document(items, type=type, queue="caller")
     with document.observe(told.append):
@@ -109,7 +109,7 @@ def test_observers_are_told_of_each_change_of_the_state(items: Model, tmp_path: 
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_states_of_all_threads_arrive_in_order(items: Model, tmp_path: Path, type: str) -> None:
+def test_states_from_all_threads_are_delivered_in_order(items: Model, tmp_path: Path, type: str) -> None:
     told: list[DocumentState] = []
     path = tmp_path / "one"
     made(items, path, "a", type=type)
@@ -130,7 +130,7 @@ def test_states_of_all_threads_arrive_in_order(items: Model, tmp_path: Path, typ
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_an_observer_may_change_the_state(items: Model, tmp_path: Path, type: str) -> None:
+def test_observer_may_change_the_state(items: Model, tmp_path: Path, type: str) -> None:
     told: list[DocumentState] = []
     made(items, tmp_path / "one", "a", type=type)
     with Document.open(tmp_path / "one", items, queue="caller") as document:
@@ -147,7 +147,7 @@ def test_an_observer_may_change_the_state(items: Model, tmp_path: Path, type: st
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_a_conflict_shows_until_a_save_goes_well(items: Model, tmp_path: Path, type: str) -> None:
+def test_conflict_state_lasts_until_a_save_succeeds(items: Model, tmp_path: Path, type: str) -> None:
     path = tmp_path / "one"
     made(items, path, "a", "b", type=type)
     with Document.open(path, items, queue="caller") as document:
@@ -179,7 +179,7 @@ def test_a_conflict_shows_until_a_save_goes_well(items: Model, tmp_path: Path, t
     assert at(path, items) == ["mine", "theirs"]
 
 
-def test_the_folder_of_a_document_without_a_place(
+def test_folder_of_an_untitled_document_is_removed_at_its_end(
     items: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path / "t"))
@@ -205,7 +205,7 @@ def test_the_folder_of_a_document_without_a_place(
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_objects_stay_what_they_are_in_a_copy_of_the_same_type(items: Model, tmp_path: Path, type: str) -> None:
+def test_save_as_with_the_same_type_keeps_the_objects(items: Model, tmp_path: Path, type: str) -> None:
     with Document(items, type=type, queue="caller") as document:
         add(document, "a")
         item = document.context.fetch("Item")[0]
@@ -222,7 +222,7 @@ def test_objects_stay_what_they_are_in_a_copy_of_the_same_type(items: Model, tmp
 
 @pytest.mark.parametrize("type", TYPES)
 @pytest.mark.parametrize("to", TYPES)
-def test_objects_go_with_the_type(items: Model, tmp_path: Path, type: str, to: str) -> None:
+def test_save_as_with_another_type_invalidates_the_objects(items: Model, tmp_path: Path, type: str, to: str) -> None:
     if type == to:
         return
     with Document(items, type=type, queue="caller", unsaved="discard") as document:
@@ -249,7 +249,7 @@ def test_objects_go_with_the_type(items: Model, tmp_path: Path, type: str, to: s
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_what_is_at_the_new_place(items: Model, tmp_path: Path, type: str) -> None:
+def test_save_as_replaces_only_a_store_of_its_type_or_an_empty_file(items: Model, tmp_path: Path, type: str) -> None:
     """Only a store of the type, or an empty file, and only where it is to be replaced."""
     made(items, tmp_path / "same", "old", type=type)
     made(items, tmp_path / "other", "old", type="XML" if type != "XML" else "Binary")
@@ -281,7 +281,7 @@ def test_what_is_at_the_new_place(items: Model, tmp_path: Path, type: str) -> No
         ]  # fmt: skip
 
 
-def test_a_document_that_is_only_read_is_written_elsewhere(items: Model, tmp_path: Path) -> None:
+def test_read_only_document_can_be_saved_elsewhere(items: Model, tmp_path: Path) -> None:
     made(items, tmp_path / "one", "a")
     with Document.open(tmp_path / "one", items, queue="caller", read_only=True) as document:
         add(document, "b")
@@ -295,7 +295,7 @@ def test_a_document_that_is_only_read_is_written_elsewhere(items: Model, tmp_pat
     assert [at(tmp_path / name, items) for name in ("one", "two")] == [["a"], ["a", "b", "c"]]
 
 
-def test_undoing_past_a_save_is_an_edit(items: Model, tmp_path: Path) -> None:
+def test_undo_past_a_save_makes_the_document_edited(items: Model, tmp_path: Path) -> None:
     with Document(items, queue="caller", unsaved="discard") as document:
         document.save_as(tmp_path / "one")
         item = document.context.insert("Item", name="a")
@@ -318,7 +318,7 @@ def test_undoing_past_a_save_is_an_edit(items: Model, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_reverting_forgets_changes_and_steps(items: Model, tmp_path: Path, type: str) -> None:
+def test_revert_discards_changes_and_undo_steps(items: Model, tmp_path: Path, type: str) -> None:
     path = tmp_path / "one"
     made(items, path, "a", "b", type=type)
     with Document.open(path, items, queue="caller") as document:
@@ -344,7 +344,7 @@ def test_reverting_forgets_changes_and_steps(items: Model, tmp_path: Path, type:
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_nothing_is_saved_into_a_file_that_is_gone(items: Model, tmp_path: Path, type: str) -> None:
+def test_save_fails_when_the_file_was_removed(items: Model, tmp_path: Path, type: str) -> None:
     path = tmp_path / "one"
     made(items, path, "a", type=type)
     with Document.open(path, items, queue="caller", unsaved="discard") as document:
@@ -366,7 +366,7 @@ def test_nothing_is_saved_into_a_file_that_is_gone(items: Model, tmp_path: Path,
     assert at(tmp_path / "two", items) == ["a", "b"]
 
 
-def test_closing_counts_by_entity(items: Model, tmp_path: Path) -> None:
+def test_close_error_counts_unsaved_changes_by_entity(items: Model, tmp_path: Path) -> None:
     document = Document(items, queue="caller")
     add(document, "a", "b", "c")
     add(document, "x", entity="Mark")
@@ -390,7 +390,7 @@ def test_closing_counts_by_entity(items: Model, tmp_path: Path) -> None:
     assert at(tmp_path / "one", items) == ["c", "changed"]
 
 
-def test_a_document_that_is_let_go_of_is_told_of(items: Model, tmp_path: Path) -> None:
+def test_release_of_an_unsaved_document_is_logged(items: Model, tmp_path: Path) -> None:
     with log.recorded() as lines:
         document = Document(items, queue="caller")
         add(document, "a", "b")
@@ -408,7 +408,7 @@ def test_a_document_that_is_let_go_of_is_told_of(items: Model, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("before", [True, False])
-def test_an_autosave_counts_events_and_not_changes(items: Model, tmp_path: Path, before: bool) -> None:
+def test_autosave_counts_events_not_changes(items: Model, tmp_path: Path, before: bool) -> None:
     with Document(items, unsaved="discard") as document:
         document.save_as(tmp_path / "one")
 
@@ -434,7 +434,7 @@ def test_an_autosave_counts_events_and_not_changes(items: Model, tmp_path: Path,
         assert found(again) == list("abcde" if before else "abcd")
 
 
-def test_an_autosave_of_a_document_without_a_place(items: Model, tmp_path: Path) -> None:
+def test_autosave_of_an_untitled_document_saves_into_its_folder(items: Model, tmp_path: Path) -> None:
     with Document(items, unsaved="discard") as document:
         document.set_autosave(idle=0.01)
         with document.context.perform() as ctx:

@@ -1,4 +1,4 @@
-"""Documents: made, opened, saved, saved elsewhere, reverted, saved by themselves, closed."""
+"""Documents: created, opened, saved, saved elsewhere, reverted, autosaved, closed."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def wait(body: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_from_nothing_to_a_file(items: Model, tmp_path: Path, type: str) -> None:
+def test_untitled_document_is_saved_to_a_file(items: Model, tmp_path: Path, type: str) -> None:
     document = Document(items, type=type)
     assert document.path is None
     assert document.state == DocumentState.UNTITLED
@@ -92,7 +92,7 @@ def test_from_nothing_to_a_file(items: Model, tmp_path: Path, type: str) -> None
     assert at(tmp_path / "one", items) == ["a", "b"]
 
 
-def test_another_type(items: Model, tmp_path: Path) -> None:
+def test_document_can_be_saved_with_another_type(items: Model, tmp_path: Path) -> None:
     with Document(items) as document:
         add(document, "a")
         document.save_as(tmp_path / "one")
@@ -107,7 +107,7 @@ def test_another_type(items: Model, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_others_write_the_file(items: Model, tmp_path: Path, type: str) -> None:
+def test_document_detects_writes_by_another_process(items: Model, tmp_path: Path, type: str) -> None:
     path = tmp_path / "one"
     with Document(items, type=type, unsaved="save") as document:
         add(document, "a")
@@ -134,7 +134,7 @@ def test_others_write_the_file(items: Model, tmp_path: Path, type: str) -> None:
     assert at(path, items) == ["theirs", "z"]
 
 
-def test_undo(items: Model, tmp_path: Path) -> None:
+def test_undo_updates_the_document_state(items: Model, tmp_path: Path) -> None:
     with Document(items, queue="caller") as document:
         document.save_as(tmp_path / "one")
         ctx = document.context
@@ -165,7 +165,7 @@ def test_due_autosaves_share_a_thread(items: Model, tmp_path: Path) -> None:
     assert [at(tmp_path / str(number), items) for number in range(20)] == [["a"]] * 20
 
 
-def test_autosave(items: Model, tmp_path: Path) -> None:
+def test_autosave_saves_after_idle_time_or_changes(items: Model, tmp_path: Path) -> None:
     states: list[DocumentState] = []
     document = Document(items)
     document.save_as(tmp_path / "one")
@@ -193,7 +193,7 @@ def test_autosave(items: Model, tmp_path: Path) -> None:
         confined.set_autosave(changes=1)
 
 
-def test_a_save_resets_the_count_for_the_autosave(items: Model, tmp_path: Path) -> None:
+def test_save_resets_the_autosave_count(items: Model, tmp_path: Path) -> None:
     with Document(items) as document:
         document.save_as(tmp_path / "one")
         document.set_autosave(changes=2)
@@ -208,7 +208,7 @@ def test_a_save_resets_the_count_for_the_autosave(items: Model, tmp_path: Path) 
     assert at(tmp_path / "one", items) == ["a", "b", "c"]
 
 
-def test_mistakes(items: Model, tmp_path: Path) -> None:
+def test_invalid_document_arguments_are_rejected(items: Model, tmp_path: Path) -> None:
     with pytest.raises(StoreError):
         Document.open(tmp_path / "none", items)
     with pytest.raises(InvalidArgumentError):
@@ -224,7 +224,9 @@ def test_mistakes(items: Model, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("type", TYPES)
 @pytest.mark.parametrize("wanted", TYPES)
-def test_what_is_no_store_is_not_replaced(items: Model, tmp_path: Path, type: str, wanted: str) -> None:
+def test_save_as_does_not_replace_a_file_that_is_not_a_store(
+    items: Model, tmp_path: Path, type: str, wanted: str
+) -> None:
     thesis = tmp_path / "thesis.txt"
     thesis.write_text("my thesis\n" * 10)
     (tmp_path / "link").symlink_to(thesis)
@@ -242,7 +244,7 @@ def test_what_is_no_store_is_not_replaced(items: Model, tmp_path: Path, type: st
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_a_file_that_was_replaced_or_removed(items: Model, tmp_path: Path, type: str) -> None:
+def test_save_fails_when_the_file_was_replaced_or_removed(items: Model, tmp_path: Path, type: str) -> None:
     own, newer = tmp_path / "own", tmp_path / "newer"
     for path, name in ((own, "a"), (newer, "theirs")):
         with Document(items, type=type) as document:
@@ -269,7 +271,7 @@ def test_a_file_that_was_replaced_or_removed(items: Model, tmp_path: Path, type:
     document.close()
 
 
-def test_children_have_unsaved_changes_too(items: Model, tmp_path: Path) -> None:
+def test_unsaved_changes_of_child_contexts_count(items: Model, tmp_path: Path) -> None:
     with Document(items) as document:
         document.save_as(tmp_path / "a")
         child = document.context.child()
@@ -282,7 +284,7 @@ def test_children_have_unsaved_changes_too(items: Model, tmp_path: Path) -> None
         assert not document.has_unsaved_changes
 
 
-def give_work(context: Context, name: str, later: bool, accepted: list[str], refused: list[type]) -> None:
+def queue_work(context: Context, name: str, later: bool, accepted: list[str], refused: list[type]) -> None:
     """Until it is refused."""
     for number in range(100_000):
         item = f"{name} {number}"
@@ -299,8 +301,8 @@ def give_work(context: Context, name: str, later: bool, accepted: list[str], ref
 
 
 @pytest.mark.parametrize("kind", ["document", "container"])
-def test_what_others_add_while_it_is_closed(items: Model, tmp_path: Path, kind: str) -> None:
-    """What was accepted is in the file; what was not, was told so."""
+def test_work_queued_during_close_is_saved_or_rejected(items: Model, tmp_path: Path, kind: str) -> None:
+    """Accepted work is in the file; rejected work raised an error."""
     for round in range(4):
         path = tmp_path / f"{round}"
         opened: Document | Container
@@ -314,7 +316,7 @@ def test_what_others_add_while_it_is_closed(items: Model, tmp_path: Path, kind: 
         accepted: list[str] = []
         refused: list[type] = []
         threads = [
-            threading.Thread(target=give_work, args=(context, name, name > "b", accepted, refused)) for name in "abcd"
+            threading.Thread(target=queue_work, args=(context, name, name > "b", accepted, refused)) for name in "abcd"
         ]
         for each in threads:
             each.start()
@@ -338,7 +340,7 @@ with Document(Model({"Item": {"name": "string", "size": "int?"}}), type=sys.argv
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_a_store_that_another_process_overwrote_is_left_alone(type: str, items: Model, tmp_path: Path) -> None:
+def test_store_overwritten_by_another_process_is_not_touched(type: str, items: Model, tmp_path: Path) -> None:
     path = tmp_path / "victim"
     with Document(items, type=type) as document:
         add(document, "old")
@@ -360,7 +362,7 @@ def test_a_store_that_another_process_overwrote_is_left_alone(type: str, items: 
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_saving_while_it_is_saved_elsewhere_waits(type: str, items: Model, tmp_path: Path) -> None:
+def test_save_waits_for_a_concurrent_save_as(type: str, items: Model, tmp_path: Path) -> None:
     with Document(items, type=type) as document:
         document.save_as(tmp_path / "0")
         errors: list[Exception] = []

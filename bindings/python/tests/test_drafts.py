@@ -39,7 +39,7 @@ HALF = """
 """
 
 
-def test_a_half_finished_model_can_be_looked_at(tmp_path: Path) -> None:
+def test_draft_model_loads_with_its_problems(tmp_path: Path) -> None:
     path = source(tmp_path, HALF)
     model, problems = Model.load_draft(path)
     named = {(problem.entity, problem.key) for problem in problems}
@@ -54,7 +54,7 @@ def test_a_half_finished_model_can_be_looked_at(tmp_path: Path) -> None:
     assert set(model) == {"Person", "Pet"}
 
 
-def test_what_would_use_it_gets_the_reason(tmp_path: Path) -> None:
+def test_using_a_draft_model_fails_with_the_first_problem(tmp_path: Path) -> None:
     path = source(tmp_path, HALF)
     model, problems = Model.load_draft(path)
     for use in (model.freeze, lambda: Container(model, tmp_path / "x.sqlite"), lambda: Model.load(path).freeze()):
@@ -66,7 +66,7 @@ def test_what_would_use_it_gets_the_reason(tmp_path: Path) -> None:
     assert problems
 
 
-def test_a_finished_model_has_no_problems_and_can_be_used(tmp_path: Path) -> None:
+def test_complete_model_loads_as_a_draft_without_problems(tmp_path: Path) -> None:
     path = source(tmp_path, '<entity name="Pet"><attribute name="name" attributeType="String"/></entity>')
     model, problems = Model.load_draft(path)
     assert problems == []
@@ -102,7 +102,7 @@ EXPECTED = {
 }
 
 
-def test_compound_indexes_with_self_and_entity_of_a_source(tmp_path: Path) -> None:
+def test_source_compound_indexes_with_self_and_entity_are_created(tmp_path: Path) -> None:
     path = source(tmp_path, COMPOUND)
     with Container(Model.load(path), tmp_path / "a.sqlite") as container:
         context = container.context()
@@ -119,7 +119,7 @@ def test_compound_indexes_with_self_and_entity_of_a_source(tmp_path: Path) -> No
     assert '<index value="entity"/>' in text
 
 
-def test_compound_indexes_with_self_and_entity_of_a_compiled_model(tmp_path: Path) -> None:
+def test_compiled_compound_indexes_with_self_and_entity_are_created(tmp_path: Path) -> None:
     compiled = plistlib.loads(Model.load(source(tmp_path, COMPOUND)).compiled())
     objects = compiled["$objects"]
     lists = [
@@ -138,7 +138,7 @@ def test_compound_indexes_with_self_and_entity_of_a_compiled_model(tmp_path: Pat
     assert indexes(tmp_path / "b.sqlite") == EXPECTED
 
 
-def test_the_compound_indexes_of_a_store_that_apple_wrote(fixtures: Path) -> None:
+def test_compound_indexes_of_an_apple_store_are_read(fixtures: Path) -> None:
     """Photos has such lists with self and entity beside its fetch indexes."""
     store = fixtures / "stores" / "osxphotos" / "Photos.sqlite"
     connection = sqlite3.connect(f"file:{store}?immutable=1", uri=True)

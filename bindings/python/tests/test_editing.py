@@ -1,4 +1,4 @@
-"""Changes of what a model has already."""
+"""Changes to an existing model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def shop() -> Model:
     )
 
 
-def test_renaming(shop: Model) -> None:
+def test_renaming_updates_every_reference(shop: Model) -> None:
     order = shop["Order"].rename("Purchase").rename_property("items", "lines")
     assert list(shop) == ["Purchase", "Item", "Gift"]
     assert shop["Purchase"] is order
@@ -48,7 +48,7 @@ def test_prefetched_key_paths_follow_a_renamed_property(shop: Model) -> None:
     assert requests["gifts"]["prefetch"] == ["order", "order.lines"]
 
 
-def test_removing(shop: Model) -> None:
+def test_removing_updates_every_reference(shop: Model) -> None:
     item = shop["Item"]
     shop["Order"].remove("items")
     assert item.remove_unique("label")
@@ -62,7 +62,7 @@ def test_removing(shop: Model) -> None:
     assert shop["Order"].properties["number"].flags == 0
 
 
-def test_changing(shop: Model) -> None:
+def test_changing_a_property_replaces_its_settings(shop: Model) -> None:
     order, item = shop["Order"], shop["Item"]
     order.change("number", type="string", optional=True, indexed=False, default="A1", pattern="A.*", spotlight=True)
     order.change("number", renaming_identifier="id", version_hash_modifier="2", user_info={"a": "b"})
@@ -85,7 +85,7 @@ def test_changing(shop: Model) -> None:
     assert item.properties["order"].inverse is None
 
 
-def test_entities(shop: Model) -> None:
+def test_entity_settings_can_be_changed(shop: Model) -> None:
     gift = shop["Gift"]
     gift.parent = None
     gift.is_abstract = True
@@ -102,7 +102,7 @@ def test_entities(shop: Model) -> None:
     assert shop["Order"].properties["items"].inverse is None
 
 
-def test_an_inverse_of_a_loaded_model() -> None:
+def test_inverse_can_be_added_to_a_loaded_model() -> None:
     model = Model.load(
         b"<model><entity name='A'><relationship name='b' destinationEntity='B'/></entity><entity name='B'/></model>"
     )
@@ -110,7 +110,7 @@ def test_an_inverse_of_a_loaded_model() -> None:
     assert model["A"].properties["b"].inverse == "as_"
 
 
-def test_hierarchy(shop: Model) -> None:
+def test_entity_hierarchy_is_reported(shop: Model) -> None:
     item, gift, order = shop["Item"], shop["Gift"], shop["Order"]
     assert item.children == [gift]
     assert gift.children == []
@@ -123,7 +123,7 @@ def test_hierarchy(shop: Model) -> None:
     assert item.class_name == "NSManagedObject"
 
 
-def test_mistakes(shop: Model) -> None:
+def test_invalid_edits_are_rejected(shop: Model) -> None:
     with pytest.raises(ModelError, match='did you mean "number"'):
         shop["Order"].change("nmber", default=1)
     with pytest.raises(ModelError, match="is not a relationship"):
@@ -134,7 +134,7 @@ def test_mistakes(shop: Model) -> None:
         shop["Order"].rename("X")
 
 
-def test_a_parent_that_is_given_afterwards(shop: Model, tmp_path: Path) -> None:
+def test_parent_can_be_set_afterwards(shop: Model, tmp_path: Path) -> None:
     """Objects of the new child are found by the parent, and are of the child's class."""
     shop.entity("Parcel").attribute("weight", "double", optional=True)
     parcel, item, gift = shop["Parcel"], shop["Item"], shop["Gift"]
@@ -164,7 +164,7 @@ def test_a_parent_that_is_given_afterwards(shop: Model, tmp_path: Path) -> None:
         assert [each.weight for each in fresh.fetch("Parcel")] == [1.5]
 
 
-def test_a_parent_is_taken_away_before_objects_are_made(shop: Model, tmp_path: Path) -> None:
+def test_parent_can_be_removed_before_objects_exist(shop: Model, tmp_path: Path) -> None:
     shop["Gift"].parent = None
     shop["Gift"].attribute("label", "string", optional=True)
     with Container(shop, tmp_path / "shop.store", unsaved="discard") as container:
@@ -183,7 +183,7 @@ FLAGS = {
 }
 
 
-def test_each_flag_is_changed_alone() -> None:
+def test_each_flag_changes_independently() -> None:
     for kind, names in (("string", ("optional", "transient", "indexed")), ("binary", ("optional", "external_storage"))):
         for name in names:
             model = Model({"A": {"x": f"{kind}?", "y": f"{kind}?"}})
@@ -209,7 +209,7 @@ def test_each_flag_is_changed_alone() -> None:
         ("cloud_encryption", "cloudEncryption"),
     ],
 )
-def test_flags_that_a_description_says(word: str, said: str) -> None:
+def test_changed_flags_appear_in_the_description(word: str, said: str) -> None:
     item = Model({"A": {"x": "double?"}})["A"]
     plain = item.describe("x")
     on: dict[str, Any] = {word: True}
@@ -221,7 +221,7 @@ def test_flags_that_a_description_says(word: str, said: str) -> None:
     assert item.describe("x") == plain
 
 
-def test_bounds_of_each_type() -> None:
+def test_bounds_of_each_type_can_be_changed() -> None:
     model = Model(
         {"A": {"n": "int16", "d": "decimal", "r": "double", "s": "string", "many": "to-many A"}}
     )  # fmt: skip
@@ -256,7 +256,7 @@ def test_bounds_of_each_type() -> None:
     assert "validation" not in a.describe("many")
 
 
-def test_defaults_are_set_and_taken_away() -> None:
+def test_defaults_can_be_set_and_removed() -> None:
     a = Model({"A": {"d": "decimal? = 1", "s": "string? = x"}})["A"]
     assert (a.describe("d")["default"], a.describe("s")["default"]) == (1, "x")
     a.change("d", default=2).change("s", default=None)
@@ -266,7 +266,7 @@ def test_defaults_are_set_and_taken_away() -> None:
     assert (a.describe("s")["default"], a.describe("s").get("optional", False)) == ("y", False)
 
 
-def test_destinations_by_name_and_inverses(shop: Model) -> None:
+def test_changing_a_destination_updates_inverses(shop: Model) -> None:
     order, item = shop["Order"], shop["Item"]
 
     def inverses() -> list[str | None]:
@@ -282,7 +282,7 @@ def test_destinations_by_name_and_inverses(shop: Model) -> None:
     assert inverses() == [None, None]
 
 
-def test_mistakes_name_the_entity_and_the_key(shop: Model) -> None:
+def test_edit_errors_name_entity_and_key(shop: Model) -> None:
     order = shop["Order"]
     for body, key, words in (
         (
@@ -314,7 +314,7 @@ def test_mistakes_name_the_entity_and_the_key(shop: Model) -> None:
     assert not order.remove_index("none")
 
 
-def test_identifiers_and_configurations_of_a_model(shop: Model) -> None:
+def test_version_identifiers_and_configurations_can_be_edited(shop: Model) -> None:
     assert shop.version_identifiers == []
     assert shop.configurations == []
     assert shop.templates == []
@@ -336,7 +336,7 @@ def test_identifiers_and_configurations_of_a_model(shop: Model) -> None:
     assert shop.fetch_request("a").entity_name == "Gift"
 
 
-def test_words_for_people(shop: Model) -> None:
+def test_localised_names_can_be_edited(shop: Model) -> None:
     assert (
         shop.localize({"Entity/Item": "Ding", "Property/label/Entity/Item": "Name", "Property/number": "Nr."}) is shop
     )
@@ -350,7 +350,7 @@ def test_words_for_people(shop: Model) -> None:
         shop["Order"].localized_property_name("nmber")
 
 
-def test_a_model_as_a_mapping(shop: Model) -> None:
+def test_model_behaves_like_a_mapping_of_entities(shop: Model) -> None:
     assert len(shop) == 3
     assert list(shop) == ["Order", "Item", "Gift"]
     assert list(shop.values()) == [shop[name] for name in shop]
@@ -367,7 +367,7 @@ def test_a_model_as_a_mapping(shop: Model) -> None:
     assert repr(shop["Item"]) == "<Entity Item>"
 
 
-def test_an_inverse_that_is_not_there_names_the_nearest_relationship() -> None:
+def test_missing_inverse_error_suggests_the_nearest_relationship() -> None:
     model = Model({"A": {"b": "to-one B inverse ass"}, "B": {"as_": "to-many A", "ass_name": "string"}})
     with pytest.raises(
         ModelError,

@@ -1,4 +1,4 @@
-"""Edits that are refused, and names that mean something to others than Core Data."""
+"""Rejected edits, and names with a meaning outside Core Data."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def book(index: str) -> bytes:
 
 
 @pytest.mark.parametrize("name", NASTY)
-def test_the_name_of_an_index_is_no_sql(tmp_path: Path, name: str) -> None:
+def test_index_name_is_quoted_in_sql(tmp_path: Path, name: str) -> None:
     path = tmp_path / "books.sqlite"
     with Container(Model.load(book(name)), path) as container:
         context = container.context()
@@ -44,7 +44,7 @@ def test_the_name_of_an_index_is_no_sql(tmp_path: Path, name: str) -> None:
     assert "evil" not in names
 
 
-def test_two_indexes_of_one_name(tmp_path: Path) -> None:
+def test_duplicate_index_name_is_rejected(tmp_path: Path) -> None:
     model = Model({"Book": {"pages": "int32?", "title": "string?"}})
     model["Book"].index("i", "pages")
     with pytest.raises(ModelError, match='already has an index "i"'):
@@ -59,12 +59,12 @@ def test_two_indexes_of_one_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a\x01b", "n" * 1001])
-def test_names_that_no_index_can_have(name: str) -> None:
+def test_invalid_index_name_is_rejected(name: str) -> None:
     with pytest.raises(ModelError, match=r"(is not a valid name for|the name of) an index of Book"):
         Model({"Book": {"pages": "int32?"}})["Book"].index(name, "pages")
 
 
-def test_a_refused_edit_is_forgotten() -> None:
+def test_rejected_edit_leaves_the_model_unchanged() -> None:
     model = Model({"P": {"x": "string"}, "C": {"y": "string", "@unique": [["y"]]}})
     with pytest.raises(ModelError, match='already has an entity "C"'):
         model["P"].rename("C")
@@ -75,7 +75,7 @@ def test_a_refused_edit_is_forgotten() -> None:
     assert 'name="Q"' in model.source()
 
 
-def test_a_model_that_was_refused_can_be_mended() -> None:
+def test_rejected_model_can_be_corrected() -> None:
     model = Model({"P": {"x": "string"}, "C": {"y": "string"}})
     model["C"].unique("z")
     with pytest.raises(ModelError, match='unknown property "z"'):
@@ -84,7 +84,7 @@ def test_a_model_that_was_refused_can_be_mended() -> None:
     model.freeze()
 
 
-def test_what_names_a_property_of_a_parent_goes_with_the_parent() -> None:
+def test_removing_a_parent_removes_references_to_its_properties() -> None:
     model = Model(
         {"P": {"x": "string"}, "C": {"@parent": "P", "y": "string", "@unique": [["x"]], "@indexes": {"i": ["x", "y"]}}}
     )
@@ -93,7 +93,7 @@ def test_what_names_a_property_of_a_parent_goes_with_the_parent() -> None:
     model.freeze()
 
 
-def test_a_request_for_a_removed_entity(tmp_path: Path) -> None:
+def test_request_for_a_removed_entity_fails(tmp_path: Path) -> None:
     from corestone._abi import lib, text
     from corestone._call import call, made
 
@@ -115,7 +115,7 @@ def test_a_request_for_a_removed_entity(tmp_path: Path) -> None:
     lib.cst_release(other)
 
 
-def test_a_relationship_that_waits_is_not_left_out(tmp_path: Path) -> None:
+def test_unresolved_relationship_fails_the_export(tmp_path: Path) -> None:
     model = Model({"A": {"x": "string"}})
     model["A"].to_one("owner", "Persn", inverse="things")
     for use in (model.source, model.compiled, lambda: model.write(tmp_path / "a.xcdatamodel"), lambda: model.checksum):
@@ -123,7 +123,7 @@ def test_a_relationship_that_waits_is_not_left_out(tmp_path: Path) -> None:
             use()
 
 
-def test_renaming_what_is_waited_for() -> None:
+def test_unresolved_relationship_follows_a_rename() -> None:
     model = Model({"A": {"x": "string"}, "B": {"y": "string"}})
     model["A"].to_one("b", "B", inverse="all")
     model["A"].rename_property("b", "bee")

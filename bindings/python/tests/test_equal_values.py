@@ -59,7 +59,7 @@ def changes(container: Container, ctx: Context) -> list[tuple[str, list[str]]]:
     return [(change.kind.name, sorted(change.updated_properties)) for each in found for change in each.changes]
 
 
-def test_equal_values_write_no_row(container: Container) -> None:
+def test_setting_equal_values_does_not_write_a_row(container: Container) -> None:
     with container.context() as ctx:
         item = ctx.insert("Item", **VALUES)
         item.box = ctx.insert("Box")
@@ -114,7 +114,7 @@ def test_null_differs_from_zero(container: Container) -> None:
         assert changes(container, ctx) == [("UPDATE", ["data", "name"])]
 
 
-def test_value_set_and_set_back_is_no_change(container: Container) -> None:
+def test_value_set_and_restored_is_not_a_change(container: Container) -> None:
     with container.context() as ctx:
         item = ctx.insert("Item", count=1)
         ctx.save()
@@ -171,8 +171,8 @@ def test_other_objects_of_the_save_are_written(container: Container) -> None:
 
 
 @pytest.mark.parametrize("kind", ["SQLite", "XML", "Binary", "InMemory"])
-def test_older_row_is_a_conflict(tmp_path: Path, kind: str) -> None:
-    # The value was set on purpose: it is not to be lost because it is equal to a row that is gone.
+def test_setting_an_equal_value_on_a_stale_row_is_a_conflict(tmp_path: Path, kind: str) -> None:
+    # The value was set on purpose: it must not be lost because it equals a former row.
     model = Model({"Item": {"count": "int32 = 0"}})
     with Container(model, tmp_path / "store", type=kind) as c, c.context() as ctx, c.context() as other:
         item = ctx.insert("Item", count=1)

@@ -41,14 +41,14 @@ def full() -> ValidationError:
     )
 
 
-def test_text() -> None:
+def test_error_text_has_message_and_details() -> None:
     assert str(full()) == "Two things are wrong.\n  First.\n  Second,\n  at length."
     assert full().message == "Two things are wrong."
     assert full().args == ("Two things are wrong.",)
 
 
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
-def test_copies(duplicate: object) -> None:
+def test_copied_error_keeps_its_fields(duplicate: object) -> None:
     error = full()
     other = duplicate(error)  # type: ignore[operator]
     assert type(other) is ValidationError
@@ -58,7 +58,7 @@ def test_copies(duplicate: object) -> None:
     assert len(other.details) == 2
 
 
-def test_one_class_for_each_status() -> None:
+def test_each_status_has_one_exception_class() -> None:
     assert set(BY_STATUS) == {status.value for status in Status}
     for status, kind in BY_STATUS.items():
         error = kind("x")
@@ -68,7 +68,7 @@ def test_one_class_for_each_status() -> None:
         assert getattr(corestone, kind.__name__) is kind
 
 
-def test_kinds_of_python() -> None:
+def test_exceptions_inherit_from_python_exceptions() -> None:
     assert issubclass(ValidationError, ValueError)
     assert issubclass(TypeMismatchError, TypeError)
     assert issubclass(InvalidArgumentError, ValueError)
@@ -79,7 +79,7 @@ def test_kinds_of_python() -> None:
     assert pickle.loads(pickle.dumps(StoreError("the text", file="/x"))).file == "/x"
 
 
-def test_fields_from_the_library() -> None:
+def test_error_fields_come_from_the_library() -> None:
     model = Model()
     item = model.entity("Item").attribute("name", "string")
     with pytest.raises(ModelError) as caught:
@@ -94,7 +94,7 @@ def test_fields_from_the_library() -> None:
     assert error.details == ()
 
 
-def test_refused_value(ctx: corestone.Context) -> None:
+def test_rejected_value_is_in_the_error(ctx: corestone.Context) -> None:
     person = ctx.insert("Employee", name="Ada")
     with pytest.raises(TypeMismatchError) as caught:
         person.age = "seven"
@@ -105,7 +105,7 @@ def test_refused_value(ctx: corestone.Context) -> None:
 EVIL = "x\x1b[2J\x9b\x7f\u202e\u2028y\r\nCoreData: sql: forged\n  z"
 
 
-def test_no_name_of_a_file_is_a_command_or_a_line() -> None:
+def test_control_characters_in_messages_are_escaped() -> None:
     with pytest.raises(ModelError) as caught:
         Model({EVIL: {}})
     # What says exactly what is wrong, says it exactly; what people read can be printed as it is.
@@ -115,10 +115,10 @@ def test_no_name_of_a_file_is_a_command_or_a_line() -> None:
     assert not [line for line in str(caught.value).split("\n")[1:] if not line.startswith("  ")]
     with pytest.raises(PredicateSyntaxError) as refused:
         corestone.Predicate("a ==\n  == b")
-    assert str(refused.value).endswith("^"), "the lines of a message itself stay"
+    assert str(refused.value).endswith("^"), "line breaks of the message itself are kept"
 
 
-def test_a_message_has_an_end() -> None:
+def test_long_message_is_truncated() -> None:
     with pytest.raises(ModelError) as caught:
         Model({"n" * 5_000_000: {}})
     assert len(str(caught.value)) < 17_000
@@ -133,7 +133,7 @@ FIELDS = {
 }  # fmt: skip
 
 
-def test_each_field_alone() -> None:
+def test_each_error_field_can_be_set_alone() -> None:
     plain = CorestoneError("m")
     assert {name: getattr(plain, name) for name in FIELDS} == {name: usual for name, (_, usual) in FIELDS.items()}
     assert (plain.details, plain.conflicts, plain.status, plain.message) == ((), (), Status.INTERNAL, "m")
@@ -148,17 +148,17 @@ def test_each_field_alone() -> None:
     assert ValidationError("m", status=-5).status == -5
 
 
-def test_details_in_the_text() -> None:
+def test_nested_details_are_indented_in_the_text() -> None:
     inner = ValidationError("Inner.", details=[ValidationError("Deep.")])
     assert str(ValidationError("Outer.", details=[inner])) == "Outer.\n  Inner.\n    Deep."
-    # What the message says already is not said again.
+    # The text does not repeat parts of the message.
     assert str(CorestoneError("Outer: Inner.", details=[ValidationError("Inner.")])) == "Outer: Inner."
     error = CorestoneError("m", conflicts=["c"])
     assert error.conflicts == ("c",)
     assert pickle.loads(pickle.dumps(error)).conflicts == ()
 
 
-def test_the_middle_of_a_message_of_more_than_16_kilobytes_is_left_out() -> None:
+def test_message_over_16_kilobytes_loses_its_middle() -> None:
     def message(size: int) -> str:
         with pytest.raises(ModelError) as caught:
             Model({"E": {"p": "string " + "-" * size}})
@@ -175,7 +175,7 @@ def test_the_middle_of_a_message_of_more_than_16_kilobytes_is_left_out() -> None
     assert (cut.index(" … "), len(cut) - cut.rindex(" … ") - 3, left) == (12288, 4096, 1)
 
 
-def test_an_error_with_a_value_that_cannot_be_pickled_keeps_its_text() -> None:
+def test_pickled_error_keeps_its_text_when_its_value_cannot_be_pickled() -> None:
     error = pickle.loads(pickle.dumps(StoreError("the text", key="progress", value=lambda: None)))
     assert (error.message, error.key) == ("the text", "progress")
     assert "lambda" in error.value

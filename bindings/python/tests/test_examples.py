@@ -51,7 +51,7 @@ Description: data
 Package: gone
 Status: deinstall ok config-files
 Section: utils
-Maintainer: Nobody
+Maintainer: Unknown
 Architecture: all
 Version: 1
 Description: removed
@@ -70,7 +70,7 @@ def run(program: str, *arguments: str, folder: Path) -> subprocess.CompletedProc
     )
 
 
-def test_ten_lines(tmp_path: Path) -> None:
+def test_ten_lines_example_runs(tmp_path: Path) -> None:
     done = run("python/ten_lines.py", folder=tmp_path)
     assert (done.stderr, done.returncode) == ("", 0)
     assert done.stdout == "Grace 85\n"
@@ -84,7 +84,7 @@ def status(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_import_and_report(tmp_path: Path, status: str) -> None:
+def test_package_example_imports_and_reports(tmp_path: Path, status: str) -> None:
     done = run("packages/importer.py", "packages.store", status, folder=tmp_path)
     assert (done.stderr, done.returncode) == ("", 0)
     assert "3 packages (3 new, 0 changed), 2 maintainers, 2 sections, 3 dependencies" in done.stdout
@@ -106,7 +106,7 @@ def test_import_and_report(tmp_path: Path, status: str) -> None:
     assert (tmp_path / "packages.store").read_bytes() == before
 
 
-def test_a_question_without_an_answer_fails(tmp_path: Path, status: str) -> None:
+def test_report_fails_when_the_maintainer_does_not_exist(tmp_path: Path, status: str) -> None:
     Path(status).write_text(STATUS.replace("Section: libs", "Section: other"), encoding="utf-8")
     assert run("packages/importer.py", "packages.store", status, folder=tmp_path).returncode == 0
     report = run("packages/report.py", "packages.store", folder=tmp_path)
@@ -114,7 +114,7 @@ def test_a_question_without_an_answer_fails(tmp_path: Path, status: str) -> None
     assert report.stderr.startswith("report.py: there is no maintainer")
 
 
-def test_nothing_to_import(tmp_path: Path) -> None:
+def test_importing_an_empty_file_fails(tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("", encoding="utf-8")
     done = run("packages/importer.py", "packages.store", "empty", folder=tmp_path)
     assert done.returncode == 1
@@ -124,7 +124,7 @@ def test_nothing_to_import(tmp_path: Path) -> None:
     assert run("packages/report.py", "missing.store", folder=tmp_path).returncode != 0
 
 
-def test_a_page_about_any_store(tmp_path: Path, status: str) -> None:
+def test_open_store_example_describes_a_store(tmp_path: Path, status: str) -> None:
     assert run("packages/importer.py", "packages.store", status, folder=tmp_path).returncode == 0
     done = run("python/open_store.py", "packages.store", folder=tmp_path)
     assert (done.stderr, done.returncode) == ("", 0)
@@ -139,7 +139,7 @@ def test_a_page_about_any_store(tmp_path: Path, status: str) -> None:
     assert "Traceback" not in missing.stderr
 
 
-def test_the_readme_of_the_package(tmp_path: Path) -> None:
+def test_package_readme_example_runs(tmp_path: Path) -> None:
     page = (ROOT / "bindings/python/README.md").read_text(encoding="utf-8")
     program = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0]
     done = subprocess.run(

@@ -24,7 +24,7 @@ from corestone import (
 )
 
 
-def test_a_variable_that_is_set_lasts_for_one_evaluation() -> None:
+def test_assigned_variable_lasts_for_one_evaluation() -> None:
     doubled = Expression("($x := SELF * 2) + $x")
     given: dict[str, Any] = {"x": 100, "y": 1}
     for variables in ({}, given):
@@ -36,14 +36,14 @@ def test_a_variable_that_is_set_lasts_for_one_evaluation() -> None:
     assert both.filter([1, 2, 3]) == [2]
     assert both.filter([1, 2, 3], given) == [2]
     assert given["x"] == 100
-    # What one evaluation has set the next one does not know.
+    # Variables of one evaluation are not visible in the next one.
     later = Predicate("SELF == 2 OR ($z := SELF) == 0 OR $z == 1")
     assert later.filter([0, 1, 2]) == [0, 1, 2]
     with pytest.raises(PredicateError, match=r"\$z does not have a value"):
         Predicate("SELF == 0 AND ($z := 5) == 5 OR $z == 5").filter([0, 1])
 
 
-def test_an_expression_stands_in_its_place_and_a_predicate_for_no_value() -> None:
+def test_expression_argument_is_inserted_and_a_predicate_is_rejected() -> None:
     yearly = Expression("pay * 12")
     assert Predicate("%@ > 100", yearly).format == "pay * 12 > 100"
     assert Predicate("%@ * 2 == 48", yearly).evaluate({"pay": 2}) is True
@@ -61,7 +61,7 @@ def test_an_expression_stands_in_its_place_and_a_predicate_for_no_value() -> Non
             refused()
 
 
-def test_mistakes_of_functions_name_them(staff: Context) -> None:
+def test_function_errors_name_the_function(staff: Context) -> None:
     for name, arguments, message in (
         ("uppercse:", 1, 'the function "uppercse:" is not defined; did you mean "uppercase:"?'),
         ("abs:", 2, "abs: takes 1 argument, not 2"), ("add:to:", 1, "add:to: takes 2 arguments, not 1"),
@@ -83,7 +83,7 @@ def test_mistakes_of_functions_name_them(staff: Context) -> None:
         assert message in str(failed.value)
 
 
-def test_what_a_block_raises_is_the_cause() -> None:
+def test_exception_of_a_block_is_the_cause() -> None:
     def fail(*_: Any) -> Any:
         raise KeyError("no such luck")
 
@@ -98,7 +98,7 @@ def test_what_a_block_raises_is_the_cause() -> None:
 
 @pytest.fixture
 def functions() -> Iterator[list[Any]]:
-    """The calls of a function that gives the number of what it got."""
+    """The calls of a function that returns its number of arguments."""
     calls: list[Any] = []
 
     @register_function("noted")
@@ -110,7 +110,7 @@ def functions() -> Iterator[list[Any]]:
     unregister_function("noted")
 
 
-def test_a_function_is_called_once_for_each_receiver_that_is_there(functions: list[Any]) -> None:
+def test_function_is_called_once_per_receiver_that_is_not_nil(functions: list[Any]) -> None:
     assert Expression("FUNCTION(SELF, 'noted')").value(7) == 1
     assert Expression("FUNCTION(SELF, 'noted', 2, nil, {3})").value(7) == 4
     assert functions == [(7,), (7, 2, None, [3])]
@@ -124,13 +124,13 @@ def test_a_function_is_called_once_for_each_receiver_that_is_there(functions: li
     assert caught.value.key == "notde"
 
 
-def test_the_receiver_is_the_first_operand_of_a_call() -> None:
+def test_receiver_is_the_first_operand_of_a_call() -> None:
     for receiver in ("SELF", "name", "$x", "1"):
         call = Expression(f"FUNCTION({receiver}, 'noted', 2)")
         assert call.operands == (Expression(receiver), Expression("2"))
 
 
-def test_a_function_that_unregisters_itself_ends_its_call_and_no_other() -> None:
+def test_function_can_unregister_itself_during_its_call() -> None:
     @register_function("once")
     def once(number: int) -> int:
         unregister_function("once")
@@ -143,7 +143,7 @@ def test_a_function_that_unregisters_itself_ends_its_call_and_no_other() -> None
     assert not unregister_function("once")
 
 
-def test_a_function_gets_the_objects_of_the_context_as_they_are_now(staff: Context, functions: list[Any]) -> None:
+def test_function_receives_objects_with_unsaved_changes(staff: Context, functions: list[Any]) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     ada.age = 99
     seen = Predicate.block(lambda person, _: bool(person.age == 99))
@@ -160,7 +160,7 @@ def test_a_function_gets_the_objects_of_the_context_as_they_are_now(staff: Conte
     assert not staff.fetch("Employee", Predicate("age == 36 AND %@ == 99", now))
 
 
-def test_a_request_as_a_value(staff: Context) -> None:
+def test_fetch_expression_returns_objects(staff: Context) -> None:
     old = FetchRequest("Employee", "age > 40", sort="age")
     alone, bound = Expression.fetch(old), Expression.fetch(old, staff)
     counted = Expression.fetch(old, staff, count_only=True)
@@ -179,7 +179,7 @@ def test_a_request_as_a_value(staff: Context) -> None:
     staff.rollback()
 
 
-def test_a_request_within_a_predicate_is_carried_out_once_before_the_store_is_asked(staff: Context) -> None:
+def test_fetch_expression_in_a_predicate_is_executed_once(staff: Context) -> None:
     statistics = staff.container.coordinator.statistics
     old = Expression.fetch(FetchRequest("Employee", "age > 40"))
     people = staff.fetch("Employee", Predicate("SELF IN %@ AND name != 'Boris'", old))
@@ -189,7 +189,7 @@ def test_a_request_within_a_predicate_is_carried_out_once_before_the_store_is_as
     assert "in memory: nothing" in plan
 
 
-def test_what_a_request_gives_as_a_value_goes_by_its_result_type(staff: Context) -> None:
+def test_fetch_expression_value_depends_on_the_result_type(staff: Context) -> None:
     request = FetchRequest("Employee", "age > 40", sort="age", result_type="ids")
     ids = Expression.fetch(request, staff).value(0)
     people = staff.fetch("Employee", "age > 40", sort="age")
@@ -203,7 +203,7 @@ def test_what_a_request_gives_as_a_value_goes_by_its_result_type(staff: Context)
     assert Expression.fetch(request, staff).value(0) == 3
 
 
-def test_predicates_and_expressions_are_values() -> None:
+def test_predicates_and_expressions_are_value_types() -> None:
     for text in ("age > 40 AND name ==[cd] 'é'", "ANY a.b IN {1, 2.5, nil}", "SUBQUERY(a, $x, $x.b == 1).@count > 0"):
         predicate, same = Predicate(text), Predicate(text)
         assert predicate == same

@@ -1,4 +1,4 @@
-"""Large binary values, which lie in files beside the store."""
+"""Large binary values, which are stored in files beside the store."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
-def test_a_fetch_reads_no_file(ctx: Context, tmp_path: Path) -> None:
+def test_fetch_does_not_read_external_files(ctx: Context, tmp_path: Path) -> None:
     shutil.move(folder(tmp_path), tmp_path / "hidden")
     photos = ctx.fetch("Photo", sort=["title"])
     assert [photo.title for photo in photos] == sorted([f"photo {number}" for number in range(30)] + ["none"])
@@ -74,7 +74,7 @@ def test_a_fetch_reads_no_file(ctx: Context, tmp_path: Path) -> None:
     assert photos[1].committed_value("data") == bytes(SIZE)
 
 
-def test_the_folder_is_named_by_all_but_the_extension(album: Model, tmp_path: Path) -> None:
+def test_support_folder_is_named_after_the_file_without_extension(album: Model, tmp_path: Path) -> None:
     with Container(album, tmp_path / "team.2024.sqlite") as container:
         ctx = container.context()
         ctx.insert("Photo", title="large", data=bytes(SIZE))
@@ -82,7 +82,7 @@ def test_the_folder_is_named_by_all_but_the_extension(album: Model, tmp_path: Pa
     assert len(list((tmp_path / ".team.2024_SUPPORT" / "_EXTERNAL_DATA").iterdir())) == 1
 
 
-def test_values_read_one_after_the_other_do_not_add_up(ctx: Context) -> None:
+def test_external_values_read_in_turn_do_not_accumulate(ctx: Context) -> None:
     photos = ctx.fetch("Photo", sort=["title"])
     assert len(photos[1].data) == SIZE
     before = resident()
@@ -91,7 +91,9 @@ def test_values_read_one_after_the_other_do_not_add_up(ctx: Context) -> None:
     assert resident() - before < 10 * SIZE
 
 
-def test_a_value_that_was_replaced(container: Container, ctx: Context, album: Model, tmp_path: Path) -> None:
+def test_replaced_external_value_is_a_conflict_until_refresh(
+    container: Container, ctx: Context, album: Model, tmp_path: Path
+) -> None:
     photos = ctx.fetch("Photo", sort=["title"])
     assert photos[1].title == "photo 0"
     with Container(album, tmp_path / "album.sqlite") as other:
@@ -107,17 +109,17 @@ def test_a_value_that_was_replaced(container: Container, ctx: Context, album: Mo
     assert photos[2].data == b"new" * SIZE
 
 
-def test_predicates_compare_values_in_files(ctx: Context) -> None:
+def test_predicates_compare_external_values(ctx: Context) -> None:
     assert [photo.title for photo in ctx.fetch("Photo", "data == %@", bytes([7]) * SIZE)] == ["photo 7"]
     assert ctx.count("Photo", "data == nil") == 1
 
 
 @pytest.mark.parametrize("policy", [MergePolicy.OBJECT_TRUMP, MergePolicy.OVERWRITE])
 @pytest.mark.parametrize("is_same", [True, False], ids=["same", "other"])
-def test_a_deleted_object_that_is_saved_again(
+def test_saving_a_deleted_object_again_needs_a_new_external_value(
     album: Model, container: Container, tmp_path: Path, policy: MergePolicy, is_same: bool
 ) -> None:
-    """Its large value went with the row: it comes with another one, or not at all."""
+    """The external value was deleted with the row: a save needs a new value."""
     ctx = container.context()
     photo, second = ctx.fetch("Photo", "title IN {'photo 7', 'photo 8'}", sort="title")
     other = container if is_same else Container(album, tmp_path / "album.sqlite")
@@ -143,7 +145,7 @@ def test_a_deleted_object_that_is_saved_again(
         other.close()
 
 
-def test_what_is_larger_than_100_kilobytes_lies_in_a_file(album: Model, tmp_path: Path) -> None:
+def test_values_over_100_kilobytes_are_stored_in_files(album: Model, tmp_path: Path) -> None:
     with Container(album, tmp_path / "sizes.sqlite") as container:
         ctx = container.context()
         photo = ctx.insert("Photo", title="a")
@@ -157,7 +159,7 @@ def test_what_is_larger_than_100_kilobytes_lies_in_a_file(album: Model, tmp_path
                 assert other.fetch("Photo")[0].data == bytes(size)
 
 
-def test_whoever_saves_another_value_removes_the_file_of_the_former_one(ctx: Context, tmp_path: Path) -> None:
+def test_saving_a_new_value_removes_the_former_file(ctx: Context, tmp_path: Path) -> None:
     def files() -> set[str]:
         return {path.name for path in folder(tmp_path).iterdir()}
 
@@ -176,7 +178,7 @@ def test_whoever_saves_another_value_removes_the_file_of_the_former_one(ctx: Con
     assert len(files()) == 29
 
 
-def test_an_object_whose_row_was_deleted_has_no_large_value(container: Container, ctx: Context) -> None:
+def test_external_value_is_unavailable_when_the_row_was_deleted(container: Container, ctx: Context) -> None:
     photo = ctx.first("Photo", "title == 'photo 7'")
     assert photo.title == "photo 7"
     other = container.context()
@@ -188,7 +190,7 @@ def test_an_object_whose_row_was_deleted_has_no_large_value(container: Container
     assert photo.title == "photo 7"
 
 
-def test_another_value_is_a_way_out_where_the_file_is_missing(
+def test_missing_external_file_can_be_overwritten_with_a_new_value(
     container: Container, ctx: Context, tmp_path: Path
 ) -> None:
     shutil.move(folder(tmp_path), tmp_path / "hidden")
@@ -202,9 +204,7 @@ def test_another_value_is_a_way_out_where_the_file_is_missing(
     assert container.context().get(photo.id).data == b"new" * SIZE
 
 
-def test_an_undo_of_a_saved_deletion_brings_large_values_back(
-    container: Container, ctx: Context, tmp_path: Path
-) -> None:
+def test_undo_of_a_saved_deletion_restores_external_values(container: Container, ctx: Context, tmp_path: Path) -> None:
     ctx.undo_manager = UndoManager()
     photo = ctx.first("Photo", "title == 'photo 7'")
     ctx.delete(photo)

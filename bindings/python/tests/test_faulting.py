@@ -1,4 +1,4 @@
-"""Faulting: policies and numbers of single faults, rows that are not there, age of rows, what a context keeps."""
+"""Faulting: policies and numbers of single faults, missing rows, staleness, retained objects."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COMPANY = {
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Any:
-    """Three employees, each in a department of its own, of which nothing was read yet."""
+    """Three employees, each in a separate department that is not yet read."""
     with Container(Model(COMPANY), tmp_path / "a.sqlite") as container:
         context = container.context()
         for number in range(3):
@@ -43,7 +43,7 @@ def fresh(tmp_path: Path) -> Any:
         yield container.context()
 
 
-def test_options(fresh: Context) -> None:
+def test_faulting_options_have_defaults(fresh: Context) -> None:
     assert fresh.fault_policy == "batch"
     assert fresh.fault_batch_size == 256
     assert fresh.staleness_interval is None
@@ -61,7 +61,7 @@ def test_options(fresh: Context) -> None:
         fresh.fault_batch_size = 0
 
 
-def test_single_faults_are_counted_by_line(fresh: Context) -> None:
+def test_single_faults_are_counted_per_source_line(fresh: Context) -> None:
     employees = list(fresh.fetch("Employee"))
     fresh.counts_single_faults = True
     assert fresh.single_faults == []
@@ -76,7 +76,7 @@ def test_single_faults_are_counted_by_line(fresh: Context) -> None:
     assert fresh.single_fault_report == ""
 
 
-def test_a_policy_tells_or_forbids(fresh: Context) -> None:
+def test_fault_policy_logs_or_rejects_single_faults(fresh: Context) -> None:
     lines: list[str] = []
     log.set_callback(lines.append)
     try:
@@ -99,8 +99,8 @@ def test_a_policy_tells_or_forbids(fresh: Context) -> None:
         assert len(department.employees) == 1
 
 
-def test_the_error_of_a_single_fault_says_what_would_be_read(tmp_path: Path) -> None:
-    """An object that a relationship leads to, or the members of one: then the object that has them is named."""
+def test_single_fault_error_names_the_object_to_be_read(tmp_path: Path) -> None:
+    """A related object, or the members of a relationship: then their owner is named."""
     model = {
         "Person": {"name": "string", "team": "to-one Team? inverse people"},
         "Boss": {"@parent": "Person"},
@@ -164,7 +164,7 @@ def lost(context: Context) -> Any:
     return context.get(identity)
 
 
-def test_an_inaccessible_object_counts_as_deleted(fresh: Context) -> None:
+def test_inaccessible_object_counts_as_deleted(fresh: Context) -> None:
     fault = lost(fresh)
     fresh.should_delete_inaccessible_faults = False
     with pytest.raises(ObjectGoneError) as raised:
@@ -184,7 +184,7 @@ def test_an_inaccessible_object_counts_as_deleted(fresh: Context) -> None:
     assert not fresh.has_changes
 
 
-def test_a_handler_decides(fresh: Context) -> None:
+def test_inaccessible_fault_handler_decides(fresh: Context) -> None:
     fault = lost(fresh)
     asked: list[Any] = []
     answer: list[Any] = [False]
@@ -215,7 +215,7 @@ def test_a_handler_decides(fresh: Context) -> None:
     assert fault.name is None
 
 
-def test_a_call_that_fails_is_made_once(fresh: Context) -> None:
+def test_failed_fault_access_calls_the_handler_once(fresh: Context) -> None:
     fault = lost(fresh)
     asked: list[str | None] = []
 
@@ -244,7 +244,7 @@ def test_a_call_that_fails_is_made_once(fresh: Context) -> None:
     assert [(each.relationship, each.count) for each in fresh.single_faults] == [("department", 1)]
 
 
-def test_a_handler_may_reset(fresh: Context) -> None:
+def test_handler_may_reset_the_context(fresh: Context) -> None:
     fault = lost(fresh)
 
     def reset(item: Any, identity: Any, name: str | None) -> bool:
@@ -274,7 +274,7 @@ def test_stale_rows_are_read_again(fresh: Context, tmp_path: Path) -> None:
     assert third.get(identity).name == "X"
 
 
-def test_objects_are_kept_on_demand(fresh: Context) -> None:
+def test_retains_registered_objects_keeps_objects_alive(fresh: Context) -> None:
     list(fresh.fetch("Employee"))
     gc.collect()
     assert len(fresh.known) == 0
@@ -286,7 +286,7 @@ def test_objects_are_kept_on_demand(fresh: Context) -> None:
     assert fresh.user_info["window"] == 3
 
 
-def test_delete_rules_wait_for_the_save(fresh: Context) -> None:
+def test_delete_rules_can_be_deferred_to_the_save(fresh: Context) -> None:
     fresh.propagates_deletes_at_end_of_event = False
     fresh.delete(fresh.first("Department"))
     fresh.process_pending_changes()
@@ -295,7 +295,7 @@ def test_delete_rules_wait_for_the_save(fresh: Context) -> None:
     assert fresh.count("Employee") == 2
 
 
-def test_a_store_is_destroyed(fresh: Context, tmp_path: Path) -> None:
+def test_destroyed_store_can_be_created_again(fresh: Context, tmp_path: Path) -> None:
     coordinator = fresh.container.coordinator
     (tmp_path / "text").write_text("mine")
     with pytest.raises(NotAStoreError):
@@ -321,7 +321,7 @@ def test_a_store_is_destroyed(fresh: Context, tmp_path: Path) -> None:
         (_abi.OPTION_MERGES_BATCHES, [1, 0], [2, -1], "0 or 1"),
     ],
 )
-def test_an_option_takes_its_bounds_and_nothing_beyond(
+def test_option_accepts_its_bounds_and_rejects_values_beyond(
     fresh: Context, option: int, accepted: list[int], refused: list[int], takes: str
 ) -> None:
     for value in accepted:
@@ -334,7 +334,7 @@ def test_an_option_takes_its_bounds_and_nothing_beyond(
         assert fresh._option(option) == accepted[-1]
 
 
-def test_batches_are_merged_at_first(fresh: Context) -> None:
+def test_merges_batches_is_on_by_default(fresh: Context) -> None:
     assert fresh.merges_batches
     assert fresh._option(_abi.OPTION_MERGES_BATCHES) == 1
     fresh.merges_batches = False
@@ -346,7 +346,7 @@ def read_members(departments: Any) -> None:
         len(department.employees)
 
 
-def test_the_report_has_most_faults_first_and_each_field(fresh: Context) -> None:
+def test_single_fault_report_is_sorted_by_count(fresh: Context) -> None:
     employees = list(fresh.fetch("Employee", sort="name"))
     fresh.counts_single_faults = True
     departments = [employee.department for employee in employees]
@@ -365,7 +365,7 @@ def test_the_report_has_most_faults_first_and_each_field(fresh: Context) -> None
     ]
 
 
-def test_what_the_row_cache_or_a_sibling_fills_is_no_single_fault(fresh: Context) -> None:
+def test_faults_filled_from_the_row_cache_are_not_single_faults(fresh: Context) -> None:
     keeper = fresh.container.context()
     held = list(keeper.fetch("Department"))
     kept = {department.name for department in held}
@@ -375,7 +375,7 @@ def test_what_the_row_cache_or_a_sibling_fills_is_no_single_fault(fresh: Context
     assert fresh.single_faults == []
 
 
-def test_a_single_fault_is_warned_of_once_for_each_relationship_and_place(fresh: Context) -> None:
+def test_single_fault_warning_appears_once_per_relationship_and_line(fresh: Context) -> None:
     with log.recorded(0) as lines:
         fresh.fault_policy = "warn"
         employees = list(fresh.fetch("Employee", sort="name"))
@@ -395,10 +395,10 @@ def test_a_single_fault_is_warned_of_once_for_each_relationship_and_place(fresh:
         advice.format("Employee", "department", first + 1),
         advice.format("Department", "employees", members),
     ]
-    assert fresh.single_fault_report == "", "a policy alone counts nothing"
+    assert fresh.single_fault_report == "", "the fault policy alone does not count faults"
 
 
-def test_a_forbidden_fault_stays_one_and_names_what_to_prefetch(fresh: Context) -> None:
+def test_rejected_fault_stays_a_fault_and_the_error_suggests_prefetch(fresh: Context) -> None:
     fresh.fault_policy = "error"
     department = fresh.first("Employee", sort="name").department
     for _ in range(2):
@@ -412,7 +412,7 @@ def test_a_forbidden_fault_stays_one_and_names_what_to_prefetch(fresh: Context) 
     assert not department.is_fault
 
 
-def test_what_the_host_named_and_what_the_library_does_are_not_refused(fresh: Context) -> None:
+def test_explicit_and_internal_reads_are_exempt_from_the_fault_policy(fresh: Context) -> None:
     identities = [department.id for department in fresh.fetch("Department", sort="name")]
     fresh.reset()
     fresh.fault_policy = "error"
@@ -430,7 +430,7 @@ def test_what_the_host_named_and_what_the_library_does_are_not_refused(fresh: Co
     assert fresh.count("Employee") == 2
 
 
-def test_a_row_may_be_as_old_as_the_staleness_interval(fresh: Context, tmp_path: Path) -> None:
+def test_cached_row_is_used_within_the_staleness_interval(fresh: Context, tmp_path: Path) -> None:
     held = fresh.first("Employee", "name == 'E0'")
     assert held.name == "E0"
     with Container(Model(COMPANY), tmp_path / "a.sqlite") as foreign:
@@ -449,12 +449,12 @@ def test_a_row_may_be_as_old_as_the_staleness_interval(fresh: Context, tmp_path:
 
 
 @pytest.mark.parametrize("end", ["save", "rollback", "refresh"])
-def test_an_inaccessible_object_is_a_fault_again(fresh: Context, end: str) -> None:
+def test_inaccessible_object_becomes_a_fault_after_rollback(fresh: Context, end: str) -> None:
     fault = lost(fresh)
     with log.recorded(0) as lines:
         assert fault.name is None
         assert fault.age is None
-    assert len(lines) == 1, "told when it is found, not at each value"
+    assert len(lines) == 1, "logged once per object, not per value"
     assert lines[0].startswith("CoreData: fault: ")
     assert fault.id.uri in lines[0]
     assert (fault.is_deleted, fault.is_fault, fresh.has_changes) == (True, False, True)
@@ -471,7 +471,7 @@ def test_an_inaccessible_object_is_a_fault_again(fresh: Context, end: str) -> No
     assert not fresh.has_changes
 
 
-def test_a_handler_takes_the_place_of_option_and_log(fresh: Context) -> None:
+def test_handler_replaces_option_and_log_line(fresh: Context) -> None:
     fault = lost(fresh)
     asked: list[str | None] = []
 
@@ -492,7 +492,7 @@ def test_a_handler_takes_the_place_of_option_and_log(fresh: Context) -> None:
 
 
 @pytest.mark.parametrize(("size", "queries"), [(1, 6), (2, 3), (3, 2), (5, 2), (6, 1), (256, 1)])
-def test_a_fault_fills_as_many_siblings_as_a_batch_has(tmp_path: Path, size: int, queries: int) -> None:
+def test_fault_fills_one_batch_of_siblings(tmp_path: Path, size: int, queries: int) -> None:
     with Container(Model(COMPANY), tmp_path / "b.sqlite") as container:
         context = container.context()
         department = context.insert("Department", name="D")

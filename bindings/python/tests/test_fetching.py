@@ -1,4 +1,4 @@
-"""What a fetch finds, in which order, and by how many statements, at the bounds that its page names."""
+"""Results of fetches, their order and their number of statements, at the documented bounds."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def people(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Con
 
 
 def found(people: tuple[Context, str], format: str, **options: Any) -> str:
-    """The initials, from the oldest to who has no age."""
+    """The initials, from the oldest person to those without an age."""
     context, more = people
     return "".join(
         (each.name or "-")[0] for each in context.fetch("Person", f"({format}){more}", sort="-age", **options)
     )
 
 
-def test_arithmetic_that_has_no_answer_is_nil_in_a_fetch(people: tuple[Context, str]) -> None:
+def test_undefined_arithmetic_is_nil_in_a_fetch(people: tuple[Context, str]) -> None:
     for format, initials in (
         ("age + 1 == nil", "B"), ("1 - age == nil", "B"), ("age * 2 == nil", "B"), ("-age == nil", "B"),
         ("abs:(age) == nil", "B"), ("age / 0 == nil", "A-CB"), ("score / 0.0 == nil", "A-CB"),
@@ -87,7 +87,7 @@ def test_arithmetic_that_has_no_answer_is_nil_in_a_fetch(people: tuple[Context, 
         assert found(people, format) == initials, format
 
 
-def test_the_two_meanings_of_nil(people: tuple[Context, str]) -> None:
+def test_nulls_option_selects_memory_or_database_semantics(people: tuple[Context, str]) -> None:
     for format, memory, database in (
         ("name != 'Ada'", "-CB", "CB"), ("NOT (name == 'Ada')", "-CB", "CB"), ("name == 'Ada'", "A", "A"),
         ("name == nil", "-", "-"), ("name != nil", "ACB", "ACB"), ("NOT (name == nil)", "ACB", "ACB"),
@@ -101,7 +101,7 @@ def test_the_two_meanings_of_nil(people: tuple[Context, str]) -> None:
         assert found(people, format, nulls="database") == database, format
 
 
-def test_members_are_compared_as_in_memory_whatever_nil_means(people: tuple[Context, str]) -> None:
+def test_quantifiers_use_memory_semantics_with_either_nulls_option(people: tuple[Context, str]) -> None:
     context, _ = people
     for format, names in (
         ("ANY members.name != 'Bob'", "AB"), ("ALL members.name != 'Ada'", "B"), ("ALL members.name != 'Bob'", "A"),
@@ -112,7 +112,7 @@ def test_members_are_compared_as_in_memory_whatever_nil_means(people: tuple[Cont
             assert "".join(team.name for team in teams) == names, (format, nulls)
 
 
-def test_a_comparison_without_a_meaning_fails_though_no_object_comes_upon_it(people: tuple[Context, str]) -> None:
+def test_invalid_comparison_fails_even_if_no_object_reaches_it(people: tuple[Context, str]) -> None:
     context, more = people
     with pytest.raises(PredicateError) as caught:
         context.fetch("Person", f"(age > -1 OR name < 5){more}")
@@ -125,7 +125,7 @@ def test_a_comparison_without_a_meaning_fails_though_no_object_comes_upon_it(peo
         predicate.evaluate(cyd)
 
 
-def test_a_pattern_that_takes_too_much_work_fails_for_whom_the_rest_lets_through(people: tuple[Context, str]) -> None:
+def test_expensive_pattern_fails_only_for_objects_that_reach_it(people: tuple[Context, str]) -> None:
     context, more = people
     context.first("Person", "name == 'Bob'").name = "a" * 60 + "!"
     if not context.inserted:
@@ -137,7 +137,7 @@ def test_a_pattern_that_takes_too_much_work_fails_for_whom_the_rest_lets_through
         context.fetch("Person", f"age == nil AND {pattern}{more}")
 
 
-def test_a_plain_comparison_over_a_to_many_holds_for_no_object_and_its_opposite_for_all(
+def test_comparison_of_a_to_many_without_quantifier_is_never_equal(
     people: tuple[Context, str],
 ) -> None:
     context, _ = people
@@ -146,7 +146,7 @@ def test_a_plain_comparison_over_a_to_many_holds_for_no_object_and_its_opposite_
     assert context.count("Team", "ANY members.name == 'Ada'") == 1
 
 
-def test_equal_objects_come_by_key_and_unsaved_ones_last(people: tuple[Context, str]) -> None:
+def test_ties_are_ordered_by_key_with_unsaved_objects_last(people: tuple[Context, str]) -> None:
     context, _ = people
     if context.inserted:
         context.save()
@@ -165,7 +165,7 @@ def test_equal_objects_come_by_key_and_unsaved_ones_last(people: tuple[Context, 
     assert names("-team.name") == "Bob - Ada Cyd"
 
 
-def test_an_order_along_members_is_refused_and_one_by_their_number_is_not(people: tuple[Context, str]) -> None:
+def test_sort_by_to_many_key_path_fails_unless_aggregated(people: tuple[Context, str]) -> None:
     context, _ = people
     for entity, key in (("Person", "team.members"), ("Team", "members.age"), ("Team", "members")):
         with pytest.raises(PredicateError, match="members is to-many, and a collection cannot be ordered") as caught:
@@ -176,7 +176,7 @@ def test_an_order_along_members_is_refused_and_one_by_their_number_is_not(people
     assert [team.name for team in context.fetch("Team", sort="members.@sum.age")] == ["B", "A"]
 
 
-def test_what_a_request_without_a_split_refuses(people: tuple[Context, str]) -> None:
+def test_unsplit_request_rejects_conditions_in_memory(people: tuple[Context, str]) -> None:
     context, _ = people
     for options in ({"predicate": "mood == 'x'"}, {"sort": "mood"}):
         given: Any = {"split": False, **options}
@@ -191,7 +191,7 @@ def test_what_a_request_without_a_split_refuses(people: tuple[Context, str]) -> 
     assert caught.value.key == "name"
 
 
-def test_membership_is_that_of_the_store_and_values_are_those_of_the_context(people: tuple[Context, str]) -> None:
+def test_fetch_without_pending_changes_returns_unsaved_values_of_matches(people: tuple[Context, str]) -> None:
     context, more = people
     if context.inserted:
         context.save()
@@ -223,9 +223,7 @@ def crowd(tmp_path: Path) -> Iterator[Container]:
 
 
 @pytest.mark.parametrize(("limit", "parts"), [(1000, 1), (1001, 2)])
-def test_prefetching_is_one_query_for_each_relationship_and_a_thousand_rows(
-    crowd: Container, limit: int, parts: int
-) -> None:
+def test_prefetch_uses_one_query_per_relationship_and_1000_rows(crowd: Container, limit: int, parts: int) -> None:
     context = crowd.context()
     with log.recorded() as lines:
         teams = context.fetch("Team", limit=limit, prefetch=["members", "skills"])
@@ -240,7 +238,7 @@ def test_prefetching_is_one_query_for_each_relationship_and_a_thousand_rows(
 
 
 def is_cached(container: Container, entity: str) -> bool:
-    """Whether the row cache has the row of the first object, by asking for it in a context that knows nothing."""
+    """Whether the row cache has the row of the first object, tested in a new context."""
     context, before = container.context(), container.coordinator.statistics
     [id] = context.fetch_ids(entity, sort="name", limit=1)
     assert context.get(id).name
@@ -249,7 +247,7 @@ def is_cached(container: Container, entity: str) -> bool:
     return after.cache_hits > before.cache_hits
 
 
-def test_a_fetch_of_keys_and_a_stream_leave_the_row_cache_alone(crowd: Container) -> None:
+def test_key_fetch_and_stream_do_not_fill_the_row_cache(crowd: Container) -> None:
     context = crowd.context()
     bare = context.execute(FetchRequest("Team", sort="name", limit=5, include_property_values=False))
     assert all(team.is_fault for team in bare)
@@ -263,7 +261,7 @@ def test_a_fetch_of_keys_and_a_stream_leave_the_row_cache_alone(crowd: Container
     assert is_cached(crowd, "Skill")
 
 
-def test_known_objects_take_what_is_found_where_that_is_asked_for(tmp_path: Path) -> None:
+def test_refresh_option_updates_registered_objects(tmp_path: Path) -> None:
     with Container(Model(TEAMS), tmp_path / "people.sqlite", unsaved="discard") as container:
         filled(writer := container.context()).save()
         context = container.context()
@@ -288,9 +286,7 @@ def test_known_objects_take_what_is_found_where_that_is_asked_for(tmp_path: Path
     ("beside", "read"),
     [("nothing", 3), ("a remainder", 0), ("changes", 0), ("prefetching", 0), ("a parent", 0), ("changes elsewhere", 3)],
 )
-def test_some_properties_alone_come_as_whole_rows_where_those_are_needed(
-    tmp_path: Path, beside: str, read: int
-) -> None:
+def test_partial_fetch_reads_whole_rows_when_needed(tmp_path: Path, beside: str, read: int) -> None:
     model, path = Model(TEAMS), tmp_path / "people.sqlite"
     with Container(model, path) as container:
         filled(container.context()).save()
@@ -321,7 +317,7 @@ def test_some_properties_alone_come_as_whole_rows_where_those_are_needed(
         ({"twice": "age * 2"}, "twice", "computed"), (["nmae"], "nmae", 'did you mean "name"'),
     ],
 )  # fmt: skip
-def test_what_cannot_come_along_with_objects(tmp_path: Path, columns: Any, key: str, words: str) -> None:
+def test_invalid_properties_to_fetch_are_rejected(tmp_path: Path, columns: Any, key: str, words: str) -> None:
     with Container(Model(TEAMS), tmp_path / "people.sqlite") as container:
         with pytest.raises(InvalidArgumentError, match=words) as caught:
             container.context().execute(FetchRequest("Person", columns=columns))
@@ -331,7 +327,7 @@ def test_what_cannot_come_along_with_objects(tmp_path: Path, columns: Any, key: 
         assert (caught.value.entity, caught.value.key) == ("Team", "members")
 
 
-def test_a_request_by_name_serves_contexts_of_every_model(tmp_path: Path) -> None:
+def test_request_by_entity_name_works_in_contexts_of_any_model(tmp_path: Path) -> None:
     request = FetchRequest("Person", "name != nil", sort="name")
     other: dict[str, dict[str, Any]] = {"Person": {"name": "string", "more": "int?"}}
     with Container(Model(TEAMS), tmp_path / "a") as first, Container(Model(other), tmp_path / "b") as second:
@@ -346,7 +342,7 @@ def test_a_request_by_name_serves_contexts_of_every_model(tmp_path: Path) -> Non
             assert request.entity is second.model["Person"]
 
 
-def test_what_no_archive_of_a_request_can_say(tmp_path: Path) -> None:
+def test_request_with_unarchivable_parts_cannot_be_archived(tmp_path: Path) -> None:
     with Container(Model(TEAMS), tmp_path / "people.sqlite") as container:
         context = filled(container.context())
         context.save()
@@ -372,7 +368,7 @@ def test_what_no_archive_of_a_request_can_say(tmp_path: Path) -> None:
         assert again.entity is container.model["Person"]
 
 
-def test_an_asynchronous_fetch_has_the_estimate_and_then_the_true_number(tmp_path: Path) -> None:
+def test_asynchronous_fetch_reports_estimate_then_final_count(tmp_path: Path) -> None:
     with Container(Model(TEAMS), tmp_path / "people.sqlite") as container:
         filled(container.context()).save()
         for kind, estimate in (("objects", 50), ("objects", 0), ("dictionaries", 7), ("count", 3)):
@@ -417,12 +413,12 @@ def indexed(tmp_path: Path) -> Iterator[Context]:
         ("age == nil", "age"), ("age + 1 == 2", None),
     ],
 )  # fmt: skip
-def test_which_conditions_an_index_serves(indexed: Context, format: str, index: str | None) -> None:
+def test_explanation_names_the_index_of_a_condition(indexed: Context, format: str, index: str | None) -> None:
     [share] = indexed.explain("Person", format).shares
     assert share.indexes == ([f"Z_Person_{index}"] if index else [])
 
 
-def test_a_list_of_more_than_eight_values_is_one(indexed: Context) -> None:
+def test_list_of_more_than_8_values_is_bound_as_one(indexed: Context) -> None:
     texts = set()
     for count, bound in ((1, 1), (8, 8), (9, 1), (500, 1)):
         [share] = indexed.explain("Person", "age IN %@", list(range(count))).shares
@@ -432,7 +428,7 @@ def test_a_list_of_more_than_eight_values_is_one(indexed: Context) -> None:
     assert len(texts) == 3
 
 
-def test_an_explanation_says_what_is_left_to_memory_and_why(indexed: Context) -> None:
+def test_explanation_gives_reasons_for_work_in_memory(indexed: Context) -> None:
     told = indexed.explain("Person", "name == 'x' AND age > 3 AND mood == nil", sort="mood", limit=5)
     [share] = told.shares
     assert (told.entity, told.predicate) == ("Person", 'name == "x" AND age > 3 AND mood == nil')
@@ -455,7 +451,7 @@ def test_an_explanation_says_what_is_left_to_memory_and_why(indexed: Context) ->
     assert share.sql.endswith("LIMIT 5")
 
 
-def test_of_a_condition_that_sql_can_say_in_part_it_says_as_much_as_leaves_out_no_match(indexed: Context) -> None:
+def test_partly_supported_condition_keeps_every_match_in_sql(indexed: Context) -> None:
     for number in range(6):
         indexed.insert("Person", name=f"n{number}", age=number)
     indexed.save()
@@ -513,8 +509,8 @@ def samples(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Context]
         ("pay", "31042", "24013"), ("at", "20341", "14302"), ("flag", "34102", "02134"),
     ],
 )  # fmt: skip
-def test_the_order_of_every_kind(samples: Context, key: str, up: str, down: str) -> None:
-    """What is equal, as flags are, keeps to the keys, whatever the direction."""
+def test_values_of_every_type_are_sorted(samples: Context, key: str, up: str, down: str) -> None:
+    """Equal values, such as flags, are ordered by key in both directions."""
 
     def sorted_by(*keys: str) -> str:
         return "".join(str(each.number) for each in samples.fetch("Sample", sort=keys))
@@ -524,7 +520,7 @@ def test_the_order_of_every_kind(samples: Context, key: str, up: str, down: str)
 
 
 @pytest.mark.parametrize("in_memory", [False, True])
-def test_the_least_and_the_greatest_of_every_kind(samples: Context, in_memory: bool) -> None:
+def test_min_and_max_support_every_type(samples: Context, in_memory: bool) -> None:
     samples.save()
     for key, values in SAMPLES.items():
         ranked = [each for each in values if each is not None]
@@ -555,7 +551,7 @@ def english() -> Iterator[None]:
         ("localizedStandardCompare:", "a ä b B file-1 file-2 file-10", "file-10 file-2 file-1 B b ä a"),
     ],
 )
-def test_selectors_order_the_same_in_every_store(
+def test_sort_selectors_agree_in_every_store(
     samples: Context, english: None, selector: str, up: str, down: str
 ) -> None:
     for each in list(samples.fetch("Sample")):
@@ -615,7 +611,9 @@ def family(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Context]:
         ("file == nil", "234", None), ("length:(place.y) == 1", "1", None),
     ],
 )  # fmt: skip
-def test_what_a_store_answers_alone(family: Context, format: str, numbers: str, reason: str | None) -> None:
+def test_conditions_beyond_sql_fail_only_unsplit_fetches(
+    family: Context, format: str, numbers: str, reason: str | None
+) -> None:
     assert "".join(str(each.n) for each in family.fetch("Base", format, sort="n")) == numbers
     assert family.count("Base", format) == len(numbers)
     if family.coordinator.stores[0].type != "SQLite":
@@ -629,14 +627,14 @@ def test_what_a_store_answers_alone(family: Context, format: str, numbers: str, 
     assert caught.value.entity == "Base"
 
 
-def test_a_place_that_is_not_there_is_an_error_and_the_first_and_last_are_nil(family: Context) -> None:
+def test_index_out_of_bounds_fails_but_first_and_last_are_nil(family: Context) -> None:
     with pytest.raises(PredicateError, match=r"index 2 is out of bounds of \w+, a list of \d"):
         family.fetch("Base", "kids[2].n == 2")
     for place in ("FIRST", "LAST"):
         assert family.count("Base", f"kids[{place}] == nil") == 3
 
 
-def test_values_in_files_are_compared_by_what_they_are(family: Context) -> None:
+def test_external_values_are_compared_by_content(family: Context) -> None:
     assert [each.n for each in family.fetch("Base", "file == %@", b"z" * 200_000)] == [1]
     assert family.count("Base", "file == %@", b"z" * 199_999) == 0
     assert family.count("Base", "file IN %@", [b"a", b"z" * 200_000]) == 1
@@ -646,7 +644,7 @@ def test_values_in_files_are_compared_by_what_they_are(family: Context) -> None:
 # Stores, and fetches beside a context.
 
 
-def test_a_store_that_is_not_open_there_is_refused(tmp_path: Path) -> None:
+def test_request_for_a_store_of_another_coordinator_is_rejected(tmp_path: Path) -> None:
     model = Model(TEAMS)
     with Container(model, tmp_path / "a.sqlite") as here, Container(model, tmp_path / "b.sqlite") as there:
         filled(here.context()).save()
@@ -665,7 +663,7 @@ def test_a_store_that_is_not_open_there_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["objects", "ids", "dictionaries", "count"])
 @pytest.mark.parametrize("of", ["store", "parent", "pinned"])
-def test_every_fetch_beside_a_context_can_be_cancelled(tmp_path: Path, kind: str, of: str) -> None:
+def test_every_asynchronous_fetch_can_be_cancelled(tmp_path: Path, kind: str, of: str) -> None:
     with Container(Model(TEAMS), tmp_path / "people.sqlite") as container:
         filled(container.context()).save()
         context = container.background_context()
@@ -739,7 +737,7 @@ def places(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Context]:
         ("lat != nil AND distanceToLocation:fromLocation:({lat, lon}, {0, 0}) > 217000", "Zo"),
     ],
 )  # fmt: skip
-def test_functions_mean_the_same_in_every_store(places: Context, format: str, initials: str) -> None:
+def test_functions_agree_in_every_store(places: Context, format: str, initials: str) -> None:
     teams = places.fetch("Team", format, sort="name")
     assert "".join(team.name[0] for team in teams) == initials
     # In memory nil is not a number.

@@ -1,4 +1,4 @@
-"""Generations: contexts that read one state of their stores, whatever others save."""
+"""Generations: contexts that read one state of their stores while others save."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def rename(container: Container, old: str, new: str) -> None:
         writer.save()
 
 
-def test_pinned_by_the_first_read(container: Container) -> None:
+def test_pin_takes_effect_at_the_first_read(container: Container) -> None:
     reader = container.context()
     assert reader.query_generation is None
     reader.pin()
@@ -67,7 +67,7 @@ def test_pinned_by_the_first_read(container: Container) -> None:
     assert names(reader) == ["Amy", "Bob", "Eve"]
 
 
-def test_a_block_is_pinned(container: Container) -> None:
+def test_pinned_block_restores_the_former_generation(container: Container) -> None:
     reader = container.context()
     with reader.pinned() as same:
         assert same is reader
@@ -83,7 +83,7 @@ def test_a_block_is_pinned(container: Container) -> None:
     assert reader.count("Person", "name == 'Ada'") == 0
 
 
-def test_threads_share_a_state(container: Container) -> None:
+def test_threads_can_share_a_query_generation(container: Container) -> None:
     generation = container.coordinator.query_generation()
     rename(container, "Ada", "Ann")
     found: list[list[str]] = []
@@ -102,7 +102,7 @@ def test_threads_share_a_state(container: Container) -> None:
     assert found == [["Ada", "Bob", "Eve"]] * 4
 
 
-def test_a_save_is_judged_by_the_newest_state_and_moves_on(container: Container) -> None:
+def test_save_of_a_pinned_context_checks_and_adopts_the_newest_state(container: Container) -> None:
     reader = container.context()
     told: list[QueryGeneration | None] = []
 
@@ -129,7 +129,7 @@ def test_a_save_is_judged_by_the_newest_state_and_moves_on(container: Container)
         assert told[1] is None
 
 
-def test_what_another_process_saves(container: Container) -> None:
+def test_pinned_context_does_not_see_saves_of_another_process(container: Container) -> None:
     """Another container on the same file stands for one."""
     reader = container.context()
     reader.pin()
@@ -147,7 +147,7 @@ def test_what_another_process_saves(container: Container) -> None:
     assert names(reader) == ["Ann", "Ben", "Eve"]
 
 
-def test_fetched_properties_and_children(tmp_path: Path) -> None:
+def test_fetched_properties_and_children_read_the_pinned_state(tmp_path: Path) -> None:
     model = Model(PEOPLE)
     model["Person"].fetched("peers", "Person", "team == $FETCH_SOURCE.team AND SELF != $FETCH_SOURCE", sort="name")
     with Container(model, tmp_path / "store.sqlite") as container:
@@ -167,21 +167,28 @@ def test_fetched_properties_and_children(tmp_path: Path) -> None:
             assert sorted(member.name for member in ada.team.members) == ["Ada", "Bob", "Eve"]
 
 
-def test_what_is_refused(container: Container, tmp_path: Path) -> None:
+def test_invalid_pins_are_rejected(container: Container, tmp_path: Path) -> None:
     child = container.context().child()
     with pytest.raises(InvalidArgumentError, match="pin the outermost parent context"):
         child.pin()
     assert child.query_generation is None
     with Container(Model(PEOPLE), tmp_path / "rollback.sqlite", journal="rollback") as rollback:
-        with pytest.raises(UnsupportedError, match="write-ahead log"):
+        with pytest.raises(UnsupportedError, match="write-ahead log") as caught:
             rollback.context().pin()
+        assert caught.value.message.endswith('open the store without CST_STORE_ROLLBACK_JOURNAL (journal="rollback")')
         with pytest.raises(UnsupportedError):
             rollback.coordinator.query_generation()
         with pytest.raises(InvalidArgumentError, match="another coordinator"):
             rollback.context().pin(container.coordinator.query_generation())
+    with (
+        Container(Model(PEOPLE), tmp_path / "pragma.sqlite", pragmas={"journal_mode": "delete"}) as pragma,
+        pytest.raises(UnsupportedError) as caught,
+    ):
+        pragma.context().pin()
+    assert caught.value.message.endswith("open the store without the pragma journal_mode")
 
 
-def test_files_of_another_process(container: Container) -> None:
+def test_pinned_context_reads_external_files_of_its_state(container: Container) -> None:
     writer, reader = container.context(), container.context()
     person = writer.fetch("Person", "name == 'Ada'")[0]
     person.photo = b"1" * 200_000
@@ -249,9 +256,7 @@ def thousand_saves(path: Path, *, pinned: bool) -> tuple[float, float, float]:
         return size / 1e6, grown / 1e6, log.stat().st_size / 1e6
 
 
-def test_a_reader_keeps_its_graph_while_another_context_saves_a_thousand_times(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pinned_reader_is_stable_during_1000_saves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = {pinned: thousand_saves(tmp_path / f"{pinned}.sqlite", pinned=pinned) for pinned in (False, True)}
     with capsys.disabled():
         print()

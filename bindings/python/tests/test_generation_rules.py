@@ -1,4 +1,4 @@
-"""What moves a pinned context on and what does not, and what is of the state that it is pinned to."""
+"""Operations that advance a pinned context, and the reads that use its pinned state."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ STAYS: list[Callable[[Context], Any]] = [
 
 
 @pytest.mark.parametrize("act", STAYS, ids=str)
-def test_what_leaves_a_context_where_it_is(container: Container, act: Callable[[Context], Any]) -> None:
+def test_listed_operations_keep_the_generation(container: Container, act: Callable[[Context], Any]) -> None:
     reader = container.context()
     reader.pin()
     assert names(reader) == ["Ada", "Bob", "Eve"]
@@ -106,7 +106,9 @@ MOVES: list[tuple[Callable[[Context], Any], bool]] = [
 
 
 @pytest.mark.parametrize(("act", "is_current"), MOVES)
-def test_what_moves_a_context_on(container: Container, act: Callable[[Context], Any], is_current: bool) -> None:
+def test_listed_operations_advance_the_generation(
+    container: Container, act: Callable[[Context], Any], is_current: bool
+) -> None:
     reader = container.context()
     reader.pin()
     assert names(reader) == ["Ada", "Bob", "Eve"]
@@ -143,7 +145,7 @@ def read_all(reader: Context, ada: Any) -> dict[str, Any]:
     return {name: read(reader, ada) for name, read in READS.items()}
 
 
-def test_everything_is_of_the_state(container: Container) -> None:
+def test_every_read_uses_the_pinned_generation(container: Container) -> None:
     pinned, again, newest = (container.context() for _ in range(3))
     ada = pinned.fetch("Person", "name == 'Ada'")[0].id
     token = container.coordinator.query_generation()
@@ -170,7 +172,7 @@ def test_everything_is_of_the_state(container: Container) -> None:
 
 
 @pytest.mark.parametrize("read", ["fetch", "count", "fault"])
-def test_the_first_read_pins(container: Container, read: str) -> None:
+def test_first_read_sets_the_generation(container: Container, read: str) -> None:
     reader = container.context()
     ada = reader.fetch("Person", "name == 'Ada'")[0]
     reader.refresh_all()
@@ -191,7 +193,7 @@ def test_the_first_read_pins(container: Container, read: str) -> None:
     assert names(reader) == ["Ann", "Bob", "Eve"]
 
 
-def test_a_context_that_rests_in_a_chosen_state_catches_up(container: Container) -> None:
+def test_context_pinned_to_a_token_catches_up_at_refresh(container: Container) -> None:
     reader = container.context()
     reader.automatically_merges = True
     reader.pin(container.coordinator.query_generation())
@@ -206,7 +208,7 @@ def test_a_context_that_rests_in_a_chosen_state_catches_up(container: Container)
     assert people[0].name == "Ann"
 
 
-def test_a_cursor_holds_its_state(container: Container) -> None:
+def test_cursor_keeps_its_generation(container: Container) -> None:
     reader = container.context()
     reader.pin()
     found = iter(reader.stream("Person", sort="name", batch=1))
@@ -221,7 +223,7 @@ def test_a_cursor_holds_its_state(container: Container) -> None:
 
 
 @pytest.mark.parametrize("type", ["XML", "Binary", "InMemory"])
-def test_stores_without_generations(tmp_path: Path, type: str) -> None:
+def test_pin_has_no_effect_on_stores_without_generations(tmp_path: Path, type: str) -> None:
     with Container(Model(PEOPLE), tmp_path / "store", type=type) as container:
         container.insert("Person", {"name": "Ada"})
         assert container.coordinator.query_generation() is None
@@ -234,7 +236,7 @@ def test_stores_without_generations(tmp_path: Path, type: str) -> None:
         assert names(reader) == ["Ann"]
 
 
-def test_beside_stores_without_generations(tmp_path: Path) -> None:
+def test_pin_affects_only_stores_with_generations(tmp_path: Path) -> None:
     model = Model(PEOPLE)
     model.configuration("People", "Person", "Team")
     with Coordinator(model) as coordinator:
@@ -254,7 +256,7 @@ def test_beside_stores_without_generations(tmp_path: Path) -> None:
         assert names(reader) == ["a", "b2"]
 
 
-def test_a_store_that_goes_ends_its_part_alone(tmp_path: Path) -> None:
+def test_removing_a_store_keeps_the_pin_of_the_others(tmp_path: Path) -> None:
     with Coordinator(Model(PEOPLE)) as coordinator:
         stores = [coordinator.add_store(tmp_path / name) for name in ("one", "two", "three")]
         writer = coordinator.context()
@@ -288,7 +290,7 @@ def test_a_store_that_goes_ends_its_part_alone(tmp_path: Path) -> None:
         assert names(reader) == ["1!", "3!", "late"]
 
 
-def test_what_cannot_be_pinned_stays_unpinned(container: Container, tmp_path: Path) -> None:
+def test_failed_pin_leaves_the_context_unpinned(container: Container, tmp_path: Path) -> None:
     child = container.context().child()
     with pytest.raises(InvalidArgumentError) as caught:
         child.pin()
@@ -310,7 +312,7 @@ def test_what_cannot_be_pinned_stays_unpinned(container: Container, tmp_path: Pa
         assert reader.query_generation == generation
 
 
-def test_a_hook_may_not_pin(tmp_path: Path) -> None:
+def test_pin_fails_within_a_hook(tmp_path: Path) -> None:
     errors: list[CorestoneError] = []
 
     class Person(ManagedObject, entity="Person"):

@@ -246,7 +246,7 @@ def test_token_survives_text_bytes_pickle_and_copy(container: Container, coordin
         assert list(coordinator.history(since=each)) == []
 
 
-def test_token_is_used_in_another_process(
+def test_token_is_valid_in_another_process(
     container: Container, coordinator: Coordinator, store_path: Path, run_python: Run
 ) -> None:
     save_people(container.context(), "a")
@@ -287,7 +287,7 @@ def test_text_that_is_not_a_token_is_rejected(text: str, complaint: str) -> None
         HistoryToken.from_bytes(text.encode())
 
 
-def test_misuse_of_tokens(container: Container) -> None:
+def test_misuse_of_tokens_is_rejected(container: Container) -> None:
     with pytest.raises(TypeError, match="history_token"):
         HistoryToken()
     wrong: list[tuple[type[Exception], Callable[[], Any], str]] = [
@@ -308,7 +308,7 @@ def test_misuse_of_tokens(container: Container) -> None:
         ctx.insert("Person", name=HistoryToken.from_json("{}"))
 
 
-def test_token_without_a_history(tmp_path: Path) -> None:
+def test_store_without_history_has_no_token(tmp_path: Path) -> None:
     with Container(Model(MODEL), tmp_path / "plain.sqlite", sync="normal") as container:
         ctx = container.context()
         save_people(ctx, "a")
@@ -330,7 +330,7 @@ def test_stores_of_other_types_have_no_history(tmp_path: Path, type: str) -> Non
         assert list(container.coordinator.history()) == []
 
 
-def test_H009_tokens_in_predicates(container: Container, coordinator: Coordinator) -> None:
+def test_H009_tokens_can_be_compared_in_predicates(container: Container, coordinator: Coordinator) -> None:
     ctx = container.context()
     first = token_of(coordinator)
     save_people(ctx, "a")
@@ -353,7 +353,7 @@ def test_H009_tokens_in_predicates(container: Container, coordinator: Coordinato
     assert Predicate.comparison(Expression.key_path("token"), corestone.Operator.EQUAL, second) == predicate
 
 
-def test_context_token_is_that_of_the_very_save(container: Container, coordinator: Coordinator) -> None:
+def test_context_token_is_that_of_its_last_save(container: Container, coordinator: Coordinator) -> None:
     ctx = container.context()
     told: list[HistoryToken | None] = []
     with ctx.observe("did_save", lambda saving, _: told.append(saving.history_token)):
@@ -388,7 +388,7 @@ def test_remote_change_has_a_token(container: Container, other: Container) -> No
 # -------- transactions and changes -------------------------------------------------------------------------
 
 
-def test_transaction_has_its_names_and_time(container: Container, coordinator: Coordinator) -> None:
+def test_transaction_has_author_context_name_and_time(container: Container, coordinator: Coordinator) -> None:
     before = datetime.now(timezone.utc)
     save_people(context(container, "Zoë", "import"), "a")
     save_people(container.context(), "b")
@@ -410,7 +410,7 @@ def test_transaction_has_its_names_and_time(container: Container, coordinator: C
     assert repr(plain) == "<HistoryTransaction 2: 1 change>"
 
 
-def test_changes_of_every_kind(container: Container, coordinator: Coordinator) -> None:
+def test_changes_of_every_kind_are_recorded(container: Container, coordinator: Coordinator) -> None:
     ctx = container.context()
     key = UUID(int=77)
     ada = ctx.insert("Person", name="Ada", id=key)
@@ -494,7 +494,7 @@ def test_H023_tombstone_has_the_values_of_the_deleted_row(container: Container, 
     assert [each.tombstone for each in deleted] == [{"name": "TombstoneTest"}]
 
 
-def test_effects_of_delete_rules_are_changes(container: Container, coordinator: Coordinator) -> None:
+def test_effects_of_delete_rules_are_recorded(container: Container, coordinator: Coordinator) -> None:
     ctx = container.context()
     people = [ctx.insert("Person", name=name) for name in "abc"]
     people[2].friends = {people[0]}
@@ -509,7 +509,9 @@ def test_effects_of_delete_rules_are_changes(container: Container, coordinator: 
     ]  # fmt: skip
 
 
-def test_objects_that_come_and_go_between_saves_leave_no_change(container: Container, coordinator: Coordinator) -> None:
+def test_objects_inserted_and_deleted_between_saves_are_not_recorded(
+    container: Container, coordinator: Coordinator
+) -> None:
     ctx = container.context()
     ada = ctx.insert("Person", name="Ada")
     ctx.delete(ctx.insert("Person", name="gone"))
@@ -523,7 +525,9 @@ def test_objects_that_come_and_go_between_saves_leave_no_change(container: Conta
     assert coordinator.history_count() == coordinator.history_count(subject="changes") == 1
 
 
-def test_object_ids_of_changes_can_be_used(container: Container, coordinator: Coordinator, other: Container) -> None:
+def test_object_ids_of_changes_identify_objects(
+    container: Container, coordinator: Coordinator, other: Container
+) -> None:
     ctx = context(other)
     people = [ctx.insert("Person", name=name) for name in "ab"]
     ctx.save()
@@ -560,7 +564,7 @@ def test_H026_batches_are_recorded_row_by_row(container: Container, other: Conta
 # -------- parts of a history -------------------------------------------------------------------------------
 
 
-def test_H011_transaction_keys_combine_freely(container: Container, coordinator: Coordinator) -> None:
+def test_H011_transaction_keys_can_be_combined(container: Container, coordinator: Coordinator) -> None:
     start = token_of(coordinator)
     save_people(context(container, "author1", "viewContext1"), "a")
     save_people(context(container, "author2", "viewContext2"), "b")
@@ -578,7 +582,7 @@ def test_H013_tokens_are_equal_across_coordinators(cars: Cars) -> None:
     assert sorted(cars.tokens) == cars.tokens
 
 
-def test_H014_transactions_only(cars: Cars) -> None:
+def test_H014_transactions_can_be_read_without_changes(cars: Cars) -> None:
     for coordinator in (cars.first, cars.second):
         (transaction,) = coordinator.history("token > %@", cars.tokens[2], changes=False)
         assert transaction.token == cars.tokens[3]
@@ -604,7 +608,7 @@ def test_H016_changed_entity_does_not_include_subentities(cars: Cars) -> None:
     assert cars.first.history_count("changeType == 0 AND changedEntity == 'SportCar'", subject="changes") == 1
 
 
-def test_H017_both_conditions_hold(cars: Cars) -> None:
+def test_H017_token_and_predicate_are_combined(cars: Cars) -> None:
     person = cars.one.fetch("Person")[0]
     mine, theirs = object_id(person), object_id(cars.person)  # of two coordinators
     for coordinator, which in ((cars.first, mine), (cars.second, mine), (cars.first, theirs)):
@@ -613,7 +617,7 @@ def test_H017_both_conditions_hold(cars: Cars) -> None:
         assert coordinator.history_count("changedObjectID == %@", which, subject="changes") == 2
 
 
-def test_keys_of_changes(cars: Cars) -> None:
+def test_change_keys_can_be_used_in_predicates(cars: Cars) -> None:
     def count(predicate: str, *arguments: Any) -> int:
         return cars.first.history_count(predicate, *arguments, subject="changes")
 
@@ -633,7 +637,9 @@ def test_keys_of_changes(cars: Cars) -> None:
     assert count("changedID == 1") == 1
 
 
-def test_H037_transactions_without_author_stay(container: Container, coordinator: Coordinator) -> None:
+def test_H037_excluding_an_author_keeps_transactions_without_author(
+    container: Container, coordinator: Coordinator
+) -> None:
     save_people(context(container, "inbound"), "inbound-1")
     save_people(container.context(), "local-1")
     ctx = container.context()
@@ -646,7 +652,7 @@ def test_H037_transactions_without_author_stay(container: Container, coordinator
     assert coordinator.history_count("author == nil OR author != 'inbound'") == 1
 
 
-def test_history_since_a_date(container: Container, coordinator: Coordinator) -> None:
+def test_history_can_begin_at_a_date(container: Container, coordinator: Coordinator) -> None:
     ctx = container.context()
     save_people(ctx, "a", "b")
     with sqlite3.connect(container.path) as database:
@@ -662,7 +668,7 @@ def test_history_since_a_date(container: Container, coordinator: Coordinator) ->
     assert numbers(coordinator.history(since=(moment + timedelta(seconds=1000)).astimezone(zone))) == [2]
 
 
-def test_sort_and_limit(cars: Cars) -> None:
+def test_history_honours_sort_and_limit(cars: Cars) -> None:
     history = cars.first.history
     assert numbers(history(limit=2)) == [1, 2]
     assert numbers(history(limit=0)) == numbers(history(limit=None)) == [1, 2, 3]
@@ -686,7 +692,7 @@ def test_sort_and_limit(cars: Cars) -> None:
     assert len(cars.first.history_ids(limit=1)) == 3
 
 
-def test_sort_keys_of_every_kind(cars: Cars) -> None:
+def test_history_sorts_by_every_key(cars: Cars) -> None:
     def order(*sort: Any, **options: Any) -> list[int]:
         return numbers(cars.first.history(sort=list(sort), **options))
 
@@ -746,7 +752,7 @@ def test_sort_key_that_is_unknown_is_rejected(container: Container, coordinator:
 # -------- cursors ------------------------------------------------------------------------------------------
 
 
-def test_cursor_goes_on_after_its_end(container: Container, coordinator: Coordinator, other: Container) -> None:
+def test_cursor_continues_after_its_end(container: Container, coordinator: Coordinator, other: Container) -> None:
     ctx = container.context()
     cursor = coordinator.history()
     assert list(cursor) == []
@@ -760,7 +766,7 @@ def test_cursor_goes_on_after_its_end(container: Container, coordinator: Coordin
     assert cursor.token == token_of(coordinator)
 
 
-def test_cursor_token_is_the_place_after_the_last_transaction(container: Container, coordinator: Coordinator) -> None:
+def test_cursor_token_follows_the_last_transaction(container: Container, coordinator: Coordinator) -> None:
     start = token_of(coordinator)
     for author in ("a", "b", "a", "b", "c"):
         save_people(context(container, author), author)
@@ -815,7 +821,7 @@ def test_cursor_keeps_its_coordinator_alive(store_path: Path) -> None:
     assert [each.object_id.uri for each in changes] == [each.object_uri for each in changes]
 
 
-def test_cursor_of_a_removed_store(container: Container, coordinator: Coordinator) -> None:
+def test_cursor_of_a_removed_store_raises(container: Container, coordinator: Coordinator) -> None:
     save_people(container.context(), "a", "b")
     cursor = coordinator.history(batch_size=1)
     transaction = next(cursor)
@@ -827,7 +833,7 @@ def test_cursor_of_a_removed_store(container: Container, coordinator: Coordinato
     assert coordinator.history_token() is None
 
 
-def test_handles_are_released(container: Container, coordinator: Coordinator) -> None:
+def test_history_does_not_leak_handles(container: Container, coordinator: Coordinator) -> None:
     import gc
 
     save_people(container.context(), "a", "b")
@@ -849,7 +855,7 @@ def test_handles_are_released(container: Container, coordinator: Coordinator) ->
     assert handle_count() == before
 
 
-def test_misuse_of_history(container: Container, coordinator: Coordinator, tmp_path: Path) -> None:
+def test_misuse_of_history_is_rejected(container: Container, coordinator: Coordinator, tmp_path: Path) -> None:
     ctx = container.context()
     other = Coordinator(Model(MODEL))
     foreign = other.add_store(tmp_path / "other.sqlite", history=True)
@@ -911,7 +917,7 @@ def test_misuse_of_history(container: Container, coordinator: Coordinator, tmp_p
 # -------- merging ------------------------------------------------------------------------------------------
 
 
-def test_H027_no_change_before_the_merge(container: Container, other: Container) -> None:
+def test_H027_context_is_unchanged_before_the_merge(container: Container, other: Container) -> None:
     first = context(container, "App1")
     alice = first.insert("Person", name="Alice", age=30)
     first.save()
@@ -929,7 +935,7 @@ def test_H027_no_change_before_the_merge(container: Container, other: Container)
 
 
 @pytest.mark.parametrize("way", ["context", "cursor", "transactions", "kept"])
-def test_merging_takes_over_inserts_updates_and_deletions(container: Container, other: Container, way: str) -> None:
+def test_merge_applies_inserts_updates_and_deletions(container: Container, other: Container, way: str) -> None:
     writer, reader = context(container, "App1"), context(other, "App2")
     changed, gone, edited = (writer.insert("Person", name=name, age=1) for name in ("changed", "gone", "edited"))
     writer.save()
@@ -967,9 +973,7 @@ def test_merging_takes_over_inserts_updates_and_deletions(container: Container, 
     assert [each.author for each in container.coordinator.history(since=history.token)] == ["App2"]
 
 
-def test_merging_into_another_queue_is_rejected_and_reads_nothing(
-    container: Container, coordinator: Coordinator
-) -> None:
+def test_merge_on_the_wrong_queue_fails_without_reading(container: Container, coordinator: Coordinator) -> None:
     import threading
 
     save_people(container.context(), "a")
@@ -993,7 +997,7 @@ def test_merging_into_another_queue_is_rejected_and_reads_nothing(
     background.perform_and_wait(background.merge_history, coordinator.history())
 
 
-def test_H030_reading_deletes_nothing(container: Container, other: Container) -> None:
+def test_H030_reading_does_not_delete_history(container: Container, other: Container) -> None:
     save_people(context(container, "App1"), "a", "b")
     reader = context(other, "App2")
     reader.merge_history(reader.history(excluding_author="App2"))
@@ -1003,7 +1007,7 @@ def test_H030_reading_deletes_nothing(container: Container, other: Container) ->
 # -------- deletion and expiry ------------------------------------------------------------------------------
 
 
-def test_H006_the_named_transaction_stays(container: Container, coordinator: Coordinator) -> None:
+def test_H006_deletion_keeps_the_named_transaction(container: Container, coordinator: Coordinator) -> None:
     ctx = container.context()
     for plate in "ab":
         ctx.insert("Car", numberPlate=plate)
@@ -1018,7 +1022,7 @@ def test_H006_the_named_transaction_stays(container: Container, coordinator: Coo
     assert ctx.count("Car") == 2
 
 
-def test_deletion_before_a_date(container: Container, coordinator: Coordinator) -> None:
+def test_history_before_a_date_can_be_deleted(container: Container, coordinator: Coordinator) -> None:
     save_people(container.context(), *"abcd")
     with sqlite3.connect(container.path) as database:
         database.execute("UPDATE ATRANSACTION SET ZTIMESTAMP = 1000 * Z_PK")
@@ -1034,7 +1038,17 @@ def test_deletion_before_a_date(container: Container, coordinator: Coordinator) 
     assert numbers(coordinator.history()) == [5]
 
 
-def test_expired_token(container: Container, coordinator: Coordinator, other: Container) -> None:
+def test_deletion_fails_when_the_token_is_after_the_last_transaction(container: Container) -> None:
+    save_people(container.context(), "a")
+    with pytest.raises(HistoryTokenExpiredError) as raised:
+        container.coordinator.delete_history(HistoryToken.at(container.store, 9))
+    assert raised.value.value == 9
+    assert raised.value.message.endswith("replaced or restored; pass a token that was taken after that")
+
+
+def test_token_of_deleted_transactions_is_expired(
+    container: Container, coordinator: Coordinator, other: Container
+) -> None:
     ctx = container.context()
     tokens = [token_of(coordinator)]
     for name in "abcd":
@@ -1135,7 +1149,7 @@ def test_deletion_in_steps_reports_progress(container: Container, coordinator: C
 
     def progress(transactions: int, changes: int) -> None:
         told.append((transactions, changes))
-        # Others can save between two steps.
+        # Other contexts can save between two steps.
         save_people(container.context(), f"during {len(told)}")
 
     deleted = coordinator.delete_history(HistoryToken.at(container.store, 9000), progress=progress)
@@ -1158,7 +1172,7 @@ def test_exception_from_progress_cancels_a_deletion(container: Container, coordi
     with pytest.raises(KeyError, match="enough"):
         coordinator.delete_history(FAR_AWAY, progress=progress)
     assert len(told) == 2
-    # What was deleted stays deleted.
+    # Deleted transactions stay deleted.
     assert coordinator.history_count() == 9000 - told[-1][0]
     assert coordinator.delete_history(FAR_AWAY) == (9000 - told[-1][0], 9000 - told[-1][1])
 
@@ -1230,7 +1244,9 @@ print("survived")
     }.items(),
     ids=lambda case: case[0],
 )
-def test_absurd_rows_do_not_end_the_process(store_path: Path, run_python: Run, statement: tuple[str, str]) -> None:
+def test_invalid_history_rows_do_not_crash_the_process(
+    store_path: Path, run_python: Run, statement: tuple[str, str]
+) -> None:
     with opened(store_path, journal="rollback") as container:
         save_people(container.context(), "a")
     done = run_python(HOSTILE, str(store_path), statement[1])
@@ -1274,7 +1290,7 @@ def pair(tmp_path: Path) -> Iterator[Coordinator]:
         yield coordinator
 
 
-def test_several_stores(pair: Coordinator) -> None:
+def test_history_spans_several_stores(pair: Coordinator) -> None:
     a, b, c = pair.stores
     ctx = pair.context()
     start = token_of(pair)
@@ -1314,7 +1330,7 @@ def test_several_stores(pair: Coordinator) -> None:
     assert HistoryToken.at(a, 1) <= found[-1].token or found[-1].store_identifier == b.identifier
 
 
-def test_cursor_over_several_stores_stops_anywhere(pair: Coordinator) -> None:
+def test_cursor_over_several_stores_can_resume_anywhere(pair: Coordinator) -> None:
     a, b, _ = pair.stores
     ctx = pair.context()
     for number in range(40):
@@ -1342,7 +1358,7 @@ def test_store_that_is_passed_twice_is_read_once(pair: Coordinator) -> None:
     assert pair.history_count(stores=[a, a]) == 1
 
 
-def test_deletion_in_several_stores(pair: Coordinator) -> None:
+def test_history_can_be_deleted_in_several_stores(pair: Coordinator) -> None:
     a, b, _ = pair.stores
     ctx = pair.context()
     for store in (a, b, a, b):
@@ -1360,7 +1376,7 @@ def test_deletion_in_several_stores(pair: Coordinator) -> None:
 # -------- files of Apple's framework -----------------------------------------------------------------------
 
 
-def test_H042_file_of_apples_framework(fixtures: Path) -> None:
+def test_H042_history_of_an_apple_store_is_read(fixtures: Path) -> None:
     from collections import Counter
 
     with corestone.open(fixtures / "history" / "SampleModel2_V1.sqlite") as container:
@@ -1442,7 +1458,7 @@ with Container(Model({MODEL!r}), sys.argv[1], sync="normal", history=True) as co
 
 
 def test_no_change_is_lost_between_processes(container: Container, coordinator: Coordinator, store_path: Path) -> None:
-    """Two processes save; this one reads on from its token, with new cursors, and deletes what it has read."""
+    """Two processes save; this one continues from its token, with new cursors, and deletes the history it has read."""
     count = 150
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITER, str(store_path), author, str(count)], env=environment())

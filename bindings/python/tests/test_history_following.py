@@ -51,7 +51,7 @@ def places(ctx: Context) -> tuple[Coordinator, Store]:
     return ctx.coordinator, ctx.coordinator.stores[0]
 
 
-def test_follow_waits_for_what_others_save(pair: tuple[Context, Context]) -> None:
+def test_follow_waits_for_saves_of_another_container(pair: tuple[Context, Context]) -> None:
     here, there = pair
     save(here, 2)
     history = there.history()
@@ -64,7 +64,7 @@ def test_follow_waits_for_what_others_save(pair: tuple[Context, Context]) -> Non
     assert [each.number for each in history.follow(timeout=0.01)] == []
 
 
-def test_a_time_limit_is_that_of_transactions(pair: tuple[Context, Context]) -> None:
+def test_follow_timeout_applies_when_all_transactions_are_excluded(pair: tuple[Context, Context]) -> None:
     here, there = pair
     here.transaction_author = "me"
     done = threading.Event()
@@ -87,7 +87,7 @@ def test_a_time_limit_is_that_of_transactions(pair: tuple[Context, Context]) -> 
         thread.join()
 
 
-def test_threads_that_share_a_cursor(pair: tuple[Context, Context]) -> None:
+def test_threads_can_share_a_cursor(pair: tuple[Context, Context]) -> None:
     here, there = pair
     save(here, 200)
     history = there.history(batch_size=3)
@@ -104,7 +104,7 @@ def test_threads_that_share_a_cursor(pair: tuple[Context, Context]) -> None:
     assert sorted(found) == list(range(1, 201))
 
 
-def test_a_cancelled_iteration_ends(pair: tuple[Context, Context]) -> None:
+def test_cancelled_iteration_ends(pair: tuple[Context, Context]) -> None:
     history = pair[1].history()
 
     async def read() -> None:
@@ -116,7 +116,7 @@ def test_a_cancelled_iteration_ends(pair: tuple[Context, Context]) -> None:
         asyncio.run(asyncio.wait_for(read(), 20))
 
 
-def test_a_limit_is_not_followed(pair: tuple[Context, Context]) -> None:
+def test_limited_history_cannot_be_followed(pair: tuple[Context, Context]) -> None:
     save(pair[0], 3)
     limited = pair[1].history(limit=2)
     assert [each.number for each in limited] == [1, 2]
@@ -124,7 +124,7 @@ def test_a_limit_is_not_followed(pair: tuple[Context, Context]) -> None:
         limited.wait(0)
 
 
-def test_a_wait_ends(pair: tuple[Context, Context]) -> None:
+def test_wait_ends_at_timeout_and_when_cancelled(pair: tuple[Context, Context]) -> None:
     history = pair[0].history()
     assert list(history) == []
     assert history.wait(0)  # the stores are watched from now on
@@ -137,7 +137,7 @@ def test_a_wait_ends(pair: tuple[Context, Context]) -> None:
         history.wait(0)
 
 
-def test_the_descriptor_is_for_event_loops(pair: tuple[Context, Context]) -> None:
+def test_descriptor_is_readable_when_transactions_arrive(pair: tuple[Context, Context]) -> None:
     import select
 
     here, there = pair
@@ -153,7 +153,7 @@ def test_the_descriptor_is_for_event_loops(pair: tuple[Context, Context]) -> Non
     assert [each.number for each in history] == [1]
 
 
-def test_a_history_is_an_asynchronous_iterator(pair: tuple[Context, Context]) -> None:
+def test_history_is_an_asynchronous_iterator(pair: tuple[Context, Context]) -> None:
     here, there = pair
 
     async def read() -> list[int]:
@@ -170,7 +170,7 @@ def test_a_history_is_an_asynchronous_iterator(pair: tuple[Context, Context]) ->
     assert asyncio.run(asyncio.wait_for(read(), 20)) == [1, 2, 3, 4]
 
 
-def test_values_of_changes(pair: tuple[Context, Context]) -> None:
+def test_history_returns_old_and_new_values(pair: tuple[Context, Context]) -> None:
     here, there = pair
     show = here.insert("Show", title="Show")
     first, second = (here.insert("Episode", title=title, show=show) for title in ("one", "two"))
@@ -197,7 +197,7 @@ def test_values_of_changes(pair: tuple[Context, Context]) -> None:
         history.values(earlier)
 
 
-def test_consumers_hold_up_purges(pair: tuple[Context, Context]) -> None:
+def test_registered_consumers_delay_purges(pair: tuple[Context, Context]) -> None:
     here, there = pair
     coordinator, store = places(here)
     save(here, 2)
@@ -223,7 +223,7 @@ def test_consumers_hold_up_purges(pair: tuple[Context, Context]) -> None:
     assert not coordinator.unregister_history_consumer("sync", store)
 
 
-def test_limits_of_purges(pair: tuple[Context, Context]) -> None:
+def test_purge_honours_its_limits(pair: tuple[Context, Context]) -> None:
     coordinator, store = places(pair[0])
     save(pair[0], 5)
     assert coordinator.purge_history(store).transactions == 0  # without limits and consumers all stays
@@ -238,7 +238,7 @@ def test_limits_of_purges(pair: tuple[Context, Context]) -> None:
         coordinator.purge_history(store, older_than=3)  # type: ignore[arg-type]
 
 
-def test_mistakes_with_consumers(pair: tuple[Context, Context], tmp_path: Path) -> None:
+def test_invalid_consumer_calls_are_rejected(pair: tuple[Context, Context], tmp_path: Path) -> None:
     coordinator, store = places(pair[0])
     token = HistoryToken.at(store, 0)
     with pytest.raises(InvalidArgumentError, match="call cst_coordinator_register_history_consumer"):
@@ -269,7 +269,7 @@ def test_history_false_opens_read_only(tmp_path: Path) -> None:
         container.coordinator.delete_history(HistoryToken.at(container.coordinator.stores[0], 2))
 
 
-def test_a_token_is_a_value_of_expressions(pair: tuple[Context, Context]) -> None:
+def test_token_is_a_predicate_argument(pair: tuple[Context, Context]) -> None:
     save(pair[0])
     token = pair[0].history_token
     assert token is not None

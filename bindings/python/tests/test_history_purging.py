@@ -54,7 +54,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
     raise AssertionError("the history was not purged")
 
 
-def test_a_store_is_purged_when_it_is_opened(path: Path) -> None:
+def test_store_is_purged_when_it_is_opened(path: Path) -> None:
     with opened(path) as container:
         save_people(container, *"abcde")
         store = container.coordinator.stores[0]
@@ -67,7 +67,7 @@ def test_a_store_is_purged_when_it_is_opened(path: Path) -> None:
         wait_for(lambda: numbers(container) == [5])
 
 
-def test_a_store_is_purged_after_a_thousand_transactions(path: Path) -> None:
+def test_store_is_purged_after_1000_transactions(path: Path) -> None:
     with opened(path, history_retention=HistoryRetention(keep=10)) as container:
         ctx = container.context()
         person = ctx.insert("Person")
@@ -77,9 +77,10 @@ def test_a_store_is_purged_after_a_thousand_transactions(path: Path) -> None:
         wait_for(lambda: container.coordinator.history_count() <= 10)
 
 
-def test_retentions_are_checked(path: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match="age"):
+def test_invalid_retention_is_rejected(path: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match="age") as caught:
         opened(path, history_retention=HistoryRetention(older_than=timedelta(days=-1)))
+    assert (caught.value.key, caught.value.file) == ("age", str(path))
     with pytest.raises(TypeMismatchError, match="history_retention must be of type HistoryRetention, not 5"):
         opened(path, history_retention=5)
     assert not path.exists()

@@ -1,4 +1,4 @@
-"""What a program's own store is asked for again, and what not."""
+"""Which rows and relationships a custom store is asked for again."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def forgotten() -> Iterator[None]:
 
 
 class Street(IncrementalStore):
-    """One home; what lies in `names` is changed past the library."""
+    """One home; `names` is changed without the library."""
 
     gives = "rows"  # what a relationship gives; "lists": rows of homes come with the references of their people
 
@@ -86,7 +86,7 @@ def street(gives: str) -> tuple[Container, Any]:
     return container, container.store.host
 
 
-def test_rows_that_came_with_members_are_not_asked_for() -> None:
+def test_rows_pushed_with_members_are_not_requested() -> None:
     container, store = street("rows")
     context = container.context()
     assert [each.name for each in context.fetch("Home")[0].people] == ["old"]
@@ -94,7 +94,7 @@ def test_rows_that_came_with_members_are_not_asked_for() -> None:
 
 
 @pytest.mark.parametrize("way", ["refresh_all", "reset", "refresh"])
-def test_rows_that_came_unasked_do_not_outlive_a_refresh(way: str) -> None:
+def test_pushed_rows_expire_at_a_refresh(way: str) -> None:
     container, store = street("rows")
     context = container.context()
     home = context.fetch("Home")[0]
@@ -108,7 +108,7 @@ def test_rows_that_came_unasked_do_not_outlive_a_refresh(way: str) -> None:
     assert store.calls["values"] == 1
 
 
-def test_another_context_that_counts_members_leaves_nothing_old_behind() -> None:
+def test_member_count_of_another_context_leaves_no_stale_rows() -> None:
     container, store = street("rows")
     first, second = container.context(), container.context()
     assert len(first.fetch("Home", "ANY people.name == 'old'")) == 1
@@ -118,7 +118,7 @@ def test_another_context_that_counts_members_leaves_nothing_old_behind() -> None
 
 
 @pytest.mark.parametrize("way", ["refresh", "refresh_all", "reset", "save"])
-def test_members_that_came_with_rows_do_not_outlive_a_refresh(way: str) -> None:
+def test_pushed_members_expire_at_a_refresh(way: str) -> None:
     container, store = street("lists")
     context = container.context()
     home = context.fetch("Home")[0]
@@ -138,7 +138,7 @@ def test_members_that_came_with_rows_do_not_outlive_a_refresh(way: str) -> None:
     assert store.calls["relationship"] == 1
 
 
-def test_members_are_asked_for_when_their_row_came_again_without_them() -> None:
+def test_members_are_requested_when_a_later_row_omits_them() -> None:
     container, store = street("lists")
     context = container.context()
     home = context.fetch("Home")[0]
@@ -150,7 +150,7 @@ def test_members_are_asked_for_when_their_row_came_again_without_them() -> None:
     assert store.calls["relationship"] == 1
 
 
-def test_members_that_came_with_rows_are_not_asked_for() -> None:
+def test_members_pushed_with_rows_are_not_requested() -> None:
     container, store = street("lists")
     assert len(container.context().fetch("Home")[0].people) == 1
     assert store.calls["relationship"] == 0
@@ -173,7 +173,7 @@ def test_rows_read_for_their_entity_are_read_once() -> None:
     assert calls == [3]
 
 
-def test_a_reference_by_a_parent_entity_leads_to_the_entity_that_the_store_said() -> None:
+def test_reference_by_superentity_resolves_to_the_reported_subentity() -> None:
     class Cars(IncrementalStore):
         def execute_fetch(self, request: FetchRequest) -> Any:
             if request.entity.name == "Car":
@@ -197,7 +197,7 @@ def test_a_reference_by_a_parent_entity_leads_to_the_entity_that_the_store_said(
     assert calls == []
 
 
-def test_a_refused_push_says_nothing_of_entities() -> None:
+def test_rejected_push_does_not_set_entities() -> None:
     class Bad(IncrementalStore):
         def execute_fetch(self, request: FetchRequest) -> Any:
             asked.append(1)
@@ -239,13 +239,13 @@ def counting(answer: Any) -> Context:
     return Container(Model({"Person": {"name": "string?"}}), "shelf 3", type="Counted").context()
 
 
-def test_a_count_is_asked_for_once_and_without_an_order() -> None:
+def test_count_is_requested_once_without_sort() -> None:
     context = counting(7)
     assert context.count("Person", limit=3) == 7
     assert seen == [("count", None, 3)] or [each[0] for each in seen] == ["count"]
 
 
-def test_a_negative_count_names_the_store() -> None:
+def test_negative_count_error_names_the_store() -> None:
     context = counting(-3)
     with pytest.raises(CallbackError, match="shelf 3 returned the count -3 for Person"):
         context.count("Person")
@@ -280,7 +280,7 @@ def told() -> tuple[Container, Any]:
     return container, container.store.host
 
 
-def test_notices_come_in_batches() -> None:
+def test_registration_callbacks_are_batched() -> None:
     container, store = told()
     context = container.context()
     found = list(context.fetch("Person"))
@@ -293,7 +293,7 @@ def test_notices_come_in_batches() -> None:
     assert store.notices == [("in", 100), ("out", 100)]
 
 
-def test_notices_of_a_save_come_when_it_is_done() -> None:
+def test_registration_callbacks_of_a_save_follow_the_save() -> None:
     class Hall(Told):
         seen: ClassVar[list[tuple[bool, int]]] = []
 
@@ -311,7 +311,7 @@ def test_notices_of_a_save_come_when_it_is_done() -> None:
     assert Hall.seen == [(False, 2)]
 
 
-def test_what_is_let_go_of_is_told_together() -> None:
+def test_released_objects_are_deregistered_together() -> None:
     container, store = told()
     context = container.context()
     found = list(context.fetch("Person"))
@@ -322,7 +322,7 @@ def test_what_is_let_go_of_is_told_together() -> None:
     assert sum(count for kind, count in store.notices if kind == "out") == 100
 
 
-def test_the_end_of_a_context_is_told() -> None:
+def test_closing_a_context_deregisters_its_objects() -> None:
     container, store = told()
     context = container.context()
     found = list(context.fetch("Person"))
@@ -332,7 +332,7 @@ def test_the_end_of_a_context_is_told() -> None:
     assert store.notices == [("in", 100), ("out", 100)]
 
 
-def test_the_end_of_a_context_is_told_before_that_of_its_store() -> None:
+def test_objects_are_deregistered_before_their_store_closes() -> None:
     corestone.register_store_type("Told", Told)
     coordinator = corestone.Coordinator(Model({"Person": {"name": "string?"}}))
     host = coordinator.add_store("x", type="Told").host
@@ -349,7 +349,7 @@ def test_the_end_of_a_context_is_told_before_that_of_its_store() -> None:
 
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit])
-def test_ctrl_c_in_a_notice_is_raised_by_the_next_call(raised: type[BaseException]) -> None:
+def test_ctrl_c_in_a_callback_is_raised_by_the_next_call(raised: type[BaseException]) -> None:
     container, store = told()
     context = container.context()
     Told.fails = raised()
@@ -385,7 +385,7 @@ def shelf() -> Container:
     return Container(Model({"Person": {"name": "string?"}}), "x", type="Shelf")
 
 
-def test_references_of_atomic_stores_are_not_used_again() -> None:
+def test_references_of_atomic_stores_are_not_reused() -> None:
     with shelf() as container:
         context = container.context()
         context.insert("Person", name="first")
@@ -405,7 +405,7 @@ def test_references_of_atomic_stores_are_not_used_again() -> None:
             context.existing(old)
 
 
-def test_nobody_reads_an_atomic_store_within_its_save() -> None:
+def test_atomic_store_cannot_be_read_during_its_save() -> None:
     with shelf() as container:
         context, other = container.context(), container.context()
         context.insert("Person", name="never saved")

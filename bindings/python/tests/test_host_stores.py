@@ -1,4 +1,4 @@
-"""Stores of a program's own kinds: what their methods are given, what becomes of what they give and raise."""
+"""Custom stores: the arguments, results and exceptions of their methods."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def host(container: Container) -> Any:
 # -------- registering ----------------------------------------------------------------------------------------
 
 
-def test_types_are_registered_by_name() -> None:
+def test_store_types_are_registered_by_name() -> None:
     before = corestone.registered_store_types()
     assert before[:1] == ["SQLite"]
 
@@ -111,7 +111,7 @@ def test_types_are_registered_by_name() -> None:
         Container(Model(PEOPLE), "x", type="Decorated")
 
 
-def test_what_is_no_class_of_stores_is_refused() -> None:
+def test_invalid_store_class_is_rejected() -> None:
     given: Any
     for given in (object, "text", corestone.HostStore, MemStore.__new__):
         with pytest.raises(TypeMismatchError, match="subclass of IncrementalStore or AtomicStore"):
@@ -130,7 +130,7 @@ def test_what_is_no_class_of_stores_is_refused() -> None:
     assert "Bad" not in corestone.registered_store_types()
 
 
-def test_a_store_stays_open_when_its_type_is_unregistered() -> None:
+def test_store_stays_open_when_its_type_is_deregistered() -> None:
     container = open_mem()
     corestone.unregister_store_type("Mem")
     ctx = container.context()
@@ -145,7 +145,7 @@ def test_a_store_stays_open_when_its_type_is_unregistered() -> None:
 # -------- opening --------------------------------------------------------------------------------------------
 
 
-def test_what_a_store_is_told_when_it_is_opened(tmp_path: Path) -> None:
+def test_store_receives_its_opening_parameters(tmp_path: Path) -> None:
     told: list[StoreOpening] = []
 
     class Telling(MemStore):
@@ -178,8 +178,8 @@ def test_what_a_store_is_told_when_it_is_opened(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("given", [OSError("no answer"), FileNotFoundError("gone"), 7, {"ours": object()}])
 @pytest.mark.parametrize("closes", [True, False])
-def test_what_cannot_be_opened_is_closed(given: Any, closes: bool) -> None:
-    """A constructor may have opened files and connections; the failure that is told is the first one."""
+def test_store_that_fails_to_open_is_closed(given: Any, closes: bool) -> None:
+    """A constructor may have opened files and connections; the first failure is reported."""
     log: list[str] = []
 
     class Opening(MemStore):
@@ -207,12 +207,12 @@ def test_what_cannot_be_opened_is_closed(given: Any, closes: bool) -> None:
     assert log == ["open", "close"]
 
 
-def test_a_backup_is_for_the_host(tmp_path: Path) -> None:
+def test_backup_of_a_custom_store_is_unsupported(tmp_path: Path) -> None:
     with open_mem() as container, pytest.raises(UnsupportedError, match=r"custom store of type Mem.*migrate"):
         container.coordinator.backup(container.store, tmp_path / "copy")
 
 
-def test_metadata_is_kept_and_compared() -> None:
+def test_metadata_is_stored_and_checked() -> None:
     container = open_mem()
     identifier = container.store.identifier
     container.coordinator.set_metadata(container.store, {"ours": [1, "two", b"3"]})
@@ -233,7 +233,7 @@ def test_metadata_is_kept_and_compared() -> None:
     assert "nowhere" not in MemStore.kept
 
 
-def test_a_store_says_that_it_is_of_another_type() -> None:
+def test_store_with_metadata_of_another_type_is_rejected() -> None:
     open_mem().close()
     known = MemStore.kept["somewhere"].metadata
     assert known is not None
@@ -250,7 +250,7 @@ def test_a_store_says_that_it_is_of_another_type() -> None:
         assert again.coordinator.metadata(again.store)["NSStoreType"] == "Mem"
 
 
-def test_stores_that_are_not_open() -> None:
+def test_closed_custom_stores_can_be_destroyed_and_replaced() -> None:
     container = open_mem()
     coordinator = container.coordinator
     assert coordinator.destroy_store("somewhere", type="Mem")
@@ -264,7 +264,7 @@ def test_stores_that_are_not_open() -> None:
 
 
 @pytest.mark.parametrize("kind", [MemStore, PickleStore])
-def test_every_kind_of_value_and_relationship(kind: Any, tmp_path: Path) -> None:
+def test_every_value_and_relationship_type_round_trips(kind: Any, tmp_path: Path) -> None:
     corestone.register_store_type("Kind", kind)
     path = str(tmp_path / "store")
     with Container(Model(EVERYTHING), path, type="Kind") as container:
@@ -289,7 +289,7 @@ def test_every_kind_of_value_and_relationship(kind: Any, tmp_path: Path) -> None
         assert described(container.context()) == changed
 
 
-def test_transformable_values_are_bytes_to_the_store() -> None:
+def test_store_receives_transformable_values_as_bytes() -> None:
     with open_mem(EVERYTHING) as container:
         ctx = container.context()
         ctx.insert("Thing", any=["a"])
@@ -298,7 +298,7 @@ def test_transformable_values_are_bytes_to_the_store() -> None:
         assert corestone.decode_archive(row.values["any"]) == ["a"]
 
 
-def test_what_a_save_tells() -> None:
+def test_save_request_describes_every_change() -> None:
     requests: list[SaveChangesRequest] = []
 
     class Telling(MemStore):
@@ -332,8 +332,8 @@ def test_what_a_save_tells() -> None:
             request.add_conflict(updated)
 
 
-def test_what_loses_members_is_told() -> None:
-    """Of the pairs that end, the side that is deleted tells none."""
+def test_save_request_lists_removed_members() -> None:
+    """A deleted object does not list its removed members."""
     told: list[tuple[Any, str, list[Any], list[Any]]] = []
 
     class Telling(MemStore):
@@ -358,7 +358,7 @@ def test_what_loses_members_is_told() -> None:
         assert told == [(of_tag, "things", [], [of_other])]
 
 
-def test_ids_made_by_the_library() -> None:
+def test_library_creates_references_by_default() -> None:
     class Unnamed(MemStore):
         obtain_permanent_ids = IncrementalStore.obtain_permanent_ids
 
@@ -373,7 +373,7 @@ def test_ids_made_by_the_library() -> None:
         assert container.object_id(ada.id.uri) == ada.id
 
 
-def test_a_required_attribute_that_a_row_leaves_out_has_its_default() -> None:
+def test_required_attribute_missing_from_a_row_gets_its_default() -> None:
     class Sparse(MemStore):
         def execute_fetch(self, request: Any) -> Any:
             return [IncrementalStoreNode(RowID(request.entity, 1), {"name": "Ada"}, 1)]
@@ -386,7 +386,7 @@ def test_a_required_attribute_that_a_row_leaves_out_has_its_default() -> None:
 
 
 @pytest.mark.parametrize("reference", [0, -5, 1 << 62, "a b/ü%", "42", b"\x00\x01", b"p"])
-def test_references(reference: Any) -> None:
+def test_references_of_every_type_identify_rows(reference: Any) -> None:
     class Named(MemStore):
         def obtain_permanent_ids(self, objects: Sequence[IncrementalStoreNode]) -> Any:
             return [reference for _ in objects]
@@ -409,9 +409,7 @@ def test_references(reference: Any) -> None:
 
 @pytest.mark.parametrize("kind", [MemStore, PickleStore])
 @pytest.mark.parametrize(("former", "later"), [("Person", "Manager"), ("Manager", "Person"), ("Person", "Person")])
-def test_a_store_may_give_the_reference_of_a_deleted_row_again(
-    tmp_path: Path, kind: Any, former: str, later: str
-) -> None:
+def test_reference_of_a_deleted_row_can_be_reused(tmp_path: Path, kind: Any, former: str, later: str) -> None:
     class Thrifty(kind):  # type: ignore[misc]
         fails = False
 
@@ -462,7 +460,7 @@ REFERENCES: dict[str, list[Any]] = {
 
 
 @pytest.mark.parametrize("references", REFERENCES.values(), ids=REFERENCES)
-def test_a_store_is_handed_its_references_as_it_gave_them(references: list[Any]) -> None:
+def test_references_are_passed_back_unchanged(references: list[Any]) -> None:
     handed: dict[str, list[Any]] = {}
     rows: dict[tuple[str, Any], tuple[int, dict[str, Any]]] = {}
     kept: dict[str, Any] = {}
@@ -550,7 +548,7 @@ def test_a_store_is_handed_its_references_as_it_gave_them(references: list[Any])
 # -------- fetching -------------------------------------------------------------------------------------------
 
 
-def test_a_request_as_the_store_sees_it() -> None:
+def test_store_receives_the_fetch_request() -> None:
     with open_mem() as container:
         ctx = container.context()
         boss = ctx.insert("Person", name="Boss")
@@ -567,7 +565,7 @@ def test_a_request_as_the_store_sees_it() -> None:
         assert host(container).requests[-1].result_type == "count"
 
 
-def test_what_the_store_did_is_not_done_again() -> None:
+def test_work_done_by_the_store_is_not_repeated() -> None:
     class Lying(MemStore):
         def execute_fetch(self, request: Any) -> Any:
             if request.result_type == "count":
@@ -585,7 +583,7 @@ def test_what_the_store_did_is_not_done_again() -> None:
         assert ctx.count("Person") == 17
 
 
-def test_references_alone_are_asked_for_later() -> None:
+def test_values_of_bare_references_are_requested_in_batches() -> None:
     class Sparse(MemStore):
         def execute_fetch(self, request: Any) -> Any:
             return [str(node.reference) for node in super().execute_fetch(request)]
@@ -604,7 +602,7 @@ def test_references_alone_are_asked_for_later() -> None:
         assert host(container).log.count("new_values") <= 300 // 100 + 1
 
 
-# -------- what goes wrong ------------------------------------------------------------------------------------
+# -------- errors ---------------------------------------------------------------------------------------------
 
 
 class Boom(Exception):
@@ -646,7 +644,7 @@ def use(kind: str, path: str, method: str) -> None:
     "method",
     ["load_metadata", "execute_fetch", "new_values", "new_value_for_relationship", "obtain_permanent_ids", "save"],
 )
-def test_what_a_method_raises_comes_back(method: str) -> None:
+def test_exception_of_a_store_method_reaches_the_caller(method: str) -> None:
     corestone.register_store_type("Failing", failing(method))
     with pytest.raises(CallbackError) as failure:
         use("Failing", "somewhere", method)
@@ -660,7 +658,7 @@ def test_what_a_method_raises_comes_back(method: str) -> None:
             assert [each.name for each in container.context().fetch("Person")] == ["Ada"]
 
 
-def test_a_failed_save_can_be_repeated() -> None:
+def test_failed_save_can_be_repeated() -> None:
     corestone.register_store_type("Failing", failing("save"))
     with Container(Model(PEOPLE), "x", type="Failing") as container:
         ctx = container.context()
@@ -693,7 +691,7 @@ WRONG: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("method", "answer", "said"), WRONG)
-def test_wrong_answers_are_named(method: str, answer: Any, said: str) -> None:
+def test_invalid_results_of_store_methods_are_reported(method: str, answer: Any, said: str) -> None:
     class Wrong(MemStore):
         pass
 
@@ -708,7 +706,7 @@ def test_wrong_answers_are_named(method: str, answer: Any, said: str) -> None:
 @pytest.mark.parametrize(
     ("values", "key"), [({"age": "old"}, "age"), ({"age": object()}, "age"), ({"manager": 3.5}, "manager")]
 )
-def test_wrong_values_are_named_by_entity_and_key(values: dict[str, Any], key: str) -> None:
+def test_invalid_values_are_reported_by_entity_and_key(values: dict[str, Any], key: str) -> None:
     class Wrong(MemStore):
         def execute_fetch(self, request: Any) -> Any:
             return [IncrementalStoreNode(RowID(request.entity, "p"), values, 1)]
@@ -720,7 +718,7 @@ def test_wrong_values_are_named_by_entity_and_key(values: dict[str, Any], key: s
     assert any((each.entity, each.key) == ("Person", key) for each in found), found
 
 
-def test_a_constructor_has_to_pass_the_opening_on() -> None:
+def test_constructor_must_call_its_superclass() -> None:
     class Forgetful(MemStore):
         def __init__(self, opening: StoreOpening) -> None:
             pass
@@ -730,7 +728,7 @@ def test_a_constructor_has_to_pass_the_opening_on() -> None:
         Container(Model(PEOPLE), "x", type="Forgetful")
 
 
-def test_a_store_without_save_is_read_only() -> None:
+def test_store_without_save_method_is_read_only() -> None:
     class Reader(IncrementalStore):
         def execute_fetch(self, request: Any) -> Any:
             return [IncrementalStoreNode(RowID(request.entity, 1), {"name": "Ada"}, 1)]
@@ -747,7 +745,7 @@ def test_a_store_without_save_is_read_only() -> None:
             ctx.save()
 
 
-def test_ctrl_c_in_a_method_ends_the_call() -> None:
+def test_ctrl_c_in_a_store_method_ends_the_call() -> None:
     class Slow(MemStore):
         def execute_fetch(self, request: Any) -> Any:
             raise KeyboardInterrupt
@@ -757,7 +755,7 @@ def test_ctrl_c_in_a_method_ends_the_call() -> None:
         container.context().fetch("Person")
 
 
-def test_a_store_does_not_use_itself() -> None:
+def test_store_method_cannot_use_its_own_coordinator() -> None:
     raised: list[BaseException] = []
 
     class Curious(MemStore):
@@ -783,7 +781,7 @@ def test_a_store_does_not_use_itself() -> None:
 # -------- conflicts ------------------------------------------------------------------------------------------
 
 
-def test_conflicts_go_to_the_merge_policy() -> None:
+def test_reported_conflicts_are_resolved_by_the_merge_policy() -> None:
     with open_mem() as container:
         first, second = container.context(), container.context()
         mine = first.insert("Person", name="Ada", age=1)
@@ -811,7 +809,7 @@ POLICIES = [
 
 
 @pytest.mark.parametrize(("policy", "name"), POLICIES)
-def test_conflicts_of_new_rows_and_of_gone_ones(policy: MergePolicy, name: str) -> None:
+def test_conflicts_with_inserted_and_deleted_rows_are_resolved(policy: MergePolicy, name: str) -> None:
     class Named(MemStore):
         def obtain_permanent_ids(self, objects: Sequence[IncrementalStoreNode]) -> Any:
             return ["ada" for _ in objects]
@@ -843,7 +841,7 @@ def test_conflicts_of_new_rows_and_of_gone_ones(policy: MergePolicy, name: str) 
         assert ("ada" in people) == (name == "mine")
 
 
-def test_an_atomic_store_is_loaded_anew_when_it_reports(tmp_path: Path) -> None:
+def test_atomic_store_is_reloaded_after_a_conflict(tmp_path: Path) -> None:
     class Shared(PickleStore):
         theirs: Any = None
         loads = 0
@@ -879,7 +877,7 @@ def test_an_atomic_store_is_loaded_anew_when_it_reports(tmp_path: Path) -> None:
         assert [(each.name, each.age) for each in container.context().fetch("Person")] == [("Ada L.", 4)]
 
 
-def test_an_atomic_store_computes_derived_attributes(tmp_path: Path) -> None:
+def test_atomic_store_computes_derived_attributes(tmp_path: Path) -> None:
     model = Model({"Note": {"name": "string", "upper": "derived string? = uppercase:(name)"}})
 
     def computed(node: Any) -> AtomicStoreCacheNode:
@@ -911,8 +909,8 @@ def test_an_atomic_store_computes_derived_attributes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("policy", [MergePolicy.ERROR, MergePolicy.STORE_TRUMP, MergePolicy.OBJECT_TRUMP])
-def test_one_row_that_is_reported_has_all_loaded_anew(policy: MergePolicy) -> None:
-    """What others added to an atomic store stays, although no row of the save stands against it."""
+def test_conflict_of_one_row_reloads_the_whole_atomic_store(policy: MergePolicy) -> None:
+    """Rows added to an atomic store by another process are kept, although the save does not conflict with them."""
     kept: dict[Any, tuple[dict[str, Any], int]] = {}
 
     class Shelf(AtomicStore):
@@ -963,7 +961,7 @@ def test_one_row_that_is_reported_has_all_loaded_anew(policy: MergePolicy) -> No
     corestone.unregister_store_type("SharedShelf")
 
 
-def test_conflicts_that_nobody_settles() -> None:
+def test_unresolved_conflicts_fail_the_save() -> None:
     class Reporting(MemStore):
         reports = False
         saves = 0
@@ -1008,11 +1006,11 @@ def test_conflicts_that_nobody_settles() -> None:
             container.coordinator.migrate_store(container.store, "there", type="Reporting")
 
 
-# -------- what comes after a save --------------------------------------------------------------------------------
+# -------- after a save -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", [MemStore, PickleStore])
-def test_what_a_save_returns_cannot_fail_it(kind: Any, tmp_path: Path) -> None:
+def test_return_value_of_save_is_ignored(kind: Any, tmp_path: Path) -> None:
     given: Any = None
 
     class Giving(kind):  # type: ignore[misc]
@@ -1045,7 +1043,7 @@ def test_what_a_save_returns_cannot_fail_it(kind: Any, tmp_path: Path) -> None:
         assert container.context().count("Person") == 5
 
 
-def test_a_save_that_yields_fails_as_it_runs() -> None:
+def test_generator_save_raises_its_exception() -> None:
     class Yielding(MemStore):
         def save(self, request: SaveChangesRequest) -> Any:
             raise OSError("full")
@@ -1061,7 +1059,7 @@ def test_a_save_that_yields_fails_as_it_runs() -> None:
 
 
 @pytest.mark.parametrize("kind", [MemStore, PickleStore])
-def test_references_outlive_a_save_that_failed(kind: Any, tmp_path: Path) -> None:
+def test_references_survive_a_failed_save(kind: Any, tmp_path: Path) -> None:
     class Failing(kind):  # type: ignore[misc]
         fails = True
         named: list[Any] = []  # noqa: RUF012
@@ -1093,7 +1091,7 @@ def test_references_outlive_a_save_that_failed(kind: Any, tmp_path: Path) -> Non
 # -------- lifetimes and threads ------------------------------------------------------------------------------
 
 
-def test_nothing_is_left_behind() -> None:
+def test_custom_stores_do_not_leak_handles() -> None:
     from corestone import _host_store, _open_hosts
 
     open_mem().close()
@@ -1115,7 +1113,7 @@ def test_nothing_is_left_behind() -> None:
     assert "Mem" not in [kind.__name__ for kind in _host_store._types.values()]
 
 
-def test_closing_is_told_once() -> None:
+def test_close_is_called_once() -> None:
     closed: list[str] = []
 
     class Closing(MemStore):
@@ -1219,7 +1217,7 @@ def test_several_threads_read_and_save(parallel: bool) -> None:
     assert parallel or Shared.most <= 1
 
 
-def test_a_program_may_end_with_a_store_open(tmp_path: Path) -> None:
+def test_program_may_end_with_an_open_store(tmp_path: Path) -> None:
     program = """
         import sys
         sys.path.insert(0, {tests!r})
@@ -1241,7 +1239,7 @@ def test_a_program_may_end_with_a_store_open(tmp_path: Path) -> None:
 # -------- atomic stores --------------------------------------------------------------------------------------
 
 
-def test_an_atomic_store_is_read_and_written_as_a_whole(tmp_path: Path) -> None:
+def test_atomic_store_is_read_and_written_as_a_whole(tmp_path: Path) -> None:
     corestone.register_store_type("Pickle", PickleStore)
     path = tmp_path / "people"
     path.touch()  # a file of no bytes is a new store
@@ -1265,7 +1263,7 @@ def test_an_atomic_store_is_read_and_written_as_a_whole(tmp_path: Path) -> None:
         assert (ada.name, ada.manager) == ("Ada", None)
 
 
-def test_an_atomic_store_that_cannot_load_is_not_opened(tmp_path: Path) -> None:
+def test_atomic_store_that_cannot_load_is_not_opened(tmp_path: Path) -> None:
     class Broken(PickleStore):
         def load_metadata(self) -> Mapping[str, Any]:
             return self.opening.metadata
@@ -1282,7 +1280,7 @@ def test_an_atomic_store_that_cannot_load_is_not_opened(tmp_path: Path) -> None:
     assert not coordinator.stores
 
 
-def test_an_atomic_store_gives_members_that_know_no_owner(tmp_path: Path) -> None:
+def test_atomic_store_may_list_members_without_an_inverse(tmp_path: Path) -> None:
     class OneSided(PickleStore):
         def load_metadata(self) -> Mapping[str, Any]:
             return self.opening.metadata
@@ -1303,7 +1301,7 @@ def test_an_atomic_store_gives_members_that_know_no_owner(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("kind", [MemStore, PickleStore])
-def test_there_and_back_from_sqlite(kind: Any, tmp_path: Path) -> None:
+def test_migration_from_sqlite_and_back_keeps_all_values(kind: Any, tmp_path: Path) -> None:
     corestone.register_store_type("Kind", kind)
     with Container(Model(EVERYTHING), tmp_path / "a.sqlite") as container:
         fill(container.context())
@@ -1317,7 +1315,7 @@ def test_there_and_back_from_sqlite(kind: Any, tmp_path: Path) -> None:
         assert described(container.context()) == before
 
 
-def test_stores_of_several_kinds_answer_together(tmp_path: Path) -> None:
+def test_fetch_combines_stores_of_several_types(tmp_path: Path) -> None:
     stores = [StoreDescription(tmp_path / "a.sqlite"), StoreDescription("x", type=mem(), options={"a": 1})]
     container = Container("several", Model(PEOPLE), stores=stores)
     container.load()
@@ -1332,7 +1330,7 @@ def test_stores_of_several_kinds_answer_together(tmp_path: Path) -> None:
     container.close()
 
 
-def test_dates_keep_their_microseconds() -> None:
+def test_custom_store_dates_keep_their_microseconds() -> None:
     with open_mem(EVERYTHING) as container:
         ctx = container.context()
         start = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -1344,7 +1342,7 @@ def test_dates_keep_their_microseconds() -> None:
             assert thing.date == start + timedelta(days=400 * thing.small, microseconds=thing.small * 12345)
 
 
-def test_data_is_shared_by_stores_of_one_path() -> None:
+def test_stores_with_the_same_path_share_data() -> None:
     with open_mem() as one, open_mem() as two:
         ctx = one.context()
         ctx.insert("Person", name="Ada")
@@ -1353,7 +1351,7 @@ def test_data_is_shared_by_stores_of_one_path() -> None:
     assert isinstance(MemStore.kept["somewhere"], Data)
 
 
-def test_a_member_that_is_given_twice_is_one_where_it_is_first(tmp_path: Path) -> None:
+def test_repeated_member_is_kept_at_its_first_index(tmp_path: Path) -> None:
     members = [5, 6, 5]
 
     @corestone.register_store_type("TwiceAtomic")
@@ -1407,7 +1405,7 @@ KIN: dict[str, tuple[Any, Any]] = {
 }
 
 
-def test_values_of_other_types_that_a_store_gives() -> None:
+def test_compatible_values_of_a_store_are_converted() -> None:
     class Kin(MemStore):
         pass
 
@@ -1440,7 +1438,7 @@ def test_values_of_other_types_that_a_store_gives() -> None:
         ("parts", [None, b""], TypeMismatchError, r"Thing\.parts: b'' does not identify a row"),
     ],
 )
-def test_values_that_a_store_cannot_give(name: str, given: Any, kind: type[Any], words: str) -> None:
+def test_unsupported_values_of_a_store_are_rejected(name: str, given: Any, kind: type[Any], words: str) -> None:
     class Wrong(MemStore):
         def node(self, entity: Any, reference: str) -> IncrementalStoreNode:
             return IncrementalStoreNode(self.row_id(entity, reference), {"text": "x", name: given}, 1)
@@ -1455,8 +1453,8 @@ def test_values_that_a_store_cannot_give(name: str, given: Any, kind: type[Any],
         assert cause.key == ("place.north" if isinstance(given, dict) else name)
 
 
-def test_references_of_each_kind() -> None:
-    """A number, text and bytes; and what is given by a node, an ID or the reference alone."""
+def test_references_may_be_numbers_text_or_bytes() -> None:
+    """A number, text and bytes; passed as a node, an ID or the reference alone."""
 
     class Many(MemStore):
         def execute_fetch(self, request: Any) -> Any:
@@ -1492,13 +1490,13 @@ def test_references_of_each_kind() -> None:
 
 
 class _Asked:
-    """What `execute_fetch` is asked for, made by hand."""
+    """The argument of `execute_fetch`, constructed directly."""
 
     def __init__(self, entity: Any) -> None:
         self.entity = entity
 
 
-def test_nodes_made_by_hand(model: Model) -> None:
+def test_nodes_can_be_constructed_directly(model: Model) -> None:
     model.freeze()
     employee = model["Employee"]
     row = RowID(employee, "a")
@@ -1538,7 +1536,7 @@ def test_nodes_made_by_hand(model: Model) -> None:
 # -------- what the page of these stores promises -------------------------------------------------------------
 
 
-def test_each_reference_has_one_uri_and_each_uri_one_reference() -> None:
+def test_references_and_uris_correspond_one_to_one() -> None:
     spelled: list[tuple[Any, str]] = [
         (42, "42"), (0, "0"), (-5, "-5"), (1 << 62, "4611686018427387904"),
         (b"\x01\xab\xff", "%3C01abff%3E"), (b"\x00", "%3C00%3E"),
@@ -1564,7 +1562,7 @@ def test_each_reference_has_one_uri_and_each_uri_one_reference() -> None:
 
 
 @pytest.mark.parametrize("is_shared", [True, False])
-def test_coordinators_agree_on_the_ids_of_a_store(is_shared: bool) -> None:
+def test_object_ids_are_equal_across_coordinators(is_shared: bool) -> None:
     model = Model(PEOPLE)
     second = model if is_shared else Model(PEOPLE)
     with Container(model, "here", type=mem()) as one, Container(second, "here", type=mem()) as other:
@@ -1577,7 +1575,7 @@ def test_coordinators_agree_on_the_ids_of_a_store(is_shared: bool) -> None:
         assert other.context().get(ada.id).name == "Ada"
 
 
-def test_a_save_asks_for_references_saves_and_tells_of_objects_in_this_order() -> None:
+def test_save_calls_store_methods_in_a_fixed_order() -> None:
     with open_mem() as container:
         ctx = container.context()
         log = host(container).log
@@ -1604,7 +1602,7 @@ def test_a_save_asks_for_references_saves_and_tells_of_objects_in_this_order() -
 
 
 @pytest.mark.parametrize("way", ["rollback", "fails", "conflict"])
-def test_when_references_are_asked_for_again(way: str) -> None:
+def test_references_are_requested_again_after_rollback_or_conflict(way: str) -> None:
     """After a rollback, and when the store reports a new row that it does not have; not when a save fails."""
 
     class Counting(MemStore):
@@ -1644,7 +1642,7 @@ def test_when_references_are_asked_for_again(way: str) -> None:
         assert [person.name for person in container.context().fetch("Person")] == ["Ada"]
 
 
-def test_versions_begin_anew_behind_the_highest() -> None:
+def test_version_wraps_to_1_after_the_maximum() -> None:
     told: list[tuple[int, int]] = []
 
     class Telling(MemStore):
@@ -1668,7 +1666,7 @@ def test_versions_begin_anew_behind_the_highest() -> None:
     ]  # fmt: skip
 
 
-def test_a_row_that_a_policy_brings_back_has_a_version_far_above_its_last_one() -> None:
+def test_row_restored_by_a_merge_policy_gets_a_much_higher_version() -> None:
     with open_mem() as container:
         ctx = container.context()
         ctx.merge_policy = MergePolicy.OBJECT_TRUMP
@@ -1683,7 +1681,7 @@ def test_a_row_that_a_policy_brings_back_has_a_version_far_above_its_last_one() 
         assert rows[reference].version > 1000
 
 
-def test_keys_that_the_entity_does_not_have_are_left_out() -> None:
+def test_unknown_keys_of_a_row_are_ignored() -> None:
     class Generous(MemStore):
         def execute_fetch(self, request: Any) -> Any:
             values = {"name": "Ada", "hobby": "chess", "level": 7, "boss": None}
@@ -1697,7 +1695,7 @@ def test_keys_that_the_entity_does_not_have_are_left_out() -> None:
     assert told == []
 
 
-def test_a_fetch_costs_one_call_and_one_for_each_batch_of_faults() -> None:
+def test_fetch_uses_one_call_plus_one_per_batch_of_faults() -> None:
     class Sparse(MemStore):
         def execute_fetch(self, request: Any) -> Any:
             return [node.object_id for node in super().execute_fetch(request)]
@@ -1734,7 +1732,7 @@ UNIQUE: dict[str, dict[str, Any]] = {
 
 
 class Unique(MemStore):
-    """Says of a row that another one has its name already."""
+    """Reports that another row has the same name."""
 
     unique_constraints = True
 
@@ -1758,7 +1756,7 @@ class Unique(MemStore):
         (MergePolicy.OVERWRITE, (7, None)),
     ],
 )
-def test_a_store_says_what_is_not_unique(policy: MergePolicy, expected: Any) -> None:
+def test_store_reports_unique_conflicts(policy: MergePolicy, expected: Any) -> None:
     corestone.register_store_type("Unique", Unique)
     with Container(Model(UNIQUE), "x", type="Unique", unsaved="discard") as container:
         ctx = container.context()
@@ -1784,7 +1782,7 @@ def test_a_store_says_what_is_not_unique(policy: MergePolicy, expected: Any) -> 
             assert [(each.age, each.note) for each in found] == [expected or (1, "kept")]
 
 
-def test_a_store_that_does_not_look_for_unique_values_takes_no_such_model() -> None:
+def test_model_with_unique_constraints_needs_a_store_that_supports_them() -> None:
     for kind, is_taken in ((MemStore, False), (Unique, True), (PickleStore, True)):
         name = f"Of{kind.__name__}"
         corestone.register_store_type(name, kind)

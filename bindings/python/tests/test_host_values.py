@@ -83,7 +83,7 @@ ADA, BOB = Person("Ada", 36, tags=["x", "y"]), Person("Bob", 5, nickname="B")
 
 
 @pytest.fixture(autouse=True)
-def nothing_stays_behind() -> Any:
+def no_leaks() -> Any:
     yield
     gc.collect()
     assert _host._held == {}
@@ -96,7 +96,7 @@ def nothing_stays_behind() -> Any:
         *(UUID(int=5), MOMENT, [], [1, [2, {"a": None}]], {"a": {"b": [1]}}, {1, "x"}, ADA, Level.HIGH),
     ],
 )
-def test_values_come_back_as_they_went(value: Any) -> None:
+def test_values_round_trip_through_expressions(value: Any) -> None:
     found = Expression("SELF").value(value)
     assert found == value
     assert Expression("%@", value).value(0) == value
@@ -104,7 +104,7 @@ def test_values_come_back_as_they_went(value: Any) -> None:
     assert Predicate("SELF == $x").evaluate(value, {"x": value})
 
 
-def test_kinds_of_collections() -> None:
+def test_python_collections_are_supported() -> None:
     pair = namedtuple("pair", "a b")
     for item, path, expected in (
         ((1, 2), "@count", 2),
@@ -122,7 +122,7 @@ def test_kinds_of_collections() -> None:
         assert value_for_key_path(item, path) == expected
 
 
-def test_objects_are_asked_by_attribute() -> None:
+def test_key_paths_read_python_attributes() -> None:
     assert Predicate("age > 10 AND tags.@count == 2").filter([ADA, BOB]) == [ADA]
     assert Predicate("nickname == nil").filter([ADA, BOB]) == [ADA]
     assert value_for_key_path({"people": [ADA, BOB]}, "people.name") == ["Ada", "Bob"]
@@ -137,7 +137,7 @@ def test_objects_are_asked_by_attribute() -> None:
     assert isinstance(failed.value.__cause__, RuntimeError)
 
 
-def test_a_getter_keeps_the_capitals_of_its_key() -> None:
+def test_getter_name_keeps_the_capitals_of_its_key() -> None:
     class Employee:
         def getFullName(self) -> str:
             return "Ada Lovelace"
@@ -149,7 +149,7 @@ def test_a_getter_keeps_the_capitals_of_its_key() -> None:
     assert value_for_key_path(Employee(), "onLeave") is True
 
 
-def test_objects_are_compared_as_python_does() -> None:
+def test_objects_are_compared_by_python_equality() -> None:
     twin = Person("Ada", 36, tags=["x", "y"])
     assert Predicate("SELF == %@", ADA).evaluate(twin)
     assert Predicate("SELF IN %@", [BOB, ADA]).evaluate(twin)
@@ -169,7 +169,7 @@ def test_objects_are_compared_as_python_does() -> None:
         Predicate("SELF < %@", ADA).evaluate(BOB)
 
 
-def test_bad_values() -> None:
+def test_unsupported_values_are_rejected() -> None:
     loop: list[Any] = []
     loop += [loop, loop]
     for item in (loop, {"a": loop}):
@@ -183,7 +183,17 @@ def test_bad_values() -> None:
         Predicate("a == %@", 1, 2)
 
 
-def test_many_dicts_in_one_call() -> None:
+def test_encoding_fails_when_the_values_have_too_many_elements(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_host, "_CELLS", 4)
+    with pytest.raises(InvalidArgumentError, match="have at least 6 elements in total, but the limit is 4; ") as caught:
+        _host.encode_one([0, 1, 2, 3, 4])
+    assert caught.value.value == [0, 1, 2, 3, 4]
+    with pytest.raises(InvalidArgumentError) as caught:
+        _host.Encoded([[1, 2], [3]])
+    assert caught.value.value == [[1, 2], [3]]
+
+
+def test_filter_accepts_many_dictionaries() -> None:
     rows = [{"age": number, "name": f"n{number}", "rest": [1, 2, 3]} for number in range(1000)]
     assert Predicate("age BETWEEN {10, 12}").filter(rows) == rows[10:13]
     assert Predicate("SELF.age == 7 AND rest.@count == 3").filter(rows) == [rows[7]]
@@ -194,7 +204,7 @@ def test_many_dicts_in_one_call() -> None:
     assert Predicate("SUBQUERY(rest, $x, $x > age).@count == 2").filter(rows) == [rows[1]]
 
 
-def test_construction() -> None:
+def test_predicates_can_be_constructed_from_parts() -> None:
     positive = Predicate.comparison(Expression.evaluated_object(), Operator.GREATER_THAN, 0)
     assert positive.format == "SELF > 0"
     assert positive.filter([3, -1]) == [3]
@@ -218,7 +228,7 @@ def test_construction() -> None:
     assert inner.operator is None
 
 
-def test_expressions_without_text() -> None:
+def test_expressions_can_be_constructed_without_text() -> None:
     a = Expression.key_path("a")
     made = [
         (Expression.function("multiply:by:", a, 3), "a * 3", {"a": 2}, 6),
@@ -244,7 +254,7 @@ def test_expressions_without_text() -> None:
         Expression.function("add:to:", a)
 
 
-def test_expressions_are_spliced() -> None:
+def test_expression_arguments_are_inserted() -> None:
     assert Predicate("%@ > %@", Expression("a * 2"), Expression.variable("low")).format == "a * 2 > $low"
     assert Predicate("$x == 1").substituting(x=Expression("a + 1")).format == "a + 1 == 1"
     assert Predicate("$x == 1").substituting(x=None).format == "nil == 1"
@@ -253,7 +263,7 @@ def test_expressions_are_spliced() -> None:
         Expression("a ==")
 
 
-def test_equality_copies_and_pickling() -> None:
+def test_predicates_can_be_compared_copied_and_pickled() -> None:
     one = Predicate("age > %d && name IN %@", 3, ["Ada"])
     assert one == Predicate("age > 3 AND name IN {'Ada'}")
     assert hash(one) == hash(Predicate("age > 3 AND name IN {'Ada'}"))
@@ -268,7 +278,7 @@ def test_equality_copies_and_pickling() -> None:
     assert repr(one) == "Predicate('age > 3 AND name IN {\"Ada\"}')"
 
 
-def test_blocks_end_with_their_predicate() -> None:
+def test_block_is_released_with_its_predicate() -> None:
     before, handles = len(_host._functions), handle_count()
     for _ in range(3):
         assert Predicate.block(lambda item, variables: item).filter([0, 1]) == [1]
@@ -284,7 +294,7 @@ def test_blocks_end_with_their_predicate() -> None:
     assert isinstance(caught.value.__cause__, KeyError)
 
 
-def test_functions() -> None:
+def test_registered_functions_can_be_called() -> None:
     @register_function("initial")
     def initial(text: str, *more: Any) -> str:
         return "".join([text[:1], *more])
@@ -305,7 +315,7 @@ def test_functions() -> None:
         Expression("FUNCTION(name, 'initial')").value(ADA)
 
 
-def test_sorting() -> None:
+def test_sort_descriptors_sort_python_values() -> None:
     people = [ADA, BOB, Person("Chloe", 5)]
     assert sort(people, [SortDescriptor("age"), SortDescriptor("name", False)]) == [people[2], BOB, ADA]
     assert sort(people, SortDescriptor("nickname")) == [ADA, people[2], BOB]
@@ -321,7 +331,7 @@ def test_sorting() -> None:
     assert len({SortDescriptor("a"), SortDescriptor("a", False)}) == 2
 
 
-def test_the_locale_of_sorting() -> None:
+def test_sort_locale_can_be_set_and_reset() -> None:
     before = sort_locale()
     set_sort_locale("sv_SE")
     assert sort_locale() == "sv_SE"
@@ -329,7 +339,7 @@ def test_the_locale_of_sorting() -> None:
     assert sort_locale() == before
 
 
-def test_setting_by_key() -> None:
+def test_set_value_for_key_path_sets_python_values() -> None:
     item: dict[str, Any] = {"who": Person("Ada", 36), "n": 1}
     set_value_for_key_path(item, "who.name", "Eve")
     set_value_for_key_path(item, "n", None)
@@ -352,7 +362,7 @@ def test_setting_by_key() -> None:
     assert careful.age == -1
 
 
-def test_managed_objects_among_others(staff: Context) -> None:
+def test_managed_objects_can_be_mixed_with_python_values(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     assert Expression("owner.department.name").value({"owner": ada}) == ada.department.name
     assert Expression("owner").value({"owner": ada}) is ada
@@ -389,7 +399,7 @@ def test_managed_objects_among_others(staff: Context) -> None:
         staff.fetch("Employee", sort=[SortDescriptor("name", selector=lambda a, b: 0)])
 
 
-def test_functions_check_and_transform_values(tmp_path: Path) -> None:
+def test_registered_functions_validate_and_transform_values(tmp_path: Path) -> None:
     register_function("isupper", lambda text: text.isupper() or f"{text} is not loud")
     register_function("pack", lambda value: ",".join(value).encode())
     register_function("unpack", lambda data: data.decode().split(","))
@@ -411,8 +421,8 @@ def test_functions_check_and_transform_values(tmp_path: Path) -> None:
         unregister_function(name)
 
 
-def test_assignments_need_no_variables() -> None:
-    """An empty dictionary, or none, has room for `$name := …`; what was given stays as it was."""
+def test_assignments_work_without_given_variables() -> None:
+    """`$name := …` works with an empty dictionary or None; a passed dictionary is not changed."""
     given: dict[str, Any] = {}
     for variables in (given, None, {"other": 1}):
         assert Expression("$v := 3").value(None, variables) == 3
@@ -425,7 +435,7 @@ def test_assignments_need_no_variables() -> None:
 
 @pytest.mark.parametrize("format_", [None, 5, b"a = 1", ["a"], Predicate("a = 1")])
 @pytest.mark.parametrize("kind", [Predicate, Expression])
-def test_a_format_is_text(kind: Any, format_: Any) -> None:
+def test_format_must_be_a_str(kind: Any, format_: Any) -> None:
     with pytest.raises(TypeMismatchError, match=rf"pass the format of the {kind.__name__} as a str.*{kind.__name__}\("):
         kind(format_)
 
@@ -433,12 +443,12 @@ def test_a_format_is_text(kind: Any, format_: Any) -> None:
 @pytest.mark.parametrize(
     "make", [Predicate, Expression, Expression.variable, lambda name: SortDescriptor(name).sorted([1])]
 )
-def test_half_of_a_surrogate_pair(make: Any) -> None:
+def test_unpaired_surrogate_is_rejected(make: Any) -> None:
     with pytest.raises(InvalidUTF8Error, match="has an unpaired surrogate"):
         make("a\ud800 == 1")
 
 
-def test_variables_of_any_name() -> None:
+def test_variable_may_be_named_self() -> None:
     assert Predicate("a == $self").substituting(self=1).format == "a == 1"
 
 
@@ -492,7 +502,7 @@ class Slotted:
         self._mark, self.size = 1, 2
 
 
-def test_methods_as_keys() -> None:
+def test_keys_can_name_methods() -> None:
     machine = Machine()
     for path, expected in (
         ("label", "M7"), ("label.length", 2), ("with_default", 4), ("power", 11), ("busy", True), ("isBusy", True),
@@ -514,8 +524,8 @@ def test_methods_as_keys() -> None:
     assert machine.speed == 4
 
 
-def test_objects_are_let_go_when_modules_have_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the end of Python the globals of a module are None while the library still lets go of objects."""
+def test_objects_are_released_after_module_teardown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At interpreter exit, module globals have the value None while the library still releases objects."""
     kept, given = Expression.constant(Machine()), _host.encode_one(Machine())
     assert len(_host._held) == 2
     with monkeypatch.context() as ended:
@@ -576,8 +586,8 @@ class Seven:
     ],
     ids=repr,
 )
-def test_values_of_other_types_as_what_they_stand_for(value: Any, expected: Any) -> None:
-    """Given, in a collection, as an argument, as a variable, and given back by a function of the host."""
+def test_compatible_values_are_converted(value: Any, expected: Any) -> None:
+    """As an item, in a collection, as an argument, as a variable, and returned by a registered function."""
 
     def same(found: Any) -> None:
         assert (found, type(found)) == (expected, type(expected))
@@ -596,7 +606,7 @@ def test_values_of_other_types_as_what_they_stand_for(value: Any, expected: Any)
         unregister_function("given back")
 
 
-def test_what_functions_are_given() -> None:
+def test_functions_receive_item_arguments_and_variables() -> None:
     seen: list[Any] = []
 
     def note(item: Any, arguments: list[Any], variables: dict[str, Any]) -> Any:
@@ -613,7 +623,7 @@ def test_what_functions_are_given() -> None:
     assert (Predicate("SELF == 1") & ~condition).evaluate(1) is False
 
 
-def test_an_order_by_a_function_gets_both_values_in_turn() -> None:
+def test_comparator_receives_both_values() -> None:
     seen: set[tuple[Any, Any]] = set()
 
     def compare(first: Any, second: Any) -> int:
@@ -626,7 +636,7 @@ def test_an_order_by_a_function_gets_both_values_in_turn() -> None:
     assert longest.sorted(words) == ["ccc", "bb", "a", "d"]
     assert all(first in words and second in words and first != second for first, second in seen)
     assert longest.reversed == SortDescriptor(None, selector=compare)
-    # The second descriptor has a function of its own.
+    # The second descriptor has a separate function.
     by_last = SortDescriptor(None, selector=lambda first, second: ord(second[-1]) - ord(first[-1]))
     assert sort(words, [SortDescriptor(None, selector=compare), by_last]) == ["d", "a", "bb", "ccc"]
     assert sort(words, []) == words
@@ -643,7 +653,7 @@ def test_an_order_by_a_function_gets_both_values_in_turn() -> None:
         ("localizedCaseInsensitiveCompare:", ["a", "a10", "a2", "B", "É"]),
     ],
 )
-def test_selectors_of_orders(selector: str, expected: list[str]) -> None:
+def test_sort_selectors_order_text(selector: str, expected: list[str]) -> None:
     set_sort_locale("en_US")
     try:
         assert sort_locale() == "en_US"
@@ -656,9 +666,11 @@ def test_selectors_of_orders(selector: str, expected: list[str]) -> None:
         set_sort_locale(None)
     with pytest.raises(UnsupportedError, match='not "lexically:"'):
         SortDescriptor("t", selector="lexically:")
+    with pytest.raises(TypeMismatchError, match="selector must be a string or a function, not 5"):
+        SortDescriptor("t", selector=5)  # type: ignore[arg-type]
 
 
-def test_numbers_of_the_kinds() -> None:
+def test_kind_numbers_equal_those_of_core_data() -> None:
     """They are Core Data's, and stay so."""
     assert {each.name: int(each) for each in Operator} == {
         "LESS_THAN": 0, "LESS_THAN_OR_EQUAL": 1, "GREATER_THAN": 2, "GREATER_THAN_OR_EQUAL": 3, "EQUAL": 4,
@@ -684,7 +696,7 @@ def test_numbers_of_the_kinds() -> None:
         assert again.format == predicate.format
 
 
-def test_options_and_modifiers_of_comparisons() -> None:
+def test_comparison_options_and_modifiers_are_reported() -> None:
     for text, options in (
         ("a == 'x'", CompareOptions.NONE),
         ("a ==[c] 'x'", CompareOptions.CASE_INSENSITIVE),
@@ -708,7 +720,7 @@ def test_options_and_modifiers_of_comparisons() -> None:
     )  # fmt: skip
 
 
-def test_equality_hashes_and_what_is_no_predicate() -> None:
+def test_predicates_are_hashable_and_combine_only_with_predicates() -> None:
     one, twin, other = Predicate("a == 1"), Predicate("a == %d", 1), Predicate("a == 2")
     assert one == twin
     assert hash(one) == hash(twin)
@@ -728,7 +740,7 @@ def test_equality_hashes_and_what_is_no_predicate() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 15, 16, 17, 300])
-def test_a_filter_of_few_and_of_many_says_the_same(count: int) -> None:
+def test_filter_result_is_independent_of_the_count(count: int) -> None:
     rows = [{"n": n, "name": f"n{n}", "more": {"m": n}, "x": 1, "y": 2} for n in range(count)]
     for text in (
         "n > 3",
@@ -745,7 +757,7 @@ def test_a_filter_of_few_and_of_many_says_the_same(count: int) -> None:
     assert Predicate("$x == n").filter(rows, {"x": count - 1}) == rows[-1:]
 
 
-def test_set_operations_and_conditionals_are_pickled_as_they_are() -> None:
+def test_set_operations_and_conditionals_can_be_pickled() -> None:
     left, right = Expression("a"), Expression("b")
     item = {"a": {1, 2}, "b": {2, 3}}
     for made, kind, expected in (
@@ -771,7 +783,7 @@ def test_set_operations_and_conditionals_are_pickled_as_they_are() -> None:
         assert copy.deepcopy(made) is made
 
 
-def test_functions_of_orders_are_let_go_after_use() -> None:
+def test_comparators_are_released_after_use() -> None:
     before = set(_host._functions)
     by_length = SortDescriptor(None, selector=lambda first, second: len(first) - len(second))
     assert by_length.sorted(["bb", "a"]) == ["a", "bb"]
@@ -784,8 +796,8 @@ def test_functions_of_orders_are_let_go_after_use() -> None:
     assert set(_host._functions) == before
 
 
-def test_selectors_of_flags() -> None:
-    """What a store of the host's own is told of an order."""
+def test_descriptor_flags_map_to_selectors() -> None:
+    """The form in which a custom store receives a sort descriptor."""
     for name in (
         "compare:",
         "caseInsensitiveCompare:",

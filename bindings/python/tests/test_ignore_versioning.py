@@ -38,7 +38,7 @@ FIRST: dict[str, dict[str, str]] = {
 
 
 def changed(**entities: Mapping[str, str | None] | None) -> Model:
-    """The first model with other properties; None takes an entity or a property away."""
+    """The first model with other properties; None removes an entity or a property."""
     definition = {name: dict(properties) for name, properties in FIRST.items()}
     for name, properties in entities.items():
         if properties is None:
@@ -60,7 +60,7 @@ def store_type(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def path(tmp_path: Path, store_type: str) -> Iterator[Path]:
-    """A store of the first model, with an object of each entity that has heirs or relationships."""
+    """A store of the first model, with an object of each entity that has subentities or relationships."""
     path = tmp_path / "store"
     with Container(Model(FIRST), path, type=store_type) as container:
         context = container.view_context
@@ -98,7 +98,9 @@ ADDITIONS: dict[str, Model] = {
 
 @pytest.mark.parametrize("addition", ADDITIONS)
 @pytest.mark.parametrize("read_only", [True, False])
-def test_what_the_store_lacks_is_null(path: Path, store_type: str, addition: str, read_only: bool) -> None:
+def test_properties_missing_from_the_store_are_null(
+    path: Path, store_type: str, addition: str, read_only: bool
+) -> None:
     model = ADDITIONS[addition]
     before = path.read_bytes()
     with opened(model, path, store_type, read_only=read_only) as container:
@@ -137,7 +139,7 @@ def test_what_the_store_lacks_is_null(path: Path, store_type: str, addition: str
             assert names(container) == ["Ada", "Bob", "Dee"]
 
 
-def test_an_attribute_without_values_may_go(path: Path, store_type: str) -> None:
+def test_attribute_without_values_may_be_missing_from_the_model(path: Path, store_type: str) -> None:
     model = changed(Employee={"hired": None, "title": "string?"})
     with opened(model, path, store_type) as container:
         assert not container.store.is_read_only
@@ -155,7 +157,9 @@ def test_an_attribute_without_values_may_go(path: Path, store_type: str) -> None
         (changed(Employee={"department": None}, Department=None), "Department"),
     ],
 )
-def test_what_the_model_lacks_is_not_seen_and_not_lost(path: Path, store_type: str, model: Model, lost: str) -> None:
+def test_content_missing_from_the_model_is_hidden_and_kept(
+    path: Path, store_type: str, model: Model, lost: str
+) -> None:
     with opened(model, path, store_type, read_only=True) as container:
         assert names(container) == ["Ada", "Bob"]
     with opened(model, path, store_type) as container:
@@ -175,7 +179,7 @@ def test_what_the_model_lacks_is_not_seen_and_not_lost(path: Path, store_type: s
         assert names(container) == (["Ada", "Bob", "Cy"] if store_type == "SQLite" else ["Ada", "Bob"])
 
 
-def test_an_heir_that_the_model_lacks(path: Path, store_type: str) -> None:
+def test_objects_of_a_subentity_missing_from_the_model_are_hidden(path: Path, store_type: str) -> None:
     with Container(Model(FIRST), path, type=store_type) as container:
         sales = container.view_context.first("Department")
         container.view_context.insert("Manager", name="Max", bonus=1.5, department=sales)
@@ -223,7 +227,7 @@ SAME_ROOT: list[dict[str, str | None]] = [
 
 
 @pytest.mark.parametrize("parents", SAME_ROOT, ids=str)
-def test_another_parent_below_the_same_root_is_taken(
+def test_different_parent_in_the_same_entity_tree_is_accepted(
     tmp_path: Path, store_type: str, parents: dict[str, str | None]
 ) -> None:
     path = tmp_path / "tree"
@@ -258,7 +262,7 @@ OTHER_ROOT: list[tuple[dict[str, str | None], str]] = [
 
 @pytest.mark.parametrize(("parents", "entity"), OTHER_ROOT, ids=str)
 @pytest.mark.parametrize("read_only", [True, False])
-def test_another_root_is_refused(
+def test_different_root_entity_is_rejected(
     tmp_path: Path, store_type: str, parents: dict[str, str | None], entity: str, read_only: bool
 ) -> None:
     path = tmp_path / "tree"
@@ -293,7 +297,9 @@ def test_another_root_is_refused(
     ],
 )
 @pytest.mark.parametrize("read_only", [True, False])
-def test_another_kind_is_refused(path: Path, store_type: str, model: Model, key: str, read_only: bool) -> None:
+def test_different_property_type_is_rejected(
+    path: Path, store_type: str, model: Model, key: str, read_only: bool
+) -> None:
     with Container(Model(FIRST), path, type=store_type) as container:
         container.view_context.first("Employee").hired = datetime(2020, 1, 1, tzinfo=timezone.utc)
         container.view_context.save()
@@ -305,7 +311,7 @@ def test_another_kind_is_refused(path: Path, store_type: str, model: Model, key:
 
 
 @pytest.mark.parametrize("read_only", [True, False])
-def test_a_relationship_to_another_entity_is_refused(path: Path, store_type: str, read_only: bool) -> None:
+def test_relationship_to_another_entity_is_rejected(path: Path, store_type: str, read_only: bool) -> None:
     model = changed(Employee={"department": "to-one Room?"}, Department={"employees": None})
     with pytest.raises(ModelMismatchError) as raised:
         opened(model, path, store_type, read_only=read_only)
@@ -331,7 +337,7 @@ def test_a_relationship_to_another_entity_is_refused(path: Path, store_type: str
         (changed(Department={"employees": "to-one Employee? inverse department"}), "Department", "employees"),
     ],
 )
-def test_relationship_without_members_has_a_kind(
+def test_relationship_type_is_compared_without_members(
     tmp_path: Path, store_type: str, model: Model, entity: str, key: str
 ) -> None:
     """An XML store does not have an element for it."""
@@ -343,7 +349,7 @@ def test_relationship_without_members_has_a_kind(
 
 
 @pytest.mark.parametrize("key", ["department", "guests"])
-def test_binary_store_without_recorded_kinds_compares_its_objects(tmp_path: Path, key: str) -> None:
+def test_binary_store_without_recorded_types_compares_its_objects(tmp_path: Path, key: str) -> None:
     path = tmp_path / "store"
     with Container(changed(Department={"guests": "to-many Employee"}), path, type="Binary") as container:
         context = container.view_context
@@ -363,7 +369,7 @@ def test_binary_store_without_recorded_kinds_compares_its_objects(tmp_path: Path
     assert (raised.value.key, raised.value.code) == (key, 134100)
 
 
-def test_integers_of_another_width(path: Path, store_type: str) -> None:
+def test_integers_can_be_widened(path: Path, store_type: str) -> None:
     with opened(changed(Employee={"age": "int64?"}), path, store_type) as container:
         container.view_context.first("Employee", "name == 'Ada'").age = 2**40
         container.view_context.save()
@@ -371,7 +377,7 @@ def test_integers_of_another_width(path: Path, store_type: str) -> None:
         assert sorted(each.age for each in container.view_context.fetch("Employee")) == [40, 2**40]
 
 
-def test_integers_that_fit_a_narrower_attribute(path: Path, store_type: str) -> None:
+def test_integers_that_fit_a_narrower_attribute_are_read(path: Path, store_type: str) -> None:
     ages = [-(2**15), -1, 2**15 - 1]
     with Container(Model(FIRST), path, type=store_type) as container:
         for age in ages:
@@ -384,7 +390,7 @@ def test_integers_that_fit_a_narrower_attribute(path: Path, store_type: str) -> 
 
 @pytest.mark.parametrize(("width", "value"), [("int16?", 2**15), ("int16?", -(2**31)), ("int32?", 2**31)])
 @pytest.mark.parametrize("read_only", [True, False])
-def test_integer_beyond_a_narrower_attribute_is_refused(
+def test_integer_beyond_a_narrower_attribute_is_rejected(
     tmp_path: Path, store_type: str, width: str, value: int, read_only: bool
 ) -> None:
     path = tmp_path / "store"
@@ -406,7 +412,7 @@ def test_integer_beyond_a_narrower_attribute_is_refused(
         assert [each.age for each in container.view_context.fetch("Manager", sort="age")] == [1, 2]
 
 
-def test_integer_without_an_entity_of_the_model_may_be_large(path: Path, store_type: str) -> None:
+def test_large_integer_of_an_unknown_entity_is_accepted(path: Path, store_type: str) -> None:
     with Container(Model(FIRST), path, type=store_type) as container:
         container.view_context.insert("Manager", name="Max", age=2**20)
         container.view_context.save()
@@ -431,7 +437,9 @@ VALUE = {"Value": {"n": "int16?", "real": "double?", "raw": "binary?"}}
     "others",
     [{"n": "int32?"}, {"n": "int64?"}, {"real": "float?"}, {"raw": {"type": "transformable", "optional": True}}],
 )
-def test_kinds_that_are_one(tmp_path: Path, store_type: str, others: dict[str, Any]) -> None:
+def test_types_with_the_same_storage_are_interchangeable(
+    tmp_path: Path, store_type: str, others: dict[str, Any]
+) -> None:
     archived = encode_archive(["x", 1])
     path = tmp_path / "values"
     with Container(Model(VALUE), path, type=store_type) as container:
@@ -454,7 +462,7 @@ def test_kinds_that_are_one(tmp_path: Path, store_type: str, others: dict[str, A
         (changed(Room={"@parent": "Employee"}), "Room", ["Room", "Employee"]),
     ],
 )
-def test_a_parent_of_another_tree_is_refused(
+def test_parent_of_another_entity_tree_is_rejected(
     path: Path, store_type: str, model: Model, entity: str, roots: list[str], has_objects: bool
 ) -> None:
     if has_objects:
@@ -478,7 +486,7 @@ def test_root_is_compared_without_a_cached_model(path: Path) -> None:
         opened(changed(Manager={"@parent": "Room", "name": "string?"}), path, "SQLite")
 
 
-def test_a_parent_of_the_same_tree_is_accepted(path: Path, store_type: str) -> None:
+def test_parent_of_the_same_entity_tree_is_accepted(path: Path, store_type: str) -> None:
     with Container(Model(FIRST), path, type=store_type) as container:
         container.view_context.insert("Manager", name="Max")
         container.view_context.save()
@@ -492,7 +500,7 @@ def test_a_parent_of_the_same_tree_is_accepted(path: Path, store_type: str) -> N
 
 
 @pytest.mark.parametrize("store_type", ["XML"])
-def test_trees_of_other_version_hashes_are_not_compared(path: Path, tmp_path: Path) -> None:
+def test_entity_trees_with_other_version_hashes_are_not_compared(path: Path, tmp_path: Path) -> None:
     """Apple's framework would replace the hashes and keep the model. Then the objects alone are compared."""
     with Container(Model(FIRST), path, type="XML") as container:
         sales = container.view_context.first("Department")
@@ -516,8 +524,8 @@ def test_trees_of_other_version_hashes_are_not_compared(path: Path, tmp_path: Pa
     Container(Model(FIRST), path, type="XML").close()
 
 
-def test_the_reason_names_entity_and_key(path: Path, store_type: str) -> None:
-    """Of what a save would lose; where that is nothing, the store can be written."""
+def test_read_only_reason_names_entity_and_key(path: Path, store_type: str) -> None:
+    """The reason names values that a save would lose; without such values the store is writable."""
     cases: list[tuple[Model, list[str], bool]] = [
         (changed(Employee={"age": None}), ["Employee", "age"], store_type != "SQLite"),
         (changed(Employee={"hired": None}), [], False),
@@ -532,7 +540,7 @@ def test_the_reason_names_entity_and_key(path: Path, store_type: str) -> None:
             assert bool(reason) == is_read_only
 
 
-def test_a_required_attribute_more(path: Path, store_type: str) -> None:
+def test_added_required_attribute_must_be_set_before_a_save(path: Path, store_type: str) -> None:
     with opened(changed(Employee={"title": "string"}), path, store_type) as container:
         ada = container.view_context.first("Employee", "name == 'Ada'")
         assert ada.title is None
@@ -545,7 +553,7 @@ def test_a_required_attribute_more(path: Path, store_type: str) -> None:
 
 
 @pytest.mark.parametrize("store_type", ["SQLite"])
-def test_derived_attributes_are_computed(path: Path) -> None:
+def test_added_derived_attributes_are_computed(path: Path) -> None:
     model = changed(
         Department={"size": "derived int64? = employees.@count"},
         Employee={"upper": "derived string? = uppercase:(name)"},
@@ -559,7 +567,7 @@ def test_derived_attributes_are_computed(path: Path) -> None:
 
 
 @pytest.mark.parametrize("store_type", ["SQLite"])
-def test_values_that_are_not_unique_are_refused(path: Path) -> None:
+def test_duplicate_values_of_a_new_unique_constraint_are_rejected(path: Path) -> None:
     with Container(Model(FIRST), path) as container:
         container.view_context.insert("Department", title="Sales")
         container.view_context.save()

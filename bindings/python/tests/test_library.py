@@ -1,4 +1,4 @@
-"""Finding the library, and what is said when it is not there."""
+"""Finding the library, and the errors if it is missing."""
 
 from __future__ import annotations
 
@@ -11,18 +11,27 @@ import corestone
 from corestone import LibraryNotFoundError, _library
 
 
-def test_version() -> None:
+def test_library_and_package_versions_match() -> None:
     assert corestone.library_version().startswith("0.1")
     assert corestone.__version__ == "0.1.0"
 
 
-def test_variable_names_a_missing_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_variable_with_a_missing_file_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CORESTONE_LIBRARY", "/nowhere/libcorestone.so")
     with pytest.raises(LibraryNotFoundError, match=r"CORESTONE_LIBRARY is /nowhere/libcorestone\.so.*unset it"):
         _library.find_library()
 
 
-def test_variable_names_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_environment_variable_with_an_unreadable_path_reports_the_reason(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("CORESTONE_LIBRARY", str(tmp_path / "file" / "libcorestone.so"))
+    with pytest.raises(LibraryNotFoundError, match=r"which cannot be read \(Not a directory\); set it to"):
+        _library.find_library()
+
+
+def test_environment_variable_may_name_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CORESTONE_LIBRARY", str(tmp_path))
     with pytest.raises(LibraryNotFoundError, match="does not contain"):
         _library.find_library()
@@ -31,7 +40,7 @@ def test_variable_names_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert _library.find_library() == str(library)
 
 
-def test_places_are_looked_at_in_order() -> None:
+def test_locations_are_searched_in_order() -> None:
     places = list(_library.candidates())
     package = Path(corestone.__file__).resolve().parent
     assert places[0].parent == package
@@ -40,7 +49,7 @@ def test_places_are_looked_at_in_order() -> None:
     assert bool(in_build) == is_source_tree
 
 
-def test_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_library_error_suggests_remedies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CORESTONE_LIBRARY", raising=False)
     monkeypatch.setattr(_library, "candidates", lambda: iter([Path("/nowhere/libcorestone.so")]))
     monkeypatch.setattr(_library, "_is_known_to_the_system", lambda name: False)
@@ -48,19 +57,19 @@ def test_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
         _library.find_library()
 
 
-def test_system_library_has_its_soname(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_system_library_is_found_by_its_soname(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CORESTONE_LIBRARY", raising=False)
     monkeypatch.setattr(_library, "candidates", lambda: iter([]))
     monkeypatch.setattr(_library, "_is_known_to_the_system", lambda name: name == "libcorestone.so.1")
     assert _library.find_library() == "libcorestone.so.1"
 
 
-def test_dynamic_linker_is_asked() -> None:
+def test_dynamic_linker_lookup_finds_system_libraries() -> None:
     assert _library._is_known_to_the_system("libc.so.6")
     assert not _library._is_known_to_the_system("libnowhere.so.1")
 
 
-def test_no_library_at_all(run_python: Run, tmp_path: Path) -> None:
+def test_import_fails_when_the_library_cannot_be_loaded(run_python: Run, tmp_path: Path) -> None:
     broken = tmp_path / "libcorestone.so"
     broken.write_text("not a library", encoding="utf-8")
     program = f"import os; os.environ['CORESTONE_LIBRARY'] = {str(broken)!r}\nimport corestone"

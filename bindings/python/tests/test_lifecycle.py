@@ -114,7 +114,7 @@ def taken() -> list[Any]:
     return found
 
 
-def test_methods_are_called(ctx: Context) -> None:
+def test_lifecycle_hooks_are_called(ctx: Context) -> None:
     ada = ctx.insert(Person)
     assert taken() == [("insert", "nobody")]
     assert ada.age == 18
@@ -137,7 +137,7 @@ def test_methods_are_called(ctx: Context) -> None:
     assert taken() == [("prepare", False, 1), ("will", True), ("did", False, False)]
 
 
-def test_a_deleted_object_that_nobody_holds_is_told_too(ctx: Context) -> None:
+def test_did_save_is_called_for_unreferenced_deleted_objects(ctx: Context) -> None:
     ctx.insert(Person)
     ctx.save()
     ctx.delete(ctx.first(Person))
@@ -152,7 +152,7 @@ def test_a_deleted_object_that_nobody_holds_is_told_too(ctx: Context) -> None:
     assert not person.has_changes
 
 
-def test_a_reset_does_not_call_hooks_of_faults(ctx: Context) -> None:
+def test_reset_does_not_call_hooks_of_faults(ctx: Context) -> None:
     ctx.insert(Person)
     ctx.save()
     ctx.reset()
@@ -176,7 +176,7 @@ def test_faults_of_a_result_fire_one_by_one(ctx: Context) -> None:
     assert taken() == [("fetch", f"P{number}") for number in range(5)]
 
 
-def test_inheritance(ctx: Context) -> None:
+def test_subclasses_inherit_hooks(ctx: Context) -> None:
     clerk = ctx.insert(Clerk)
     assert (clerk.age, clerk.desk) == (18, "D1")
     clerk.desk = None
@@ -190,7 +190,7 @@ def test_inheritance(ctx: Context) -> None:
     ctx.save()
 
 
-def test_what_hooks_raise(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exceptions_of_hooks_reach_the_caller(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     ada = ctx.insert(Person)
     ada.name = "bad"
     with pytest.raises(ValidationError, match="a bad name") as failure:
@@ -223,7 +223,7 @@ def test_what_hooks_raise(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None
     assert not ctx.has_changes
 
 
-def test_what_hooks_may_not_do(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hooks_cannot_save_reset_or_roll_back(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     refused = []
 
     def harm(self: Any) -> None:
@@ -241,7 +241,7 @@ def test_what_hooks_may_not_do(ctx: Context, monkeypatch: pytest.MonkeyPatch) ->
     assert len(refused) == 8
 
 
-def test_a_hook_without_an_end_is_named(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_will_save_hook_is_reported(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     def loop(self: Any) -> None:
         self.age = 5
 
@@ -252,7 +252,7 @@ def test_a_hook_without_an_end_is_named(ctx: Context, monkeypatch: pytest.Monkey
     assert (failure.value.entity, failure.value.key, failure.value.object_uri) == ("Person", "age", ada.id.uri)
 
 
-def test_without_tracking(ctx: Context) -> None:
+def test_without_tracking_hides_changes(ctx: Context) -> None:
     ada = ctx.insert(Person)
     ctx.save()
     with ctx.without_tracking():
@@ -263,7 +263,7 @@ def test_without_tracking(ctx: Context) -> None:
     assert ctx.has_changes
 
 
-def test_hooks_and_inner_blocks_leave_outer_ones_without_tracking(ctx: Context) -> None:
+def test_nested_hooks_and_blocks_keep_outer_tracking_disabled(ctx: Context) -> None:
     ada, bob = ctx.insert(Person), ctx.insert(Person)
     ctx.save()
     pet = ctx.insert("Pet")
@@ -297,7 +297,7 @@ def test_hooks_and_inner_blocks_leave_outer_ones_without_tracking(ctx: Context) 
     assert ada.has_changes
 
 
-def test_hooks_within_hooks_run_without_tracking_to_their_end(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nested_hooks_run_without_tracking_to_their_end(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     ada = ctx.insert(Person)
     ctx.save()
     depth = 3
@@ -318,7 +318,7 @@ def test_hooks_within_hooks_run_without_tracking_to_their_end(ctx: Context, monk
     assert ada.has_changes
 
 
-def test_binding(tmp_path: Path) -> None:
+def test_bound_class_with_an_unknown_validation_key_is_rejected(tmp_path: Path) -> None:
     class Other(ManagedObject, entity="Pet"):
         def validate_nmae(self, name: Any) -> None: ...
 
@@ -371,7 +371,7 @@ SCALARS: dict[str, tuple[Any, bool]] = {
 }
 
 
-def test_null_asks_the_hook_for_numbers_and_truth_values_alone(tmp_path: Path) -> None:
+def test_set_nil_hook_is_called_only_for_scalar_attributes(tmp_path: Path) -> None:
     definition: dict[str, Any] = {"Thing": {f"a_{kind}": f"{kind}?" for kind in SCALARS}}
     definition["Thing"] |= {"next": "to-one Thing? inverse previous", "previous": "to-many Thing inverse next"}
     asked: list[str] = []
@@ -394,7 +394,7 @@ def test_null_asks_the_hook_for_numbers_and_truth_values_alone(tmp_path: Path) -
         assert (asked, thing.next) == ([], None)
 
 
-def test_what_awakes_is_no_change_and_no_undo_takes_it_back(tmp_path: Path) -> None:
+def test_values_set_in_awake_hooks_are_not_changes(tmp_path: Path) -> None:
     def awake(self: Any) -> None:
         self.note = "awake"
 
@@ -416,7 +416,7 @@ def test_what_awakes_is_no_change_and_no_undo_takes_it_back(tmp_path: Path) -> N
         assert ctx.undo_manager.can_undo
 
 
-def test_tracking_is_enabled_as_often_as_it_was_disabled(tmp_path: Path) -> None:
+def test_nested_without_tracking_blocks_are_counted(tmp_path: Path) -> None:
     with opened(tmp_path, {"Thing": {"name": "string?"}}) as ctx:
         thing = ctx.insert("Thing")
         ctx.save()
@@ -429,7 +429,7 @@ def test_tracking_is_enabled_as_often_as_it_was_disabled(tmp_path: Path) -> None
         assert ctx.has_changes
 
 
-def test_snapshot_events_of_undo_and_redo(tmp_path: Path) -> None:
+def test_undo_and_redo_send_snapshot_events(tmp_path: Path) -> None:
     told: list[SnapshotEvents] = []
 
     def awake(self: Any, events: SnapshotEvents) -> None:
@@ -457,7 +457,7 @@ def test_snapshot_events_of_undo_and_redo(tmp_path: Path) -> None:
             assert thing.note == "awake"
 
 
-def test_a_merge_policy_is_a_snapshot_event(tmp_path: Path) -> None:
+def test_merge_policy_sends_a_snapshot_event(tmp_path: Path) -> None:
     told: list[SnapshotEvents] = []
     with opened(
         tmp_path,
@@ -477,7 +477,7 @@ def test_a_merge_policy_is_a_snapshot_event(tmp_path: Path) -> None:
         assert told == [SnapshotEvents.MERGE_POLICY]
 
 
-def test_faults_fire_within_hooks_a_hundred_deep(tmp_path: Path) -> None:
+def test_faults_fire_within_hooks_100_levels_deep(tmp_path: Path) -> None:
     fired: list[int] = []
 
     def awake(self: Any) -> None:
@@ -499,7 +499,7 @@ def test_faults_fire_within_hooks_a_hundred_deep(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("rounds", "fits"), [(999, True), (1000, False)])
-def test_a_hook_may_change_objects_in_a_thousand_rounds(tmp_path: Path, rounds: int, fits: bool) -> None:
+def test_will_save_hook_may_change_objects_in_1000_rounds(tmp_path: Path, rounds: int, fits: bool) -> None:
     def will_save(self: Any) -> None:
         if self.number < rounds:
             self.number += 1
@@ -518,7 +518,7 @@ def test_a_hook_may_change_objects_in_a_thousand_rounds(tmp_path: Path, rounds: 
         assert ctx.container.context().count("Thing") == 0
 
 
-def test_a_deletion_that_fails_the_second_time_stays(tmp_path: Path) -> None:
+def test_deletion_remains_when_its_repeated_hook_raises(tmp_path: Path) -> None:
     calls: list[bool] = []
 
     def prepare(self: Any) -> None:
@@ -539,7 +539,7 @@ def test_a_deletion_that_fails_the_second_time_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("hook", ["will_turn_into_fault", "did_turn_into_fault"])
-def test_a_fault_is_one_whatever_its_hooks_say(tmp_path: Path, hook: str) -> None:
+def test_object_becomes_a_fault_even_if_its_hook_raises(tmp_path: Path, hook: str) -> None:
     def fail(self: Any) -> None:
         raise ValueError("no fault")
 
@@ -558,7 +558,7 @@ def test_a_fault_is_one_whatever_its_hooks_say(tmp_path: Path, hook: str) -> Non
                 _ = thing.name
 
 
-def test_what_a_save_asks_comes_in_this_order(tmp_path: Path) -> None:
+def test_save_calls_hooks_and_validators_in_a_fixed_order(tmp_path: Path) -> None:
     order: list[str] = []
 
     def note(word: str) -> Callable[..., None]:
@@ -591,7 +591,7 @@ def test_what_a_save_asks_comes_in_this_order(tmp_path: Path) -> None:
         assert order == ["will", "validator of the name", "method of the name"]
 
 
-def test_undo_and_refresh_are_not_for_hooks(tmp_path: Path) -> None:
+def test_hooks_cannot_undo_redo_or_refresh(tmp_path: Path) -> None:
     refused: list[str] = []
 
     def harm(self: Any) -> None:

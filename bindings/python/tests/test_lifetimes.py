@@ -1,4 +1,4 @@
-"""Handles: nothing leaks, in whatever order and on whatever thread things end."""
+"""Handles do not leak, in any order of release and on any thread."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def use(model: Model, path: Path) -> None:
         repr(found)
 
 
-def test_handles_return_to_the_start(tmp_path: Path) -> None:
+def test_all_handles_are_released(tmp_path: Path) -> None:
     from conftest import COMPANY
 
     def once(number: int) -> None:
@@ -57,7 +57,7 @@ def test_handles_return_to_the_start(tmp_path: Path) -> None:
     assert settle() == before
 
 
-def test_objects_keep_their_context(model: Model, path: Path) -> None:
+def test_objects_retain_their_context(model: Model, path: Path) -> None:
     before = settle()
     person = Container(model, path, sync="normal").context().insert("Employee", name="Ada")
     settle()
@@ -72,7 +72,7 @@ def test_objects_keep_their_context(model: Model, path: Path) -> None:
     assert settle() <= before + 20  # the model's own
 
 
-def test_a_context_ends_while_its_container_is_open(staff: Context) -> None:
+def test_context_is_released_while_its_container_is_open(staff: Context) -> None:
     """Its objects, its undo steps and its queue end with it."""
     container = staff.container
 
@@ -96,7 +96,7 @@ def test_a_context_ends_while_its_container_is_open(staff: Context) -> None:
     assert staff.count("Employee") > 0
 
 
-def test_borrowed_targets_are_kept(staff: Context) -> None:
+def test_borrowed_targets_are_retained(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     department = ada.department
     ada.department = None
@@ -106,13 +106,13 @@ def test_borrowed_targets_are_kept(staff: Context) -> None:
     assert department.name == "R&D"
 
 
-def test_results_end_before_their_objects(staff: Context) -> None:
+def test_objects_outlive_their_results(staff: Context) -> None:
     people = list(staff.fetch("Employee", sort="name"))
     gc.collect()
     assert [person.name for person in people][:2] == ["Ada", "Boris"]
 
 
-def test_identity_while_alive(staff: Context) -> None:
+def test_object_identity_is_stable_while_referenced(staff: Context) -> None:
     first = staff.fetch("Employee", sort="name")[0]
     assert staff.fetch("Employee", sort="name")[0] is first
     assert first.department.employees.snapshot()[0].department is first.department
@@ -123,7 +123,7 @@ def test_identity_while_alive(staff: Context) -> None:
     assert token not in wrappers
 
 
-def test_wrappers_leave_the_map(ctx: Context) -> None:
+def test_released_wrappers_leave_the_identity_map(ctx: Context) -> None:
     ctx.insert_many("Project", [{"title": str(at)} for at in range(500)])
     ctx.save()
     for project in ctx.fetch("Project"):
@@ -134,7 +134,7 @@ def test_wrappers_leave_the_map(ctx: Context) -> None:
     assert not any(wrapper is None or wrapper.context is ctx for wrapper in left)
 
 
-def test_release_on_other_threads(ctx: Context) -> None:
+def test_objects_can_be_released_on_other_threads(ctx: Context) -> None:
     ctx.insert_many("Project", [{"title": str(at)} for at in range(2000)])
     ctx.save()
     before = settle()
@@ -154,7 +154,7 @@ def test_release_on_other_threads(ctx: Context) -> None:
     assert settle() <= before + 5
 
 
-def test_cycles_through_objects(staff: Context) -> None:
+def test_reference_cycles_through_objects_are_collected(staff: Context) -> None:
     before = settle()
     for _ in range(20):
         holder: dict[str, Any] = {"people": list(staff.fetch("Employee"))}
@@ -163,7 +163,7 @@ def test_cycles_through_objects(staff: Context) -> None:
     assert settle() <= before + 1
 
 
-def test_callbacks_are_dropped_once(model: Model, path: Path) -> None:
+def test_callbacks_are_released_once(model: Model, path: Path) -> None:
     from corestone import _interrupt, queue
 
     with Container(model, path, sync="normal") as container:
@@ -178,7 +178,7 @@ def test_callbacks_are_dropped_once(model: Model, path: Path) -> None:
     assert len(_interrupt._live) < watches
 
 
-def test_closed_twice(model: Model, path: Path) -> None:
+def test_containers_and_contexts_can_be_closed_twice(model: Model, path: Path) -> None:
     container = Container(model, path)
     ctx = container.context()
     ctx.close()

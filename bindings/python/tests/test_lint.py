@@ -1,4 +1,4 @@
-"""What is doubtful in a model, and how two models differ."""
+"""Lint findings of a model, and differences between two models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def shop() -> Model:
     )
 
 
-def test_lint(shop: Model) -> None:
+def test_lint_reports_rule_severity_entity_and_key(shop: Model) -> None:
     found = shop.lint()
     assert [(each.rule, each.severity, each.entity, each.key) for each in found] == [
         ("reserved-name", "warning", "Order", "description"),
@@ -43,7 +43,7 @@ def test_lint_compares_identifiers_with_former_versions() -> None:
     assert '"text"' in found.remedy
 
 
-def test_diff(shop: Model) -> None:
+def test_diff_reports_renamed_properties(shop: Model) -> None:
     new = shop.copy()
     assert shop.diff(new) == []
     new["Item"].rename_property("price", "cost").change("cost", renaming_identifier="price", default=0)
@@ -60,7 +60,7 @@ def test_diff(shop: Model) -> None:
     assert (changes[1].action, changes[1].old, changes[1].new) == ("renamed", "price", "cost")
 
 
-def test_findings_come_entity_by_entity_then_tables_requests_and_the_profile() -> None:
+def test_lint_findings_are_ordered_by_entity_then_by_scope() -> None:
     model = Model(
         {
             "Zoo": {"hash": "string", "part": "to-one Part?", "Name": "string?", "name": "string?"},
@@ -150,7 +150,7 @@ EDITS: list[tuple[Callable[[Model], Any], bool]] = [
 ]
 
 
-def test_a_difference_changes_the_hash_exactly_where_it_says_so() -> None:
+def test_differences_report_exactly_which_hashes_change() -> None:
     edits = EDITS + [
         ((lambda model, name=name, new=new: model["Order"].change(name, **new)), changes)
         for name, new, changes in CHANGES

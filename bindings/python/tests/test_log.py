@@ -1,4 +1,4 @@
-"""What the library tells about its work: the log, explanations, statistics."""
+"""The log, explanations of fetches, and statistics."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def staff(tmp_path: Path) -> Iterator[Context]:
         yield context
 
 
-def test_lines_of_each_detail(staff: Context) -> None:
+def test_sql_detail_selects_the_lines(staff: Context) -> None:
     with log.recorded() as lines:
         staff.fetch("Person", "age > 4")
     assert [line[:22] for line in lines] == ["CoreData: sql: SELECT ", "CoreData: annotation: "]
@@ -55,20 +55,20 @@ def test_lines_of_each_detail(staff: Context) -> None:
     assert log.sql_detail() == 0
 
 
-def test_no_value_makes_a_line_of_its_own(staff: Context) -> None:
+def test_control_characters_in_values_do_not_forge_log_lines(staff: Context) -> None:
     with log.recorded(3) as lines:
         assert staff.count("Person", "name == %@", "x\x1b[2J\u202e\r\nCoreData: sql: forged") == 0
     assert any("'x␛[2J\\u{202E}␍⏎CoreData: sql: forged'" in line for line in lines), lines
     assert not [line for line in lines for character in line if character < " "]
 
 
-def test_a_detail_that_does_not_exist() -> None:
+def test_unknown_sql_detail_is_rejected() -> None:
     with pytest.raises(InvalidArgumentError, match="detail is 5"):
         log.set_sql_detail(5)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_function_that_raises_changes_nothing(staff: Context) -> None:
+def test_exception_of_the_log_callback_does_not_fail_the_call(staff: Context) -> None:
     def complain(line: str) -> None:
         raise ValueError(line)
 
@@ -82,10 +82,10 @@ def test_a_function_that_raises_changes_nothing(staff: Context) -> None:
 
 
 @pytest.mark.parametrize(
-    ("environment", "told"),
+    ("environment", "logged"),
     [({"CORESTONE_SQL_DEBUG": "1"}, True), ({"COREDATA_SQLDEBUG": "2"}, True), ({}, False)],
 )
-def test_the_environment(tmp_path: Path, environment: dict[str, str], told: bool) -> None:
+def test_environment_variable_enables_the_log(tmp_path: Path, environment: dict[str, str], logged: bool) -> None:
     program = (
         "from corestone import Container, Model\n"
         "with Container(Model({'A': {'b': 'int'}}), 'a.sqlite') as container:\n"
@@ -95,11 +95,11 @@ def test_the_environment(tmp_path: Path, environment: dict[str, str], told: bool
         [sys.executable, "-c", program], cwd=tmp_path, env=os.environ | environment, capture_output=True, text=True
     )
     assert ran.returncode == 0, ran.stderr
-    assert ("CoreData: sql: SELECT" in ran.stderr) is told
+    assert ("CoreData: sql: SELECT" in ran.stderr) is logged
 
 
-@pytest.mark.parametrize(("own", "apple", "told"), [("1", "0", True), ("0", "1", False)])
-def test_the_librarys_own_variable_wins_over_apples(tmp_path: Path, own: str, apple: str, told: bool) -> None:
+@pytest.mark.parametrize(("own", "apple", "logged"), [("1", "0", True), ("0", "1", False)])
+def test_corestone_variable_overrides_the_variable_of_apple(tmp_path: Path, own: str, apple: str, logged: bool) -> None:
     program = (
         "from corestone import Container, Model, log\n"
         "print(log.sql_detail())\n"
@@ -109,10 +109,10 @@ def test_the_librarys_own_variable_wins_over_apples(tmp_path: Path, own: str, ap
     environment = os.environ | {"CORESTONE_SQL_DEBUG": own, "COREDATA_SQLDEBUG": apple}
     ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert (ran.returncode, ran.stdout) == (0, f"{own}\n"), ran.stderr
-    assert ("CoreData: sql: SELECT" in ran.stderr) is told
+    assert ("CoreData: sql: SELECT" in ran.stderr) is logged
 
 
-def test_launch_arguments() -> None:
+def test_launch_arguments_set_log_levels() -> None:
     assert log.take_arguments(["program", "-com.apple.CoreData.SQLDebug", "1", "x"]) == 1
     assert log.sql_detail() == 1
     log.set_sql_detail(0)
@@ -120,33 +120,33 @@ def test_launch_arguments() -> None:
         log.take_arguments(["-com.apple.CoreData.SQLiteDebugSynchronous", "9"])
 
 
-def test_an_explanation(staff: Context) -> None:
-    told = staff.explain("Person", "age > %d AND team.name == %@", 4, "R&D", sort="-age", limit=3)
-    assert (told.entity, told.predicate) == ("Person", 'age > 4 AND team.name == "R&D"')
-    [share] = told.shares
+def test_explanation_describes_the_statement_and_its_plan(staff: Context) -> None:
+    logged = staff.explain("Person", "age > %d AND team.name == %@", 4, "R&D", sort="-age", limit=3)
+    assert (logged.entity, logged.predicate) == ("Person", 'age > 4 AND team.name == "R&D"')
+    [share] = logged.shares
     assert share.path == staff.container.path
     assert share.bindings == [4, "R&D"]
     assert "R&D" not in share.sql
     assert "LIMIT 3" in share.sql
     assert (share.remainder, share.sorted_in_memory, share.reasons) == (None, False, [])
     assert any("t0" in step.detail for step in share.steps)
-    assert "in memory: nothing" in str(told)
+    assert "in memory: nothing" in str(logged)
 
 
-def test_an_explanation_of_what_memory_does(staff: Context) -> None:
+def test_explanation_describes_work_in_memory(staff: Context) -> None:
     staff.insert("Person", name="new", age=7)
-    told = staff.explain("Person", "mood == 'good' AND age > 4", sort="mood")
-    [share] = told.shares
+    logged = staff.explain("Person", "mood == 'good' AND age > 4", sort="mood")
+    [share] = logged.shares
     assert share.remainder == 'mood == "good"'
     assert share.bindings == [4]
     assert share.sorted_in_memory
     assert all("mood" in reason for reason in share.reasons)
-    assert told.pending_objects == 1
+    assert logged.pending_objects == 1
     with pytest.raises(PredicateError, match="nothing"):
         staff.explain("Person", "nothing == 1")
 
 
-def test_statistics(staff: Context) -> None:
+def test_statistics_count_saves_and_rows(staff: Context) -> None:
     coordinator = staff.container.coordinator
     assert coordinator.statistics[7:11] == (1, 11, 0, 0)
     coordinator.reset_statistics()
@@ -165,13 +165,13 @@ def test_statistics(staff: Context) -> None:
     assert (coordinator.statistics.saves, coordinator.statistics.updated) == (1, 1)
 
 
-def test_a_function_that_uses_a_store_is_refused(staff: Context) -> None:
-    told: list[str] = []
+def test_log_callback_cannot_call_the_library(staff: Context) -> None:
+    logged: list[str] = []
 
     def nosy(line: str) -> None:
         with pytest.raises(InvalidArgumentError, match="called the library"):
             staff.count("Person")
-        told.append(line)
+        logged.append(line)
 
     log.set_callback(nosy)
     log.set_sql_detail(1)
@@ -180,10 +180,10 @@ def test_a_function_that_uses_a_store_is_refused(staff: Context) -> None:
     finally:
         log.set_sql_detail(0)
         log.set_callback(None)
-    assert len(told) >= 2
+    assert len(logged) >= 2
 
 
-def test_a_reason_is_given_once(staff: Context) -> None:
+def test_explanation_gives_each_reason_once(staff: Context) -> None:
     [share] = staff.explain("Person", "mood == 'x'", sort="mood").shares
     assert len(share.reasons) == len(set(share.reasons))
 
@@ -194,7 +194,7 @@ def kinds(lines: list[str]) -> set[str]:
     return {re.sub(r"\d+ ", "", re.match(pattern, line)[1]) for line in lines}  # type: ignore[index]
 
 
-def test_each_detail_adds_its_kinds_of_lines(staff: Context) -> None:
+def test_each_sql_detail_adds_its_kinds_of_lines(staff: Context) -> None:
     statements = {
         "sql: SELECT",
         "sql: INSERT",
@@ -216,28 +216,28 @@ def test_each_detail_adds_its_kinds_of_lines(staff: Context) -> None:
         with log.recorded(detail) as lines:
             staff.insert("Person", name=f"secret {detail}")
             staff.save()
-            # Another text for each detail, since a plan is told of each new statement.
+            # Another text for each detail, since a plan is logged once per statement.
             assert len(staff.fetch("Person", "name == %@" + " AND age >= 0" * detail, f"secret {detail}")) == 1
             assert log.sql_detail() == detail
         assert kinds(lines) == expected, detail
         assert any(f"secret {detail}" in line for line in lines) is (detail >= 3)
 
 
-def test_a_line_has_the_time_and_the_rows_that_its_statement_gave_or_changed(staff: Context) -> None:
+def test_log_line_has_the_time_and_row_count_of_its_statement(staff: Context) -> None:
     with log.recorded(1) as lines:
         for person in staff.fetch("Person", "age < 3"):
             person.age += 100
         staff.save()
-    told = [line for line in lines if "annotation" in line]
+    logged = [line for line in lines if "annotation" in line]
     time = r"CoreData: annotation: sql (connection fetch|execution) time: \d+\.\d{4}s for (\d+) rows"
-    assert all(re.fullmatch(time, line) for line in told)
-    assert next(line.rsplit(" ", 2)[1] for line in told if "connection fetch" in line) == "3"
-    updates = [told for line, told in zip(lines, lines[1:]) if line.startswith("CoreData: sql: UPDATE ZPERSON")]
+    assert all(re.fullmatch(time, line) for line in logged)
+    assert next(line.rsplit(" ", 2)[1] for line in logged if "connection fetch" in line) == "3"
+    updates = [logged for line, logged in zip(lines, lines[1:]) if line.startswith("CoreData: sql: UPDATE ZPERSON")]
     assert updates
     assert all(line.endswith(" for 1 rows") for line in updates)
 
 
-def test_a_plan_is_told_of_a_new_statement_only(staff: Context) -> None:
+def test_query_plan_is_logged_once_per_statement(staff: Context) -> None:
     def plans() -> list[str]:
         with log.recorded(3) as lines:
             staff.fetch("Person", "age > 4 AND age < 6 AND age != 5", sort="name")
@@ -248,7 +248,7 @@ def test_a_plan_is_told_of_a_new_statement_only(staff: Context) -> None:
 
 
 @pytest.mark.parametrize("checks", ["1", "0"])
-def test_a_damaged_file_is_refused_where_integrity_is_checked(tmp_path: Path, checks: str) -> None:
+def test_damaged_file_is_rejected_when_integrity_is_checked(tmp_path: Path, checks: str) -> None:
     path = tmp_path / "staff.sqlite"
     with Container(Model(STAFF), path) as container:
         context = container.context()
@@ -278,7 +278,7 @@ def test_a_damaged_file_is_refused_where_integrity_is_checked(tmp_path: Path, ch
     assert str(path) in caught.value.message
 
 
-def test_nothing_is_done_where_one_launch_argument_is_wrong() -> None:
+def test_invalid_launch_argument_changes_no_setting() -> None:
     prefix = "-com.apple.CoreData."
     for arguments, key, value in [
         ([prefix + "SQLDebug", "2", prefix + "ThreadingDebug", "4"], prefix + "ThreadingDebug", "4"),
@@ -306,18 +306,18 @@ SECRET = "Xq7"
         "lowercase:(name) == %@", "TERNARY(age > 3, name, %@) == 'x'", "NOT (name == %@ OR mood == 'x')", "mood == %@",
     ],
 )  # fmt: skip
-def test_no_line_below_detail_3_has_a_constant(staff: Context, condition: str) -> None:
+def test_log_below_detail_3_has_no_constants(staff: Context, condition: str) -> None:
     for detail in (1, 2, 3):
         with log.recorded(detail) as lines:
             staff.fetch("Person", condition, SECRET + str(detail), sort="name").to_dicts("name")
             staff.count("Person", condition, SECRET + str(detail))
             staff.fetch_rows("Person", condition, SECRET + str(detail), columns=["name"], limit=5)
         assert lines
-        told = [line for line in lines if SECRET.casefold() in line.casefold()]
-        assert detail == 3 or told == []
+        logged = [line for line in lines if SECRET.casefold() in line.casefold()]
+        assert detail == 3 or logged == []
 
 
-def test_no_line_below_detail_3_has_a_value_that_is_written(staff: Context) -> None:
+def test_log_below_detail_3_has_no_written_values(staff: Context) -> None:
     staff.transaction_author = SECRET + "author"
     with log.recorded(2) as lines:
         person = staff.insert("Person", name=SECRET + "insert", team=staff.insert("Team", name=SECRET + "team"))

@@ -34,7 +34,7 @@ def test_every_mapping_model_of_the_fixtures_is_read(fixtures: Path) -> None:
     assert (len(paths), entities) == (11, 26)
 
 
-def test_the_compiled_form_says_the_same(fixtures: Path) -> None:
+def test_compiled_mapping_model_equals_its_source(fixtures: Path) -> None:
     source = MappingModel.load(fixtures / "mapping-models/coredataplus/V2toV3.xcmappingmodel")
     compiled = MappingModel.load(fixtures / "compiled-models/coredataplus/V2toV3.cdm")
     assert compiled.source is None
@@ -43,7 +43,7 @@ def test_the_compiled_form_says_the_same(fixtures: Path) -> None:
         assert one == other, one.name
 
 
-def test_damage_is_named(tmp_path: Path) -> None:
+def test_damaged_mapping_model_is_reported(tmp_path: Path) -> None:
     with pytest.raises(StoreCorruptError, match="z9"):
         MappingModel.load(
             b"<database><object type='XDDEVMAPPINGMODEL' id='z1'>"
@@ -64,7 +64,7 @@ def expression(value: str) -> str:
 
 
 def mapping_of(attributes: str = "", **fields: str) -> MappingModel:
-    """One entity mapping with the given attributes of its own, and what maps the attributes of the entity."""
+    """One entity mapping with the given XML attributes, and the mappings of the entity's attributes."""
     own = "".join(f"<attribute name='{name}'>{value}</attribute>" for name, value in fields.items())
     return MappingModel.load(
         f"<database><object type='XDDEVMAPPINGMODEL' id='z1'><attribute name='sourcemodelpath'>a/b</attribute>"
@@ -77,7 +77,7 @@ def mapping_of(attributes: str = "", **fields: str) -> MappingModel:
 
 
 @pytest.mark.parametrize("name", ["V1toV2.xcmappingmodel", "V1toV2.xcmappingmodel/", "V1toV2"])
-def test_a_folder_is_read_whatever_its_name(tmp_path: Path, name: str) -> None:
+def test_mapping_model_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
     (tmp_path / name / "xcmapping.xml").write_text(
         "<database><object type='XDDEVMAPPINGMODEL' id='z1'><attribute name='sourcemodelpath'>a/b</attribute></object>"
@@ -102,7 +102,7 @@ def test_a_folder_is_read_whatever_its_name(tmp_path: Path, name: str) -> None:
         ),
     ],
 )
-def test_what_the_editor_leaves_open_is_told(fields: dict[str, str], changed: bool, name: str, kind: str) -> None:
+def test_unset_fields_of_a_mapping_are_reported(fields: dict[str, str], changed: bool, name: str, kind: str) -> None:
     more = f"<attribute name='valueexpressiondata'>{expression('big')}</attribute>" if changed else ""
     mapping = mapping_of(more, **fields)
     assert (mapping.source_path, mapping.destination_path) == ("a/b", None)

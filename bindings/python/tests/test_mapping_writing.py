@@ -94,7 +94,7 @@ def graph(path: Path) -> Any:
     return {key: archive[key] for key in ("$version", "$archiver")}, resolved(archive["$top"]["root"])
 
 
-def test_a_compiled_mapping_model_of_xcode_is_written_as_it_was(fixtures: Path, tmp_path: Path) -> None:
+def test_compiled_mapping_model_of_xcode_is_rewritten_unchanged(fixtures: Path, tmp_path: Path) -> None:
     original = fixtures / "compiled-models/coredataplus/V2toV3.cdm"
     MappingModel.load(original).write(tmp_path / "V2toV3.cdm")
     assert graph(tmp_path / "V2toV3.cdm") == graph(original)
@@ -103,7 +103,7 @@ def test_a_compiled_mapping_model_of_xcode_is_written_as_it_was(fixtures: Path, 
     assert graph(tmp_path / "compiled.cdm") == graph(original)
 
 
-def test_a_written_source_is_a_store_of_xcodes_model(fixtures: Path, tmp_path: Path) -> None:
+def test_written_mapping_source_matches_the_model_of_xcode(fixtures: Path, tmp_path: Path) -> None:
     model = mapping_model(tmp_path)
     # Archives, and the empty name of a class, which stands for none.
     ignored = {"valueexpressiondata", "sourcemodeldata", "destinationmodeldata", "migrationpolicyclassname"}
@@ -134,7 +134,7 @@ def test_a_written_source_is_a_store_of_xcodes_model(fixtures: Path, tmp_path: P
 # ---- created in code
 
 
-def test_a_mapping_model_is_created_of_its_parts() -> None:
+def test_mapping_model_can_be_created_from_parts() -> None:
     source, destination = models()
     mapping = MappingModel(
         [
@@ -171,14 +171,14 @@ def test_a_mapping_model_is_created_of_its_parts() -> None:
     assert mapping != 1
 
 
-def test_the_order_of_property_mappings_does_not_distinguish_mapping_models() -> None:
+def test_equality_of_mapping_models_ignores_property_order() -> None:
     one = EntityMapping(destination="A", attributes={"a": None, "b": "1"})
     other = EntityMapping(destination="A", attributes={"b": "1", "a": None})
     assert one != other
     assert MappingModel([one]) == MappingModel([other])
 
 
-def test_mistakes_are_named() -> None:
+def test_mapping_mistakes_are_reported() -> None:
     source, destination = models()
     with pytest.raises(
         MigrationError, match=r'maps the attribute "nmae", which Car does not have; did you mean "name"'
@@ -211,7 +211,7 @@ def test_mistakes_are_named() -> None:
     assert len(e.value.details) == 3
 
 
-def test_a_mapping_model_is_inferred() -> None:
+def test_mapping_model_can_be_inferred() -> None:
     source, destination = models()
     mapping = MappingModel.inferred(source, destination)
     assert [(each.name, each.kind) for each in mapping.entity_mappings] == [
@@ -227,7 +227,7 @@ def test_a_mapping_model_is_inferred() -> None:
     assert MappingModel.inferred(source, changed, allow_type_changes=True)["CarToCar"].kind == "transform"
 
 
-def test_the_mapping_model_of_two_versions_is_found(tmp_path: Path) -> None:
+def test_mapping_model_for_two_versions_is_found(tmp_path: Path) -> None:
     source, destination = models()
     mapping = MappingModel.inferred(source, destination)
     (tmp_path / "M.momd").mkdir()

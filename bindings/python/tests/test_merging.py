@@ -28,6 +28,7 @@ from corestone import (
     ObjectGoneError,
     PropertyDifference,
     Status,
+    TypeMismatchError,
 )
 
 ITEMS: dict[str, dict[str, Any]] = {
@@ -57,7 +58,7 @@ def collide(container: Container) -> tuple[Context, Any]:
     return ctx, item
 
 
-def test_conflicts_are_data(container: Container) -> None:
+def test_conflict_error_describes_all_versions(container: Container) -> None:
     ctx, item = collide(container)
     with pytest.raises(ConflictError, match="count was 10, is 12 here, 15 in the store") as raised:
         ctx.save()
@@ -83,7 +84,7 @@ def test_conflicts_are_data(container: Container) -> None:
     assert item.count == 12
 
 
-def test_a_save_may_have_a_policy_of_its_own(container: Container) -> None:
+def test_save_accepts_its_own_merge_policy(container: Container) -> None:
     ctx, item = collide(container)
     with pytest.raises(ConflictError):
         ctx.save()
@@ -93,7 +94,7 @@ def test_a_save_may_have_a_policy_of_its_own(container: Container) -> None:
     assert container.context().first("Item").count == 12
 
 
-def test_functions_settle_conflicts(container: Container) -> None:
+def test_function_can_resolve_conflicts(container: Container) -> None:
     ctx, item = collide(container)
     asked: list[Any] = []
 
@@ -111,7 +112,7 @@ def test_functions_settle_conflicts(container: Container) -> None:
     assert container.context().first("Item").count == 17
 
 
-def test_subclasses_settle_conflicts(container: Container) -> None:
+def test_merge_policy_subclass_can_resolve_conflicts(container: Container) -> None:
     class Careful(MergePolicy):
         def resolve(self, conflicts: Any) -> None:
             assert conflicts[0].source_object.name == "a"
@@ -123,7 +124,7 @@ def test_subclasses_settle_conflicts(container: Container) -> None:
     assert isinstance(ctx.merge_policy, Careful)
 
 
-def test_what_a_policy_raises_ends_the_save(container: Container) -> None:
+def test_exception_of_a_merge_policy_fails_the_save(container: Container) -> None:
     def refuse(conflicts: Any) -> None:
         raise ZeroDivisionError("not like this")
 
@@ -136,7 +137,7 @@ def test_what_a_policy_raises_ends_the_save(container: Container) -> None:
     assert item.has_changes
 
 
-def test_a_policy_may_neither_save_nor_drop_changes(container: Container) -> None:
+def test_merge_policy_cannot_save_or_discard_changes(container: Container) -> None:
     ctx, item = collide(container)
     refused = []
 
@@ -154,7 +155,7 @@ def test_a_policy_may_neither_save_nor_drop_changes(container: Container) -> Non
     assert container.context().first("Item").count == 15
 
 
-def test_policies_are_let_go(container: Container) -> None:
+def test_replaced_merge_policy_is_released(container: Container) -> None:
     ctx = container.context()
     policy = MergePolicy(resolve=lambda conflicts: None)
     ctx.merge_policy = policy
@@ -167,7 +168,7 @@ def test_policies_are_let_go(container: Container) -> None:
     assert seen() is None
 
 
-def test_unique_values(container: Container) -> None:
+def test_merge_policies_resolve_unique_conflicts(container: Container) -> None:
     first, ctx = container.context(), container.context()
     stored = first.insert("Tag", name="red", colour="#f00")
     first.save()
@@ -192,7 +193,7 @@ def test_unique_values(container: Container) -> None:
     assert stored.colour == "#e00"
 
 
-def test_the_last_of_several_changed_objects_keeps_unique_values(container: Container) -> None:
+def test_last_changed_object_keeps_the_unique_value(container: Container) -> None:
     ctx = container.context()
     first, second = ctx.insert("Tag", name="red"), ctx.insert("Tag", name="green")
     ctx.save()
@@ -201,7 +202,7 @@ def test_the_last_of_several_changed_objects_keeps_unique_values(container: Cont
     assert (first.name, second.name) == ("red", "blue")
 
 
-def test_members_of_an_object_that_others_deleted_go_back(container: Container) -> None:
+def test_member_returns_to_its_owner_when_the_new_owner_was_deleted(container: Container) -> None:
     ctx, other = container.context(), container.context()
     old, new = ctx.insert("Box", label="old"), ctx.insert("Box", label="new")
     item = ctx.insert("Item", name="a", box=old)
@@ -215,7 +216,7 @@ def test_members_of_an_object_that_others_deleted_go_back(container: Container) 
     assert not ctx.has_persistent_changes
 
 
-def test_references_that_a_deletion_cleared_come_back_when_it_is_given_up(container: Container) -> None:
+def test_abandoned_deletion_restores_cleared_references(container: Container) -> None:
     ctx, other = container.context(), container.context()
     box = ctx.insert("Box", label="mine")
     item = ctx.insert("Item", name="a", box=box)
@@ -235,7 +236,7 @@ def test_references_that_a_deletion_cleared_come_back_when_it_is_given_up(contai
     assert container.context().first("Item").box.id == box.id
 
 
-def test_a_pair_that_others_made_yields_to_a_change(tmp_path: Path) -> None:
+def test_local_change_overrides_a_one_to_one_pair_saved_elsewhere(tmp_path: Path) -> None:
     model = Model(
         {
             "Key": {"label": "string?", "lock": "to-one Lock? inverse key"},
@@ -256,7 +257,7 @@ def test_a_pair_that_others_made_yields_to_a_change(tmp_path: Path) -> None:
         assert mine.lock is lock
 
 
-def test_locked_objects(container: Container) -> None:
+def test_detect_conflicts_checks_unchanged_objects(container: Container) -> None:
     ctx, item = collide(container)
     ctx.rollback()
     ctx.refresh(item)
@@ -272,7 +273,7 @@ def test_locked_objects(container: Container) -> None:
     assert item.count == 16
 
 
-def test_a_save_without_changes_checks_locked_objects(container: Container) -> None:
+def test_save_without_changes_checks_locked_objects(container: Container) -> None:
     ctx, item = collide(container)
     ctx.rollback()
     ctx.detect_conflicts(item)
@@ -282,7 +283,7 @@ def test_a_save_without_changes_checks_locked_objects(container: Container) -> N
     assert raised.value.code == 133020
 
 
-def test_a_locked_object_that_was_refreshed_is_as_the_store_has_it(container: Container) -> None:
+def test_refresh_resolves_the_conflict_of_a_locked_object(container: Container) -> None:
     """What a conflict advises to do about it ends it."""
     ctx, item = collide(container)
     ctx.rollback()
@@ -309,7 +310,7 @@ def test_a_locked_object_that_was_refreshed_is_as_the_store_has_it(container: Co
         ctx.save()
 
 
-def test_each_store_tells_its_outcome(tmp_path: Path) -> None:
+def test_each_store_reports_its_save_result(tmp_path: Path) -> None:
     model = Model({"Note": {"name": "string?"}, "Draft": {"name": "string?"}})
     model["Draft"].unique("name")
     model.configuration("Cloud", "Note")
@@ -371,7 +372,7 @@ def values(row: Any) -> tuple[Any, ...]:
         ("ROLLBACK", ("T", "T", "0", "0")),
     ],
 )
-def test_each_type_settles_each_kind_of_property(
+def test_each_merge_policy_resolves_every_kind_of_property(
     rows: Container, policy: str, expected: tuple[str, ...] | None
 ) -> None:
     ctx, other = rows.context(), rows.context()
@@ -397,7 +398,7 @@ def test_each_type_settles_each_kind_of_property(
 
 
 @pytest.mark.parametrize("policy", TYPES)
-def test_members_merge_by_what_came_and_went(rows: Container, policy: str) -> None:
+def test_to_many_members_merge_by_additions_and_removals(rows: Container, policy: str) -> None:
     ctx, other = rows.context(), rows.context()
     tags = {name: ctx.insert("Tag", name=name) for name in ("kept", "mine-", "theirs-", "mine+", "theirs+")}
     group = ctx.insert("Group", name="0", tags=[tags["kept"], tags["mine-"], tags["theirs-"]])
@@ -415,7 +416,7 @@ def test_members_merge_by_what_came_and_went(rows: Container, policy: str) -> No
 
 
 @pytest.mark.parametrize(("policy", "wins"), list(zip(TYPES, ["theirs", "mine", "mine", "theirs"])))
-def test_an_order_that_was_made_here_stays_where_the_object_wins(rows: Container, policy: str, wins: str) -> None:
+def test_local_order_is_kept_when_the_object_wins(rows: Container, policy: str, wins: str) -> None:
     ctx, other = rows.context(), rows.context()
     members = {name: ctx.insert("Row", both=name) for name in "abc"}
     group = ctx.insert("Group", name="0", rows=list(members.values()))
@@ -433,7 +434,7 @@ def test_an_order_that_was_made_here_stays_where_the_object_wins(rows: Container
 @pytest.mark.parametrize("here", ["changed", "deleted"])
 @pytest.mark.parametrize("there", ["changed", "deleted"])
 @pytest.mark.parametrize("policy", ["ERROR", *TYPES])
-def test_each_type_settles_what_one_side_deleted(rows: Container, policy: str, there: str, here: str) -> None:
+def test_each_merge_policy_resolves_deletions(rows: Container, policy: str, there: str, here: str) -> None:
     ctx, other = rows.context(), rows.context()
     row = ctx.insert("Row", both="0", theirs="0")
     ctx.save()
@@ -477,7 +478,7 @@ def test_each_type_settles_what_one_side_deleted(rows: Container, policy: str, t
         assert (fresh.existing(identity).both, fresh.count("Row")) == (expected, 1)
 
 
-def test_a_deletion_that_stands_applies_the_delete_rules_again(tmp_path: Path) -> None:
+def test_kept_deletion_applies_delete_rules_again(tmp_path: Path) -> None:
     model = Model(
         {
             "List": {"name": "string?", "items": "to-many Item inverse list delete cascade"},
@@ -528,7 +529,7 @@ def stored_tags(container: Container) -> list[tuple[Any, ...]]:
         ("ROLLBACK", None),
     ],
 )
-def test_a_new_object_with_values_of_a_stored_one(
+def test_inserted_object_with_taken_unique_values_is_resolved(
     tags: Container, policy: str, expected: tuple[Any, ...] | None, is_known: bool
 ) -> None:
     ctx = tags.context()
@@ -561,7 +562,7 @@ def test_a_new_object_with_values_of_a_stored_one(
         ("ROLLBACK", [("blue", "#00f", None), ("red", "#f00", "stored")]),
     ],
 )
-def test_a_saved_object_that_gets_values_of_a_stored_one(
+def test_updated_object_with_taken_unique_values_is_resolved(
     tags: Container, policy: str, expected: list[tuple[Any, ...]]
 ) -> None:
     ctx = tags.context()
@@ -576,7 +577,7 @@ def test_a_saved_object_that_gets_values_of_a_stored_one(
     assert not ctx.has_changes
 
 
-def test_an_error_of_unique_values_has_what_both_objects_hold(tags: Container) -> None:
+def test_unique_conflict_error_has_the_values_of_both_objects(tags: Container) -> None:
     ctx = tags.context()
     new = ctx.insert("Tag", name="red", note="new")
     with pytest.raises(ConflictError) as raised:
@@ -592,7 +593,7 @@ def test_an_error_of_unique_values_has_what_both_objects_hold(tags: Container) -
         {"name": "red", "colour": "white", "note": "new"}
     ]
     assert new.is_inserted
-    # Values that change hands within one save are no conflict.
+    # Values that are exchanged within one save do not conflict.
     stored = ctx.first("Tag", "note == 'stored'")
     new.name, stored.name = "red", "green"
     ctx.save()
@@ -601,7 +602,7 @@ def test_an_error_of_unique_values_has_what_both_objects_hold(tags: Container) -
     assert stored_tags(tags) == [("green", "white", "new"), ("red", "#f00", "stored")]
 
 
-def test_objects_of_one_save_swap_unique_values_that_their_entity_inherits(tmp_path: Path) -> None:
+def test_inherited_unique_values_can_be_swapped_in_one_save(tmp_path: Path) -> None:
     model = Model({**UNIQUE, "Label": {"@parent": "Tag"}})
     with Container(model, tmp_path / "s.sqlite") as container:
         ctx = container.context()
@@ -615,7 +616,7 @@ def test_objects_of_one_save_swap_unique_values_that_their_entity_inherits(tmp_p
 # ---- conflicts
 
 
-def test_a_write_of_another_program_is_a_conflict_of_the_store(rows: Container) -> None:
+def test_write_by_another_program_is_a_store_conflict(rows: Container) -> None:
     ctx = rows.context()
     row = ctx.insert("Row", both="0", mine="0")
     ctx.save()
@@ -637,7 +638,7 @@ def test_a_write_of_another_program_is_a_conflict_of_the_store(rows: Container) 
     assert 'both was "0", is "M" here, "T" in the store' in conflict.message
 
 
-def test_a_policy_is_asked_of_versions_and_of_unique_values_apart(tags: Container) -> None:
+def test_merge_policy_receives_version_and_unique_conflicts_separately(tags: Container) -> None:
     ctx, other = tags.context(), tags.context()
     red = ctx.first("Tag")
     assert red.note == "stored"
@@ -655,7 +656,7 @@ def test_a_policy_is_asked_of_versions_and_of_unique_values_apart(tags: Containe
 
 
 @pytest.mark.parametrize("end", ["save", "rollback", "reset"])
-def test_a_lock_ends_with_its_save_a_rollback_or_a_reset(rows: Container, end: str) -> None:
+def test_conflict_detection_ends_with_save_rollback_or_reset(rows: Container, end: str) -> None:
     ctx, other = rows.context(), rows.context()
     row = ctx.insert("Row", both="0")
     ctx.detect_conflicts(row)  # which was never saved, and has nothing to check
@@ -681,7 +682,7 @@ def test_a_lock_ends_with_its_save_a_rollback_or_a_reset(rows: Container, end: s
     assert rows.context().count("Row") == 2
 
 
-def test_a_save_into_three_stores_has_a_detail_for_each(tmp_path: Path) -> None:
+def test_failed_save_has_a_detail_per_store(tmp_path: Path) -> None:
     names = ["First", "Second", "Third"]
     model = Model({name: {"@unique": ["name"], "name": "string?"} for name in names})
     for name in names:
@@ -721,7 +722,7 @@ def test_a_save_into_three_stores_has_a_detail_for_each(tmp_path: Path) -> None:
         assert fresh.count("Third") == 1
 
 
-def test_a_save_is_tried_again_16_times(rows: Container) -> None:
+def test_save_fails_after_16_retries(rows: Container) -> None:
     ctx = rows.context()
     row = ctx.insert("Row", both="0")
     ctx.save()
@@ -757,7 +758,7 @@ def version(path: Path) -> int:
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 2), (2147483646, 2147483647), (2147483647, 1), (-5, 1)])
-def test_after_the_last_version_comes_the_first(tmp_path: Path, before: int, after: int) -> None:
+def test_row_version_wraps_to_1_after_the_maximum(tmp_path: Path, before: int, after: int) -> None:
     path = tmp_path / "s.sqlite"
     with Container(Model(UNIQUE), path) as container:
         context = container.context()
@@ -780,7 +781,7 @@ def test_after_the_last_version_comes_the_first(tmp_path: Path, before: int, aft
     assert version(path) == after
 
 
-def test_a_row_that_is_inserted_again_gets_a_version_far_above(tmp_path: Path) -> None:
+def test_reinserted_row_gets_a_much_higher_version(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     with Container(Model(UNIQUE), path) as container:
         ctx, other = container.context(), container.context()
@@ -823,7 +824,7 @@ def in_box(container: Container, box: Any) -> list[str]:
 @pytest.mark.parametrize(
     "how", ["delete", "process", "move", "move and delete", "insert and delete", "observe and delete"]
 )
-def test_what_a_rollback_policy_takes_back_keeps_its_place(listed: Any, how: str) -> None:
+def test_rollback_policy_restores_the_index_of_a_member(listed: Any, how: str) -> None:
     container, ctx, box, empty, items = listed
     token = box.observe("items", lambda _, change: None) if how.startswith("observe") else None
     if how.startswith("move"):
@@ -840,7 +841,7 @@ def test_what_a_rollback_policy_takes_back_keeps_its_place(listed: Any, how: str
     del token
 
 
-def test_a_deletion_that_a_rollback_policy_takes_back_stands_behind_an_order_that_was_made(listed: Any) -> None:
+def test_undeleted_member_follows_a_locally_reordered_list(listed: Any) -> None:
     container, ctx, box, _, items = listed
     ctx.delete(items[0])
     ctx.process_pending_changes()
@@ -849,7 +850,7 @@ def test_a_deletion_that_a_rollback_policy_takes_back_stands_behind_an_order_tha
     assert in_box(container, box) == ["c", "b", "A"]
 
 
-def test_a_rollback_policy_drops_what_was_changed_before_a_deletion(listed: Any) -> None:
+def test_rollback_policy_discards_changes_made_before_a_deletion(listed: Any) -> None:
     container, ctx, box, _, items = listed
     items[0].name = "mine"
     ctx.delete(items[0])
@@ -861,7 +862,26 @@ def test_a_rollback_policy_drops_what_was_changed_before_a_deletion(listed: Any)
     assert in_box(container, box) == ["A", "b", "c"]
 
 
-def test_a_refresh_without_changes_keeps_the_place_in_a_list(listed: Any) -> None:
+def test_merge_policy_that_is_not_callable_is_an_error(listed: Any) -> None:
+    _, ctx, *_ = listed
+    policy = ctx.merge_policy
+    with pytest.raises(TypeMismatchError, match='merge_policy must be a function, not "error"'):
+        ctx.merge_policy = "error"
+    assert ctx.merge_policy is policy
+    with pytest.raises(TypeMismatchError, match='resolve must be a function, not "error"'):
+        MergePolicy(MergePolicyType.ERROR, "error")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("type", "text"), [("x", '"x"'), (5, "5"), (None, "None")])
+def test_merge_policy_rejects_unknown_types(type: Any, text: str) -> None:
+    with pytest.raises(TypeMismatchError) as caught:
+        MergePolicy(type)
+    names = "ERROR, STORE_TRUMP, OBJECT_TRUMP, OVERWRITE or ROLLBACK"
+    assert caught.value.message == f"type must be a MergePolicyType ({names}), not {text}"
+    assert (caught.value.key, caught.value.value) == ("type", type)
+
+
+def test_refresh_without_merge_restores_the_index_in_a_list(listed: Any) -> None:
     container, ctx, box, _, items = listed
     items[1].box = None
     items[0].box = None

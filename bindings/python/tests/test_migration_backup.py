@@ -44,7 +44,7 @@ def titles(path: Path, model: dict[str, Any], **options: Any) -> list[str | None
 
 
 @pytest.mark.parametrize("type", ["SQLite", "XML"])
-def test_a_backup_is_listed_and_restored(tmp_path: Path, type: str) -> None:
+def test_backup_is_listed_and_restored(tmp_path: Path, type: str) -> None:
     path = tmp_path / "notes.store"
     with Container(Model(FIRST), path, type=type) as container, container.context() as context:
         context.insert("Note", title="Milk", text="2 litres")
@@ -65,7 +65,7 @@ def test_a_backup_is_listed_and_restored(tmp_path: Path, type: str) -> None:
     assert backups(path) == [copy]
 
 
-def test_backups_lie_in_a_folder_and_few_stay(path: Path) -> None:
+def test_backups_are_kept_in_a_folder_up_to_a_limit(path: Path) -> None:
     folder = path.parent / "copies"
     with pytest.raises(StoreError, match="because the backup failed"):
         titles(path, SECOND, backup=folder, **REMOVAL)
@@ -80,7 +80,7 @@ def test_backups_lie_in_a_folder_and_few_stay(path: Path) -> None:
     assert titles(path, SECOND, migrate=False) == ["Milk"]
 
 
-def test_mistakes_of_backups_are_named(path: Path) -> None:
+def test_backup_mistakes_are_reported(path: Path) -> None:
     with Coordinator(Model(FIRST)) as coordinator:
         with pytest.raises(StoreError, match="there is no backup") as caught:
             coordinator.restore_store(path)
@@ -96,7 +96,7 @@ def test_mistakes_of_backups_are_named(path: Path) -> None:
     assert titles(path, FIRST) == ["Milk"]
 
 
-def test_options_tell_the_library_their_fields() -> None:
+def test_migration_options_set_their_flags() -> None:
     given = store_options(verify_migration=True, defer_cleanup=True)
     assert given.flags == _abi.STORE_VERIFY_MIGRATION | _abi.STORE_DEFER_MIGRATION_CLEANUP
     assert not given.backup
@@ -118,7 +118,7 @@ def test_options_tell_the_library_their_fields() -> None:
             store_options(**options)
 
 
-def test_a_deferred_migration_leaves_tasks(path: Path) -> None:
+def test_deferred_migration_leaves_tasks(path: Path) -> None:
     with Coordinator(Model(SECOND)) as coordinator:
         store = coordinator.add_store(path, defer_cleanup=True, **REMOVAL)
         assert coordinator.deferred_migration_task_count(store) == 1
@@ -138,7 +138,7 @@ def test_a_deferred_migration_leaves_tasks(path: Path) -> None:
         coordinator.finish_deferred_migration(store)
 
 
-def test_tasks_are_done_one_by_one(path: Path) -> None:
+def test_deferred_tasks_can_be_finished_one_by_one(path: Path) -> None:
     model = Model({"Other": {"name": "string?"}, "Note": {"title": "string?"}})
     with Coordinator(model) as coordinator:
         store = coordinator.add_store(path, defer_cleanup=True, **REMOVAL)

@@ -46,7 +46,7 @@ def store(tmp_path: Path) -> Path:
     return folder / "a.sqlite"
 
 
-def test_versions_of_a_bundle(bundle: Path) -> None:
+def test_guard_checks_the_versions_of_a_bundle(bundle: Path) -> None:
     found = check_migration(bundle)
     assert rules(found) == {"required-without-default", "removed-property"}
     required = next(each for each in found if each.rule == "required-without-default")
@@ -59,7 +59,7 @@ def test_versions_of_a_bundle(bundle: Path) -> None:
     assert check_migration(bundle, bundle) == found
 
 
-def test_models_in_memory(bundle: Path) -> None:
+def test_guard_checks_models_in_memory(bundle: Path) -> None:
     first, second = Model(FIRST), Model(SECOND)
     found = check_migration({"1": first}, second)
     assert rules(found) == {"required-without-default", "removed-property"}
@@ -75,13 +75,13 @@ def test_models_in_memory(bundle: Path) -> None:
     assert check_migration({"1": first}, target, model_paths=bundle.parent / "mapping.cdm") == []
 
 
-def test_changes_of_types_may_be_allowed() -> None:
+def test_type_changes_can_be_allowed() -> None:
     old, new = Model({"Note": {"rank": "int16?"}}), Model({"Note": {"rank": "string?"}})
     assert rules(check_migration({"1": old}, new)) == {"type-change"}
     assert check_migration({"1": old}, new, allow_type_changes=True) == []
 
 
-def test_stores_are_migrated_in_copies(bundle: Path, store: Path) -> None:
+def test_guard_migrates_copies_of_stores(bundle: Path, store: Path) -> None:
     before = store.read_bytes()
     told: list[tuple[int, int]] = []
     found = check_migration(
@@ -102,7 +102,7 @@ def test_stores_are_migrated_in_copies(bundle: Path, store: Path) -> None:
         check_migration(bundle, stores=store, progress=stop)
 
 
-def test_mistakes_are_named(bundle: Path, store: Path, tmp_path: Path) -> None:
+def test_guard_mistakes_are_reported(bundle: Path, store: Path, tmp_path: Path) -> None:
     missing = tmp_path / "missing"
     with pytest.raises(StoreError):
         check_migration(missing)
@@ -139,7 +139,7 @@ def test_mistakes_are_named(bundle: Path, store: Path, tmp_path: Path) -> None:
             check_migration(old, new, **options)
 
 
-def test_releases_are_kept_and_checked(tmp_path: Path) -> None:
+def test_frozen_releases_are_kept_and_checked(tmp_path: Path) -> None:
     folder, bundle = tmp_path / "released", tmp_path / "Notes.xcdatamodeld"
     first, second = Model(FIRST), Model(SECOND)
     with pytest.raises(StoreError, match="does not exist") as caught:
@@ -171,7 +171,7 @@ def test_releases_are_kept_and_checked(tmp_path: Path) -> None:
         ModelRelease.check(tmp_path / "missing", bundle)
     Path(release.path).write_bytes(b"damaged")
     assert rules(ModelRelease.check(folder, bundle)) == {"damaged-release"}
-    with pytest.raises(ModelError, match="manifest"):
+    with pytest.raises(ModelError, match="does not match its manifest; restore both files from version control"):
         release.model()
     Path(release.path).unlink()
     assert rules(ModelRelease.check(folder, bundle)) == {"damaged-release"}

@@ -27,6 +27,7 @@ from corestone import (
     MigrationPolicy,
     Model,
     ObjectGoneError,
+    StoreCorruptError,
     StoreDescription,
     TypeMismatchError,
     WrongThreadError,
@@ -84,7 +85,7 @@ def labels(path: Path, model: Model, **options: Any) -> dict[str, tuple[str, str
             return {each.plate: (each.label, each.owner.name) for each in context.fetch("Car")}
 
 
-def test_stages_run_in_their_order_with_one_instance_per_mapping(path: Path, models: tuple[Model, Model]) -> None:
+def test_policy_stages_run_in_order_with_one_instance_per_mapping(path: Path, models: tuple[Model, Model]) -> None:
     stages: list[str] = []
     instances: set[int] = set()
 
@@ -142,7 +143,7 @@ def test_stages_run_in_their_order_with_one_instance_per_mapping(path: Path, mod
 
 
 @pytest.mark.parametrize("batch_safe", [False, True])
-def test_default_stages_do_what_a_mapping_without_a_policy_does(
+def test_default_policy_stages_equal_a_mapping_without_a_policy(
     path: Path, models: tuple[Model, Model], batch_safe: bool
 ) -> None:
     register_migration_policy("CarPolicy", type("Plain", (MigrationPolicy,), {"batch_safe": batch_safe}))
@@ -178,7 +179,7 @@ def test_exception_that_ends_the_program_passes_through(path: Path, models: tupl
         labels(path, models[1], migrate=True, mapping_models=[mapping_of(models, "$source.plate")])
 
 
-def test_function_that_the_policy_lacks_is_named(path: Path, models: tuple[Model, Model]) -> None:
+def test_missing_policy_function_is_named(path: Path, models: tuple[Model, Model]) -> None:
     register_migration_policy("CarPolicy", type("Plain", (MigrationPolicy,), {}))
     for selector in ("begin:", "missing:"):
         mapping = mapping_of(models, f'FUNCTION($entityPolicy, "{selector}", $source.plate)')
@@ -280,7 +281,23 @@ def test_manager_migrates_into_another_file(tmp_path: Path, path: Path, models: 
     assert not (tmp_path / "failed.sqlite").exists()
 
 
-def test_manager_is_cancelled(tmp_path: Path, path: Path, models: tuple[Model, Model]) -> None:
+def test_failure_to_open_the_former_store_has_the_fields_of_its_cause(
+    tmp_path: Path, models: tuple[Model, Model]
+) -> None:
+    path = tmp_path / "cars.xml"
+    with Container(models[0], path, type="XML") as container, container.context() as context:
+        car = context.insert("Car", plate="plate of a car")
+        context.save()
+        uri = car.id.uri
+    path.write_text(path.read_text(encoding="utf-8").replace("plate of a car", r"\u00d8"), encoding="utf-8")
+    with pytest.raises(StoreCorruptError) as caught:
+        MigrationManager(*models).migrate_store(path, tmp_path / "new.xml", mapping_of(models, "$source.plate", None))
+    error, (cause,) = caught.value, caught.value.details
+    assert (error.code, error.entity, error.key, error.object_uri) == (134150, "Car", "plate", uri)
+    assert error.offset == cause.offset > 0
+
+
+def test_manager_can_be_cancelled(tmp_path: Path, path: Path, models: tuple[Model, Model]) -> None:
     mapping = mapping_of(models, "$source.plate", None)
     result = tmp_path / "result.sqlite"
 
@@ -367,7 +384,7 @@ def test_container_and_description_pass_mapping_models_on(path: Path, models: tu
     assert len(starts) == 1
 
 
-def test_misuse_is_refused(path: Path, models: tuple[Model, Model]) -> None:
+def test_misuse_is_rejected(path: Path, models: tuple[Model, Model]) -> None:
     for bad in (object, MigrationPolicy(), int):
         with pytest.raises(TypeMismatchError, match="subclass of MigrationPolicy"):
             register_migration_policy("CarPolicy", bad)  # type: ignore[type-var]
@@ -391,7 +408,7 @@ def test_misuse_is_refused(path: Path, models: tuple[Model, Model]) -> None:
             coordinator.add_store(path, migrate=True, **options)
 
 
-def test_objects_of_other_contexts_are_refused(path: Path, models: tuple[Model, Model]) -> None:
+def test_objects_of_other_contexts_are_rejected(path: Path, models: tuple[Model, Model]) -> None:
     messages: list[str] = []
 
     @register_migration_policy("CarPolicy")

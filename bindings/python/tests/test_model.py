@@ -24,7 +24,7 @@ from corestone import (
 )
 
 
-def test_calls_and_compact_form_say_the_same() -> None:
+def test_calls_and_compact_form_build_the_same_model() -> None:
     model = Model()
     team = model.entity("Team").attribute("name", "string")
     person = model.entity("Person").attribute("name", "string", indexed=True).attribute("age", "int16", default=0)
@@ -41,7 +41,7 @@ def test_calls_and_compact_form_say_the_same() -> None:
         assert len(model[entity].version_hash) == 32
 
 
-def test_properties(model: Model) -> None:
+def test_properties_report_their_settings(model: Model) -> None:
     employee = model["Employee"]
     name = employee.properties["name"]
     assert (name.attribute_type, name.is_optional, name.is_relationship) == (AttributeType.STRING, False, False)
@@ -56,7 +56,7 @@ def test_properties(model: Model) -> None:
     assert set(employee.properties) < set(manager.properties)
 
 
-def test_mapping() -> None:
+def test_model_behaves_like_a_mapping_of_entities() -> None:
     model = Model({"Item": {}})
     assert list(model) == ["Item"]
     assert "Item" in model
@@ -68,14 +68,14 @@ def test_mapping() -> None:
         model["Itme"]
 
 
-def test_forward_references() -> None:
+def test_relationships_may_refer_to_entities_defined_later() -> None:
     model = Model()
     model.entity("A").to_many("bs", "B", inverse="a")
     model.entity("B").to_one("a", "A")
     assert model["B"].properties["a"].inverse == "bs"
 
 
-def test_inverse_in_a_parent() -> None:
+def test_inverse_may_be_inherited() -> None:
     model = Model()
     model.entity("Base").to_one("owner", "Owner", inverse="things")
     model.entity("Derived", parent="Base")
@@ -83,13 +83,13 @@ def test_inverse_in_a_parent() -> None:
     assert model["Derived"].properties["owner"].inverse == "things"
 
 
-def test_self_inverse() -> None:
+def test_relationship_may_be_its_own_inverse() -> None:
     model = Model({"Person": {"friends": "to-many Person inverse friends", "spouse": "to-one Person? inverse spouse"}})
     assert model["Person"].properties["friends"].inverse == "friends"
     assert model["Person"].properties["spouse"].inverse == "spouse"
 
 
-def test_an_inverse_of_the_same_name_does_not_change_the_hash() -> None:
+def test_inverse_with_the_same_name_does_not_change_the_hash() -> None:
     same, none = (
         Model({"A": {"peer": f"to-one B? {inverse}"}, "B": {"peer": f"to-one A? {inverse}"}})
         for inverse in ("inverse peer", "")
@@ -100,7 +100,7 @@ def test_an_inverse_of_the_same_name_does_not_change_the_hash() -> None:
         assert same[entity].version_hash == none[entity].version_hash
 
 
-def test_missing_destination_and_inverse() -> None:
+def test_missing_destination_and_inverse_are_reported() -> None:
     with pytest.raises(ModelError, match=r'A\.b is a relationship to "Bee".*did you mean "Been"') as caught:
         Model({"A": {"b": "to-one Bee?"}, "Been": {}}).freeze()
     assert (caught.value.entity, caught.value.key) == ("A", "b")
@@ -108,7 +108,7 @@ def test_missing_destination_and_inverse() -> None:
         Model({"A": {"b": "to-one B? inverse ass"}, "B": {"as_": "to-many A"}}).freeze()
 
 
-def test_frozen_models_do_not_change() -> None:
+def test_frozen_model_cannot_be_changed() -> None:
     model = Model({"Item": {"name": "string"}})
     assert not model.is_frozen
     model.freeze()
@@ -117,7 +117,7 @@ def test_frozen_models_do_not_change() -> None:
         model["Item"].attribute("more", "string")
 
 
-def test_mistakes_stick() -> None:
+def test_failed_definition_prevents_freezing() -> None:
     model = Model()
     item = model.entity("Item").attribute("name", "string")
     with pytest.raises(ModelError) as first:
@@ -130,12 +130,12 @@ def test_mistakes_stick() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "1st", "two words"])
-def test_bad_names(name: str) -> None:
+def test_invalid_entity_name_is_rejected(name: str) -> None:
     with pytest.raises(ModelError):
         Model().entity(name)
 
 
-def test_details_survive() -> None:
+def test_model_details_survive_compilation() -> None:
     model = Model(
         {
             "Base": {"@abstract": True, "@user_info": {"colour": "blue"}, "name": "string"},
@@ -149,7 +149,7 @@ def test_details_survive() -> None:
     assert model.compiled()[:8] == b"bplist00"
 
 
-def test_object_classes(model: Model) -> None:
+def test_object_classes_follow_the_entity_hierarchy(model: Model) -> None:
     employee, manager = model["Employee"].object_class, model["Manager"].object_class
     assert issubclass(manager, employee)
     assert issubclass(employee, ManagedObject)
@@ -163,7 +163,7 @@ def test_object_classes(model: Model) -> None:
 PLACE = b"<model><entity name='Place'><attribute name='title' optional='YES' attributeType='String'/></entity></model>"
 
 
-def test_models_are_loaded_from_bundles(tmp_path: Path) -> None:
+def test_model_versions_are_loaded_from_bundles(tmp_path: Path) -> None:
     bundle = tmp_path / "Map.xcdatamodeld"
     for name, content in {"Map": b"<model><entity name='Spot'/></model>", "Map 2": PLACE}.items():
         folder = bundle / f"{name}.xcdatamodel"
@@ -192,7 +192,7 @@ def test_models_are_loaded_from_bytes(model: Model) -> None:
         Model.load(PLACE, version="1")
 
 
-def test_a_loaded_model_makes_a_store(tmp_path: Path) -> None:
+def test_loaded_model_can_create_a_store(tmp_path: Path) -> None:
     with corestone.Container(Model.load(PLACE), tmp_path / "a.sqlite") as container:
         context = container.context()
         context.insert("Place", title="Kyoto")
@@ -200,7 +200,7 @@ def test_a_loaded_model_makes_a_store(tmp_path: Path) -> None:
         assert [place.title for place in context.fetch("Place")] == ["Kyoto"]
 
 
-def test_a_model_describes_itself() -> None:
+def test_loaded_model_describes_its_content() -> None:
     source = b"""<model userDefinedModelVersionIdentifier='2'>
         <entity name='Place' elementID='Spot' syncable='YES'>
           <attribute name='title' attributeType='String' maxValueString='40'/>
@@ -237,7 +237,7 @@ def test_a_model_describes_itself() -> None:
     assert described["versionIdentifiers"] == ["2"]
 
 
-def test_what_means_nothing_here_is_kept_where_it_stood() -> None:
+def test_unknown_xml_is_preserved_in_place() -> None:
     source = b"""<model lang='Swift'><x:tool xmlns:x='urn:x'>by <b/>hand</x:tool>
         <entity name='Place'><attribute name='n' attributeType='String'><note level='2'/></attribute>
           <userInfo><entry key='k' value='v' kind='t'/></userInfo></entity>
@@ -258,7 +258,7 @@ def test_what_means_nothing_here_is_kept_where_it_stood() -> None:
     assert place["extras"] == {"elements": [{"place": 1, "name": "userInfo", "elements": [entry]}]}
 
 
-def test_a_composite_attribute_of_a_source_model(tmp_path: Path) -> None:
+def test_composite_attribute_of_a_source_model_is_loaded(tmp_path: Path) -> None:
     source = b"""<model>
         <entity name='Place'><attribute name='at' optional='YES' attributeType='Composite' composite='Point'/></entity>
         <composite name='Point'><attribute name='x' optional='YES' attributeType='Double'/></composite>
@@ -270,14 +270,14 @@ def test_a_composite_attribute_of_a_source_model(tmp_path: Path) -> None:
         assert container.context().insert("Place", at={"x": 1}).at == {"x": 1.0}
 
 
-def test_the_default_of_an_integer_with_a_fraction_keeps_its_sign() -> None:
+def test_fractional_default_of_an_integer_keeps_its_sign() -> None:
     source = b"""<model><entity name='Place'>
         <attribute name='height' attributeType='Integer 32' defaultValueString='-5.0'/>
       </entity></model>"""
     assert Model.load(source)["Place"].describe("height")["default"] == -5
 
 
-def test_copies_and_merged_models(tmp_path: Path) -> None:
+def test_models_can_be_copied_and_merged(tmp_path: Path) -> None:
     base = Model(
         {
             "Book": {"title": "string", "shelf": "to-one Shelf? inverse books"},
@@ -305,7 +305,7 @@ def test_copies_and_merged_models(tmp_path: Path) -> None:
         unfinished.copy()
 
 
-def test_a_merged_configuration_is_used_with_cloudkit_when_one_of_them_is() -> None:
+def test_merged_configuration_uses_cloudkit_when_one_part_does() -> None:
     cloud, local = (
         Model.load(
             f"<model><entity name='{entity}'/><configuration name='Synced' usedWithCloudKit='{flag}'>"
@@ -320,7 +320,7 @@ def test_a_merged_configuration_is_used_with_cloudkit_when_one_of_them_is() -> N
     assert "usedWithCloudKit" not in Model.merge([local, local]).describe()["configurations"][0]
 
 
-def test_a_model_is_drawn() -> None:
+def test_model_is_exported_as_a_diagram() -> None:
     model = Model({"Note": {"title": "string", "tag": "to-one Tag? inverse notes"}, "Tag": {"notes": "to-many Note"}})
     dot = model.diagram()
     assert dot.startswith("digraph model {\n")
@@ -328,7 +328,7 @@ def test_a_model_is_drawn() -> None:
     assert not model.is_frozen
 
 
-def test_models_are_written(tmp_path: Path) -> None:
+def test_models_are_written_in_every_format(tmp_path: Path) -> None:
     model = Model({"Book": {"title": "string = untitled", "pages": "int32"}})
     source = model.source()
     assert '<entity name="Book" syncable="YES">' in source
@@ -353,7 +353,7 @@ def test_models_are_written(tmp_path: Path) -> None:
         model.write(tmp_path / "Library.sqlite")
 
 
-def test_what_a_source_cannot_say() -> None:
+def test_source_export_fails_when_content_would_be_lost() -> None:
     model = Model()
     model.entity("Run").attribute("number", "int32", validation={"SELF > 0": "Number < 1"})
     with pytest.raises(ModelError, match="SELF > 0"):
@@ -361,7 +361,7 @@ def test_what_a_source_cannot_say() -> None:
     assert "number" in model.source(lossy=True)
 
 
-def test_versions_and_compatibility(tmp_path: Path) -> None:
+def test_compatible_model_versions_are_found(tmp_path: Path) -> None:
     first = Model({"Book": {"title": "string"}, "Shelf": {"number": "int16"}})
     second = Model({"Book": {"title": "string", "pages": "int32"}, "Shelf": {"number": "int16"}})
     hashes = [model["Book"].property_version_hash("title") for model in (first, second)]
@@ -388,7 +388,7 @@ def test_versions_and_compatibility(tmp_path: Path) -> None:
     assert Model.merge_folder(tmp_path, store=store)["Book"].version_hash == first["Book"].version_hash
 
 
-def test_words_for_people_are_loaded(tmp_path: Path) -> None:
+def test_localised_names_are_loaded(tmp_path: Path) -> None:
     model = Model({"Run": {"date": "date"}})
     model.write(tmp_path / "Runs.mom")
     for language, words in (("de", "Lauf"), ("zh-Hans", "\u8dd1\u6b65")):
@@ -407,7 +407,7 @@ def test_words_for_people_are_loaded(tmp_path: Path) -> None:
         loaded.load_strings(broken)
 
 
-def test_escapes_of_control_characters_in_words_for_people(tmp_path: Path) -> None:
+def test_control_character_escapes_in_localised_names_are_decoded(tmp_path: Path) -> None:
     model = Model({"Run": {"date": "date"}})
     strings = tmp_path / "RunsModel.strings"
     for escape, character in zip("nrtabfv", "\n\r\t\a\b\f\v"):
@@ -416,7 +416,7 @@ def test_escapes_of_control_characters_in_words_for_people(tmp_path: Path) -> No
         assert model["Run"].localized_name == f"x{character}y"
 
 
-def test_a_store_and_a_version_that_is_not_there_are_no_models(tmp_path: Path) -> None:
+def test_loading_a_store_or_missing_version_as_a_model_fails(tmp_path: Path) -> None:
     store, bundle = tmp_path / "a.sqlite", tmp_path / "Map.xcdatamodeld"
     model = Model({"Place": {"title": "string"}})
     Container(model, store).close()
@@ -430,7 +430,7 @@ def test_a_store_and_a_version_that_is_not_there_are_no_models(tmp_path: Path) -
         Model.load(bundle, version="Map 3")
 
 
-def test_a_model_is_written_as_the_version_that_it_was_read_as(tmp_path: Path) -> None:
+def test_model_is_written_to_the_version_it_was_read_from(tmp_path: Path) -> None:
     bundle = tmp_path / "Map.xcdatamodeld"
     model = Model({"Place": {"title": "string"}})
     for name in ("Map", "Map 2", "Map 3"):
@@ -456,7 +456,7 @@ def test_a_model_is_written_as_the_version_that_it_was_read_as(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", ["a/b", "a\0b", ".a", "", "x" * 256])
-def test_versions_whose_names_no_file_has(tmp_path: Path, name: str) -> None:
+def test_invalid_version_name_is_rejected(tmp_path: Path, name: str) -> None:
     bundle = tmp_path / "Map.xcdatamodeld"
     with pytest.raises(InvalidArgumentError):
         Model({"Place": {}}).write(bundle, name)

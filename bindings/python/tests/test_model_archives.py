@@ -35,7 +35,7 @@ class Archive:
         self.root = self.at(top["$top"]["root"])
 
     def at(self, value: Any) -> Any:
-        """What a reference leads to; strings, numbers and data are there as they are."""
+        """The target of a reference; strings, numbers and data are returned unchanged."""
         found = self.objects[value.data] if isinstance(value, plistlib.UID) else value
         return None if isinstance(found, str) and found == "$null" else found
 
@@ -58,7 +58,7 @@ class Archive:
         return {self.at(key): entry for key, entry in zip(keys, values)}
 
     def describe(self, value: Any, depth: int = 0) -> Any:
-        """The graph below a value; entities, properties and the model stand for themselves by name."""
+        """The graph below a value; entities, properties and the model are represented by their names."""
         found = self.at(value)
         if not isinstance(found, dict):
             return found
@@ -135,7 +135,7 @@ def written(model: Model, folder: Path, name: str) -> bytes:
 
 
 def explain(kind: str, key: str, apple: str, ours: str) -> str | None:
-    """Why a difference is none in what the model says; None when there is no reason."""
+    """The reason why a difference does not change the model; None without a reason."""
     nothing = ("'absent'", "[]", "None", "{}", "0")
     if apple in nothing and ours in nothing:
         return "nothing is said in another way: no entry, null, or an empty container"
@@ -169,7 +169,7 @@ def report(title: str, reasons: Counter[str]) -> None:
         print(f"  {count} times: {reason}")
 
 
-def test_compiled_models_come_back(fixtures: Path, tmp_path: Path) -> None:
+def test_compiled_models_round_trip(fixtures: Path, tmp_path: Path) -> None:
     total = same = 0
     reasons: Counter[str] = Counter()
     for name, content in compiled_models(fixtures):
@@ -184,7 +184,7 @@ def test_compiled_models_come_back(fixtures: Path, tmp_path: Path) -> None:
     assert total > 40
 
 
-def test_what_we_compile_is_what_apple_compiled(fixtures: Path, tmp_path: Path) -> None:
+def test_compiled_model_equals_that_of_apple(fixtures: Path, tmp_path: Path) -> None:
     sources: dict[tuple[tuple[str, bytes], ...], Path] = {}
     for path in sorted((fixtures / "source-models").rglob("contents")):
         try:
@@ -213,7 +213,7 @@ def hashes(model: Model) -> tuple[tuple[str, bytes], ...]:
     return tuple(sorted((name, entity.version_hash) for name, entity in model.items()))
 
 
-def test_property_lists_of_ours_are_read_by_plistlib(fixtures: Path, tmp_path: Path) -> None:
+def test_written_property_lists_are_readable_by_plistlib(fixtures: Path, tmp_path: Path) -> None:
     """VersionInfo.plist and Z_METADATA, and the two keys that are derived from the hashes."""
     bundle = tmp_path / "Sample.momd"
     Model.convert(fixtures / "compiled-models/coredataplus/SampleModel3.momd", bundle)
@@ -239,7 +239,7 @@ def derived(hashes: dict[str, bytes]) -> tuple[str, str]:
     return base64.b64encode(digest).decode(), base64.b64encode(checksum).decode()
 
 
-def test_the_derived_keys_of_every_fixture_are_recomputed(fixtures: Path) -> None:
+def test_derived_keys_of_every_fixture_are_reproduced(fixtures: Path) -> None:
     digests = checksums = 0
     for path in sorted((fixtures / "stores").glob("*/*")):
         try:

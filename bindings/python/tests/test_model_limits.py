@@ -62,9 +62,7 @@ def composite(count: int) -> str:
         (composite, 15, "is nested 16 levels deep, which is the limit"),
     ],
 )
-def test_a_model_at_a_limit_is_read_and_one_beyond_is_refused(
-    made: Callable[[int], str], most: int, words: str
-) -> None:
+def test_model_beyond_a_limit_is_rejected(made: Callable[[int], str], most: int, words: str) -> None:
     Model.load(made(most).encode()).freeze()
     with pytest.raises((ModelError, StoreCorruptError)) as caught:
         Model.load(made(most + 1).encode()).freeze()
@@ -75,7 +73,7 @@ def list_of(count: int) -> str:
     return "a IN {" + ", ".join(map(str, range(count))) + "}"
 
 
-def test_a_compiled_model_holds_predicates_of_ten_thousand_parts() -> None:
+def test_compiled_predicate_is_limited_to_10000_parts() -> None:
     for count in (9_000, 10_001):
         model = Model({"E": {"a": "int32"}})
         model.template("many", "E", list_of(count))
@@ -90,7 +88,7 @@ def test_a_compiled_model_holds_predicates_of_ten_thousand_parts() -> None:
 
 
 @pytest.mark.parametrize(("count", "fits"), [(1, True), (5, True), (6, False)])
-def test_an_r_tree_has_one_to_five_elements(count: int, fits: bool, tmp_path: Path) -> None:
+def test_r_tree_index_has_1_to_5_elements(count: int, fits: bool, tmp_path: Path) -> None:
     names = [f"a{number}" for number in range(count)]
     model = Model({"E": dict.fromkeys(names, "double?")})
     model["E"].index("spatial", *names, kind="rtree")
@@ -107,7 +105,7 @@ def test_an_r_tree_has_one_to_five_elements(count: int, fits: bool, tmp_path: Pa
 
 
 @pytest.mark.parametrize(("depth", "fits"), [(8, True), (9, False)])
-def test_predicates_ask_for_fetched_properties_eight_deep(depth: int, fits: bool, tmp_path: Path) -> None:
+def test_fetched_properties_in_predicates_nest_8_levels_deep(depth: int, fits: bool, tmp_path: Path) -> None:
     model = Model({"E": {"rank": "int32"}})
     for number in range(depth):
         inner = f"ANY f{number + 1}.rank >= 0" if number + 1 < depth else "rank >= 0"
@@ -124,7 +122,7 @@ def test_predicates_ask_for_fetched_properties_eight_deep(depth: int, fits: bool
         assert caught.value.key == "f8"
 
 
-def test_words_for_people_take_sixteen_megabytes(tmp_path: Path) -> None:
+def test_strings_file_is_limited_to_16_megabytes(tmp_path: Path) -> None:
     model = Model({"Run": {"date": "date"}})
     strings = tmp_path / "RunsModel.strings"
     strings.write_bytes(b'"Entity/Run" = "Lauf";'.ljust((16 << 20) + 1))

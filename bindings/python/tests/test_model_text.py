@@ -22,7 +22,7 @@ PEOPLE = """
 """
 
 
-def test_a_text_and_its_dictionary_make_the_same_model() -> None:
+def test_text_and_dictionary_build_the_same_model() -> None:
     read, made = Model.from_text(PEOPLE), Model(json.loads(PEOPLE))
     assert list(read) == ["Person", "Employee"]
     assert not read.is_frozen
@@ -30,7 +30,7 @@ def test_a_text_and_its_dictionary_make_the_same_model() -> None:
     assert read.compiled() == made.compiled()
 
 
-def test_a_text_adds_to_a_model() -> None:
+def test_text_can_be_added_to_a_model() -> None:
     model = Model.from_text('{"A": {"x": "int"}}')
     assert model.add_text('{"B": {"a": "to-one A? inverse bs"}, "A": {"bs": "to-many B"}}') is model
     assert list(model) == ["A", "B"]
@@ -40,14 +40,14 @@ def test_a_text_adds_to_a_model() -> None:
         model.add_text('{"C": {}}')
 
 
-def test_a_text_gives_a_waiting_relationship_its_destination() -> None:
+def test_added_text_resolves_a_forward_reference() -> None:
     model = Model()
     model.entity("A").to_one("b", "B", inverse="a")
     model.add_text('{"B": {"a": "to-many A"}}')
     assert model["A"].properties["b"].inverse == "a"
 
 
-def test_mistakes_in_a_text_have_a_place() -> None:
+def test_text_errors_have_line_and_column() -> None:
     with pytest.raises(ModelError, match=r'^the model text is missing a ":", at line 2, column 8$') as caught:
         Model.from_text('{\n  "A"  "int"\n}')
     assert caught.value.offset == 9
@@ -221,7 +221,7 @@ def as_lines(entities: list[Entity]) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("seed", range(150))
-def test_random_models_are_the_same_by_calls_dictionaries_and_texts(seed: int) -> None:
+def test_calls_dictionaries_and_texts_build_equal_random_models(seed: int) -> None:
     entities = random_model(seed)
     built = by_calls(entities)
     made = Model(as_dictionary(entities))
@@ -253,7 +253,7 @@ def is_read(text: str) -> bool:
     return True
 
 
-def test_broken_texts_are_read_or_refused() -> None:
+def test_broken_texts_are_parsed_or_rejected() -> None:
     chance = random.Random(7)
     outcomes = {True: 0, False: 0}
     for _ in range(2000):

@@ -1,4 +1,4 @@
-"""Containers with a name: several stores, the data folder, models by name, and what closing says."""
+"""Containers with a name: several stores, the data folder, models by name, and errors when closing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def at(path: Path, **options: Any) -> list[StoreDescription]:
     return [StoreDescription(path, sync="normal", **options)]
 
 
-def test_the_data_folder(items: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_folder_follows_the_environment(items: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     assert data_folder("x") == str(tmp_path / "data" / "x")
     assert data_folder().startswith(str(tmp_path / "data"))
@@ -55,7 +55,7 @@ def test_the_data_folder(items: Model, tmp_path: Path, monkeypatch: pytest.Monke
         Container("Shop", items).load()
 
 
-def test_a_model_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_is_found_by_the_container_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     with pytest.raises(ModelError, match="Shop"):
         Container("Shop")
@@ -66,7 +66,7 @@ def test_a_model_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert list(Container("Shop", tmp_path / "Shop.xcdatamodel").model) == ["Item"]
 
 
-def test_the_handler_is_told_once_per_store(items: Model, tmp_path: Path) -> None:
+def test_load_handler_is_called_once_per_store(items: Model, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("this is no store")
     stores = [
         StoreDescription(tmp_path / "new" / "a.sqlite"),
@@ -101,7 +101,7 @@ def test_the_handler_is_told_once_per_store(items: Model, tmp_path: Path) -> Non
     container.close()
 
 
-def test_what_a_handler_raises_is_raised(items: Model, tmp_path: Path) -> None:
+def test_exception_of_the_load_handler_reaches_the_caller(items: Model, tmp_path: Path) -> None:
     def refuse(*_: object) -> None:
         raise LookupError("no")
 
@@ -111,7 +111,7 @@ def test_what_a_handler_raises_is_raised(items: Model, tmp_path: Path) -> None:
     assert len(container.coordinator.stores) == 1
 
 
-def test_several_failures(items: Model, tmp_path: Path) -> None:
+def test_load_reports_several_failures(items: Model, tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / name).write_text("this is no store")
     container = Container("Shop", items, stores=[StoreDescription(tmp_path / each) for each in "abc"])
@@ -122,7 +122,7 @@ def test_several_failures(items: Model, tmp_path: Path) -> None:
         _ = Container("Shop", items, stores=at(tmp_path / "d")).store
 
 
-def test_view_and_background(items: Model, tmp_path: Path) -> None:
+def test_view_and_background_contexts_are_created(items: Model, tmp_path: Path) -> None:
     with Container("Shop", items, stores=at(tmp_path / "a")) as container:
         view = container.view_context
         assert view is container.view_context
@@ -138,7 +138,7 @@ def test_view_and_background(items: Model, tmp_path: Path) -> None:
         assert container.perform_background_task(work, "b").result() == 2
 
 
-def test_asyncio(items: Model, tmp_path: Path) -> None:
+def test_container_can_be_loaded_with_asyncio(items: Model, tmp_path: Path) -> None:
     async def run() -> int:
         container = Container("Shop", items, stores=at(tmp_path / "a", asynchronous=True))
         await container.aload()
@@ -149,7 +149,7 @@ def test_asyncio(items: Model, tmp_path: Path) -> None:
     assert asyncio.run(run()) == 0
 
 
-def test_closing_refuses(items: Model, tmp_path: Path) -> None:
+def test_close_fails_with_unsaved_changes(items: Model, tmp_path: Path) -> None:
     container = Container("Shop", items, stores=at(tmp_path / "a"))
     container.load()
     ctx = container.context()
@@ -175,7 +175,7 @@ def test_closing_refuses(items: Model, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("is_child", [False, True])
 @pytest.mark.parametrize("is_later", [False, True])
-def test_closing_on_the_main_thread_serves_who_needs_it(
+def test_close_on_the_main_thread_serves_queued_main_work(
     items: Model, tmp_path: Path, is_child: bool, is_later: bool
 ) -> None:
     container = Container("Shop", items, stores=at(tmp_path / "a"))
@@ -214,7 +214,7 @@ def test_closing_on_the_main_thread_serves_who_needs_it(
         assert [each.name for each in again.context().fetch("Item")] == ["background"]
 
 
-def test_what_cannot_be_saved_stays(items: Model, tmp_path: Path) -> None:
+def test_close_keeps_changes_that_cannot_be_saved(items: Model, tmp_path: Path) -> None:
     container = Container("Shop", items, stores=at(tmp_path / "a"), unsaved="save")
     container.load()
     ctx = container.context()
@@ -230,7 +230,7 @@ def test_what_cannot_be_saved_stays(items: Model, tmp_path: Path) -> None:
         container.load()
 
 
-def test_a_block_that_raised_saves_nothing(items: Model, tmp_path: Path) -> None:
+def test_with_block_that_raises_does_not_save(items: Model, tmp_path: Path) -> None:
     def fail() -> None:
         with Container("Shop", items, stores=at(tmp_path / "a"), unsaved="save") as container:
             container.view_context.insert("Item", name="a")
@@ -242,7 +242,7 @@ def test_a_block_that_raised_saves_nothing(items: Model, tmp_path: Path) -> None
         assert container.view_context.count("Item") == 0
 
 
-def test_contexts_of_other_threads(items: Model, tmp_path: Path) -> None:
+def test_close_fails_with_contexts_of_other_threads(items: Model, tmp_path: Path) -> None:
     container = Container("Shop", items, stores=at(tmp_path / "a"))
     container.load()
     made, end = threading.Event(), threading.Event()
@@ -268,8 +268,8 @@ def test_contexts_of_other_threads(items: Model, tmp_path: Path) -> None:
         assert again.context().count("Item") == 1
 
 
-def test_a_thread_that_was_joined_has_ended(items: Model, tmp_path: Path) -> None:
-    # The system may still be clearing the thread away when join comes back.
+def test_contexts_of_a_joined_thread_can_be_closed(items: Model, tmp_path: Path) -> None:
+    # The system may still be removing the thread when join returns.
     for number in range(60):
         container = Container("Shop", items, stores=at(tmp_path / str(number)))
         container.load()
@@ -285,7 +285,7 @@ def test_a_thread_that_was_joined_has_ended(items: Model, tmp_path: Path) -> Non
         container.close("save")
 
 
-def test_a_container_with_a_path_refuses_too(items: Model, tmp_path: Path) -> None:
+def test_container_with_a_path_fails_to_close_with_unsaved_changes(items: Model, tmp_path: Path) -> None:
     container = Container(items, tmp_path / "a")
     ctx = container.context()
     ctx.insert("Item", name="a")
@@ -294,7 +294,7 @@ def test_a_container_with_a_path_refuses_too(items: Model, tmp_path: Path) -> No
     container.close("discard")
 
 
-def test_bad_arguments(items: Model, tmp_path: Path) -> None:
+def test_invalid_arguments_are_rejected(items: Model, tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="path"):
         Container(items)  # type: ignore[call-overload]
     with pytest.raises(TypeMismatchError, match="StoreDescription"):

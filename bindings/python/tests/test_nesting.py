@@ -1,4 +1,4 @@
-"""Contexts on top of contexts, and merging what others saved."""
+"""Nested contexts, and merging saves of other contexts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def container(tmp_path: Path) -> Any:
         yield opened
 
 
-def test_a_child_sees_and_saves_into_its_parent(container: Container) -> None:
+def test_child_context_reads_from_and_saves_into_its_parent(container: Container) -> None:
     parent = container.context()
     child = parent.child()
     assert child.parent is parent
@@ -73,7 +73,7 @@ def test_a_child_sees_and_saves_into_its_parent(container: Container) -> None:
     assert container.context().count("Person") == 1
 
 
-def test_a_parent_that_lost_the_objects_gives_errors(container: Container) -> None:
+def test_child_save_fails_when_the_parent_lost_the_object(container: Container) -> None:
     parent = container.context()
     child = parent.child()
     theirs = child.get(parent.insert("Person", name="Ada").id)
@@ -90,7 +90,7 @@ def test_a_parent_that_lost_the_objects_gives_errors(container: Container) -> No
         child.count("Person")
 
 
-def test_members_that_came_to_the_parent_stay_behind_the_order_of_a_child(tmp_path: Path) -> None:
+def test_members_added_by_the_parent_follow_the_order_of_the_child(tmp_path: Path) -> None:
     model = Model(
         {
             "Team": {"members": "to-many ordered Person inverse team"},
@@ -109,7 +109,7 @@ def test_members_that_came_to_the_parent_stay_behind_the_order_of_a_child(tmp_pa
         assert [each.name for each in team.members] == ["b", "a", "c"]
 
 
-def test_private_parents_and_children(container: Container) -> None:
+def test_private_parent_and_child_contexts_use_their_queues(container: Container) -> None:
     parent = container.background_context()
     child = parent.child("private")
     parent.perform_and_wait(lambda: parent.insert("Person", name="Ada"))
@@ -140,7 +140,7 @@ def test_private_parents_and_children(container: Container) -> None:
     assert raised
 
 
-def test_merging_what_another_context_saved(container: Container) -> None:
+def test_merge_applies_the_save_of_another_context(container: Container) -> None:
     first, second = container.context(), container.context()
     ada = first.insert("Person", name="Ada")
     bob = first.insert("Person", name="Bob")
@@ -170,7 +170,7 @@ def test_merging_what_another_context_saved(container: Container) -> None:
 
 
 @pytest.mark.parametrize("kind", ["confined", "private"])
-def test_what_a_merge_brings_in_stays_until_the_perform_ends(container: Container, kind: str) -> None:
+def test_merged_objects_are_retained_until_the_perform_ends(container: Container, kind: str) -> None:
     first = container.context()
     second = container.context() if kind == "confined" else container.background_context()
     new = first.insert("Person", name="Eve")
@@ -194,7 +194,7 @@ def test_what_a_merge_brings_in_stays_until_the_perform_ends(container: Containe
     assert not second.perform_and_wait(is_known)
 
 
-def test_what_a_merge_brings_in_stays_until_the_next_one_outside_a_perform(container: Container) -> None:
+def test_merged_objects_are_retained_until_the_next_merge(container: Container) -> None:
     first, second = container.context(), container.context()
     new_id = first.insert("Person", name="Eve").id
     first.save()
@@ -207,7 +207,7 @@ def test_what_a_merge_brings_in_stays_until_the_next_one_outside_a_perform(conta
     assert second.registered(new_id) is None
 
 
-def test_a_fault_that_others_deleted_leaves_when_that_is_merged(container: Container) -> None:
+def test_fault_deleted_elsewhere_is_invalidated_by_the_merge(container: Container) -> None:
     first, second = container.context(), container.context()
     ada = first.insert("Person", name="Ada")
     first.save()
@@ -225,7 +225,7 @@ def test_a_fault_that_others_deleted_leaves_when_that_is_merged(container: Conta
         _ = theirs.name
 
 
-def test_merging_what_another_process_saved(container: Container, tmp_path: Path) -> None:
+def test_merge_applies_the_save_of_another_process(container: Container, tmp_path: Path) -> None:
     ctx = container.context()
     ada = ctx.insert("Person", name="Ada")
     ctx.save()
@@ -241,7 +241,7 @@ def test_merging_what_another_process_saved(container: Container, tmp_path: Path
     assert len(ctx.known) == 2
 
 
-def test_merging_by_itself(container: Container) -> None:
+def test_automatic_merging_applies_saves_of_other_contexts(container: Container) -> None:
     first, second = container.context(), container.context()
     background = container.background_context()
     child = first.child()
@@ -264,7 +264,7 @@ def test_merging_by_itself(container: Container) -> None:
     assert [each.name for each in held] == ["Alicia", "Zoe"]
 
 
-def test_permanent_ids_come_through_the_chain(container: Container) -> None:
+def test_permanent_ids_reach_nested_contexts(container: Container) -> None:
     parent = container.context()
     child = parent.child()
     ada = parent.insert("Person", name="Ada")
@@ -280,7 +280,7 @@ def test_permanent_ids_come_through_the_chain(container: Container) -> None:
     assert container.context().existing(known).name == "Bob"
 
 
-def test_contexts_that_merged_leave_no_trace(container: Container) -> None:
+def test_released_contexts_leave_the_list_of_followers(container: Container) -> None:
     before = len(nesting._followers)
     for _ in range(10_000):
         container.context().automatically_merges = True
@@ -295,7 +295,7 @@ def names(found: Any) -> list[str]:
     return sorted(each.name for each in found)
 
 
-def test_a_child_fetches_what_its_parent_holds_with_one_query(container: Container) -> None:
+def test_child_fetch_includes_parent_changes_with_one_query(container: Container) -> None:
     parent = container.context()
     for number, name in enumerate(["Ada", "Bob", "Cleo", "Dan"]):
         parent.insert("Person", name=name, age=number)
@@ -305,7 +305,7 @@ def test_a_child_fetches_what_its_parent_holds_with_one_query(container: Contain
     with log.recorded() as lines:
         assert names(child.fetch("Person")) == ["Ada", "Bob", "Cleo", "Dan"]
     assert sum(line.startswith("CoreData: sql: SELECT") for line in lines) == 1
-    assert len(parent.known) == 0, "only the child makes objects of what it finds"
+    assert len(parent.known) == 0, "only the child creates objects for the results"
     child.reset()
     parent.first("Person", "name == 'Ada'").name = "Parent's"
     parent.delete(parent.first("Person", "name == 'Bob'"))
@@ -325,7 +325,7 @@ def test_a_child_fetches_what_its_parent_holds_with_one_query(container: Contain
     child.rollback()
 
 
-def test_what_a_child_has_read_stays_until_it_is_refreshed(container: Container) -> None:
+def test_child_keeps_read_values_until_refresh(container: Container) -> None:
     parent = container.context()
     ada = parent.insert("Person", name="Ada", age=1)
     parent.save()
@@ -341,7 +341,7 @@ def test_what_a_child_has_read_stays_until_it_is_refreshed(container: Container)
     parent.save()
 
 
-def test_a_save_of_a_child_wins_for_what_it_changed_alone(container: Container) -> None:
+def test_child_save_overrides_only_the_properties_it_changed(container: Container) -> None:
     parent = container.context()
     team = parent.insert("Team", name="A")
     ada = parent.insert("Person", name="Ada", age=1)
@@ -410,7 +410,7 @@ def taken() -> list[tuple[Any, ...]]:
     return found
 
 
-def test_hooks_of_a_save_run_in_each_and_those_of_an_insertion_once(layers: Any) -> None:
+def test_save_hooks_run_in_each_context_and_insert_hooks_once(layers: Any) -> None:
     parent, child = layers
     task = child.insert(Task, title="t")
     assert taken() == [("insert", "child")]
@@ -433,7 +433,7 @@ def test_hooks_of_a_save_run_in_each_and_those_of_an_insertion_once(layers: Any)
     assert "prepare" not in {call[0] for call in taken()}
 
 
-def test_an_invalid_object_stops_the_save_of_the_child(container: Container) -> None:
+def test_invalid_object_fails_the_save_of_the_child(container: Container) -> None:
     parent = container.context()
     child = parent.child()
     child.insert("Person")
@@ -445,7 +445,7 @@ def test_an_invalid_object_stops_the_save_of_the_child(container: Container) -> 
     child.rollback()
 
 
-def test_transient_values_and_orders_go_down_and_transient_ones_do_not_come_up(layers: Any) -> None:
+def test_child_save_pushes_transient_values_to_the_parent_only(layers: Any) -> None:
     parent, child = layers
     owner = parent.insert("Owner", name="o", tasks=[parent.insert(Task, title=title) for title in "abc"])
     parent.save()
@@ -481,7 +481,7 @@ def newer_row(container: Container) -> tuple[Any, Any, Any]:
 
 
 @pytest.mark.parametrize("how", ["same", "different", "deleted"])
-def test_a_child_conflicts_with_what_others_saved_since_it_read(container: Container, how: str) -> None:
+def test_child_save_conflicts_with_newer_rows(container: Container, how: str) -> None:
     parent, child, theirs = newer_row(container)
     if how == "deleted":
         child.delete(theirs)
@@ -506,7 +506,7 @@ def test_a_child_conflicts_with_what_others_saved_since_it_read(container: Conta
     assert names(container.context().fetch("Person")) == ([] if how == "deleted" else ["child's"])
 
 
-def test_nothing_of_a_save_is_handed_over_where_the_parent_lost_an_object(container: Container) -> None:
+def test_failed_child_save_leaves_the_parent_unchanged(container: Container) -> None:
     parent = container.context()
     ada, bob = parent.insert("Person", name="Ada"), parent.insert("Person", name="Bob")
     parent.save()
@@ -544,7 +544,7 @@ def merged(container: Container) -> tuple[Any, Any, dict[str, Any]]:
     return first, second, people
 
 
-def test_what_a_merge_does_to_each_kind_of_object(container: Container) -> None:
+def test_merge_updates_each_kind_of_object(container: Container) -> None:
     first, second, people = merged(container)
     team = second.insert("Team", name="t")
     second.save()
@@ -571,7 +571,7 @@ def test_what_a_merge_does_to_each_kind_of_object(container: Container) -> None:
     assert second.registered(people["unknown"].id) is None
     assert second.registered(new.id).name == "new"
     assert people["deleted'"].is_deleted
-    # Deleted here too, though that is no change of this context; its own changes are dropped.
+    # Deleted here too, which is not a change of this context; its unsaved changes are dropped.
     assert (people["gone'"].is_deleted, people["gone'"].name, people["gone'"].team) == (True, "gone", None)
     assert list(team.members) == []
     assert (set(second.updated) - {team}, set(second.deleted)) == ({people["mine'"]}, {people["deleted'"]})
@@ -587,7 +587,7 @@ def test_what_a_merge_does_to_each_kind_of_object(container: Container) -> None:
         _ = people["gone'"].name
 
 
-def test_inserted_objects_are_retained_until_the_next_merge_or_the_end_of_a_perform(container: Container) -> None:
+def test_merged_insertions_are_retained_until_merge_or_perform_end(container: Container) -> None:
     first, second = container.context(), container.context()
     new = first.insert("Person", name="new")
     first.save()
@@ -603,14 +603,14 @@ def test_inserted_objects_are_retained_until_the_next_merge_or_the_end_of_a_perf
         gc.collect()
         with log.recorded() as lines:
             assert second.registered(new.id).name == "new"
-        assert lines == [], "it has its values"
+        assert lines == [], "the object has its values"
 
     second.perform_and_wait(merge)
     gc.collect()
     assert len(second.known) == 0
 
 
-def test_a_row_that_is_inserted_again_is_another_object(container: Container) -> None:
+def test_reinserted_row_becomes_another_object(container: Container) -> None:
     first, second = container.context(), container.context()
     ada = first.insert("Person", name="Ada")
     first.save()
@@ -631,7 +631,7 @@ def test_a_row_that_is_inserted_again_is_another_object(container: Container) ->
     assert third.existing(identity).name == "again"
 
 
-def test_who_merges_by_itself_when(container: Container) -> None:
+def test_contexts_merge_automatically_only_when_enabled(container: Container) -> None:
     first, second, plain = container.context(), container.context(), container.context()
     second.automatically_merges = True
     ada, bob = first.insert("Person", name="Ada"), first.insert("Person", name="Bob")
@@ -651,7 +651,7 @@ def test_who_merges_by_itself_when(container: Container) -> None:
     second.rollback()
 
 
-def test_a_context_of_another_thread_merges_when_it_fetches_without_changes(container: Container) -> None:
+def test_context_of_another_thread_merges_at_its_next_clean_fetch(container: Container) -> None:
     own = container.context()
     own.automatically_merges = True
     ada = own.insert("Person", name="Ada", age=1)
@@ -681,13 +681,13 @@ def test_a_context_of_another_thread_merges_when_it_fetches_without_changes(cont
     own.process_pending_changes()
     save_elsewhere("3")
     list(own.fetch("Person"))
-    assert ada.name == "2", "it has changes of its own"
+    assert ada.name == "2", "the context has unsaved changes"
     own.rollback()
     own.process_pending_changes()
     assert ada.name == "3"
 
 
-def test_what_cannot_be_merged_is_named(container: Container) -> None:
+def test_merge_error_names_the_invalid_id(container: Container) -> None:
     ctx = container.context()
     ada = ctx.insert("Person", name="Ada")
     ctx.save()

@@ -30,7 +30,7 @@ from corestone import (
 from corestone.object import context_of, object_id, state
 
 
-def test_attributes_and_relationships(staff: Context) -> None:
+def test_attributes_and_relationships_can_be_read_and_set(staff: Context) -> None:
     ada = staff.first("Employee", "name == %@", "Ada")
     assert (ada.name, ada.age, ada.department.name, ada.manager.name) == ("Ada", 36, "R&D", "Grace")
     ada.department = None
@@ -41,7 +41,7 @@ def test_attributes_and_relationships(staff: Context) -> None:
     assert ada.department is sales
 
 
-def test_misspelt_names(staff: Context) -> None:
+def test_misspelt_property_error_suggests_the_name(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     with pytest.raises(AttributeError, match=r'Employee does not have a property "nmae"; did you mean "name"\?'):
         _ = ada.nmae
@@ -65,12 +65,12 @@ def test_insert_is_all_or_nothing(staff: Context) -> None:
     assert not staff.has_changes
 
 
-def test_completion(staff: Context) -> None:
+def test_dir_lists_the_properties(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     assert {"name", "department", "tasks", "id", "is_fault"} <= set(dir(ada))
 
 
-def test_key_paths(staff: Context) -> None:
+def test_key_paths_can_be_read_and_set(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     assert ada["name"] == "Ada"
     assert ada["department.name"] == "R&D"
@@ -83,7 +83,7 @@ def test_key_paths(staff: Context) -> None:
     assert ada.nickname == "Countess"
 
 
-def test_many_at_once(staff: Context) -> None:
+def test_several_values_can_be_read_and_set_at_once(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     assert ada.get("name", "age", "department") == ("Ada", 36, ada.department)
     ada.set(nickname="Countess", age=37, projects=[])
@@ -98,7 +98,7 @@ def test_many_at_once(staff: Context) -> None:
     assert [task.title for task in ada.to_dict("tasks")["tasks"]] == ["think", "write", "prove"]
 
 
-def test_state(staff: Context) -> None:
+def test_object_reports_its_state(staff: Context) -> None:
     person = staff.insert("Employee", name="New")
     assert person.is_inserted
     assert person.has_changes
@@ -118,7 +118,7 @@ def test_state(staff: Context) -> None:
     assert staff.count("Employee", "name == 'New'") == 0
 
 
-def test_committed_to_one(staff: Context) -> None:
+def test_committed_value_of_a_to_one_is_an_object_id(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     research = ada.department
     ada.department = None
@@ -138,7 +138,7 @@ def test_identity_survives_saving(staff: Context) -> None:
     assert person != 7
 
 
-def test_ids(staff: Context) -> None:
+def test_object_ids_are_hashable_and_comparable(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     first, second = ada.id, ada.id
     assert first == second
@@ -160,7 +160,7 @@ def test_ids(staff: Context) -> None:
         type(first)()
 
 
-def test_other_contexts_have_their_own_object(staff: Context) -> None:
+def test_each_context_has_its_own_object(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     other = staff.container.context()
     theirs = other.get(ada.id)
@@ -171,7 +171,7 @@ def test_other_contexts_have_their_own_object(staff: Context) -> None:
     assert other.registered(staff.first("Department").id) is None
 
 
-def test_setting_behind_a_relationship_without_target_names_its_owner(staff: Context) -> None:
+def test_setting_a_key_path_through_none_names_the_relationship(staff: Context) -> None:
     ada = staff.insert("Employee", name="Ada")
     words = 'cannot set "manager.name" of Employee: Employee.manager is None; set it first'
     with pytest.raises(PredicateError, match=re.escape(words)) as caught:
@@ -180,7 +180,7 @@ def test_setting_behind_a_relationship_without_target_names_its_owner(staff: Con
     assert (error.entity, error.key, error.object_uri) == ("Employee", "manager", ada.id.uri)
 
 
-def test_copies_are_the_object(staff: Context) -> None:
+def test_copying_an_object_returns_the_object(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     assert copy.copy(ada) is ada
     assert copy.deepcopy([ada])[0] is ada
@@ -188,7 +188,7 @@ def test_copies_are_the_object(staff: Context) -> None:
         pickle.dumps(ada)
 
 
-def test_repr(staff: Context) -> None:
+def test_object_repr_shows_id_and_loaded_values(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     assert ada.name == "Ada"
     shown = repr(ada)
@@ -199,7 +199,7 @@ def test_repr(staff: Context) -> None:
     assert len(repr(new)) < 300
 
 
-def test_repr_fires_no_fault(staff: Context) -> None:
+def test_repr_does_not_fire_a_fault(staff: Context) -> None:
     uri = staff.first("Employee", "name == 'Ada'").id.uri
     other = staff.container.context()
     ada = other.get(uri)
@@ -210,7 +210,7 @@ def test_repr_fires_no_fault(staff: Context) -> None:
     assert not ada.is_fault
 
 
-def test_gone(staff: Context) -> None:
+def test_invalidated_objects_reject_access(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     staff.reset()
     with pytest.raises(ObjectGoneError):
@@ -225,7 +225,7 @@ def test_gone(staff: Context) -> None:
     assert repr(boris).startswith("<Employee (")
 
 
-def test_entities_classes(staff: Context) -> None:
+def test_each_entity_has_its_own_class(staff: Context) -> None:
     grace = staff.first("Manager")
     assert type(grace).__name__ == "Manager"
     assert grace.entity_name == "Manager"
@@ -237,7 +237,7 @@ def test_entities_classes(staff: Context) -> None:
     assert staff.fetch(staff.model["Manager"])[0] is grace
 
 
-def test_a_property_may_hide_a_method(ctx: Context) -> None:
+def test_property_may_shadow_a_method(ctx: Context) -> None:
     model = Model({"Thing": {"id": "int = 7", "context": "string?", "get": "string?", "is_fault": "bool = true"}})
     with Container(model, f"{ctx.container.path}.things") as container:
         things = container.context()
@@ -251,7 +251,7 @@ def test_a_property_may_hide_a_method(ctx: Context) -> None:
         assert things.fetch("Thing").to_dicts("id") == [{"id": 7}]
 
 
-def test_unattached(staff: Context) -> None:
+def test_object_without_a_context_can_be_inserted_later(staff: Context) -> None:
     person = staff.new("Employee", name="Loose", age=20)
     assert person.name == "Loose"
     assert staff.count("Employee", "name == 'Loose'") == 0
@@ -261,7 +261,7 @@ def test_unattached(staff: Context) -> None:
     assert staff.first("Employee", "name == 'Loose'") is person
 
 
-def test_a_primitive_value_is_no_change(staff: Context) -> None:
+def test_primitive_value_is_not_a_change(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     ada.set_primitive("age", 50)
     ada.set_primitive("manager", None)
@@ -281,8 +281,8 @@ def test_a_primitive_value_is_no_change(staff: Context) -> None:
 
 @pytest.mark.parametrize("is_read", [False, True])
 @pytest.mark.parametrize("elsewhere", [False, True])
-def test_a_cascade_spares_a_member_that_moved(staff: Context, elsewhere: bool, is_read: bool) -> None:
-    """Moved in this context before the deletion, or by another one that this one has not heard of."""
+def test_cascade_does_not_delete_a_moved_member(staff: Context, elsewhere: bool, is_read: bool) -> None:
+    """Moved in this context before the deletion, or in another one whose save is not merged."""
     ada, grace = staff.insert("Employee", name="Ann"), staff.insert("Employee", name="Gus")
     stays, moves = (staff.insert("Task", title=title, owner=ada) for title in ("stays", "moves"))
     staff.save()
@@ -302,7 +302,7 @@ def test_a_cascade_spares_a_member_that_moved(staff: Context, elsewhere: bool, i
     assert check.count("Task", "title == 'stays'") == 0
 
 
-def test_shown_values(staff: Context) -> None:
+def test_object_repr_truncates_values(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     ada.nickname = "x" * 38
     _ = ada.age
@@ -315,7 +315,7 @@ def test_shown_values(staff: Context) -> None:
     assert repr(task) == "<Task new title='t'>"
 
 
-def test_documentation_of_properties(staff: Context) -> None:
+def test_properties_have_docstrings(staff: Context) -> None:
     employee = staff.model["Employee"].object_class
     names = ("name", "age", "nickname", "department", "tasks", "projects")
     assert {name: vars(employee)[name].__doc__ for name in names} == {
@@ -330,7 +330,7 @@ def test_documentation_of_properties(staff: Context) -> None:
     assert employee.__module__ == "corestone.entities"
 
 
-def test_values_by_names_that_are_wrong(staff: Context) -> None:
+def test_invalid_property_names_are_rejected(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     with pytest.raises(TypeMismatchError, match=r"get does not read Employee\.tasks, a to-many relationship") as caught:
         ada.get("name", "tasks")
@@ -351,7 +351,7 @@ def test_values_by_names_that_are_wrong(staff: Context) -> None:
         assert (told.value.entity, told.value.key) == ("Employee", "nmae")
 
 
-def test_each_state_alone(staff: Context) -> None:
+def test_each_object_state_is_reported_separately(staff: Context) -> None:
     def states(item: Any) -> list[str]:
         names = ("is_fault", "is_inserted", "is_updated", "is_deleted", "has_changes")
         return [name for name in names if getattr(item, name)]
@@ -375,7 +375,7 @@ def test_each_state_alone(staff: Context) -> None:
     assert "is_updated" not in states(new)
 
 
-def test_ids_that_relationships_lead_to(staff: Context) -> None:
+def test_object_ids_returns_the_ids_of_related_objects(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     elena = staff.first("Employee", "name == 'Elena'")
     assert ada.object_ids("department") == [ada.department.id]
@@ -386,7 +386,7 @@ def test_ids_that_relationships_lead_to(staff: Context) -> None:
     assert elena.object_ids("tasks") == []
 
 
-def test_clones(staff: Context) -> None:
+def test_clone_copies_attributes_and_relationships(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     plain = ada.clone()
     assert (plain.name, plain.age, plain.department, plain.is_inserted) == ("Ada", 36, ada.department, True)
@@ -404,7 +404,7 @@ def test_clones(staff: Context) -> None:
     assert (len(none.tasks), none.department) == (0, ada.department)
 
 
-def test_clones_and_unique_values(tmp_path: Path) -> None:
+def test_clone_omits_unique_values_by_default(tmp_path: Path) -> None:
     model = Model({"A": {"@unique": ["code"], "code": "string?", "note": "string?"}})
     with Container(model, tmp_path / "a.store", unsaved="discard") as container:
         ctx = container.context()
@@ -414,7 +414,7 @@ def test_clones_and_unique_values(tmp_path: Path) -> None:
         assert item.clone(keeps_unique=True).code == "x"
 
 
-def test_members_as_primitive_values(staff: Context) -> None:
+def test_primitive_members_can_be_read_and_set(staff: Context) -> None:
     fresh = staff.container.context()
     ada = fresh.first("Employee", "name == 'Ada'")
     assert ada.get_primitive("tasks") is None
@@ -441,8 +441,8 @@ def test_members_as_primitive_values(staff: Context) -> None:
 @pytest.mark.parametrize(
     ("mutation", "expected"), [("union", "abc"), ("minus", "a"), ("intersect", "b"), ("set", "bc")]
 )
-def test_changes_of_members_that_are_told(staff: Context, mutation: str, expected: str) -> None:
-    """Inverses follow what is told."""
+def test_did_change_of_members_updates_inverses(staff: Context, mutation: str, expected: str) -> None:
+    """Inverses follow the reported changes."""
     a, b, c = (staff.insert("Employee", name=name) for name in "abc")
     project = staff.insert("Project", title="p", members=[a, b])
     staff.save()
@@ -459,7 +459,7 @@ def test_changes_of_members_that_are_told(staff: Context, mutation: str, expecte
     assert "".join(sorted(each.name for each in other.members)) == expected
 
 
-def test_plans_of_many_sets_of_names(staff: Context) -> None:
+def test_values_are_correct_beyond_the_plan_cache_limit(staff: Context) -> None:
     """More sets of names than plans are kept for, each of them right."""
     ada = staff.first("Employee", "name == 'Ada'")
     names = ["name", "age", "nickname", "badge", "steps", "height", "active"]
@@ -476,7 +476,7 @@ def test_plans_of_many_sets_of_names(staff: Context) -> None:
         assert ada.to_dict(*chosen) == new
 
 
-# ---- what is refused, and what is left as it was
+# ---- rejected values, without effect
 
 
 @pytest.mark.parametrize(
@@ -492,7 +492,7 @@ def test_plans_of_many_sets_of_names(staff: Context) -> None:
         ("department", "x", TypeMismatchError, 0, "Employee.department takes an object of Department, not"),
     ],
 )
-def test_a_value_that_does_not_fit_is_told_and_changes_nothing(
+def test_invalid_value_is_rejected_without_any_change(
     staff: Context, key: str, value: Any, kind: type[CorestoneError], code: int, message: str
 ) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
@@ -513,7 +513,7 @@ def test_a_value_that_does_not_fit_is_told_and_changes_nothing(
 
 
 @pytest.mark.parametrize(("key", "lowest", "highest"), [("age", -(2**15), 2**15 - 1), ("badge", -(2**31), 2**31 - 1)])
-def test_the_ends_of_a_range_fit(staff: Context, key: str, lowest: int, highest: int) -> None:
+def test_limits_of_a_numeric_range_are_accepted(staff: Context, key: str, lowest: int, highest: int) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     for value in (lowest, highest):
         ada[key] = value
@@ -521,7 +521,7 @@ def test_the_ends_of_a_range_fit(staff: Context, key: str, lowest: int, highest:
         assert staff.container.context().get(ada.id)[key] == value
 
 
-def test_an_object_of_the_wrong_entity_is_told(staff: Context) -> None:
+def test_object_of_the_wrong_entity_is_rejected(staff: Context) -> None:
     ada, project = staff.first("Employee", "name == 'Ada'"), staff.first("Project")
     before = (ada.department, ada.manager, list(ada.tasks))
     for key, value, target in [
@@ -540,7 +540,7 @@ def test_an_object_of_the_wrong_entity_is_told(staff: Context) -> None:
 # ---- what differs
 
 
-def test_an_object_that_was_never_saved_differs_by_all_that_it_has(staff: Context) -> None:
+def test_unsaved_object_reports_all_values_as_changed(staff: Context) -> None:
     sales = staff.first("Department", "name == 'Sales'")
     new = staff.insert("Employee", name="New", department=sales)
     assert new.changed_values() == {"name": "New", "age": 0, "active": True, "department": sales}
@@ -561,7 +561,7 @@ def test_an_object_that_was_never_saved_differs_by_all_that_it_has(staff: Contex
     assert staff.container.context().get(new.id).name == "New"
 
 
-def test_values_before_the_event_are_those_since_changes_were_processed(staff: Context) -> None:
+def test_changed_values_for_current_event_reset_after_processing(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     ada.age, ada.nickname = 1, "x"
     ada.age = 2
@@ -574,7 +574,7 @@ def test_values_before_the_event_are_those_since_changes_were_processed(staff: C
     assert ada.committed_values("age", "nickname") == {"age": 36, "nickname": None}
 
 
-def test_differences_fire_no_fault_of_a_relationship(staff: Context) -> None:
+def test_changed_values_do_not_fire_relationship_faults(staff: Context) -> None:
     other = staff.container.context()
     ada = other.first("Employee", "name == 'Ada'")
     assert ada.name == "Ada"
@@ -593,7 +593,7 @@ def test_differences_fire_no_fault_of_a_relationship(staff: Context) -> None:
 # ---- IDs
 
 
-def test_an_id_that_was_copied_before_the_save_stays_temporary(staff: Context) -> None:
+def test_id_copied_before_the_save_stays_temporary(staff: Context) -> None:
     new = staff.insert("Project", title="new")
     before = new.id
     assert before == new.id
@@ -611,7 +611,7 @@ def test_an_id_that_was_copied_before_the_save_stays_temporary(staff: Context) -
     assert staff.first("Project", "title != 'new'").id != after
 
 
-def test_an_object_that_left_is_a_fault_without_a_context(staff: Context) -> None:
+def test_detached_object_is_a_fault_without_a_context(staff: Context) -> None:
     ada, boris = (staff.first("Employee", f"name == '{name}'") for name in ("Ada", "Boris"))
     new = staff.insert("Project", title="new")
     ada.age = 1
@@ -671,7 +671,7 @@ def order(tmp_path: Path) -> Iterator[Any]:
         yield item
 
 
-def test_a_clone_has_what_can_be_shared_and_takes_nothing_away(order: Any) -> None:
+def test_clone_shares_relationships_without_taking_members(order: Any) -> None:
     order.note = None
     copy = order.clone()
     assert (copy.note, copy.mood, copy.code) == (None, "calm", None)
@@ -690,7 +690,7 @@ def test_a_clone_has_what_can_be_shared_and_takes_nothing_away(order: Any) -> No
     assert copy.shout == "LATER"
 
 
-def test_constraints_with_a_cloned_target_keep_their_values(order: Any) -> None:
+def test_deep_clone_keeps_values_of_constraints_with_cloned_targets(order: Any) -> None:
     copy = order.clone(depth=1)
     lines = list(copy.lines)
     # By position they are unique within their order, which is another one; the serial would be there twice.
@@ -701,7 +701,7 @@ def test_constraints_with_a_cloned_target_keep_their_values(order: Any) -> None:
     assert (alone.position, alone.serial, alone.order) == (None, None, order)
 
 
-def test_a_clone_leaves_out_what_is_deleted(order: Any) -> None:
+def test_clone_omits_deleted_objects(order: Any) -> None:
     ctx = order.context
     gone = order.lines[1]
     ctx.delete(gone)
@@ -713,7 +713,7 @@ def test_a_clone_leaves_out_what_is_deleted(order: Any) -> None:
     assert (caught.value.entity, caught.value.object_uri) == ("Line", gone.id.uri)
 
 
-def test_a_clone_that_fails_leaves_nothing_behind(order: Any) -> None:
+def test_failed_clone_leaves_no_objects(order: Any) -> None:
     ctx = order.context
     ctx.process_pending_changes()
     for including, entity, key in [

@@ -46,7 +46,7 @@ class Heard(list[Any]):
         return found
 
 
-def test_values_and_paths(ctx: Any) -> None:
+def test_observer_is_notified_of_values_and_key_paths(ctx: Any) -> None:
     heard = Heard()
     ada = ctx.insert("Person", name="Ada")
     paris, rome = ctx.insert("Place", name="Paris"), ctx.insert("Place", name="Rome")
@@ -70,7 +70,7 @@ def test_values_and_paths(ctx: Any) -> None:
         ada.observe("friends.name", heard)
 
 
-def test_members_and_places(ctx: Any) -> None:
+def test_observer_is_notified_of_members_and_indexes(ctx: Any) -> None:
     heard = Heard()
     paris = ctx.insert("Place", name="Paris")
     a, b = ctx.insert("Stop", name="a"), ctx.insert("Stop", name="b")
@@ -95,7 +95,7 @@ def test_members_and_places(ctx: Any) -> None:
     del tokens
 
 
-def test_a_member_that_comes_back_to_a_list_that_nobody_read(ctx: Any) -> None:
+def test_member_restored_to_an_unread_list_is_reported(ctx: Any) -> None:
     paris = ctx.insert("Place", name="Paris")
     ctx.insert("Person", name="Ada", home=paris)
     ctx.save()
@@ -109,7 +109,7 @@ def test_a_member_that_comes_back_to_a_list_that_nobody_read(ctx: Any) -> None:
         assert heard == [("REMOVAL", "people", [ada], None, []), ("INSERTION", "people", None, [ada], [])]
 
 
-def test_a_token_that_nobody_holds_ends(ctx: Any) -> None:
+def test_released_token_ends_the_observation(ctx: Any) -> None:
     heard = Heard()
     ada = ctx.insert("Person", name="Ada")
     ada.observe("name", heard)
@@ -118,7 +118,7 @@ def test_a_token_that_nobody_holds_ends(ctx: Any) -> None:
     assert heard == []
 
 
-def test_an_observer_that_fails_or_resets(ctx: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_observer_may_raise_or_reset_the_context(ctx: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     failures: list[Any] = []
     monkeypatch.setattr("sys.unraisablehook", lambda what: failures.append(what.exc_value))
     ada = ctx.insert("Person", name="Ada")
@@ -136,7 +136,7 @@ def test_an_observer_that_fails_or_resets(ctx: Any, monkeypatch: pytest.MonkeyPa
     token.cancel()
 
 
-def test_notifications(ctx: Any) -> None:
+def test_context_notifications_list_changed_objects(ctx: Any) -> None:
     heard: list[Any] = []
 
     def hear(context: Any, changes: Any) -> None:
@@ -165,7 +165,7 @@ def test_notifications(ctx: Any) -> None:
         ctx.observe("whatever", hear)
 
 
-def test_an_observer_outlives_another(ctx: Any) -> None:
+def test_cancelling_one_observer_keeps_the_others(ctx: Any) -> None:
     heard: list[str] = []
     first = ctx.observe("did_save", lambda context, changes: heard.append("first"))
     with ctx.observe("did_save", lambda context, changes: heard.append("second")):
@@ -175,7 +175,7 @@ def test_an_observer_outlives_another(ctx: Any) -> None:
     assert heard == ["second"]
 
 
-def test_the_objects_of_a_removed_store_are_invalidated(tmp_path: Path) -> None:
+def test_objects_of_a_removed_store_are_invalidated(tmp_path: Path) -> None:
     coordinator = corestone.Coordinator(Model({"Person": {"name": "string"}}))
     first, second = (coordinator.add_store(tmp_path / name) for name in ("a.sqlite", "b.sqlite"))
     ctx = coordinator.context()
@@ -224,7 +224,7 @@ def test_the_objects_of_a_removed_store_are_invalidated(tmp_path: Path) -> None:
     coordinator.close()
 
 
-def test_a_rollback_tells_of_deleted_objects_that_come_back(ctx: Any) -> None:
+def test_rollback_reports_restored_objects_as_inserted(ctx: Any) -> None:
     ada = ctx.insert("Person", name="Ada")
     ctx.save()
     heard: list[Any] = []
@@ -238,7 +238,7 @@ def test_a_rollback_tells_of_deleted_objects_that_come_back(ctx: Any) -> None:
 @pytest.mark.parametrize("how", ["leave", "delete"])
 @pytest.mark.parametrize("ordered", ["ordered", ""])
 @pytest.mark.parametrize("inverse", ["to-one", "to-many"])
-def test_members_of_an_observed_list_come_back_by_a_rollback(
+def test_rollback_restores_members_of_an_observed_relationship(
     tmp_path: Path, ordered: str, inverse: str, how: str
 ) -> None:
     model = Model(
@@ -269,7 +269,7 @@ def test_members_of_an_observed_list_come_back_by_a_rollback(
         assert not context.has_changes
 
 
-def test_a_deleted_object_that_nobody_held(ctx: Any) -> None:
+def test_did_save_reports_unreferenced_deleted_objects(ctx: Any) -> None:
     ctx.insert("Person", name="Ada")
     ctx.save()
     seen: list[Any] = []
@@ -281,7 +281,7 @@ def test_a_deleted_object_that_nobody_held(ctx: Any) -> None:
     token.cancel()
 
 
-def test_differences(ctx: Any) -> None:
+def test_changed_and_committed_values_are_reported(ctx: Any) -> None:
     paris = ctx.insert("Place", name="Paris")
     ada = ctx.insert("Person", name="Ada", home=paris)
     assert ada.changed_values() == {"name": "Ada", "home": paris}
@@ -300,7 +300,7 @@ def test_differences(ctx: Any) -> None:
     assert ada.faulting_state == 0
 
 
-def test_faults_of_relationships(ctx: Any) -> None:
+def test_relationship_faults_fire_on_access(ctx: Any) -> None:
     paris = ctx.insert("Place", name="Paris")
     ada = ctx.insert("Person", name="Ada", home=paris)
     ctx.save()
@@ -318,7 +318,7 @@ def test_faults_of_relationships(ctx: Any) -> None:
         assert not again.has_fault("people")
 
 
-def test_what_others_saved_is_heard(ctx: Any) -> None:
+def test_observer_is_notified_of_merged_saves(ctx: Any) -> None:
     ctx.insert("Person", name="Ada", home=ctx.insert("Place", name="Paris"))
     ctx.save()
     ada = ctx.fetch("Person")[0]
@@ -344,7 +344,7 @@ def test_what_others_saved_is_heard(ctx: Any) -> None:
     assert not ctx.has_changes
 
 
-def test_changes_by_hand(ctx: Any) -> None:
+def test_will_change_and_did_change_notify_observers(ctx: Any) -> None:
     paris, ada = ctx.insert("Place", name="Paris"), ctx.insert("Person", name="Ada")
     ctx.save()
     heard = Heard()
@@ -362,7 +362,7 @@ def test_changes_by_hand(ctx: Any) -> None:
     token.cancel()
 
 
-def test_clones(ctx: Any) -> None:
+def test_clone_with_depth_copies_included_relationships(ctx: Any) -> None:
     paris = ctx.insert("Place", name="Paris")
     paris.stops = [ctx.insert("Stop", name=each) for each in "cab"]
     ada = ctx.insert("Person", name="Ada", home=paris)
@@ -376,7 +376,7 @@ def test_clones(ctx: Any) -> None:
     assert len(paris.people) == 2
 
 
-def test_ignored_changes(tmp_path: Path) -> None:
+def test_ignored_changes_are_not_recorded(tmp_path: Path) -> None:
     model = Model({"Car": {"speed": "double? transient"}})
     model["Car"].change("speed", ignores_changes=True)
     with Container(model, tmp_path / "a.sqlite") as container, container.context() as ctx:
@@ -387,11 +387,11 @@ def test_ignored_changes(tmp_path: Path) -> None:
         assert car.speed == 3.0
 
 
-def test_kinds_are_core_datas() -> None:
+def test_value_change_kinds_equal_those_of_core_data() -> None:
     assert [kind.value for kind in ValueChangeKind] == [1, 2, 3, 4]
 
 
-def test_stores_of_a_coordinator(tmp_path: Path) -> None:
+def test_coordinator_notifies_of_added_and_removed_stores(tmp_path: Path) -> None:
     container = Container(Model({"Person": {"name": "string"}}), tmp_path / "a.sqlite")
     coordinator = container.coordinator
     heard: list[str] = []
@@ -418,7 +418,7 @@ def test_stores_of_a_coordinator(tmp_path: Path) -> None:
         coordinator.observe("stores_will_change", hear)
 
 
-def test_all_that_a_save_tells(ctx: Any) -> None:
+def test_save_notification_lists_all_changes(ctx: Any) -> None:
     ada, bob, eve = (ctx.insert("Person", name=name) for name in ("Ada", "Bob", "Eve"))
     ctx.save()
     heard: list[Any] = []
@@ -443,7 +443,7 @@ def test_all_that_a_save_tells(ctx: Any) -> None:
     del token, ids
 
 
-def test_a_reset_tells_that_all_is_invalid(ctx: Any) -> None:
+def test_reset_posts_all_invalidated(ctx: Any) -> None:
     ctx.insert("Person", name="Ada")
     ctx.save()
     heard: list[Any] = []
@@ -455,8 +455,8 @@ def test_a_reset_tells_that_all_is_invalid(ctx: Any) -> None:
     assert repr(told) in ("<ContextChanges: all invalidated>", "<ContextChanges: 1 invalidated>")
 
 
-def test_an_observer_reads_what_is_there_now(ctx: Any) -> None:
-    """What was read ahead is not shown to it, nor after it."""
+def test_observer_reads_current_values(ctx: Any) -> None:
+    """Prefetched values are not visible in the observer or afterwards."""
     for name in ("a", "b", "c"):
         ctx.insert("Person", name=name, age=1)
     ctx.save()
@@ -475,7 +475,7 @@ def test_an_observer_reads_what_is_there_now(ctx: Any) -> None:
     assert [each.age for each in people] == [5, 1, 7]
 
 
-def test_prior_and_initial_changes(ctx: Any) -> None:
+def test_observer_receives_prior_and_initial_changes(ctx: Any) -> None:
     told: list[tuple[bool, Any, Any]] = []
     ada = ctx.insert("Person", name="Ada")
     with ada.observe("name", lambda _, change: told.append((change.is_prior, change.old, change.new)), prior=True):
@@ -490,7 +490,7 @@ def test_prior_and_initial_changes(ctx: Any) -> None:
     both.cancel()
 
 
-def test_names_of_notifications(ctx: Any) -> None:
+def test_notification_names_are_case_insensitive(ctx: Any) -> None:
     for name in ContextNotification:
         for given in (name, name.name, name.name.lower()):
             ctx.observe(given, lambda *_: None).cancel()
@@ -502,10 +502,10 @@ def test_names_of_notifications(ctx: Any) -> None:
         ctx.observe("did_save", None)
 
 
-# ---- what is told, and what is not
+# ---- reported and unreported changes
 
 
-def test_the_same_value_is_told_and_the_same_target_is_not(ctx: Any) -> None:
+def test_setting_an_equal_value_notifies_but_an_equal_target_does_not(ctx: Any) -> None:
     paris, ada = ctx.insert("Place", name="Paris"), ctx.insert("Person", name="Ada")
     ada.home = paris
     heard = Heard()
@@ -523,7 +523,7 @@ def test_the_same_value_is_told_and_the_same_target_is_not(ctx: Any) -> None:
     del tokens
 
 
-def test_both_sides_are_done_when_either_is_told(ctx: Any) -> None:
+def test_both_sides_are_updated_before_either_is_notified(ctx: Any) -> None:
     paris, rome, ada = ctx.insert("Place", name="P"), ctx.insert("Place", name="R"), ctx.insert("Person", name="Ada")
     ada.home = paris
     seen: list[Any] = []
@@ -541,7 +541,7 @@ def test_both_sides_are_done_when_either_is_told(ctx: Any) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["home", "friends"])
-def test_an_observer_of_what_comes_may_set_attributes_and_no_relationship(ctx: Any, wrong: str) -> None:
+def test_prior_observer_may_set_attributes_but_not_relationships(ctx: Any, wrong: str) -> None:
     paris, rome = ctx.insert("Place", name="Paris"), ctx.insert("Place", name="Rome")
     ada = ctx.insert("Person", name="Ada", home=paris)
     told: list[Any] = []
@@ -562,7 +562,7 @@ def test_an_observer_of_what_comes_may_set_attributes_and_no_relationship(ctx: A
     token.cancel()
 
 
-def test_an_observer_that_causes_what_it_observes_is_called_8_times(ctx: Any) -> None:
+def test_recursive_observer_is_called_at_most_8_times(ctx: Any) -> None:
     ada = ctx.insert("Person", name="Ada", age=0)
     ctx.save()
     calls: list[str] = []
@@ -587,7 +587,7 @@ def test_an_observer_that_causes_what_it_observes_is_called_8_times(ctx: Any) ->
 
 
 @pytest.mark.parametrize("how", ["rollback", "undo", "redo", "refresh", "merge", "policy"])
-def test_what_becomes_different_is_told_when_all_is_done(ctx: Any, how: str) -> None:
+def test_observers_are_notified_after_all_changes_are_made(ctx: Any, how: str) -> None:
     ctx.undo_manager = corestone.UndoManager()
     paris, rome = ctx.insert("Place", name="Paris"), ctx.insert("Place", name="Rome")
     ada = ctx.insert("Person", name="Ada", home=paris, age=1)
@@ -640,7 +640,7 @@ def test_what_becomes_different_is_told_when_all_is_done(ctx: Any, how: str) -> 
 @pytest.mark.parametrize("how", ["refresh", "merge", "STORE_TRUMP", "OBJECT_TRUMP", "ROLLBACK"])
 @pytest.mark.parametrize("observed", ["lists", "lists and member"])
 @pytest.mark.parametrize(("entity", "key", "members"), [("Person", "home", "people"), ("Stop", "place", "stops")])
-def test_members_that_others_moved_are_told_by_lists_that_were_read(
+def test_merge_notifies_read_lists_of_moved_members(
     ctx: Any, how: str, observed: str, entity: str, key: str, members: str
 ) -> None:
     paris, rome, oslo = (ctx.insert("Place", name=name) for name in ("Paris", "Rome", "Oslo"))
@@ -673,7 +673,7 @@ def test_members_that_others_moved_are_told_by_lists_that_were_read(
     del tokens
 
 
-def test_lists_are_told_of_members_that_a_merge_brings_and_takes(ctx: Any) -> None:
+def test_merge_notifies_lists_of_added_and_removed_members(ctx: Any) -> None:
     paris = ctx.insert("Place", name="Paris")
     ada, eve = (ctx.insert("Person", name=name, home=paris) for name in ("Ada", "Eve"))
     ctx.save()
@@ -707,7 +707,7 @@ def selects(lines: list[str], table: str) -> int:
     return sum(line.startswith("CoreData: sql: SELECT") and f"FROM {table} " in line for line in lines)
 
 
-def test_a_refresh_reads_what_is_observed_with_one_query_for_each_tree(ctx: Any) -> None:
+def test_refresh_rereads_observed_objects_with_one_query_per_tree(ctx: Any) -> None:
     people = [ctx.insert("Person", name=name) for name in "abcd"]
     places = [ctx.insert("Place", name=name) for name in "xyz"]
     ctx.save()
@@ -719,14 +719,14 @@ def test_a_refresh_reads_what_is_observed_with_one_query_for_each_tree(ctx: Any)
     # No fault where there is an observer.
     assert [item.is_fault for item in people] == [False, False, False, True]
     assert [item.is_fault for item in places] == [False, False, True]
-    assert heard == [], "what is as it was is not told"
+    assert heard == [], "unchanged values are not reported"
     for token in tokens:
         token.cancel()
     ctx.refresh_all()
     assert people[0].is_fault
 
 
-def test_a_list_that_was_not_read_stays_so_unless_it_has_an_order(ctx: Any) -> None:
+def test_observed_unread_list_stays_unread_unless_ordered(ctx: Any) -> None:
     paris = ctx.insert("Place", name="Paris")
     for name in "ab":
         ctx.insert("Person", name=name, home=paris)
@@ -746,7 +746,7 @@ def test_a_list_that_was_not_read_stays_so_unless_it_has_an_order(ctx: Any) -> N
 
 
 @pytest.mark.parametrize("end", ["delete", "reset"])
-def test_an_observed_object_stays_until_it_leaves_its_context(ctx: Any, end: str) -> None:
+def test_observed_object_is_retained_until_it_leaves_its_context(ctx: Any, end: str) -> None:
     heard = Heard()
     paris = ctx.insert("Place", name="Paris")
     ctx.save()
@@ -755,7 +755,7 @@ def test_an_observed_object_stays_until_it_leaves_its_context(ctx: Any, end: str
     del paris
     gc.collect()
     paris = ctx.registered(identity)
-    assert paris is not None, "what is observed stays"
+    assert paris is not None, "the observed object is retained"
     if end == "reset":
         ctx.reset()
         # Another object stands for the row, without an observer.
@@ -770,7 +770,7 @@ def test_an_observed_object_stays_until_it_leaves_its_context(ctx: Any, end: str
     assert heard == []
 
 
-def test_who_cannot_be_observed_is_named(ctx: Any) -> None:
+def test_observe_error_names_the_property(ctx: Any) -> None:
     ada = ctx.insert("Person", name="Ada")
     for path, entity, key, message in [
         ("nme", "Person", "nme", "did you mean"),
@@ -809,7 +809,7 @@ def posts(context: Any) -> tuple[list[Any], list[Any]]:
     return told, [note(kind.name.lower()) for kind in ContextNotification]
 
 
-def test_what_a_save_of_nothing_or_one_that_fails_posts(ctx: Any) -> None:
+def test_empty_and_failed_saves_post_their_notifications(ctx: Any) -> None:
     ada = ctx.insert("Person", name="Ada")
     ctx.save()
     told, tokens = posts(ctx)
@@ -820,7 +820,7 @@ def test_what_a_save_of_nothing_or_one_that_fails_posts(ctx: Any) -> None:
     assert told == []
     ada.age = 1
     list(ctx.fetch("Person"))
-    # The pending changes are processed before it; that is told, not the fetch.
+    # Pending changes are processed first; these are reported, not the fetch.
     assert told == [("objects_did_change", 0, 1, 0, 0)]
     told.clear()
     ada.name = None
@@ -841,7 +841,7 @@ def test_what_a_save_of_nothing_or_one_that_fails_posts(ctx: Any) -> None:
     del tokens
 
 
-def test_what_a_will_save_callback_changes_is_saved_too(ctx: Any) -> None:
+def test_changes_made_in_will_save_are_saved(ctx: Any) -> None:
     ada = ctx.insert("Person", name="Ada")
 
     def stamp(own: Any, changes: Any) -> None:
@@ -858,7 +858,7 @@ def test_what_a_will_save_callback_changes_is_saved_too(ctx: Any) -> None:
     assert other.count("Place", "name == 'made within'") == 1
 
 
-def test_a_merge_has_ids_and_as_refreshed_what_was_read_here(ctx: Any) -> None:
+def test_merge_notification_lists_ids_and_refreshed_objects(ctx: Any) -> None:
     people = [ctx.insert("Person", name=name) for name in "abcd"]
     ctx.save()
     other = ctx.container.context()
@@ -889,7 +889,7 @@ def names(found: Any) -> list[str]:
     return [each.name for each in found]
 
 
-def test_a_rollback_notifies_observers_of_a_path_once(ctx: Any) -> None:
+def test_rollback_notifies_key_path_observers_once(ctx: Any) -> None:
     paris, rome = ctx.insert("Place", name="Paris"), ctx.insert("Place", name="Rome")
     ada, bob = ctx.insert("Person", name="Ada", home=paris), ctx.insert("Person", name="Bob", home=paris)
     ctx.save()
@@ -928,7 +928,7 @@ def ids_of(saved: Any) -> dict[str, Any]:
 
 
 class Run:
-    """Random changes, then those of another context and what takes changes back; with observers of lists or without."""
+    """Random changes, then merges, rollbacks and undo; with observers of lists or without."""
 
     def __init__(self, container: Container, seed: int, observed: bool) -> None:
         self.random = random.Random(seed)
@@ -990,7 +990,7 @@ class Run:
 
 
 @pytest.mark.parametrize("ends", ["rollback", "undo", "merge undo", "merge undo redo", "merge rollback"])
-def test_random_changes_end_the_same_with_observers_and_without(ends: str) -> None:
+def test_observers_do_not_affect_random_changes(ends: str) -> None:
     for seed in range(8):
         results = []
         for observed in (False, True):

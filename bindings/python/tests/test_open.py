@@ -31,7 +31,7 @@ def folder_state(folder: Path) -> dict[str, tuple[int, str]]:
     }
 
 
-def test_by_the_model_that_the_store_carries(staff: Context, container: Container, path: Path) -> None:
+def test_store_opens_with_its_cached_model(staff: Context, container: Container, path: Path) -> None:
     container.close()
     before = folder_state(path.parent)
     with corestone.open(path, unsaved="discard") as opened:
@@ -54,7 +54,7 @@ def test_by_the_model_that_the_store_carries(staff: Context, container: Containe
 
 
 @pytest.mark.parametrize("store_type", ["XML", "Binary"])
-def test_a_store_of_one_file_carries_its_model(tmp_path: Path, store_type: str) -> None:
+def test_atomic_store_opens_with_its_cached_model(tmp_path: Path, store_type: str) -> None:
     path = tmp_path / "notes"
     with Container(Model({"Note": {"title": "string", "done": "bool = false"}}), path, type=store_type) as container:
         container.view_context.insert("Note", title="Milk")
@@ -71,7 +71,7 @@ def test_a_store_of_one_file_carries_its_model(tmp_path: Path, store_type: str) 
         assert sorted(note.title for note in opened.fetch("Note")) == ["Eggs", "Milk"]
 
 
-def test_a_live_log_is_read_from_a_copy(staff: Context, path: Path) -> None:
+def test_live_write_ahead_log_is_read_from_a_copy(staff: Context, path: Path) -> None:
     before = folder_state(path.parent)
     assert before[path.name + "-wal"]
     with corestone.open(path) as opened:
@@ -80,7 +80,7 @@ def test_a_live_log_is_read_from_a_copy(staff: Context, path: Path) -> None:
     assert folder_state(path.parent) == before
 
 
-def test_for_writing(staff: Context, container: Container, path: Path) -> None:
+def test_store_opens_for_writing(staff: Context, container: Container, path: Path) -> None:
     container.close()
     with corestone.open(path, writable=True) as opened:
         assert opened.read_only_reason is None
@@ -91,7 +91,7 @@ def test_for_writing(staff: Context, container: Container, path: Path) -> None:
         assert len(opened.fetch("Department", sort="name", limit=10)) == 3
 
 
-def test_by_a_given_model(staff: Context, container: Container, path: Path) -> None:
+def test_store_opens_with_a_given_model(staff: Context, container: Container, path: Path) -> None:
     container.close()
     with corestone.open(path, container.model) as opened:
         assert opened.model is container.model
@@ -102,7 +102,7 @@ def test_by_a_given_model(staff: Context, container: Container, path: Path) -> N
     assert raised.value.file == str(path)
 
 
-def test_by_the_path_of_a_model(tmp_path: Path) -> None:
+def test_store_opens_with_the_path_of_a_model(tmp_path: Path) -> None:
     bundle = tmp_path / "Notes é %41.xcdatamodeld"
     source = bundle / "Notes.xcdatamodel" / "contents"
     source.parent.mkdir(parents=True)
@@ -128,7 +128,7 @@ def test_by_the_path_of_a_model(tmp_path: Path) -> None:
         corestone.open(path, tmp_path / "missing.momd")
 
 
-def test_by_an_inferred_model(staff: Context, container: Container, path: Path) -> None:
+def test_store_opens_with_an_inferred_model(staff: Context, container: Container, path: Path) -> None:
     container.close()
     database = sqlite3.connect(path)
     with database:
@@ -145,7 +145,7 @@ def test_by_an_inferred_model(staff: Context, container: Container, path: Path) 
         } | {project.title for project in opened.fetch("Project") if not project.members}
 
 
-def test_what_cannot_be_opened(tmp_path: Path) -> None:
+def test_invalid_files_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(StoreError):
         corestone.open(tmp_path / "missing.sqlite")
     (tmp_path / "store.xml").write_text('<?xml version="1.0"?><database></database>')
@@ -161,7 +161,7 @@ def test_what_cannot_be_opened(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["store.xml"]
 
 
-def test_metadata(staff: Context, container: Container, path: Path) -> None:
+def test_metadata_is_read_without_a_model(staff: Context, container: Container, path: Path) -> None:
     identifier = container.store.identifier
     container.close()
     found = corestone.metadata(path)
@@ -171,7 +171,7 @@ def test_metadata(staff: Context, container: Container, path: Path) -> None:
         corestone.metadata(path.parent / "missing.sqlite")
 
 
-def test_what_apple_would_say(staff: Context, container: Container, path: Path) -> None:
+def test_check_apple_reports_acceptance_and_problems(staff: Context, container: Container, path: Path) -> None:
     container.close()
     check = corestone.check_apple(path)
     assert check.accepted
@@ -198,7 +198,7 @@ def bundle(folder: Path) -> Path:
     return made
 
 
-def test_of_a_bundle_the_version_that_wrote_the_store(tmp_path: Path) -> None:
+def test_model_version_that_wrote_the_store_is_selected(tmp_path: Path) -> None:
     versions = bundle(tmp_path)
     for name in ("App", "App 2"):
         store = tmp_path / f"{name}.sqlite"
@@ -213,7 +213,7 @@ def test_of_a_bundle_the_version_that_wrote_the_store(tmp_path: Path) -> None:
         Model.load(versions, version="App", for_store=store)
 
 
-def test_a_store_of_no_version_needs_a_migration(tmp_path: Path) -> None:
+def test_store_of_an_unknown_version_needs_a_migration(tmp_path: Path) -> None:
     store = tmp_path / "other.sqlite"
     Container(Model({"Note": {"size": "double?"}}), store).close()
     with pytest.raises(ModelMismatchError) as raised:
@@ -224,7 +224,7 @@ def test_a_store_of_no_version_needs_a_migration(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [bytes, str])
-def test_a_path_that_is_not_utf8_is_an_error(kind: type, model: Model, tmp_path: Path) -> None:
+def test_path_that_is_not_utf8_is_rejected(kind: type, model: Model, tmp_path: Path) -> None:
     folder = os.fsencode(tmp_path) + b"/caf\xe9"
     os.mkdir(folder)
     raw = folder + b"/notes.sqlite"
@@ -244,7 +244,7 @@ def test_a_path_that_is_not_utf8_is_an_error(kind: type, model: Model, tmp_path:
     assert os.listdir(folder) == []
 
 
-def test_a_path_through_a_folder_that_is_not_utf8_is_an_error(model: Model, tmp_path: Path) -> None:
+def test_link_to_a_folder_that_is_not_utf8_is_rejected(model: Model, tmp_path: Path) -> None:
     folder = os.fsencode(tmp_path) + b"/caf\xe9"
     os.mkdir(folder)
     link = tmp_path / "link"
@@ -254,7 +254,7 @@ def test_a_path_through_a_folder_that_is_not_utf8_is_an_error(model: Model, tmp_
     assert os.listdir(folder) == []
 
 
-def test_a_path_with_a_nul_names_no_other_file(model: Model, tmp_path: Path) -> None:
+def test_path_with_a_nul_byte_is_rejected(model: Model, tmp_path: Path) -> None:
     Container(model, tmp_path / "a").close()
     (tmp_path / "b.mom").write_bytes(b"no model")
     attempts: list[Callable[[str], object]] = [corestone.open, corestone.check, corestone.metadata]

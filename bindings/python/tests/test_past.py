@@ -101,7 +101,7 @@ def tables(path: Path) -> set[str]:
 # ---- at
 
 
-def test_at_a_token_the_store_is_as_it_was(complete: Container) -> None:
+def test_context_at_a_token_reads_the_former_state(complete: Container) -> None:
     ctx, ada = saved(complete, name="Ada", age=36, photo=b"x" * 500, home={"street": "Long Road", "number": 7})
     team = ctx.insert("Team", title="Engine")
     team.members = [ada, ctx.insert("Person", name="Bob")]
@@ -132,7 +132,7 @@ def test_at_a_token_the_store_is_as_it_was(complete: Container) -> None:
     assert ctx.count("Person") == 3
 
 
-def test_a_past_cannot_be_changed(container: Container) -> None:
+def test_past_context_is_read_only(container: Container) -> None:
     ctx, person = saved(container, name="Ada")
     past = ctx.at(place(container))
     past.get(person.id.uri).name = "Bob"
@@ -140,7 +140,7 @@ def test_a_past_cannot_be_changed(container: Container) -> None:
         past.save()
 
 
-def test_later_saves_do_not_change_a_past(container: Container) -> None:
+def test_later_saves_do_not_change_a_past_context(container: Container) -> None:
     ctx, person = saved(container, name="Ada", photo=b"y" * 300)
     past = ctx.at(place(container))
     person.name, person.photo = "Bob", None
@@ -149,7 +149,7 @@ def test_later_saves_do_not_change_a_past(container: Container) -> None:
     assert (then.name, then.photo) == ("Ada", b"y" * 300)
 
 
-def test_without_old_values_overwritten_ones_are_unknown(plain: Container) -> None:
+def test_overwritten_values_are_unknown_without_complete_history(plain: Container) -> None:
     ctx, ada = saved(plain, name="Ada", age=36)
     bob = ctx.insert("Person", name="Bob", age=20)
     ctx.save()
@@ -170,7 +170,7 @@ def test_without_old_values_overwritten_ones_are_unknown(plain: Container) -> No
         then.is_known("nmae")
 
 
-def test_dates_and_transactions_are_places(container: Container) -> None:
+def test_past_can_be_addressed_by_date_or_transaction(container: Container) -> None:
     ctx, person = saved(container, name="Ada")
     (first,) = ctx.history()
     after = datetime.now(timezone.utc)
@@ -190,7 +190,7 @@ def test_dates_and_transactions_are_places(container: Container) -> None:
     assert other.name == "Bob"
 
 
-def test_places_that_do_not_exist(container: Container) -> None:
+def test_invalid_positions_in_the_history_are_rejected(container: Container) -> None:
     ctx, person = saved(container, name="Ada")
     store = container.coordinator.stores[0]
     first = place(container)
@@ -207,7 +207,7 @@ def test_places_that_do_not_exist(container: Container) -> None:
     assert ctx.at(HistoryToken.at(store, 2)).count("Person") == 1
 
 
-def test_a_store_without_history_has_no_past(tmp_path: Path) -> None:
+def test_store_without_history_has_no_past(tmp_path: Path) -> None:
     for kind in ("SQLite", "XML", "InMemory"):
         model = Model({"Person": {"name": "string?"}})
         with Container(model, tmp_path / f"a.{kind}", type=kind) as container:
@@ -221,7 +221,7 @@ def test_a_store_without_history_has_no_past(tmp_path: Path) -> None:
                     container.coordinator.history_of(person)
 
 
-def test_batch_requests_leave_old_values(complete: Container) -> None:
+def test_batch_requests_record_old_values(complete: Container) -> None:
     ctx, ada = saved(complete, name="Ada", age=36)
     bob = ctx.insert("Person", name="Bob", age=20, friends={ada})
     ctx.save()
@@ -234,7 +234,7 @@ def test_batch_requests_leave_old_values(complete: Container) -> None:
     assert [each.id.uri for each in then.friends] == [identity]
 
 
-def test_a_history_begins_to_be_complete(tmp_path: Path) -> None:
+def test_complete_history_can_be_enabled_later(tmp_path: Path) -> None:
     path = tmp_path / "people.sqlite"
     with opened(path, None) as container:
         ctx, person = saved(container, name="a")
@@ -265,7 +265,7 @@ def test_a_history_begins_to_be_complete(tmp_path: Path) -> None:
         assert ctx.at(place(container)).fetch("Person")[0].name == "d"
 
 
-def test_purged_transactions_take_their_old_values_with_them(complete: Container, tmp_path: Path) -> None:
+def test_purging_transactions_deletes_their_old_values(complete: Container, tmp_path: Path) -> None:
     ctx, person = saved(complete, name="a")
     for name in "bcdef":
         person.name = name
@@ -278,7 +278,7 @@ def test_purged_transactions_take_their_old_values_with_them(complete: Container
     assert ctx.at(HistoryToken.at(store, 4)).fetch("Person")[0].name == "d"
 
 
-def test_a_migration_ends_the_past(tmp_path: Path) -> None:
+def test_migration_ends_the_past(tmp_path: Path) -> None:
     path = tmp_path / "people.sqlite"
     with opened(path) as container:
         ctx, person = saved(container, name="a")
@@ -296,7 +296,7 @@ def test_a_migration_ends_the_past(tmp_path: Path) -> None:
         assert ctx.at(after).fetch("Person")[0].nick is None
 
 
-def test_a_rolled_back_save_leaves_no_old_values(complete: Container, tmp_path: Path) -> None:
+def test_failed_save_records_no_old_values(complete: Container, tmp_path: Path) -> None:
     ctx, person = saved(complete, name="a")
     other = complete.context()
     (twin,) = other.fetch("Person")
@@ -324,7 +324,7 @@ def gaps(path: Path) -> int:
     return int(count - kept)
 
 
-def test_old_values_are_kept_while_others_read(complete: Container, tmp_path: Path) -> None:
+def test_old_values_are_recorded_during_concurrent_reads(complete: Container, tmp_path: Path) -> None:
     ctx, person = saved(complete, name="a")
     stop = threading.Event()
 
@@ -344,7 +344,7 @@ def test_old_values_are_kept_while_others_read(complete: Container, tmp_path: Pa
     assert gaps(tmp_path / "people.sqlite") == 0
 
 
-def test_connections_follow_each_other(tmp_path: Path) -> None:
+def test_connections_agree_on_complete_history(tmp_path: Path) -> None:
     path = tmp_path / "people.sqlite"
     with opened(path, None) as first:
         ctx, person = saved(first, name="a")
@@ -370,7 +370,7 @@ def test_connections_follow_each_other(tmp_path: Path) -> None:
             assert gaps(path) == 4
 
 
-def test_the_past_of_a_past(plain: Container) -> None:
+def test_past_context_has_its_own_history(plain: Container) -> None:
     ctx, person = saved(plain, name="a")
     first = place(plain)
     person.age = 1
@@ -387,7 +387,7 @@ def test_the_past_of_a_past(plain: Container) -> None:
     assert change.values["age"] == (UNKNOWN, 1)
 
 
-def test_a_lost_backing_file_is_unknown(complete: Container, tmp_path: Path) -> None:
+def test_lost_backing_file_makes_the_value_unknown(complete: Container, tmp_path: Path) -> None:
     ctx, person = saved(complete, name="a", photo=b"x" * 300)
     token = place(complete)
     for file in (tmp_path / ".people_SUPPORT" / "_EXTERNAL_DATA").iterdir():
@@ -401,7 +401,7 @@ def test_a_lost_backing_file_is_unknown(complete: Container, tmp_path: Path) -> 
     complete.coordinator.backup(complete.coordinator.stores[0], tmp_path / "copy.sqlite")
 
 
-def test_a_store_that_was_purged_while_it_was_opened(tmp_path: Path) -> None:
+def test_opening_the_past_survives_a_concurrent_purge(tmp_path: Path) -> None:
     # The copy is checked: transactions that the token needs may have gone since the token was.
     path = tmp_path / "people.sqlite"
     with opened(path) as container, opened(path) as other:
@@ -428,13 +428,13 @@ def test_a_store_that_was_purged_while_it_was_opened(tmp_path: Path) -> None:
         purger.join()
 
 
-def test_dates_of_a_history_without_transactions(complete: Container) -> None:
+def test_date_in_an_empty_history_is_expired(complete: Container) -> None:
     with pytest.raises(HistoryTokenExpiredError, match="has no transaction"):
         complete.coordinator.at(datetime.now(timezone.utc))
     assert complete.coordinator.at(place(complete)).context().count("Person") == 0
 
 
-def test_stores_are_chosen(tmp_path: Path) -> None:
+def test_past_can_be_limited_to_stores(tmp_path: Path) -> None:
     with opened(tmp_path / "people.sqlite") as container:
         ctx, person = saved(container, name="a")
         token = place(container)
@@ -449,7 +449,7 @@ def test_stores_are_chosen(tmp_path: Path) -> None:
 # ---- the history of an object
 
 
-def test_a_migration_ends_known_values(tmp_path: Path) -> None:
+def test_history_of_an_object_omits_values_before_a_migration(tmp_path: Path) -> None:
     path = tmp_path / "people.sqlite"
     with opened(path, None) as container:
         ctx, person = saved(container, name="a", age=3)
@@ -460,7 +460,7 @@ def test_a_migration_ends_known_values(tmp_path: Path) -> None:
         assert (inserted.kind, inserted.values) == (INSERT, {})
 
 
-def test_references_may_end_without_a_change(plain: Container) -> None:
+def test_nullified_references_are_unknown_without_old_values(plain: Container) -> None:
     ctx, person = saved(plain, name="a")
     (inserted,) = plain.coordinator.history_of(person)
     assert inserted.values["team"] == (UNKNOWN, None)
@@ -472,7 +472,7 @@ def test_references_may_end_without_a_change(plain: Container) -> None:
     assert inserted.values["age"] == (UNKNOWN, 0)
 
 
-def test_who_changed_an_object(complete: Container) -> None:
+def test_history_of_an_object_has_authors_and_values(complete: Container) -> None:
     ctx, person = saved(complete, "ada", name="Ada", age=1)
     team = ctx.insert("Team", title="Engine")
     ctx.transaction_author, ctx.name = "bob", "editor"
@@ -501,7 +501,7 @@ def test_who_changed_an_object(complete: Container) -> None:
     assert deleted.entity_name == "Person"
 
 
-def test_who_changed_an_object_without_old_values(plain: Container) -> None:
+def test_history_of_an_object_has_unknown_values_without_old_values(plain: Container) -> None:
     ctx, person = saved(plain, "ada", name="a", age=1)
     for author, name in (("bob", "b"), ("eve", "c")):
         ctx.transaction_author = author
@@ -516,7 +516,7 @@ def test_who_changed_an_object_without_old_values(plain: Container) -> None:
     assert repr(UNKNOWN) == "UNKNOWN"
 
 
-def test_objects_that_were_never_saved(container: Container) -> None:
+def test_history_of_an_unsaved_object_is_an_error(container: Container) -> None:
     ctx = container.context()
     person = ctx.insert("Person")
     with pytest.raises(InvalidArgumentError, match="was never saved, so no store has its history"):
@@ -528,7 +528,7 @@ def test_objects_that_were_never_saved(container: Container) -> None:
 # ---- differences
 
 
-def test_differences_of_two_places(complete: Container) -> None:
+def test_history_diff_compares_two_positions(complete: Container) -> None:
     ctx, ada = saved(complete, name="Ada")
     bob = ctx.insert("Person", name="Bob")
     team = ctx.insert("Team", title="Engine")
@@ -566,7 +566,7 @@ def test_differences_of_two_places(complete: Container) -> None:
         complete.coordinator.history_diff(1)  # type: ignore[arg-type]
 
 
-def test_differences_without_changes_of_their_own(complete: Container) -> None:
+def test_history_diff_includes_inverse_relationships(complete: Container) -> None:
     ctx, ada = saved(complete, name="Ada")
     one, other = ctx.insert("Team", title="one"), ctx.insert("Team", title="other")
     one.members = [ada]
@@ -580,7 +580,7 @@ def test_differences_without_changes_of_their_own(complete: Container) -> None:
     assert found[one.id.uri]["members"] == ([ada.id], [])
 
 
-def test_an_object_is_one_difference(tmp_path: Path) -> None:
+def test_history_diff_reports_an_object_once(tmp_path: Path) -> None:
     # The box has no change of its own, but two derived values and a member that changed.
     derived = {"type": "int64", "optional": True}
     model: dict[str, dict[str, Any]] = {
@@ -604,7 +604,7 @@ def test_an_object_is_one_difference(tmp_path: Path) -> None:
         assert revisions[1].values["count"] == (1, 0)
 
 
-def test_differences_without_old_values(plain: Container) -> None:
+def test_history_diff_has_unknown_values_without_old_values(plain: Container) -> None:
     ctx, ada = saved(plain, name="Ada", age=3)
     start = place(plain)
     ada.name = "x"
@@ -616,7 +616,7 @@ def test_differences_without_old_values(plain: Container) -> None:
 # ---- options
 
 
-def test_options_that_exclude_each_other(tmp_path: Path) -> None:
+def test_mutually_exclusive_history_options_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match=r"CST_STORE_COMPLETE_HISTORY \(complete_history\) and "):
         opened(tmp_path / "a.sqlite", True, history=False)
     # Alone it begins a history too.

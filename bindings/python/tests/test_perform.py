@@ -1,4 +1,4 @@
-"""Blocks on a queue, awaiting, executors, notifications as async iterators, and who is named on the wrong thread."""
+"""Blocks on a queue, awaiting, executors, notifications as async iterators, and wrong-thread errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from corestone.codes import CoreDataCode
 
 
 def on_thread(function: Any, *arguments: Any) -> Any:
-    """What a function returns on a thread of its own, or raises there."""
+    """Runs a function on a new thread; returns its result or raises its exception."""
     found: list[Any] = []
 
     def run() -> None:
@@ -39,7 +39,7 @@ def on_thread(function: Any, *arguments: Any) -> Any:
 # ---- the wrong thread
 
 
-def test_both_threads_and_the_place_are_named(container: Container) -> None:
+def test_wrong_thread_error_names_both_threads_and_the_line(container: Container) -> None:
     frame = inspect.currentframe()
     assert frame is not None
     line = frame.f_lineno + 1
@@ -60,7 +60,7 @@ def test_both_threads_and_the_place_are_named(container: Container) -> None:
 # ---- blocks
 
 
-def test_a_block_has_the_queue(container: Container) -> None:
+def test_perform_block_holds_the_queue(container: Container) -> None:
     background = container.background_context()
     with background.perform() as ctx:
         assert ctx is background
@@ -77,7 +77,7 @@ def test_a_block_has_the_queue(container: Container) -> None:
         _ = person.name
 
 
-def test_a_block_lets_go_after_an_exception(container: Container) -> None:
+def test_perform_block_releases_the_queue_after_an_exception(container: Container) -> None:
     background = container.background_context()
 
     def fail() -> None:
@@ -90,7 +90,7 @@ def test_a_block_lets_go_after_an_exception(container: Container) -> None:
     assert on_thread(background.perform_and_wait, lambda: background.count("Employee")) == 1
 
 
-def test_threads_take_turns_in_blocks(container: Container) -> None:
+def test_threads_enter_perform_blocks_serially(container: Container) -> None:
     background = container.background_context()
     total = [0]
 
@@ -108,7 +108,7 @@ def test_threads_take_turns_in_blocks(container: Container) -> None:
     assert total == [800]
 
 
-def test_a_block_may_close_its_context(container: Container) -> None:
+def test_perform_block_may_close_its_context(container: Container) -> None:
     background = container.background_context()
     with background.perform():
         background.insert("Employee", name="Ada")
@@ -117,7 +117,7 @@ def test_a_block_may_close_its_context(container: Container) -> None:
         background.perform()
 
 
-def test_a_confined_context_has_blocks_too(container: Container) -> None:
+def test_confined_context_supports_perform_blocks(container: Container) -> None:
     ctx = container.context()
     with ctx.perform(), ctx.perform():
         ctx.insert("Employee", name="Ada")
@@ -130,7 +130,7 @@ def test_a_confined_context_has_blocks_too(container: Container) -> None:
         on_thread(enter)
 
 
-def test_blocks_that_would_wait_for_each_other(container: Container) -> None:
+def test_deadlock_between_perform_blocks_is_detected(container: Container) -> None:
     one, other = container.background_context(), container.background_context()
     both = threading.Barrier(2)
     raised: list[WrongThreadError] = []
@@ -153,7 +153,7 @@ def test_blocks_that_would_wait_for_each_other(container: Container) -> None:
     assert "deadlock" in raised[0].message
 
 
-def test_another_task_is_not_let_into_a_block(container: Container) -> None:
+def test_another_task_cannot_enter_a_perform_block(container: Container) -> None:
     background = container.background_context()
 
     async def first(inside: asyncio.Event, refused: asyncio.Event) -> int:
@@ -184,7 +184,7 @@ def test_another_task_is_not_let_into_a_block(container: Container) -> None:
         asyncio.run(main())
 
 
-def test_another_task_is_not_let_in_after_an_inner_block(container: Container) -> None:
+def test_another_task_cannot_enter_after_a_nested_block(container: Container) -> None:
     background = container.background_context()
 
     async def enter() -> None:
@@ -204,7 +204,7 @@ def test_another_task_is_not_let_in_after_an_inner_block(container: Container) -
 # ---- awaiting
 
 
-def test_awaiting(container: Container) -> None:
+def test_aperform_awaits_the_result(container: Container) -> None:
     background = container.background_context()
     own = OSError("mine")
 
@@ -221,12 +221,12 @@ def test_awaiting(container: Container) -> None:
         assert list(many) == list(range(100))
         ctx = container.context()
         here = threading.get_ident()
-        assert await ctx.aperform(threading.get_ident) == here, "at once, on the thread that the context belongs to"
+        assert await ctx.aperform(threading.get_ident) == here, "immediately, on the thread of the context"
 
     asyncio.run(main())
 
 
-def test_cancelling_a_task_before_its_turn(container: Container) -> None:
+def test_task_cancelled_before_its_turn_does_not_run(container: Container) -> None:
     background = container.background_context()
     gate = threading.Event()
     ran: list[int] = []
@@ -245,7 +245,7 @@ def test_cancelling_a_task_before_its_turn(container: Container) -> None:
     assert ran == [2]
 
 
-def test_an_executor(container: Container) -> None:
+def test_executor_runs_functions_on_the_queue(container: Container) -> None:
     background = container.background_context()
 
     async def main() -> int:
@@ -268,7 +268,7 @@ def test_an_executor(container: Container) -> None:
         waiting.result(timeout=60)
 
 
-def test_shutting_an_executor_leaves_what_waits_for_other_contexts(container: Container) -> None:
+def test_executor_shutdown_keeps_work_of_other_contexts(container: Container) -> None:
     first, second = container.background_context(), container.background_context()
     gate = threading.Event()
     second.perform(gate.wait, 10)
@@ -314,7 +314,7 @@ def test_notifications_are_an_async_iterator(container: Container) -> None:
     asyncio.run(main())
 
 
-def test_a_sequence_ends(container: Container) -> None:
+def test_closed_notification_iterator_ends(container: Container) -> None:
     background = container.background_context()
 
     async def main() -> None:
@@ -345,7 +345,7 @@ def test_a_sequence_ends(container: Container) -> None:
     asyncio.run(main())
 
 
-def test_a_wait_that_is_cancelled_leaves_the_iterator(container: Container) -> None:
+def test_cancelled_wait_keeps_the_iterator_usable(container: Container) -> None:
     background = container.background_context()
 
     async def main() -> None:
@@ -359,7 +359,7 @@ def test_a_wait_that_is_cancelled_leaves_the_iterator(container: Container) -> N
     asyncio.run(main())
 
 
-def test_an_iterator_that_nobody_holds_listens_no_more(container: Container) -> None:
+def test_released_iterator_stops_observing(container: Container) -> None:
     from corestone import observation
 
     ctx = container.context()
@@ -373,7 +373,7 @@ def test_an_iterator_that_nobody_holds_listens_no_more(container: Container) -> 
     assert len(observation._observers) == before
 
 
-def test_what_a_coordinator_tells(container: Container) -> None:
+def test_coordinator_notifications_are_an_async_iterator(container: Container) -> None:
     async def main() -> None:
         told = container.coordinator.notifications("stores_did_change")
         container.coordinator.remove_store(container.store)

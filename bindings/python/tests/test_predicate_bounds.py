@@ -1,5 +1,5 @@
-"""Hostile and deep formats, on a thread with a stack of 512 KB, and patterns: the built library refuses or takes them,
-and stays."""
+"""Hostile and deep formats, on a thread with a stack of 512 KB, and patterns: the built library rejects or
+accepts them without a crash."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def nested(opening: str, inner: str, closing: str, count: int = DEEPEST) -> str:
     ],
     ids=lambda text: str(text)[:24],
 )
-def test_the_deepest_formats_fit(text: str) -> None:
+def test_deepest_formats_are_parsed_on_a_small_stack(text: str) -> None:
     def body() -> None:
         predicate = Predicate(text)
         assert predicate.format
@@ -88,7 +88,7 @@ def test_the_deepest_formats_fit(text: str) -> None:
     "unit",
     ["(", "NOT ", "!", "-", "~", "{", "abs:(", "a[", "1 + ", "a.$b.", "$a := ", "TERNARY(", "SUBQUERY(a, $x, ", "#"],
 )
-def test_a_megabyte_of_anything_is_refused(unit: str) -> None:
+def test_megabyte_of_repeated_tokens_is_rejected(unit: str) -> None:
     text = unit * (MEGABYTE // len(unit))
 
     def body() -> None:
@@ -99,7 +99,7 @@ def test_a_megabyte_of_anything_is_refused(unit: str) -> None:
     on_small_stack(body)
 
 
-def test_a_megabyte_of_keys_is_a_key_path() -> None:
+def test_megabyte_of_keys_is_a_valid_key_path() -> None:
     def body() -> None:
         assert not Predicate("a." * (MEGABYTE // 2) + "a == 1").evaluate({})
 
@@ -117,7 +117,7 @@ BEYOND_A_MATCH = {
 
 @pytest.mark.parametrize("case", BEYOND_A_MATCH)
 @pytest.mark.parametrize("negated", [False, True])
-def test_a_match_that_needs_too_much_is_an_error_in_memory_and_in_sql(tmp_path: Path, case: str, negated: bool) -> None:
+def test_expensive_match_fails_in_memory_and_in_sql(tmp_path: Path, case: str, negated: bool) -> None:
     pattern, text = BEYOND_A_MATCH[case]
     format = "NOT (name MATCHES %@)" if negated else "name MATCHES %@"
     with pytest.raises(PredicateError, match=r'the regular expression ".* exceeds the limit of'):
@@ -132,7 +132,7 @@ def test_a_match_that_needs_too_much_is_an_error_in_memory_and_in_sql(tmp_path: 
 
 
 @pytest.mark.parametrize("groups", [1, 10, 50])
-def test_a_long_text_is_matched_where_memory_suffices(groups: int) -> None:
+def test_long_text_is_matched_within_the_memory_limit(groups: int) -> None:
     pattern = "(?:" + "(" * groups + "a" + ")" * groups + "|b)*"
     text = "ab" * (25_000 // groups)
     for ending, expected in [("", True), ("a", True), ("b", True), ("c", False)]:
@@ -161,7 +161,7 @@ def add_index(model: Model, name: str, condition: str) -> None:
 
 
 @pytest.mark.parametrize("add", [add_request, add_fetched_property, add_index])
-def test_each_predicate_of_a_model_may_have_as_many_parts_as_one(add: Callable[[Model, str, str], None]) -> None:
+def test_part_limit_applies_to_each_predicate_of_a_model(add: Callable[[Model, str, str], None]) -> None:
     model = Model({"Item": {"pages": "int32?"}})
     for number in range(3):
         for kind in (add_request, add_fetched_property, add_index):
@@ -176,7 +176,7 @@ def test_each_predicate_of_a_model_may_have_as_many_parts_as_one(add: Callable[[
 
 
 @pytest.mark.parametrize("beyond", [None, "predicate", "having", "first", "second"])
-def test_each_predicate_and_column_of_a_request_may_have_as_many_parts_as_one(beyond: str | None) -> None:
+def test_part_limit_applies_to_each_predicate_of_a_request(beyond: str | None) -> None:
     def part(name: str, others: int = 0) -> str:
         return of_a_list(LONGEST - others + (name == beyond))
 
@@ -202,7 +202,7 @@ def refusal(make: Callable[[], object]) -> str:
     return str(caught.value)
 
 
-def test_a_text_has_four_mebibytes_and_65536_arguments() -> None:
+def test_format_is_limited_to_4_mebibytes_and_65536_arguments() -> None:
     most = 4 * MEGABYTE
     assert Predicate("a == 1" + " " * (most - 6)).format == "a == 1"
     message = refusal(lambda: Predicate("a == 1" + " " * (most - 5)))
@@ -220,7 +220,7 @@ def test_a_text_has_four_mebibytes_and_65536_arguments() -> None:
         ("TERNARY(a == 1, ", "1", ", 2)"), ("CAST(", "1", ", 'NSString')"), ("FUNCTION(a, 'f', ", "1", ")"),
     ],
 )  # fmt: skip
-def test_a_hundred_parentheses_calls_or_lists_within_each_other(opening: str, inner: str, closing: str) -> None:
+def test_parentheses_calls_and_lists_nest_100_levels_deep(opening: str, inner: str, closing: str) -> None:
     before = "" if inner == "a == 1" else "a == "
     assert Predicate(before + nested(opening, inner, closing, 100)).format
     assert "exceeds the limit of 100 levels" in refusal(
@@ -229,7 +229,7 @@ def test_a_hundred_parentheses_calls_or_lists_within_each_other(opening: str, in
 
 
 @pytest.mark.parametrize("unit", [" + 1", "[0]", ".$b"])
-def test_a_text_has_four_hundred_operations_below_each_other(unit: str) -> None:
+def test_parsed_operations_nest_400_levels_deep(unit: str) -> None:
     deepest = Expression("a" + unit * 400)
     assert Expression("%@", deepest).format == deepest.format
     assert Predicate("a" + unit * 399 + " == 1").format
@@ -241,7 +241,7 @@ def test_a_text_has_four_hundred_operations_below_each_other(unit: str) -> None:
         assert "nested operations exceed the limit of 400" in refused
 
 
-def test_what_is_built_has_four_hundred_operations_below_each_other() -> None:
+def test_constructed_operations_nest_400_levels_deep() -> None:
     deep, predicate = Expression("a"), Predicate("a == 1")
     for _ in range(400):
         deep = Expression.function("add:to:", deep, 1)
@@ -262,7 +262,7 @@ def test_what_is_built_has_four_hundred_operations_below_each_other() -> None:
     on_small_stack(body)
 
 
-def test_a_predicate_has_a_million_parts() -> None:
+def test_predicate_is_limited_to_a_million_parts() -> None:
     # A comparison and its two sides are three, what joins them is one, and so is what always holds.
     one, last = Predicate("a == 1"), Predicate("FALSEPREDICATE")
     whole = [Predicate.all(*[one] * 333)] * 999 + [Predicate.all(*[one] * 332), last]
@@ -272,7 +272,7 @@ def test_a_predicate_has_a_million_parts() -> None:
     )
 
 
-def test_a_regular_expression_has_64_kib_and_a_hundred_groups() -> None:
+def test_regular_expression_is_limited_to_64_kib_and_100_groups() -> None:
     matches = Predicate("SELF MATCHES $pattern")
     assert matches.evaluate("a", {"pattern": "[" + "a" * 65_534 + "]"})
     assert "has 65537 bytes, but the limit is 65536" in refusal(

@@ -1,4 +1,4 @@
-"""Predicates: arguments, combination, and what is said about mistakes."""
+"""Predicates: arguments, combination, and error messages."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ def names(found: Any) -> list[str]:
         (None, (), ["Ada", "Boris", "Chloé", "Dmitri", "Elena", "Grace"]),
     ],
 )
-def test_fetch(staff: Context, format_: str, arguments: tuple[Any, ...], expected: list[str]) -> None:
+def test_fetch_and_evaluation_agree(
+    staff: Context, format_: str, arguments: tuple[Any, ...], expected: list[str]
+) -> None:
     assert names(staff.fetch("Employee", format_, *arguments)) == expected
     assert staff.count("Employee", format_, *arguments) == len(expected)
     if format_ is not None:
@@ -60,7 +62,7 @@ def test_fetch(staff: Context, format_: str, arguments: tuple[Any, ...], expecte
         assert names(each for each in staff.fetch("Employee") if predicate.evaluate(each)) == expected
 
 
-def test_objects_as_arguments(staff: Context) -> None:
+def test_objects_can_be_predicate_arguments(staff: Context) -> None:
     sales = staff.first("Department", "name == 'Sales'")
     assert names(staff.fetch("Employee", "department == %@", sales)) == ["Chloé", "Dmitri"]
     assert names(staff.fetch("Employee", "department == %@", sales.id)) == ["Chloé", "Dmitri"]
@@ -68,13 +70,13 @@ def test_objects_as_arguments(staff: Context) -> None:
     assert names(staff.fetch("Employee", "SELF IN %@", some)) == ["Boris", "Dmitri", "Grace"]
 
 
-def test_a_path_over_a_set_leaves_out_no_value(staff: Context) -> None:
+def test_key_path_over_a_set_keeps_equal_values(staff: Context) -> None:
     some = staff.fetch("Employee", "name IN {'Ada', 'Elena'}")
     assert Predicate("department.@count == 1").evaluate(set(some))
     assert Predicate("department.@count == 2").evaluate(list(some))
 
 
-def test_text_never_becomes_syntax(staff: Context) -> None:
+def test_text_argument_is_never_parsed(staff: Context) -> None:
     nasty = "' OR 1 == 1 OR name == '"
     assert names(staff.fetch("Employee", "name == %@", nasty)) == []
     staff.insert("Employee", name=nasty)
@@ -82,7 +84,7 @@ def test_text_never_becomes_syntax(staff: Context) -> None:
     assert names(staff.fetch("Employee", "name == %@", nasty)) == [nasty]
 
 
-def test_combining(staff: Context) -> None:
+def test_predicates_can_be_combined(staff: Context) -> None:
     old, sales = Predicate("age > 40"), Predicate("department.name == %@", "Sales")
     assert names(staff.fetch("Employee", old & sales)) == ["Dmitri"]
     assert names(staff.fetch("Employee", old | sales)) == ["Boris", "Chloé", "Dmitri", "Grace"]
@@ -91,7 +93,7 @@ def test_combining(staff: Context) -> None:
     assert names(staff.fetch("Employee", Predicate.any(old, sales))) == ["Boris", "Chloé", "Dmitri", "Grace"]
 
 
-def test_text(staff: Context) -> None:
+def test_predicate_format_round_trips(staff: Context) -> None:
     predicate = Predicate("name = %@ and age>=%d", "Ada", 3)
     assert predicate.format == 'name == "Ada" AND age >= 3'
     assert str(predicate) == predicate.format
@@ -124,9 +126,7 @@ def identities(items: Any) -> Any:
 @pytest.mark.parametrize("way", ["function", "block"])
 @pytest.mark.parametrize("state", ["saved", "changed", "before the changes"])
 @pytest.mark.parametrize("group", GROUPS)
-def test_functions_in_fetches_are_given_lists_of_the_objects_themselves(
-    staff: Context, group: str, state: str, way: str
-) -> None:
+def test_functions_in_fetches_receive_lists_of_objects(staff: Context, group: str, state: str, way: str) -> None:
     given: dict[str, Any] = {}
 
     def note(person: Any, items: Any) -> bool:
@@ -156,7 +156,7 @@ def test_functions_in_fetches_are_given_lists_of_the_objects_themselves(
     staff.rollback()
 
 
-def test_syntax_errors_point_at_the_place() -> None:
+def test_syntax_error_has_the_offset() -> None:
     text = "age > AND name == 'x'"
     with pytest.raises(PredicateSyntaxError) as caught:
         Predicate(text)
@@ -170,12 +170,12 @@ def test_syntax_errors_point_at_the_place() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "(", "age >", "age > 1 2", "'open", "name == {1, 2", "NOT", "a ==== b"])
-def test_more_syntax_errors(text: str) -> None:
+def test_invalid_formats_are_rejected(text: str) -> None:
     with pytest.raises(PredicateSyntaxError):
         Predicate(text)
 
 
-def test_unknown_keys(staff: Context) -> None:
+def test_unknown_key_error_names_the_key(staff: Context) -> None:
     with pytest.raises(PredicateError, match="nmae") as caught:
         staff.fetch("Employee", "nmae == 'Ada'")
     assert caught.value.key == "nmae"
@@ -184,7 +184,7 @@ def test_unknown_keys(staff: Context) -> None:
         staff.fetch("Employee", "department.nmae == 'Ada'")
 
 
-def test_arguments_without_text(staff: Context) -> None:
+def test_arguments_without_a_format_are_rejected(staff: Context) -> None:
     with pytest.raises(InvalidArgumentError, match="without a predicate format"):
         staff.fetch("Employee", None, 7)
     with pytest.raises(InvalidArgumentError, match="without a predicate format"):
@@ -216,7 +216,7 @@ UNDECIDED: list[tuple[str, bool | str]] = [
 ]  # fmt: skip
 
 
-def test_where_others_disagree_or_say_nothing() -> None:
+def test_undocumented_cases_have_defined_results() -> None:
     values: dict[str, Any] = {"a": {"b": [1, 2]}, "s": {1, 2}}
     for text, expected in UNDECIDED:
         if isinstance(expected, bool):

@@ -1,4 +1,4 @@
-"""What happens at the edges of a process: its end, Ctrl-C, fork."""
+"""Process exit, Ctrl-C and fork."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check(done: subprocess.CompletedProcess[str], printed: str) -> None:
 # -------- the end of the interpreter
 
 
-def test_everything_left_open(run_python: Run) -> None:
+def test_exit_with_open_handles_is_clean(run_python: Run) -> None:
     program = """
 ctx = container.context()
 items = [ctx.insert("Item", name=str(n)) for n in range(100)]
@@ -52,7 +52,7 @@ print("end")
     assert [warning in line for line in done.stderr.splitlines()] == [True]
 
 
-def test_queued_work_is_finished(run_python: Run) -> None:
+def test_queued_work_is_finished_at_exit(run_python: Run) -> None:
     program = """
 background = container.background_context()
 def slow(number):
@@ -68,7 +68,7 @@ print("end")
     check(run_python(BEGIN + program), "end\nsaved 10\n")
 
 
-def test_queued_work_for_the_main_queue(run_python: Run) -> None:
+def test_queued_main_work_is_finished_at_exit(run_python: Run) -> None:
     program = """
 main_queue.bind()
 main, background = container.main_context(), container.background_context()
@@ -83,7 +83,7 @@ print("end")
     assert sorted(done.stdout.splitlines()) == ["end", "main", "main, from background", "waited for"]
 
 
-def test_work_queued_at_the_end_is_refused(run_python: Run) -> None:
+def test_work_queued_during_shutdown_is_rejected(run_python: Run) -> None:
     program = """
 import atexit
 background = container.background_context()
@@ -101,7 +101,7 @@ background.perform(lambda: None)
     assert "never" in done.stdout or "refused: cannot queue a block" in done.stdout or done.stdout == ""
 
 
-def test_a_failing_block_at_the_end(run_python: Run) -> None:
+def test_failing_block_at_exit_is_silent(run_python: Run) -> None:
     program = """
 background = container.background_context()
 future = background.perform(lambda: 1 / 0)
@@ -109,7 +109,7 @@ future = background.perform(lambda: 1 / 0)
     check(run_python(BEGIN + program), "")
 
 
-def test_a_daemon_thread_at_the_end(run_python: Run) -> None:
+def test_daemon_thread_does_not_prevent_exit(run_python: Run) -> None:
     program = """
 def work():
     ctx = container.context()
@@ -126,8 +126,8 @@ print("end")
     assert [warning in line for line in done.stderr.splitlines()] == [True]
 
 
-def test_daemon_threads_that_queue_for_ever(run_python: Run) -> None:
-    """The end does not wait for more than there is when it begins; and whatever was taken is done."""
+def test_daemon_threads_that_queue_endlessly_do_not_prevent_exit(run_python: Run) -> None:
+    """The exit waits only for work that was queued before; all accepted work is done."""
     program = """
 import atexit
 futures, refusals = [], []
@@ -155,7 +155,7 @@ print("end", flush=True)
     check(run_python(BEGIN + program), "end\nall done True refused True\n")
 
 
-def test_a_queued_function_may_queue_more_at_the_end(run_python: Run) -> None:
+def test_queued_function_may_queue_more_work_at_exit(run_python: Run) -> None:
     program = """
 background = container.background_context()
 def step(left):
@@ -173,7 +173,7 @@ print("end")
 # -------- subinterpreters
 
 
-def test_subinterpreters_are_refused(run_python: Run) -> None:
+def test_subinterpreters_are_rejected(run_python: Run) -> None:
     program = """
 import sys
 sys.path[:0] = PATHS
@@ -212,7 +212,7 @@ print(corestone.library_version() != "")
 
 @pytest.fixture
 def slow_store(path: Path, model: Model) -> Container:
-    """A store in which a fetch takes its time."""
+    """A store with a slow fetch."""
     container = Container(model, path, sync="normal")
     ctx = container.context()
     words = "the quick brown fox jumps over the lazy dog"
@@ -236,7 +236,7 @@ def repeat(function: Callable[[], object]) -> None:
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs setitimer")
 @pytest.mark.parametrize("call", ["fetch", "count"])
-def test_a_handler_stops_a_fetch(slow_store: Container, call: str) -> None:
+def test_signal_handler_interrupts_a_fetch(slow_store: Container, call: str) -> None:
     begin = time.monotonic()
     getattr(slow_store.context(), call)("Employee", SLOW)
     whole = time.monotonic() - begin
@@ -260,7 +260,7 @@ def test_a_handler_stops_a_fetch(slow_store: Container, call: str) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGINT")
-def test_ctrl_c(slow_store: Container, path: Path) -> None:
+def test_ctrl_c_interrupts_a_fetch(slow_store: Container, path: Path) -> None:
     slow_store.close()
     program = f"""
 import signal, sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
@@ -293,7 +293,7 @@ except KeyboardInterrupt:
     assert child.returncode in (130, -signal.SIGINT, 1)
 
 
-def test_ctrl_c_in_a_block(run_python: Run) -> None:
+def test_ctrl_c_interrupts_a_block(run_python: Run) -> None:
     program = """
 import signal
 background = container.background_context()
@@ -316,7 +316,7 @@ print(background.perform_and_wait(lambda: "goes on"))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_fork(run_python: Run) -> None:
+def test_forked_child_cannot_use_the_container(run_python: Run) -> None:
     # Python 3.12 and newer warn of a fork with several threads, which is what this test does.
     program = """
 import warnings
@@ -352,7 +352,7 @@ print("parent", os.waitpid(child, 0)[1], item.name, ctx.count("Item"))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_child_closes_quietly(run_python: Run) -> None:
+def test_forked_child_exits_silently(run_python: Run) -> None:
     program = """
 with container:
     ctx = container.background_context()
@@ -369,7 +369,7 @@ print(os.waitpid(child, 0)[1] >> 8)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_store_may_be_opened_by_a_fresh_process(staff: Context, run_python: Run) -> None:
+def test_spawned_process_can_open_the_store(staff: Context, run_python: Run) -> None:
     program = f"""
 import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
 from conftest import COMPANY

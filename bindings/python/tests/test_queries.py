@@ -76,12 +76,12 @@ class Worker(ManagedObject, entity="Employee"):
         ((key("a") == 1) & (Predicate("b == 2 AND c == 3")), "a == 1 AND (b == 2 AND c == 3)"),
     ],
 )
-def test_formats(predicate: Predicate, format_: str) -> None:
+def test_query_has_the_expected_format(predicate: Predicate, format_: str) -> None:
     assert predicate.format == format_
     assert Predicate(format_) == predicate
 
 
-def test_classes_of_objects(staff: Context) -> None:
+def test_object_classes_build_predicates(staff: Context) -> None:
     employee: Any = staff.model["Employee"].object_class
     project: Any = staff.model["Project"].object_class
     assert names(staff.fetch(employee, employee.age > 40)) == ["Boris", "Dmitri", "Grace"]
@@ -103,8 +103,8 @@ def test_classes_of_objects(staff: Context) -> None:
     assert (employee.age > 40).filter(everyone) == [each for each in everyone if each.age > 40]
 
 
-def test_objects_are_as_they_were(staff: Context) -> None:
-    """On an object a property is a value, and what Python asks of a class is what it was."""
+def test_query_attributes_do_not_change_objects(staff: Context) -> None:
+    """On an object a property is a value, and introspection of its class is unchanged."""
     ada = staff.first("Employee", "name == 'Ada'")
     assert ada.name == "Ada"
     ada.age = 37
@@ -116,13 +116,13 @@ def test_objects_are_as_they_were(staff: Context) -> None:
     assert not hasattr(ManagedObject, "name")
 
 
-def test_bound_classes(tmp_path: Path) -> None:
+def test_bound_classes_build_predicates(tmp_path: Path) -> None:
     definition = {
         "Employee": {"name": "string", "age": "int32?", "department": "to-one Department? inverse employees"},
         "Department": {"name": "string", "employees": "to-many Employee inverse department"},
     }
     cls: Any = Worker
-    assert (cls.whatever > 1).format == "whatever > 1"  # not bound: nobody knows better
+    assert (cls.whatever > 1).format == "whatever > 1"  # not bound: the keys cannot be checked
     model = Model(definition).bind(Worker)
     with Container(model, tmp_path / "a.store", unsaved="discard") as container:
         context = container.context()
@@ -134,7 +134,7 @@ def test_bound_classes(tmp_path: Path) -> None:
             _ = cls.department.nam
 
 
-def test_misuse_is_named() -> None:
+def test_misuse_of_queries_is_reported() -> None:
     with pytest.raises(TypeError, match=r"with &, \| and ~"):
         _ = key("a") == 1 and key("b") == 2
     with pytest.raises(TypeError, match="chained comparisons"):
@@ -149,7 +149,7 @@ def test_misuse_is_named() -> None:
         key("list").any(Predicate("a == ($x := 1)") & Predicate("b == 1"))
 
 
-def test_long_chains() -> None:
+def test_long_chain_of_conditions_is_evaluated() -> None:
     whole = key("a") == 0
     for number in range(1, 1000):
         whole |= key("a") == number
@@ -157,7 +157,7 @@ def test_long_chains() -> None:
     assert len(whole.parts) == 1000
 
 
-def test_over_plain_values() -> None:
+def test_queries_filter_plain_values() -> None:
     people = [{"name": "Ada", "tags": ["x", "y"]}, {"name": "Bob", "tags": []}]
     assert key("tags").contains("x").filter(people) == people[:1]
     assert (key("tags").count() == 0).filter(people) == people[1:]
@@ -174,7 +174,7 @@ OPTIONS: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("options", "brackets"), OPTIONS)
-def test_options_of_comparisons_of_text(options: dict[str, Any], brackets: str) -> None:
+def test_text_comparisons_accept_options(options: dict[str, Any], brackets: str) -> None:
     name = key("name")
     for predicate, word in (
         (name.equals("é", **options), "=="), (name.contains("é", **options), "CONTAINS"),
@@ -188,7 +188,7 @@ def test_options_of_comparisons_of_text(options: dict[str, Any], brackets: str) 
         assert predicate.evaluate({"name": "E"}) == (brackets == "[cd]")
 
 
-def test_comparisons_and_both_their_sides() -> None:
+def test_comparison_operators_accept_either_side() -> None:
     n = key("n")
     for predicate, format_, holds in (
         (n == 5, "n == 5", [5]),
@@ -215,7 +215,7 @@ def test_comparisons_and_both_their_sides() -> None:
         assert [item["n"] for item in predicate.filter(items)] == holds, format_
 
 
-def test_conditions_on_members() -> None:
+def test_quantifiers_test_members() -> None:
     numbers = {"a": [1, 2], "b": [2, 3], "c": []}
     items: list[dict[str, Any]] = [{"name": name, "tags": [{"n": n} for n in numbers[name]]} for name in numbers]
     tags, n = key("tags"), key("n")
@@ -230,7 +230,7 @@ def test_conditions_on_members() -> None:
         assert "".join(item["name"] for item in predicate.filter(items)) == expected, predicate.format
 
 
-def test_parts_that_begin_at_a_member() -> None:
+def test_member_conditions_bind_to_the_member() -> None:
     for text, expected in (
         ("TERNARY(n == 1, a, b) == 2", "TERNARY($each.n == 1, $each.a, $each.b) == 2"),
         ("n UNION m == {1}", "$each.n UNION $each.m == {1}"),

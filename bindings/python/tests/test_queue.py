@@ -18,14 +18,14 @@ class OwnError(Exception):
     pass
 
 
-def test_results_come_back(container: Container) -> None:
+def test_perform_returns_results(container: Container) -> None:
     background = container.background_context()
     assert background.perform_and_wait(lambda: [1, 2]) == [1, 2]
     assert background.perform_and_wait(lambda a, b: a + b, 1, b=2) == 3
     assert background.perform(lambda a, b: a + b, 1, b=2).result(timeout=60) == 3
 
 
-def test_exceptions_come_back_as_they_are(container: Container) -> None:
+def test_perform_raises_the_original_exception(container: Container) -> None:
     background = container.background_context()
     mine = OwnError("mine")
 
@@ -43,12 +43,12 @@ def test_exceptions_come_back_as_they_are(container: Container) -> None:
     assert background.perform_and_wait(lambda: 7) == 7
 
 
-def test_exceptions_on_a_callers_own_context(container: Container) -> None:
+def test_perform_and_wait_runs_on_a_confined_context(container: Container) -> None:
     ctx = container.context()
     assert ctx.perform_and_wait(lambda: ctx.count("Employee")) == 0
 
 
-def test_re_entry(container: Container) -> None:
+def test_perform_and_wait_is_reentrant(container: Container) -> None:
     background = container.background_context()
 
     def outer() -> int:
@@ -57,7 +57,7 @@ def test_re_entry(container: Container) -> None:
     assert background.perform_and_wait(outer) == 7
 
 
-def test_order(container: Container) -> None:
+def test_queued_blocks_run_in_order(container: Container) -> None:
     background = container.background_context()
     seen: list[int] = []
     futures = [background.perform(seen.append, number) for number in range(100)]
@@ -66,7 +66,7 @@ def test_order(container: Container) -> None:
     assert seen == list(range(100))
 
 
-def test_cancelling_what_waits(container: Container) -> None:
+def test_waiting_block_can_be_cancelled(container: Container) -> None:
     background = container.background_context()
     gate = threading.Event()
     background.perform(gate.wait, 10)
@@ -90,7 +90,7 @@ def test_pending_changes_are_processed_after_a_block(container: Container) -> No
     assert background.perform_and_wait(lambda: background.count("Employee")) == 0
 
 
-def test_asyncio(container: Container) -> None:
+def test_futures_can_be_awaited_with_asyncio(container: Container) -> None:
     background = container.background_context()
 
     async def main() -> int:
@@ -114,7 +114,7 @@ def check(done: subprocess.CompletedProcess[str], printed: str) -> None:
     assert done.stdout == printed
 
 
-def test_main_queue(run_python: Run) -> None:
+def test_main_queue_runs_blocks_when_drained(run_python: Run) -> None:
     program = """
 main_queue.bind()
 ctx = container.main_context()
@@ -148,7 +148,7 @@ ctx.rollback()
     check(run_python(MAIN + program), "ran\n1\n[True]\nrefused\nbound elsewhere\n")
 
 
-def test_main_queue_in_an_event_loop(run_python: Run) -> None:
+def test_main_queue_runs_in_an_event_loop(run_python: Run) -> None:
     program = """
 ctx = container.main_context()
 async def main():
@@ -165,7 +165,7 @@ asyncio.run(main())
     check(run_python(MAIN + program), "1\n")
 
 
-def test_draining_for_ever_ends_with_work(run_python: Run) -> None:
+def test_drain_without_timeout_returns_after_work(run_python: Run) -> None:
     program = """
 main_queue.bind()
 ctx = container.main_context()
@@ -175,7 +175,7 @@ print(main_queue.drain(None))
     check(run_python(MAIN + program), "late\n1\n")
 
 
-def test_a_child_of_a_main_context_on_another_thread(run_python: Run) -> None:
+def test_private_child_of_a_main_context_runs_on_another_thread(run_python: Run) -> None:
     program = """
 main_queue.bind()
 main = container.main_context()
@@ -194,7 +194,7 @@ main.rollback()
     check(run_python(MAIN + program), "['unsaved']\n1 1\n")
 
 
-def test_the_main_thread_drains_while_it_waits_for_a_future(run_python: Run) -> None:
+def test_main_thread_drains_its_queue_while_waiting_for_a_future(run_python: Run) -> None:
     program = """
 from concurrent.futures import TimeoutError
 main_queue.bind()
@@ -221,7 +221,7 @@ main.rollback()
     assert "Nothing" in lines[1]
 
 
-def test_a_future_inside_of_a_coordinators_perform(container: Container) -> None:
+def test_waiting_for_a_future_inside_a_coordinator_perform_fails(container: Container) -> None:
     background = container.background_context()
     futures = []
 
@@ -242,7 +242,7 @@ def test_a_future_inside_of_a_coordinators_perform(container: Container) -> None
     assert background.perform(background.count, "Employee").result(timeout=60) == 2
 
 
-def test_a_private_queue_may_wait_for_the_main_one(run_python: Run) -> None:
+def test_private_queue_may_wait_for_the_main_queue(run_python: Run) -> None:
     program = """
 main_queue.bind()
 main, background = container.main_context(), container.background_context()
@@ -254,7 +254,7 @@ print(future.result())
     check(run_python(MAIN + program), "from main\n")
 
 
-def test_a_future_of_the_own_queue_is_not_waited_for(container: Container) -> None:
+def test_waiting_for_a_future_of_the_own_queue_fails(container: Container) -> None:
     background = container.background_context()
     later = []
 
@@ -265,10 +265,10 @@ def test_a_future_of_the_own_queue_is_not_waited_for(container: Container) -> No
     for run in (background.perform_and_wait, lambda body: background.perform(body).result(timeout=20)):
         with pytest.raises(WrongThreadError, match="queue"):
             run(wait)
-        assert later[-1].result(timeout=20) == "later", "it has its turn when the function has ended"
+        assert later[-1].result(timeout=20) == "later", "the block runs after the function returns"
 
 
-def test_a_confined_context_takes_no_function_for_later(container: Container) -> None:
+def test_confined_context_rejects_asynchronous_perform(container: Container) -> None:
     ctx = container.context()
     with pytest.raises(InvalidArgumentError, match="confined"):
         ctx.perform(lambda: 1)
@@ -279,7 +279,7 @@ def thread_name() -> str:
     return Path(f"/proc/self/task/{threading.get_native_id()}/comm").read_text().strip()
 
 
-def test_what_is_waited_for_runs_here_and_what_is_enqueued_on_a_thread_with_the_contexts_name(
+def test_perform_uses_a_thread_with_the_name_of_the_context(
     container: Container,
 ) -> None:
     background = container.background_context()
@@ -298,7 +298,7 @@ def test_what_is_waited_for_runs_here_and_what_is_enqueued_on_a_thread_with_the_
     assert nameless.perform(where).result(timeout=20)[1] != "importer"
 
 
-def test_pending_changes_wait_for_the_outermost_block_and_nothing_is_saved(container: Container) -> None:
+def test_pending_changes_are_processed_after_the_outermost_block(container: Container) -> None:
     background = container.background_context()
     with background.perform():
         owner = background.insert("Employee", name="Ada")

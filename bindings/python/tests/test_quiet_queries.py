@@ -1,4 +1,4 @@
-"""Queries that would find nothing, or ignore half of what was asked, say so."""
+"""Queries that would find nothing, or ignore a part of the request, are reported."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def selects(lines: list[str]) -> list[str]:
 # What compares a collection with one value.
 
 
-def test_a_plain_comparison_over_a_to_many_warns_once(notes: Context, request: pytest.FixtureRequest) -> None:
+def test_comparison_of_a_to_many_without_quantifier_warns_once(notes: Context, request: pytest.FixtureRequest) -> None:
     # What was warned of in one store is not warned of again in the next.
     operation = {"SQLite": "==[c]", "InMemory": "==[d]", "XML": "==[n]"}[request.node.callspec.id]
     with log.recorded(0) as lines:
@@ -85,7 +85,7 @@ def test_a_plain_comparison_over_a_to_many_warns_once(notes: Context, request: p
     assert "secret" not in line
 
 
-def test_a_loop_over_values_warns_once_and_leaves_room_for_others(stored: Context) -> None:
+def test_warning_appears_once_for_a_loop_over_values(stored: Context) -> None:
     with log.recorded(0) as lines:
         for value in range(1100):
             stored.count("Note", "author.notes.stars == %d OR 77 == author.notes.stars", 4000 + value)
@@ -108,7 +108,7 @@ def test_a_loop_over_values_warns_once_and_leaves_room_for_others(stored: Contex
         ("tags == NULL", "tags.@count == 0"),
     ],
 )
-def test_the_warning_proposes_what_was_meant(stored: Context, format: str, remedy: str) -> None:
+def test_warning_proposes_a_remedy(stored: Context, format: str, remedy: str) -> None:
     with log.recorded(0) as lines:
         stored.fetch("Note", format)
         stored.fetch("Note", format)
@@ -121,7 +121,7 @@ def test_the_warning_proposes_what_was_meant(stored: Context, format: str, remed
     ["ANY tags.name == 'red'", "tags.name CONTAINS 'red'", "'red' IN tags.name", "tags.@count == 0", "tags == tags",
      "SUBQUERY(tags, $t, $t.name == 'red').@count > 0", "tags.name == {'red'}", "author.name == 'Ada'"],
 )  # fmt: skip
-def test_what_means_a_collection_does_not_warn(stored: Context, format: str) -> None:
+def test_comparison_with_a_collection_does_not_warn(stored: Context, format: str) -> None:
     with log.recorded(0) as lines:
         stored.fetch("Note", format)
     assert warnings(lines) == []
@@ -132,7 +132,7 @@ def test_what_means_a_collection_does_not_warn(stored: Context, format: str) -> 
     ["author.notes.stars > 5", "author.notes.stars <= 5", "5 < author.notes.stars",
      "stars > 0 AND author.notes.stars < 5", "author.notes.stars BETWEEN {1, 2}"],
 )  # fmt: skip
-def test_an_order_of_a_collection_is_refused(notes: Context, format: str) -> None:
+def test_ordering_a_collection_is_rejected(notes: Context, format: str) -> None:
     with log.recorded(0) as lines, pytest.raises(PredicateError, match="cannot be ordered") as caught:
         notes.fetch("Note", format)
     assert (caught.value.entity, caught.value.key) == ("Note", "author.notes.stars")
@@ -140,7 +140,7 @@ def test_an_order_of_a_collection_is_refused(notes: Context, format: str) -> Non
     assert warnings(lines) == []
 
 
-def test_a_collection_of_no_owner_is_nil(notes: Context) -> None:
+def test_key_path_through_nil_is_nil(notes: Context) -> None:
     notes.insert("Note", title="of no author")
     notes.save()
     with log.recorded(0) as lines:
@@ -154,7 +154,7 @@ def test_a_collection_of_no_owner_is_nil(notes: Context) -> None:
 
 
 @pytest.mark.parametrize("format", ["title < 5", "5 > title", "title BETWEEN {1, 2}"])
-def test_an_order_of_unlike_kinds_names_entity_and_key(notes: Context, format: str) -> None:
+def test_comparison_of_different_types_names_entity_and_key(notes: Context, format: str) -> None:
     with pytest.raises(PredicateError, match="cannot be ordered") as caught:
         notes.fetch("Note", format)
     assert (caught.value.entity, caught.value.key) == ("Note", "title")
@@ -162,7 +162,7 @@ def test_an_order_of_unlike_kinds_names_entity_and_key(notes: Context, format: s
     assert "a number" in str(caught.value)
 
 
-def test_the_same_of_an_object_in_memory(notes: Context) -> None:
+def test_comparison_error_in_memory_names_entity_and_key(notes: Context) -> None:
     note = notes.fetch("Note")[0]
     with pytest.raises(PredicateError, match="cannot be ordered") as caught:
         Predicate("title < 5").evaluate(note)
@@ -187,7 +187,7 @@ def test_the_same_of_an_object_in_memory(notes: Context) -> None:
         ("derived int? = uppercase:(title)", "cannot compute"),
     ],
 )
-def test_an_error_in_a_derivation_names_the_attribute(tmp_path: Path, derived: str, reason: str) -> None:
+def test_derivation_error_names_the_attribute(tmp_path: Path, derived: str, reason: str) -> None:
     with (
         pytest.raises(Exception, match=reason) as caught,
         Container(Model({**NOTES, "Note": {**NOTES["Note"], "loud": derived}}), tmp_path / "notes.sqlite"),
@@ -201,7 +201,7 @@ def test_an_error_in_a_derivation_names_the_attribute(tmp_path: Path, derived: s
 # Columns and batches.
 
 
-def test_dictionaries_come_a_batch_at_a_time(stored: Context) -> None:
+def test_dictionaries_are_read_in_batches(stored: Context) -> None:
     request = FetchRequest(
         "Note", sort="title", result_type="dictionaries", columns=["title", "objectID"], batch_size=10
     )
@@ -221,7 +221,7 @@ def test_dictionaries_come_a_batch_at_a_time(stored: Context) -> None:
     assert isinstance(rows[0]["objectID"], ObjectID)
 
 
-def test_batches_of_dictionaries_agree_with_all_at_once(notes: Context) -> None:
+def test_batched_dictionaries_equal_unbatched_ones(notes: Context) -> None:
     columns: list[Any] = ["title", {"twice": "stars * 2"}, "author.name", "objectID"]
     for predicate, limit, offset in [(None, 0, 0), ("stars > 7", 11, 3), ("ANY tags.name == 'red'", 0, 1)]:
         found = [
@@ -234,7 +234,7 @@ def test_batches_of_dictionaries_agree_with_all_at_once(notes: Context) -> None:
         assert all(each == found[0] for each in found)
 
 
-def test_a_row_is_as_it_is_when_it_is_read(stored: Context) -> None:
+def test_batched_row_has_the_values_at_the_time_of_reading(stored: Context) -> None:
     request = FetchRequest(
         "Note", sort="title", result_type="dictionaries", columns=["title", "objectID"], batch_size=10
     )
@@ -248,7 +248,7 @@ def test_a_row_is_as_it_is_when_it_is_read(stored: Context) -> None:
     assert rows[21]["title"] == "other"
 
 
-def test_a_batch_size_without_the_id_warns_once(stored: Context) -> None:
+def test_batch_size_without_object_id_warns_once(stored: Context) -> None:
     request = FetchRequest("Note", result_type="dictionaries", columns=["title"], batch_size=10)
     groups = FetchRequest(
         "Note", result_type="dictionaries", columns=["author.name", {"n": "count:(title)"}], group_by="author.name",
@@ -265,7 +265,7 @@ def test_a_batch_size_without_the_id_warns_once(stored: Context) -> None:
     assert "groups are always read at once" in second
 
 
-def test_objects_with_columns_come_a_batch_at_a_time_with_these_alone(stored: Context) -> None:
+def test_batched_objects_read_only_the_requested_columns(stored: Context) -> None:
     request = FetchRequest("Note", sort="title", columns=["title"], batch_size=10)
     with log.recorded() as lines:
         results: Any = stored.execute(request)
@@ -276,7 +276,7 @@ def test_objects_with_columns_come_a_batch_at_a_time_with_these_alone(stored: Co
     assert results[3]["stars"] == 3
 
 
-def test_a_small_batch_is_one_statement(stored: Context) -> None:
+def test_small_batch_uses_one_statement(stored: Context) -> None:
     for size, expected in ((7, 5), (3, 10), (16, 2)):
         request = FetchRequest("Note", sort="-title", batch_size=size)
         stored.reset()
@@ -288,7 +288,7 @@ def test_a_small_batch_is_one_statement(stored: Context) -> None:
             assert len(selects(lines)) == 1 + expected, size
 
 
-def test_scattered_keys_are_one_statement(stored: Context) -> None:
+def test_scattered_keys_use_one_statement(stored: Context) -> None:
     ids = [note.id for note in stored.fetch("Note", sort="title")]
     with Container(stored.model, stored.coordinator.stores[0].path) as other:
         context = other.context()
@@ -301,7 +301,7 @@ def test_scattered_keys_are_one_statement(stored: Context) -> None:
             assert len(selects(lines)) == 2, places
 
 
-def test_a_having_predicate_names_a_column_by_a_variable(notes: Context) -> None:
+def test_having_predicate_may_refer_to_a_column_by_variable(notes: Context) -> None:
     for having in ("$n > 9", "n > 9", "$n > 9 AND $n < 31"):
         found = notes.fetch_rows(
             "Note", columns=["author.name", {"n": "count:(title)"}], group_by="author.name", having=having
@@ -316,7 +316,7 @@ def test_a_having_predicate_names_a_column_by_a_variable(notes: Context) -> None
         )
 
 
-def test_lazy_rows_compare_as_lists(stored: Context) -> None:
+def test_lazy_rows_compare_equal_to_lists(stored: Context) -> None:
     columns: Any = ["title", "objectID"]
     request = FetchRequest("Note", sort="title", result_type="dictionaries", columns=columns, batch_size=10)
     rows: Any = stored.execute(request)
@@ -335,7 +335,7 @@ def test_lazy_rows_compare_as_lists(stored: Context) -> None:
         hash(rows)
 
 
-def test_lazy_rows_belong_to_a_queue(stored: Context) -> None:
+def test_lazy_rows_cannot_be_read_off_their_queue(stored: Context) -> None:
     request = FetchRequest("Note", result_type="dictionaries", columns=["title", "objectID"], batch_size=10)
     rows: Any = stored.execute(request)
     caught: list[BaseException] = []

@@ -48,7 +48,7 @@ def shop() -> Iterator[Container]:
         yield container
 
 
-def test_values_go_in_and_out(shop: Container) -> None:
+def test_values_round_trip(shop: Container) -> None:
     given = {
         "name": "kite",
         "price": Decimal("12.50"),
@@ -67,7 +67,7 @@ def test_values_go_in_and_out(shop: Container) -> None:
     assert record["made"] == given["made"]
 
 
-def test_relationships(shop: Container) -> None:
+def test_relationships_accept_records_and_ids(shop: Container) -> None:
     toys = shop.insert("Shop", {"name": "Toys", "items": [{"name": "ball"}, {"name": "kite"}]})
     assert len(toys["items"]) == 2
     doll = shop.insert("Item", {"name": "doll", "shop": toys["@id"]})
@@ -95,7 +95,7 @@ def test_dates_without_an_offset_are_utc(shop: Container, text: str, time: tuple
         shop.insert("Item", {"name": "kite", "made": "20240229"})
 
 
-def test_read_update_delete(shop: Container) -> None:
+def test_records_can_be_read_updated_and_deleted(shop: Container) -> None:
     assert len(shop.insert("Item", [{"name": f"n{each}", "count": each % 3} for each in range(10)])) == 10
     assert [each["name"] for each in shop.read("Item", sort=["count", "-name"], limit=3)] == ["n9", "n6", "n3"]
     assert [each["name"] for each in shop.read("Item", sort="name", ascending=False, limit=2)] == ["n9", "n8"]
@@ -125,13 +125,13 @@ def test_errors_name_entity_key_and_value(shop: Container, key: str, value: Any)
     assert shop.read("Item") == []
 
 
-def test_all_or_nothing(shop: Container) -> None:
+def test_failed_insert_inserts_no_record(shop: Container) -> None:
     with pytest.raises(ValidationError):
         shop.insert("Item", [{"name": "a"}, {}])
     assert shop.read("Item") == []
 
 
-def test_callbacks(shop: Container) -> None:
+def test_success_and_failure_callbacks_are_called(shop: Container) -> None:
     told: list[Any] = []
     shop.insert("Item", {"name": "a"}, success=told.append, failure=told.append)
     assert told[0]["name"] == "a"
@@ -145,7 +145,7 @@ def test_callbacks(shop: Container) -> None:
         shop.insert("Item", {"name": object()})
 
 
-def test_what_people_type_is_an_argument(shop: Container) -> None:
+def test_user_input_is_passed_as_an_argument(shop: Container) -> None:
     for name in ["O'Brien", "' OR TRUEPREDICATE OR name == '", "%@", '"', "\\"]:
         shop.insert("Item", [{"name": name}, {"name": "other"}])
         assert [each["name"] for each in shop.read("Item", "name == %@", name)] == [name]
@@ -166,7 +166,7 @@ def test_what_people_type_is_an_argument(shop: Container) -> None:
     assert isinstance(told[0], CorestoneError)
 
 
-def test_attributes_with_names_of_the_record(shop: Container) -> None:
+def test_attributes_may_have_the_names_of_record_keys(shop: Container) -> None:
     model = Model({"Thing": {"objectID": "string?", "entity": "string?", "others": "to-many Thing? inverse other",
                              "other": "to-one Thing? inverse others"}})  # fmt: skip
     with Container("Things", model, stores=[StoreDescription(type="InMemory")]) as things:
@@ -181,7 +181,7 @@ def test_attributes_with_names_of_the_record(shop: Container) -> None:
         assert sorted(each["objectID"] or "" for each in things.read("Thing")) == ["", "", "mine", "x"]
 
 
-def test_values_that_no_record_has_are_told_by_name(shop: Container) -> None:
+def test_unsupported_values_are_rejected_by_name(shop: Container) -> None:
     """As attributes do, with the remedy; nothing is inserted."""
     day, naive = date(2020, 1, 1), datetime(2020, 1, 1)
     records: list[Any] = [{"name": "kite", "made": day}, [{"name": "ball"}, {"name": "kite", "made": day}]]
@@ -203,7 +203,7 @@ def test_values_that_no_record_has_are_told_by_name(shop: Container) -> None:
 
 
 @pytest.mark.parametrize("type", ["InMemory", "SQLite", "XML", "Binary"])
-def test_values_that_json_lacks_come_back(tmp_path: Path, type: str) -> None:
+def test_values_without_a_json_form_round_trip(tmp_path: Path, type: str) -> None:
     model = Model({"Item": {"n": "int64?", "real": "double? nan", "small": "float? nan", "made": "date?"}})
     stores = [StoreDescription(tmp_path / "a", type=type)]
     with Container("Items", model, stores=stores) as items:
@@ -255,7 +255,7 @@ def test_composite_attributes_are_dictionaries(tmp_path: Path, type: str) -> Non
         assert len(places.read("Place")) == 2
 
 
-def test_records_of_entities_that_inherit() -> None:
+def test_records_include_inherited_attributes() -> None:
     model = Model(
         {
             "Being": {"name": "string?"},
@@ -284,7 +284,7 @@ def test_records_of_entities_that_inherit() -> None:
         assert len(beings.read("Being")) == 3
 
 
-def test_null_is_null() -> None:
+def test_null_overrides_a_default() -> None:
     model = Model({"Item": {"name": "string? = hello", "n": "int32 = 5", "made": "date?"}})
     with Container("Items", model, stores=[StoreDescription(type="InMemory")]) as items:
         record = items.insert("Item", {})
@@ -302,7 +302,7 @@ def test_null_is_null() -> None:
 
 
 @pytest.mark.parametrize(("key", "value"), [("loud", "LOUD"), ("loud", None), ("tagCount", 7), ("tagCount", None)])
-def test_what_is_derived_is_given_only_in_records_that_were_read(tmp_path: Path, key: str, value: Any) -> None:
+def test_derived_values_are_accepted_only_in_read_records(tmp_path: Path, key: str, value: Any) -> None:
     attributes = {
         "name": "string?",
         "loud": "derived string? = uppercase:(name)",
@@ -334,7 +334,7 @@ def test_what_is_derived_is_given_only_in_records_that_were_read(tmp_path: Path,
         assert (nested["name"], nested["loud"], nested["tagCount"]) == ("nested", "NESTED", 1)
 
 
-def test_records_have_what_the_save_derived(tmp_path: Path) -> None:
+def test_returned_records_have_derived_values(tmp_path: Path) -> None:
     attributes = {
         "name": "string?",
         "loud": "derived string? = uppercase:(name)",
@@ -391,7 +391,7 @@ MARK = UUID("00112233-4455-6677-8899-aabbccddeeff")
         ("made", 0.5, utc(2001, 1, 1, 0, 0, 0, 500_000)),
     ],
 )  # fmt: skip
-def test_values_are_converted_as_the_attribute_wants_them(things: Container, key: str, given: Any, kept: Any) -> None:
+def test_values_are_converted_to_the_attribute_type(things: Container, key: str, given: Any, kept: Any) -> None:
     record = things.insert("Thing", {key: given})
     assert record[key] == kept
     assert type(record[key]) is type(kept) or isinstance(record[key], type(kept))
@@ -409,7 +409,7 @@ def test_values_are_converted_as_the_attribute_wants_them(things: Container, key
         ("data", "*"), ("data", "AAE"), ("flag", "perhaps"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_converted_is_named(things: Container, key: str, given: Any) -> None:
+def test_unconvertible_value_is_reported(things: Container, key: str, given: Any) -> None:
     record = things.insert("Thing", {"name": "kept", "small": 1})
     for ask in (
         lambda: things.insert("Thing", [{"name": "lost"}, {key: given}]),
@@ -433,7 +433,7 @@ def test_what_cannot_be_converted_is_named(things: Container, key: str, given: A
         ("friends", {"a": 1}),
     ],
 )  # fmt: skip
-def test_bytes_lists_and_dictionaries_are_refused_with_their_value(things: Container, key: str, given: Any) -> None:
+def test_bytes_lists_and_dictionaries_are_rejected_with_their_value(things: Container, key: str, given: Any) -> None:
     record = things.insert("Thing", {"name": "kept"})
     for ask in (lambda: things.insert("Thing", {key: given}), lambda: things.update("Thing", None, {key: given})):
         with pytest.raises(TypeMismatchError) as caught:
@@ -450,7 +450,7 @@ def test_bytes_lists_and_dictionaries_are_refused_with_their_value(things: Conta
         ("medium", -(2**31) - 1, 1620),
     ],
 )  # fmt: skip
-def test_numbers_that_do_not_fit_are_named(things: Container, key: str, given: Any, code: int) -> None:
+def test_out_of_range_numbers_are_reported(things: Container, key: str, given: Any, code: int) -> None:
     record = things.insert("Thing", {"small": 1})
     for ask in (lambda: things.insert("Thing", {key: given}), lambda: things.update("Thing", None, {key: given})):
         with pytest.raises(ValidationError) as caught:
@@ -460,7 +460,7 @@ def test_numbers_that_do_not_fit_are_named(things: Container, key: str, given: A
     assert things.read("Thing") == [record]
 
 
-def test_what_relationships_take(things: Container) -> None:
+def test_relationship_accepts_ids_records_and_null(things: Container) -> None:
     ada = things.insert("Owner", {"name": "Ada", "things": [{"name": "a"}, {"name": "b"}]})
     first, second = ada["things"]
     # In the order of the list, each in its own way.
@@ -494,7 +494,7 @@ def test_what_relationships_take(things: Container) -> None:
     assert (things.read("Thing", sort="name"), things.read("Owner", sort="name")) == before
 
 
-def test_what_earlier_stores_saved_stays_where_a_later_one_fails(tmp_path: Path) -> None:
+def test_saves_of_earlier_stores_remain_when_a_later_store_fails(tmp_path: Path) -> None:
     stores = [
         StoreDescription(tmp_path / "first.sqlite", configuration="First"),
         StoreDescription(tmp_path / "second.sqlite", configuration="Second", busy_timeout=0.01),
@@ -522,7 +522,7 @@ def test_what_earlier_stores_saved_stays_where_a_later_one_fails(tmp_path: Path)
         ]  # fmt: skip
 
 
-def test_records_of_a_container_that_is_closed(tmp_path: Path) -> None:
+def test_closed_container_rejects_record_calls(tmp_path: Path) -> None:
     shop = Container("Things", Model(EVERYTHING), stores=[StoreDescription(type="InMemory")])
     with shop:
         uri = shop.insert("Thing", {"name": "x"})["@id"]
@@ -542,7 +542,7 @@ def test_records_of_a_container_that_is_closed(tmp_path: Path) -> None:
     assert uri
 
 
-def test_a_window_of_what_is_read(things: Container) -> None:
+def test_read_honours_sort_limit_and_offset(things: Container) -> None:
     things.insert("Thing", [{"name": name, "small": small} for name, small in zip("abcdef", (1, 1, 1, 2, 2, None))])
     cases: list[tuple[Any, bool, int, int, str]] = [
         ("name", True, 0, 0, "abcdef"), ("-name", True, 2, 0, "fe"), ("name", True, 2, 4, "ef"),

@@ -1,4 +1,4 @@
-"""What other processes write into a store."""
+"""Remote changes: writes of other processes to a store."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def wait(is_true: Callable[[], object], limit: float = 60.0) -> float:
     return time.monotonic() - start
 
 
-def test_a_context_merges(container: Container, write: Callable[..., None]) -> None:
+def test_context_merges_changes_of_another_process(container: Container, write: Callable[..., None]) -> None:
     ctx = container.context()
     a, b, c = (ctx.insert("Item", name=name) for name in "abc")
     ctx.save()
@@ -74,7 +74,7 @@ def test_a_context_merges(container: Container, write: Callable[..., None]) -> N
     assert [item.name for item in ctx.fetch("Item", sort=["name"])] == ["a2", "b2", "d"]
 
 
-def test_what_was_read_ahead_is_read_anew(container: Container, write: Callable[..., None]) -> None:
+def test_prefetched_values_are_reread_after_a_remote_change(container: Container, write: Callable[..., None]) -> None:
     main_queue.bind()
     ctx = container.main_context()
     box = ctx.insert("Box", name="box")
@@ -92,7 +92,9 @@ def test_what_was_read_ahead_is_read_anew(container: Container, write: Callable[
     ctx.close()
 
 
-def test_being_told(container: Container, write: Callable[..., None], tmp_path: Path) -> None:
+def test_observer_is_notified_of_remote_changes(
+    container: Container, write: Callable[..., None], tmp_path: Path
+) -> None:
     told: list[RemoteChange] = []
     threads = set()
 
@@ -129,7 +131,7 @@ def test_moving_a_store_is_not_a_remote_change(tmp_path: Path, type: str) -> Non
         coordinator, store = container.coordinator, container.store
         with coordinator.observe("remote_change", lambda _, changes: told.append(changes.remote)):
             coordinator.set_store_path(store, tmp_path / "b")
-            # What happens in the folder has the watch look.
+            # A change in the folder triggers the watcher.
             (tmp_path / "b-other").touch()
             time.sleep(0.1)
             container.insert("Item", {"name": "a"})
@@ -141,7 +143,7 @@ def test_moving_a_store_is_not_a_remote_change(tmp_path: Path, type: str) -> Non
             assert (told[0].file, told[0].is_own) == (StoreFile.REMOVED, False)
 
 
-def test_own_saves_where_that_is_wanted(tmp_path: Path) -> None:
+def test_own_saves_are_posted_on_request(tmp_path: Path) -> None:
     told: list[Any] = []
     options: dict[str, Any] = {"history": True, "posts_own_changes": True, "watch_interval": 0.2}
     with Container(Model(MODEL), tmp_path / "items.store", **options) as container:
@@ -157,7 +159,7 @@ def test_own_saves_where_that_is_wanted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("type", ["SQLite", "Binary"])
-def test_a_save_that_only_deletes_is_an_own_change(tmp_path: Path, type: str) -> None:
+def test_deletion_only_save_is_an_own_change(tmp_path: Path, type: str) -> None:
     told: list[Any] = []
     with Container(Model(MODEL), tmp_path / "items.store", type=type, posts_own_changes=True) as container:
         ctx = container.context()
@@ -169,12 +171,12 @@ def test_a_save_that_only_deletes_is_an_own_change(tmp_path: Path, type: str) ->
             assert [change.is_own for change in told] == [True]
 
 
-def test_children_do_not_merge_by_themselves(container: Container) -> None:
+def test_child_context_cannot_merge_remote_changes_automatically(container: Container) -> None:
     with pytest.raises(InvalidArgumentError, match="parent"):
         container.context().child().automatically_merges_remote_changes = True
 
 
-def test_an_interpreter_may_end_while_others_write(run_python: Run, tmp_path: Path) -> None:
+def test_interpreter_may_exit_while_another_process_writes(run_python: Run, tmp_path: Path) -> None:
     program = (
         f"import corestone, subprocess, sys, time\nfrom corestone import Container, Model\nMODEL = {MODEL!r}\n"
         + """

@@ -1,4 +1,4 @@
-"""What a context takes in of what another coordinator saved, by the type of the store, and what it keeps."""
+"""Which changes of another coordinator a context merges, by store type, and which values it keeps."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def items(context: Context) -> list[Any]:
     return found
 
 
-def test_what_comes_in_and_what_stays_on_top(here: Container, there: Container) -> None:
+def test_remote_changes_are_merged_beneath_unsaved_changes(here: Container, there: Container) -> None:
     context = here.context()
     a, b, c, d, e = items(context)
     context.automatically_merges_remote_changes = True
@@ -97,7 +97,7 @@ def test_what_comes_in_and_what_stays_on_top(here: Container, there: Container) 
     ]  # fmt: skip
 
 
-def test_a_context_that_does_not_merge_has_a_conflict(here: Container, there: Container) -> None:
+def test_save_without_merging_is_a_conflict(here: Container, there: Container) -> None:
     context = here.context()
     first = items(context)[0]
     assert context.automatically_merges_remote_changes is False
@@ -108,7 +108,7 @@ def test_a_context_that_does_not_merge_has_a_conflict(here: Container, there: Co
     assert first.name == "mine"
 
 
-def test_what_was_saved_before_is_not_learned(here: Container, there: Container) -> None:
+def test_changes_before_merging_was_enabled_are_not_merged(here: Container, there: Container) -> None:
     context = here.context()
     first, second = items(context)[:2]
     there.update("Item", "name == 'a'", {"number": 5})
@@ -126,7 +126,7 @@ def test_what_was_saved_before_is_not_learned(here: Container, there: Container)
     assert second.number == 6
 
 
-def test_contexts_that_do_not_merge_read_new_rows_again(here: Container, there: Container) -> None:
+def test_contexts_without_merging_reread_changed_rows(here: Container, there: Container) -> None:
     merging, other = here.context(), here.context()
     first, theirs = items(merging)[0], items(other)[0]
     merging.automatically_merges_remote_changes = True
@@ -139,7 +139,7 @@ def test_contexts_that_do_not_merge_read_new_rows_again(here: Container, there: 
     assert here.context().existing(first.id).number == 5
 
 
-def test_a_child_merges_what_its_parent_merges(here: Container, there: Container) -> None:
+def test_child_merges_remote_changes_of_its_parent(here: Container, there: Container) -> None:
     parent = here.context()
     children = [parent.child(), parent.child()]
     held = [items(context)[0] for context in (parent, *children)]
@@ -152,7 +152,7 @@ def test_a_child_merges_what_its_parent_merges(here: Container, there: Container
     assert [each.number for each in held] == [5, 5, 1]
 
 
-def test_what_an_observer_is_told(here: Container, there: Container, kind: str, tmp_path: Path) -> None:
+def test_observer_receives_the_remote_change(here: Container, there: Container, kind: str, tmp_path: Path) -> None:
     told: list[Any] = []
     with here.coordinator.observe("remote_change", lambda _, changes: told.append(changes.remote)):
         here.insert("Item", {"name": "own"})
@@ -185,7 +185,7 @@ def test_what_an_observer_is_told(here: Container, there: Container, kind: str, 
     assert len(told) == count
 
 
-def test_derived_values_of_other_rows_come_in(tmp_path: Path) -> None:
+def test_derived_values_of_other_rows_are_merged(tmp_path: Path) -> None:
     """No version counts them, and no history has them."""
     model = {
         "Box": {"name": "string?", "size": "derived int64? = items.@count", "items": "to-many Item? inverse box"},
@@ -205,7 +205,7 @@ def test_derived_values_of_other_rows_come_in(tmp_path: Path) -> None:
                 merged(context, lambda box=box: box.size == 3)  # type: ignore[misc]
 
 
-def test_a_store_that_is_only_read_is_told_of(tmp_path: Path) -> None:
+def test_remote_change_of_a_read_only_store_is_posted(tmp_path: Path) -> None:
     for name, options in KINDS.items():
         path = tmp_path / name
         with Container(Model(MODEL), path, **options) as writer:

@@ -1,4 +1,4 @@
-"""What contexts have of a store that is removed, and what goes to which of several stores."""
+"""Objects of a removed store in contexts, and the store to which new objects are assigned."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def coordinator(model: Model, tmp_path: Path) -> Coordinator:
 
 
 def losses(lines: list[str]) -> list[str]:
-    """What was lost with a store; contexts of other tests may end meanwhile."""
+    """The logged losses of a store; contexts of other tests may end at the same time."""
     return [line for line in lines if "unsaved changes" in line and "/goes" in line]
 
 
-def test_the_log_counts_what_each_context_loses(coordinator: Coordinator) -> None:
+def test_log_counts_the_lost_changes_of_each_context(coordinator: Coordinator) -> None:
     stays, goes = coordinator.stores
     contexts = [coordinator.context() for _ in range(4)]
     for context, name in zip(contexts, ["first", "second", "third", "untouched"]):
@@ -90,7 +90,7 @@ def test_the_log_counts_what_each_context_loses(coordinator: Coordinator) -> Non
     assert [each.path for each in coordinator.stores] == [stays.path]
 
 
-def test_what_could_be_undone_is_forgotten_where_objects_went(coordinator: Coordinator) -> None:
+def test_removing_a_store_clears_the_undo_stack_of_affected_contexts(coordinator: Coordinator) -> None:
     goes = coordinator.stores[1]
     writer = coordinator.context()
     items = [writer.insert("Item", name=name) for name in ("stays", "goes")]
@@ -115,7 +115,7 @@ def test_what_could_be_undone_is_forgotten_where_objects_went(coordinator: Coord
         _ = held.name
 
 
-def test_before_a_store_is_removed_its_objects_can_be_saved(coordinator: Coordinator, tmp_path: Path) -> None:
+def test_observer_can_save_before_a_store_is_removed(coordinator: Coordinator, tmp_path: Path) -> None:
     goes = coordinator.stores[1]
     context = coordinator.context()
     item = context.insert("Item", name="a")
@@ -137,7 +137,7 @@ def test_before_a_store_is_removed_its_objects_can_be_saved(coordinator: Coordin
     assert [each.name for each in coordinator.context().fetch("Item")] == ["b"]
 
 
-def test_objects_of_children_go_too(coordinator: Coordinator) -> None:
+def test_removing_a_store_invalidates_objects_of_child_contexts(coordinator: Coordinator) -> None:
     goes = coordinator.stores[1]
     parent = coordinator.context()
     box = parent.insert("Box", name="box")
@@ -172,7 +172,7 @@ def test_objects_of_children_go_too(coordinator: Coordinator) -> None:
 # --- Several stores
 
 
-def test_a_new_object_goes_to_the_first_store_that_can_have_it(model: Model, tmp_path: Path) -> None:
+def test_new_object_is_assigned_to_the_first_suitable_store(model: Model, tmp_path: Path) -> None:
     with Coordinator(model) as first:
         first.add_store(tmp_path / "read-only")
     with Coordinator(model, unsaved="discard") as coordinator:
@@ -200,7 +200,7 @@ def test_a_new_object_goes_to_the_first_store_that_can_have_it(model: Model, tmp
         context.rollback()
 
 
-def test_an_entity_that_no_open_store_has_is_named(model: Model, tmp_path: Path) -> None:
+def test_missing_store_error_names_the_entity(model: Model, tmp_path: Path) -> None:
     model = Model(SHELF)
     for name in ("One", "Two"):
         model.configuration(name, "Note")
@@ -218,7 +218,7 @@ def test_an_entity_that_no_open_store_has_is_named(model: Model, tmp_path: Path)
                 assert words in caught.value.message
 
 
-def test_a_relationship_that_would_leave_its_store_is_refused_when_it_is_set(coordinator: Coordinator) -> None:
+def test_setting_a_relationship_across_stores_fails(coordinator: Coordinator) -> None:
     stays, goes = coordinator.stores
     context = coordinator.context()
     box, item = context.insert("Box", name="b"), context.insert("Item", name="i")
@@ -235,7 +235,7 @@ def test_a_relationship_that_would_leave_its_store_is_refused_when_it_is_set(coo
         assert item.box is None
 
 
-def test_a_coordinator_performs_in_the_order_of_the_calls(coordinator: Coordinator) -> None:
+def test_coordinator_performs_in_call_order(coordinator: Coordinator) -> None:
     ran: list[int] = []
     threads: set[int] = set()
     context = coordinator.context()

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import copy
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from corestone import (
+    BatchDeleteRequest,
     CancelledError,
     Container,
     Context,
     Expression,
     ExpressionDescription,
+    FetchedResultsController,
     FetchRequest,
     InvalidArgumentError,
     Model,
@@ -54,7 +56,7 @@ def context(container: Container) -> Context:
     return container.context()
 
 
-def test_what_execute_gives(context: Context) -> None:
+def test_execute_returns_every_result_type(context: Context) -> None:
     request = FetchRequest("Person", "age >= %d", 97, sort="name")
     found = context.execute(request)
     assert isinstance(found, Results)
@@ -69,7 +71,7 @@ def test_what_execute_gives(context: Context) -> None:
     assert context.execute(request)[0] == {"name": "097", "double": 194}
 
 
-def test_mistakes_are_named(context: Context) -> None:
+def test_request_mistakes_are_reported(context: Context) -> None:
     with pytest.raises(UnsupportedError, match="dictionaries") as raised:
         context.execute(FetchRequest("Person", result_type="dicts"))
     assert raised.value.code == 134091
@@ -87,7 +89,7 @@ def test_mistakes_are_named(context: Context) -> None:
         context.execute(FetchRequest(other["Town"]))
 
 
-def test_lazy_results(context: Context) -> None:
+def test_lazy_results_read_batches(context: Context) -> None:
     lazy = context.execute(FetchRequest("Person", sort="-age", batch_size=7))
     assert lazy.batch_size == 7
     assert len(lazy) == 100
@@ -109,13 +111,13 @@ def test_lazy_results(context: Context) -> None:
     assert kept.age == 96
 
 
-def test_few_objects_of_lazy_results_stay(context: Context) -> None:
+def test_lazy_results_retain_few_objects(context: Context) -> None:
     for each in context.execute(FetchRequest("Person", sort="age", batch_size=5)):
         assert each.name
         assert len(context.known) <= 60
 
 
-def test_objects_take_what_a_fetch_finds(container: Container, context: Context) -> None:
+def test_refresh_option_updates_registered_objects(container: Container, context: Context) -> None:
     one = context.first("Person", "age == 1")
     assert one.age == 1
     with container.context() as other:
@@ -128,19 +130,19 @@ def test_objects_take_what_a_fetch_finds(container: Container, context: Context)
     assert one.age == 1000
 
 
-def test_without_property_values_objects_are_faults(context: Context) -> None:
+def test_objects_are_faults_without_property_values(context: Context) -> None:
     found = context.execute(FetchRequest("Person", "age < 3", sort="age", include_property_values=False))
     assert all(each.is_fault for each in found)
     assert [each.age for each in found] == [0, 1, 2]
 
 
-def test_stores(container: Container, context: Context) -> None:
+def test_request_can_be_limited_to_stores(container: Container, context: Context) -> None:
     store = container.store
     assert context.execute(FetchRequest("Person", result_type="count", stores=[store])) == 100
     assert context.execute(FetchRequest("Person", result_type="count", stores=[])) == 0
 
 
-def test_a_copy_is_a_request_of_its_own(context: Context) -> None:
+def test_copied_request_is_independent(context: Context) -> None:
     request = FetchRequest("Person", "age < 10", sort="name", limit=4)
     other = request.copy()
     other.limit = 2
@@ -150,7 +152,7 @@ def test_a_copy_is_a_request_of_its_own(context: Context) -> None:
     assert copy.copy(request).limit == 4
 
 
-def test_a_request_of_a_template(context: Context) -> None:
+def test_template_request_substitutes_variables(context: Context) -> None:
     request = context.model.fetch_request("older", age=50)
     assert (request.entity_name, request.limit) == ("Person", 3)
     assert [each.age for each in context.execute(request)] == [51, 52, 53]
@@ -164,7 +166,7 @@ def test_a_request_of_a_template(context: Context) -> None:
         context.execute(context.model.fetch_request("older", age="fifty"))
 
 
-def test_all_that_a_request_says_can_be_read(context: Context) -> None:
+def test_every_request_setting_can_be_read(context: Context) -> None:
     request = FetchRequest(
         "Person", "age > 1", sort=["-age", "name"], limit=5, offset=2, result_type="dictionaries",
         columns=["home.name", ExpressionDescription("n", "count:(name)", "int64")], group_by="home.name",
@@ -184,7 +186,7 @@ def test_all_that_a_request_says_can_be_read(context: Context) -> None:
     assert context.execute(FetchRequest(same.entity_name, same.predicate, result_type="count")) == 98
 
 
-def test_some_properties_alone(container: Container, context: Context) -> None:
+def test_properties_to_fetch_limit_the_columns(container: Container, context: Context) -> None:
     people = context.execute(FetchRequest("Person", sort="name", columns=["name", "home"]))
     before = container.coordinator.statistics
     assert people[3].name == "003"
@@ -196,7 +198,7 @@ def test_some_properties_alone(container: Container, context: Context) -> None:
         context.execute(FetchRequest("Person", columns={"double": "age * 2"}))
 
 
-def test_a_limit_goes_past_pending_deletions(context: Context) -> None:
+def test_limit_skips_pending_deletions(context: Context) -> None:
     request = FetchRequest("Person", sort="name", limit=5)
     for person in list(context.execute(request))[:3]:
         context.delete(person)
@@ -205,7 +207,7 @@ def test_a_limit_goes_past_pending_deletions(context: Context) -> None:
     assert left == ["003", "004", "005", "006", "007"]
 
 
-def test_fetches_within_predicates(context: Context) -> None:
+def test_predicates_may_contain_fetches(context: Context) -> None:
     old = FetchRequest("Person", "age >= 98")
     found = context.fetch("Person", Predicate("SELF IN %@", Expression.fetch(old)), sort="age")
     assert [each.age for each in found] == [98, 99]
@@ -216,7 +218,7 @@ def test_fetches_within_predicates(context: Context) -> None:
     assert Predicate("SELF IN %@", Expression.fetch(old, context)).evaluate(found[0])
 
 
-def test_asynchronous_fetches(container: Container) -> None:
+def test_asynchronous_fetch_returns_its_result(container: Container) -> None:
     context = container.background_context()
     request = FetchRequest("Person", "age < 10", sort="age")
     with context.perform():
@@ -245,7 +247,7 @@ def test_asynchronous_fetches(container: Container) -> None:
         container.context().fetch_asynchronously(request)
 
 
-def test_awaited_fetches(container: Container) -> None:
+def test_asynchronous_fetch_can_be_awaited(container: Container) -> None:
     context = container.background_context()
 
     async def names() -> list[str]:
@@ -255,7 +257,7 @@ def test_awaited_fetches(container: Container) -> None:
     assert asyncio.run(names()) == ["000", "001", "002"]
 
 
-def test_a_request_as_bytes(context: Context) -> None:
+def test_request_can_be_archived(context: Context) -> None:
     request = FetchRequest("Person", "age BETWEEN {3, 5}", sort="-age", batch_size=9, limit=2)
     same = FetchRequest.from_archive(request.to_archive())
     assert repr(same) == repr(request)
@@ -268,7 +270,7 @@ def test_a_request_as_bytes(context: Context) -> None:
         FetchRequest("Person", "SELF == %@", one).to_archive()
 
 
-def test_what_a_fresh_request_says() -> None:
+def test_new_request_has_default_settings() -> None:
     request = FetchRequest()
     assert {name: getattr(request, name) for name in FetchRequest.__slots__ if not name.startswith("_")} == {
         "as_faults": True, "batch_size": 0, "columns": None, "distinct": False, "group_by": None, "having": None,
@@ -290,7 +292,7 @@ def test_what_a_fresh_request_says() -> None:
         ("result_type", "count"), ("prefetch", ["home", "home.people"]), ("group_by", ["age"]),
     ],
 )  # fmt: skip
-def test_each_choice_of_a_request_is_carried_along(context: Context, name: str, value: object) -> None:
+def test_every_setting_survives_copy_and_pickling(context: Context, name: str, value: object) -> None:
     """To the library and back, into a copy, and into another process."""
     request, usual = FetchRequest("Person", **{name: value}), FetchRequest("Person")  # type: ignore[arg-type]
     given = request._made(context)
@@ -303,7 +305,7 @@ def test_each_choice_of_a_request_is_carried_along(context: Context, name: str, 
         assert same.entity_name == "Person"
 
 
-def test_orders_and_predicates_are_carried_along() -> None:
+def test_sort_descriptors_and_predicates_survive_copy_and_pickling() -> None:
     sort = [
         SortDescriptor("name", False, "caseInsensitiveCompare:"),
         SortDescriptor("age"),
@@ -317,7 +319,7 @@ def test_orders_and_predicates_are_carried_along() -> None:
     assert FetchRequest("Person", sort="-age").copy().sort == "-age"
 
 
-def test_the_entity_of_a_request(context: Context) -> None:
+def test_request_has_entity_name_and_entity(context: Context) -> None:
     person = context.model["Person"]
     request = FetchRequest("Person")
     assert request.entity_name == "Person"
@@ -344,7 +346,28 @@ def test_the_entity_of_a_request(context: Context) -> None:
         FetchRequest("Person", None, 5)
 
 
-def test_windows_of_every_result(context: Context) -> None:
+def test_request_entity_is_resolved_by_every_use(container: Container, context: Context) -> None:
+    person = context.model["Person"]
+
+    def used(use: Callable[[FetchRequest], object]) -> FetchRequest:
+        request = FetchRequest("Person", sort="name")
+        use(request)
+        return request
+
+    assert used(lambda request: FetchedResultsController(context, request).perform_fetch()).entity is person
+    assert used(lambda request: context.observe(request, lambda *_: None)).entity is person
+    fetched = FetchRequest("Person")
+    assert asyncio.run(container.background_context().afetch(fetched, len)) == 100
+    assert fetched.entity is person
+    assert used(lambda request: context.execute(BatchDeleteRequest(request))).entity is person
+    unknown = FetchRequest("Persn")
+    with pytest.raises(InvalidArgumentError, match="did you mean"):
+        context.execute(unknown)
+    with pytest.raises(InvalidArgumentError, match='a request for "Persn" is unknown'):
+        _ = unknown.entity
+
+
+def test_limit_and_offset_apply_to_every_result_type(context: Context) -> None:
     request = FetchRequest("Person", "age >= 90", sort="name", offset=3, limit=4)
     assert [each.age for each in context.execute(request)] == [93, 94, 95, 96]
     request.result_type = "ids"
@@ -371,7 +394,7 @@ def test_windows_of_every_result(context: Context) -> None:
             _ = rows[wrong]
 
 
-def test_a_count_within_a_predicate(context: Context) -> None:
+def test_fetch_expression_can_count(context: Context) -> None:
     many = FetchRequest("Person", "age > 95")
     counted = Expression.fetch(many, context, count_only=True)
     found = Expression.fetch(many, context)
@@ -383,7 +406,7 @@ def test_a_count_within_a_predicate(context: Context) -> None:
     assert str(pickle.loads(pickle.dumps(alone))) == str(alone) == "FETCH(<fetch of Person>, nil, 1)"
 
 
-def test_aggregates(context: Context) -> None:
+def test_context_computes_aggregates(context: Context) -> None:
     assert context.count("Person", "age < 10") == 10
     assert context.count("Person", "age < 10", limit=4) == 4
     assert context.count("Person", "age < 10", offset=7) == 3

@@ -15,7 +15,7 @@ from corestone._columns import unpack
 from corestone.results import BLOCK
 
 
-def test_sequence(staff: Context) -> None:
+def test_results_are_a_sequence(staff: Context) -> None:
     people = staff.fetch("Employee", sort=["name"])
     assert isinstance(people, Sequence)
     assert [person.name for person in people] == ["Ada", "Boris", "Chloé", "Dmitri", "Elena", "Grace"]
@@ -34,21 +34,21 @@ def test_sequence(staff: Context) -> None:
             people[wrong]
 
 
-def test_empty(staff: Context) -> None:
-    nobody = staff.fetch("Employee", "age > 200")
-    assert not nobody
-    assert list(nobody) == []
-    assert nobody.first is None
-    assert nobody.column("name") == []
-    assert nobody.columns("name", "department.name") == [[], []]
-    assert nobody.rows("name") == []
-    assert nobody.to_dicts() == []
-    assert nobody.ids() == []
-    assert repr(nobody) == "<Results: 0 Employee objects>"
-    assert "<table>" in nobody._repr_html_()
+def test_empty_results_are_false(staff: Context) -> None:
+    empty = staff.fetch("Employee", "age > 200")
+    assert not empty
+    assert list(empty) == []
+    assert empty.first is None
+    assert empty.column("name") == []
+    assert empty.columns("name", "department.name") == [[], []]
+    assert empty.rows("name") == []
+    assert empty.to_dicts() == []
+    assert empty.ids() == []
+    assert repr(empty) == "<Results: 0 Employee objects>"
+    assert "<table>" in empty._repr_html_()
 
 
-def test_blocks(ctx: Context) -> None:
+def test_results_read_several_blocks(ctx: Context) -> None:
     count = 3 * BLOCK + 7
     ctx.insert_many("Project", [{"title": f"{at:05}"} for at in range(count)])
     ctx.save()
@@ -60,7 +60,7 @@ def test_blocks(ctx: Context) -> None:
     assert len(found.ids()) == count
 
 
-def test_columns(ctx: Context) -> None:
+def test_columns_return_attribute_values(ctx: Context) -> None:
     hired = datetime(2020, 5, 17, 10, 30, tzinfo=timezone.utc)
     key = UUID("00112233-4455-6677-8899-aabbccddeeff")
     rows = [
@@ -91,7 +91,7 @@ def test_columns(ctx: Context) -> None:
     }
 
 
-def test_columns_of_relationships_and_paths(staff: Context) -> None:
+def test_columns_accept_relationships_and_key_paths(staff: Context) -> None:
     people = staff.fetch("Employee", "name != 'Grace'", sort=["name"])
     assert [each and each.name for each in people.column("department")] == ["R&D", "R&D", "Sales", "Sales", None]
     assert people.column("department.name") == ["R&D", "R&D", "Sales", "Sales", None]
@@ -113,12 +113,12 @@ def test_columns_show_pending_changes(staff: Context) -> None:
     assert people.column("age")[0] == 99
 
 
-def test_subentities_in_columns(staff: Context) -> None:
+def test_columns_include_subentities(staff: Context) -> None:
     assert sorted(staff.fetch("Employee").column("name"))[-1] == "Grace"
     assert staff.fetch("Manager").column("bonus") == [0.5]
 
 
-def test_rows_of_deleted_objects(staff: Context) -> None:
+def test_columns_of_deleted_objects_are_none(staff: Context) -> None:
     people = staff.fetch("Employee", sort=["name"])
     elena = people[4]
     staff.delete(elena)
@@ -143,14 +143,14 @@ def test_rows_of_deleted_objects(staff: Context) -> None:
         people.column("name")
 
 
-def test_ids(staff: Context) -> None:
+def test_ids_return_object_ids(staff: Context) -> None:
     people = staff.fetch("Employee", sort=["name"])
     assert people.ids() == [person.id for person in people]
     assert staff.fetch_ids("Employee", sort=["name"]) == people.ids()
     assert staff.fetch_ids("Employee", "age > 50", limit=1) != []
 
 
-def test_html(staff: Context) -> None:
+def test_html_escapes_values_and_limits_rows(staff: Context) -> None:
     staff.first("Employee", "name == 'Ada'").name = "<Ada & co>"
     page = staff.fetch("Employee", sort=["name"])._repr_html_()
     assert "<th>name</th>" in page
@@ -160,7 +160,7 @@ def test_html(staff: Context) -> None:
     assert "the first 20 shown" in staff.fetch("Project")._repr_html_()
 
 
-def test_repr(staff: Context) -> None:
+def test_results_repr_lists_the_first_objects(staff: Context) -> None:
     shown = repr(staff.fetch("Employee", sort="name"))
     assert shown.startswith("<Results: 6 Employee objects: <Employee p")
     assert shown.endswith(", …>")
@@ -170,7 +170,7 @@ def packed(*parts: bytes) -> memoryview:
     return memoryview(b"".join(part + b"\0" * (-len(part) % 8) for part in parts))
 
 
-def test_unpacking() -> None:
+def test_packed_columns_are_unpacked() -> None:
     words = struct.Struct("=q").pack
     text = "aé漢".encode()
     data = packed(
@@ -191,7 +191,7 @@ def test_unpacking() -> None:
         unpack(packed(words(0), words(1), words(9)))
 
 
-def test_bounds_of_places_and_slices(staff: Context) -> None:
+def test_indexes_and_slices_behave_like_those_of_a_list(staff: Context) -> None:
     people = staff.fetch("Employee", sort="name")
     assert people[5] is people[-1]
     assert people[-6] is people[0]
@@ -206,7 +206,7 @@ def test_bounds_of_places_and_slices(staff: Context) -> None:
 
 
 @pytest.mark.parametrize("count", [1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 2 * BLOCK + 1])
-def test_paths_and_targets_of_whole_blocks(staff: Context, count: int) -> None:
+def test_columns_of_key_paths_span_blocks(staff: Context, count: int) -> None:
     owner = staff.first("Employee", "name == 'Ada'")
     staff.insert_many("Task", [{"title": f"t{at:04}", "owner": owner} for at in range(count)])
     staff.save()
@@ -217,8 +217,8 @@ def test_paths_and_targets_of_whole_blocks(staff: Context, count: int) -> None:
     assert found.columns("title", "owner.age") == [[f"t{at:04}" for at in range(count)], [36] * count]
 
 
-def test_values_are_not_read_of_other_rows(staff: Context) -> None:
-    """What is read ahead for a block belongs to its own rows."""
+def test_prefetched_block_values_belong_to_their_rows(staff: Context) -> None:
+    """Prefetched values of a block belong to its rows."""
     staff.insert_many("Project", [{"title": f"{at:05}"} for at in range(BLOCK + 3)])
     staff.save()
     fresh = staff.container.context()
@@ -231,7 +231,7 @@ def test_values_are_not_read_of_other_rows(staff: Context) -> None:
     assert part[0] is everyone[BLOCK - 1]
 
 
-def test_filtered_and_ordered_are_results_of_their_own(staff: Context) -> None:
+def test_filtered_and_ordered_return_new_results(staff: Context) -> None:
     people = staff.fetch("Employee", sort="name")
     old = people.filtered("age > $least", least=40)
     assert [each.name for each in old] == ["Boris", "Dmitri", "Grace"]
@@ -248,7 +248,7 @@ def test_filtered_and_ordered_are_results_of_their_own(staff: Context) -> None:
     assert [each.name for each in people.ordered()] == [each.name for each in people]
 
 
-def test_pages_for_notebooks(staff: Context) -> None:
+def test_notebook_html_shows_a_limited_table(staff: Context) -> None:
     staff.insert_many("Project", [{"title": str(at)} for at in range(17)])
     page = staff.fetch("Project")._repr_html_()
     assert page.count("<tr>") == 21
@@ -264,7 +264,7 @@ def test_pages_for_notebooks(staff: Context) -> None:
     assert "None" not in heads
 
 
-def test_shown_objects(staff: Context) -> None:
+def test_results_repr_shows_five_objects(staff: Context) -> None:
     for limit, more in ((4, False), (5, False), (6, True)):
         shown = repr(staff.fetch("Employee", sort="name", limit=limit))
         assert shown.startswith(f"<Results: {limit} Employee objects: <Employee p")
@@ -277,7 +277,7 @@ def test_shown_objects(staff: Context) -> None:
     assert staff.fetch("Employee").batch_size == 0
 
 
-def test_the_function_of_an_order_is_let_go(staff: Context) -> None:
+def test_comparator_is_released_after_sorting(staff: Context) -> None:
     before = set(_host._functions)
     people = staff.fetch("Employee")
     by_length = SortDescriptor("name", selector=lambda first, second: len(first) - len(second))

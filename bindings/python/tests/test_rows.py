@@ -50,7 +50,7 @@ def staff(tmp_path: Path) -> Iterator[Context]:
         yield context
 
 
-def test_columns_in_their_order(staff: Context) -> None:
+def test_columns_keep_their_order(staff: Context) -> None:
     rows = staff.fetch_rows("Person", columns=["name", "team.name", {"months": "age * 12"}], sort="-name", limit=2)
     assert rows == [
         {"name": "Dan", "team.name": None, "months": 0},
@@ -59,12 +59,12 @@ def test_columns_in_their_order(staff: Context) -> None:
     assert list(rows[0]) == ["name", "team.name", "months"]
 
 
-def test_every_stored_attribute_without_columns(staff: Context) -> None:
+def test_rows_without_columns_have_every_stored_attribute(staff: Context) -> None:
     [row] = staff.fetch_rows("Person", "name == %@", "Bob")
     assert row == {"name": "Bob", "age": 31, "pay": Decimal(1)}
 
 
-def test_groups(staff: Context) -> None:
+def test_rows_can_be_grouped(staff: Context) -> None:
     rows = staff.fetch_rows(
         "Person",
         columns=["team.name", {"people": "count:(name)", "pay": Expression("sum:(pay)")}],
@@ -79,7 +79,7 @@ def test_groups(staff: Context) -> None:
         assert row == {"team.name": "Research", "people": 2}
 
 
-def test_one_row_over_all(staff: Context) -> None:
+def test_aggregates_without_groups_return_one_row(staff: Context) -> None:
     total = ExpressionDescription("total age", "sum:(age)", "double")
     [row] = staff.fetch_rows("Person", columns=[total, {"modes": "mode:(age)"}])
     assert row["total age"] == 93.0
@@ -87,23 +87,23 @@ def test_one_row_over_all(staff: Context) -> None:
     assert sorted(row["modes"]) == [0, 30, 31, 32]
 
 
-def test_relationships_are_ids_and_members_are_counted(staff: Context) -> None:
+def test_rows_have_ids_of_relationships_and_counts_of_members(staff: Context) -> None:
     [row] = staff.fetch_rows("Person", "name == 'Ada'", columns=["team", {"peers": "team.members.@count"}])
     assert isinstance(row["team"], ObjectID)
     assert staff.get(row["team"]).name == "Research"
     assert row["peers"] == 2
 
 
-def test_each_row_once(staff: Context) -> None:
+def test_distinct_removes_duplicate_rows(staff: Context) -> None:
     assert len(staff.fetch_rows("Person", columns="team", distinct=True)) == 3
 
 
-def test_unsaved_changes_do_not_count(staff: Context) -> None:
+def test_rows_exclude_unsaved_changes(staff: Context) -> None:
     staff.insert("Person", name="Eve")
     assert staff.fetch_rows("Person", columns={"n": "count:(name)"}) == [{"n": 4}]
 
 
-def test_more_rows_than_are_read_at_once(staff: Context) -> None:
+def test_rows_beyond_one_read_are_returned(staff: Context) -> None:
     for number in range(2500):
         staff.insert("Team", name=str(number))
     staff.save()
@@ -121,19 +121,19 @@ def test_more_rows_than_are_read_at_once(staff: Context) -> None:
         (["name", {"n": "count:(name)"}], "max:\\(name\\)"),
     ],
 )
-def test_what_cannot_be_a_column(staff: Context, columns: list[str], words: str) -> None:
+def test_invalid_column_is_rejected(staff: Context, columns: list[str], words: str) -> None:
     with pytest.raises(InvalidArgumentError, match=words):
         staff.fetch_rows("Team", columns=columns)
 
 
-def test_a_column_of_a_wrong_kind(staff: Context) -> None:
+def test_column_argument_of_a_wrong_type_is_rejected(staff: Context) -> None:
     with pytest.raises(TypeMismatchError, match="is not a column"):
         staff.fetch_rows("Team", columns=[5])  # type: ignore[list-item]
     with pytest.raises(TypeMismatchError, match='the column "age" has the type'):
         staff.fetch_rows("Team", columns=ExpressionDescription("age", "name", "int64"))
 
 
-def test_an_entity_has_no_place_for_one() -> None:
+def test_expression_description_cannot_be_an_attribute() -> None:
     total = ExpressionDescription("total", "sum:(age)")
     with pytest.raises(ModelError, match=r"^Person\.total is a list, but must be a line such as "):
         Model({"Person": {"total": total}})
@@ -152,19 +152,19 @@ def test_an_entity_has_no_place_for_one() -> None:
         ("count:(nmae) > 1", "nmae"),
     ],
 )
-def test_having_names_what_a_group_has(staff: Context, having: str, words: str) -> None:
+def test_having_with_an_unknown_column_is_rejected(staff: Context, having: str, words: str) -> None:
     with pytest.raises(InvalidArgumentError, match=words):
         staff.fetch_rows(
             "Person", "age > 99", columns=["team.name", {"people": "count:(name)"}], group_by="team.name", having=having
         )
 
 
-def test_a_number_that_its_type_does_not_hold(staff: Context) -> None:
+def test_column_value_out_of_range_is_rejected(staff: Context) -> None:
     with pytest.raises(TypeMismatchError, match='the column "x" has the type'):
         staff.fetch_rows("Person", columns=ExpressionDescription("x", "age * 100000 + 1", "int16"))
 
 
-def test_sums_and_their_types(staff: Context) -> None:
+def test_sum_has_the_type_of_the_attribute(staff: Context) -> None:
     assert staff.sum("Person", "age") == 93
     assert staff.sum("Person", "pay", "age > %d", 30) == Decimal(3)
     assert isinstance(staff.sum("Person", "pay"), Decimal)
@@ -178,7 +178,7 @@ def test_sums_and_their_types(staff: Context) -> None:
     assert staff.count("Person", key="pay") == 3
 
 
-def test_sums_of_groups_are_in_order(staff: Context) -> None:
+def test_grouped_sums_are_sorted_by_key(staff: Context) -> None:
     assert list(staff.sum("Person", "age", by="team.name").items()) == [(None, 0), ("Research", 61), ("Sales", 32)]
     assert staff.count("Person", "age > 0", by="team.name") == {"Research": 2, "Sales": 1}
     assert staff.max("Person", "name", by=["team.name", "age"])[("Sales", 32)] == "Cyd"
@@ -194,13 +194,13 @@ def test_sums_of_groups_are_in_order(staff: Context) -> None:
         ("Team", "members.age", "members is to-many.*members.@count"),
     ],
 )
-def test_a_sum_of_what_has_none(staff: Context, entity: str, key: str, words: str) -> None:
+def test_sum_of_a_non_numeric_attribute_is_rejected(staff: Context, entity: str, key: str, words: str) -> None:
     with pytest.raises(InvalidArgumentError, match=words) as caught:
         staff.sum(entity, key)
     assert caught.value.entity == entity
 
 
-def test_the_statement_of_rows(staff: Context) -> None:
+def test_explanation_shows_the_grouped_statement(staff: Context) -> None:
     told = staff.explain("Person", "age > 1", columns=["team.name", {"n": "count:(self)"}], group_by="team.name")
     [share] = told.shares
     assert share.sql.startswith("SELECT t1.ZNAME, COUNT(*) FROM ZPERSON t0 LEFT JOIN ZTEAM t1 ON")
@@ -208,7 +208,7 @@ def test_the_statement_of_rows(staff: Context) -> None:
     assert share.bindings == [1]
 
 
-def test_rows_computed_from_objects_are_the_same(staff: Context) -> None:
+def test_rows_computed_in_memory_equal_those_from_sql(staff: Context) -> None:
     asked: dict[str, Any] = {"columns": ["name", "pay", "team", {"twice": "pay * 2"}], "sort": "-name"}
     rows = staff.fetch_rows("Person", **asked)
     assert rows == staff.fetch_rows("Person", in_memory=True, **asked)
@@ -248,7 +248,7 @@ def asked(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Asked]:
 @pytest.mark.parametrize(
     ("key", "predicate"), [("age", "age < 0"), ("pay", "age < 0"), ("left", "age < 0"), ("score", "SELF != nil")]
 )
-def test_what_functions_give_over_nothing(asked: Asked, key: str, predicate: str) -> None:
+def test_aggregates_over_no_values_are_zero_or_none(asked: Asked, key: str, predicate: str) -> None:
     """No rows, or rows whose values are all null, as those of the score are."""
     functions = ("count", "sum", "average", "min", "max", "median", "stddev", "mode")
     [row] = asked("Player", predicate, columns={name: f"{name}:({key})" for name in functions})
@@ -256,7 +256,7 @@ def test_what_functions_give_over_nothing(asked: Asked, key: str, predicate: str
     assert type(row[0]) is type(row[1]) is int
 
 
-def test_the_least_and_the_greatest_of_what_has_no_sum_over_nothing(asked: Asked) -> None:
+def test_min_and_max_of_non_numeric_attributes_over_no_rows_are_none(asked: Asked) -> None:
     for key in ("name", "born", "raw"):
         columns = {name: f"{name}:({key})" for name in ("count", "min", "max", "mode")}
         assert asked("Player", "age < 0", columns=columns) == [(0, None, None, None)]
@@ -264,16 +264,14 @@ def test_the_least_and_the_greatest_of_what_has_no_sum_over_nothing(asked: Asked
 
 @pytest.mark.parametrize("column", ["sum:(name)", "average:(born)", "median:(name)", "stddev:(name)", "name + 1"])
 @pytest.mark.parametrize("group_by", [None, "left"])
-def test_a_column_of_a_wrong_kind_is_an_error_though_no_row_comes(
-    asked: Asked, column: str, group_by: str | None
-) -> None:
+def test_type_error_in_a_column_is_raised_without_rows(asked: Asked, column: str, group_by: str | None) -> None:
     if column == "name + 1" and group_by:
         column = "sum:(name + 1)"
     with pytest.raises(PredicateError, match=r"takes numbers, but \w+\.(name|born) is a "):
         asked("Player", "age < 0", columns={"v": column}, group_by=group_by)
 
 
-def test_kinds_of_sums_and_averages(asked: Asked) -> None:
+def test_aggregates_have_documented_types(asked: Asked) -> None:
     functions = ("sum", "average", "median", "stddev", "min", "max", "mode")
     for key, predicate, expected in (
         ("age", "age < 8", (22, 5.5, 5.5, 1.118033988749895, 4, 7, [4, 5, 6, 7])),
@@ -292,7 +290,7 @@ def test_kinds_of_sums_and_averages(asked: Asked) -> None:
     assert (total, type(total)) == (2**62 + 9, int)
 
 
-def test_values_of_members_are_of_each_row_unless_an_operator_makes_one_of_them(asked: Asked) -> None:
+def test_to_many_columns_are_expanded_unless_aggregated(asked: Asked) -> None:
     columns = {
         "n": "count:(players.age)", "s": "sum:(players.pay)", "a": "average:(players.pay)", "c": "players.@count",
         "least": "min:(players.name)", "most": "max:(players.pay)",
@@ -307,7 +305,7 @@ def test_values_of_members_are_of_each_row_unless_an_operator_makes_one_of_them(
     ]
 
 
-def test_the_order_of_groups(asked: Asked) -> None:
+def test_groups_are_sorted_by_key_unless_sorted_otherwise(asked: Asked) -> None:
     number: dict[str, Any] = {"n": "count:(SELF)"}
     by_name = [(None, 3), ("B", 2), ("Z", 2), ("a", 2), ("é", 3)]
     assert asked("Player", columns=["squad.name", number], group_by="squad.name") == by_name
@@ -327,7 +325,7 @@ def test_the_order_of_groups(asked: Asked) -> None:
     assert asked("Player", columns=["squad.name", number], group_by="squad.name", offset=1, limit=3) == by_name[1:4]
 
 
-def test_which_groups_are_given(asked: Asked) -> None:
+def test_having_selects_groups(asked: Asked) -> None:
     columns: list[Any] = ["name", {"n": "count:(age)", "pay": "sum:(pay)"}]
     for having, names in (
         ("n == 4", "pqr"), ("pay > 18", "qr"), ("$pay >= 18", "pqr"), ("sum:(pay) > 22", "r"), ("max:(pay) < 11", "pq"),
@@ -346,7 +344,7 @@ def test_which_groups_are_given(asked: Asked) -> None:
         ("string", "4", "2.5", "4", "q", "1"),
     ],
 )  # fmt: skip
-def test_the_type_of_a_column_makes_the_values_that_type(
+def test_column_type_converts_the_values(
     asked: Asked, kind: str, whole: Any, half: Any, exact: Any, text: Any, flag: Any
 ) -> None:
     for expression, expected in (
@@ -377,7 +375,7 @@ UUID = uuid.UUID("01020304-0506-0708-090a-0b0c0d0e0f10")
         ("binary", "CAST('01ab', 'NSData')", b"\x01\xab"), ("binary", "raw", None),
     ],
 )  # fmt: skip
-def test_the_type_of_a_column_makes_uuids_uris_and_bytes_of_text(
+def test_column_type_converts_text_to_uuid_uri_and_bytes(
     asked: Asked, kind: str, expression: str, expected: Any
 ) -> None:
     found = asked("Player", "age == 4", columns=ExpressionDescription("v", expression, kind))
@@ -391,7 +389,7 @@ def test_the_type_of_a_column_makes_uuids_uris_and_bytes_of_text(
         ("binary", "name", "q"), ("binary", "age * 0.5", 2.0), ("objectid", "age", 4),
     ],
 )  # fmt: skip
-def test_a_column_refuses_what_its_type_does_not_take(asked: Asked, kind: str, expression: str, value: Any) -> None:
+def test_column_type_rejects_incompatible_values(asked: Asked, kind: str, expression: str, value: Any) -> None:
     with pytest.raises(
         TypeMismatchError, match=r'the column "v" has the type .*, but its expression returns a'
     ) as caught:
@@ -402,7 +400,7 @@ def test_a_column_refuses_what_its_type_does_not_take(asked: Asked, kind: str, e
 @pytest.mark.parametrize(
     ("given", "key", "message"),
     [
-        ({"columns": ["name"], "having": "name == 'x'"}, None, "a having predicate needs properties to group by"),
+        ({"columns": ["name"], "having": "name == 'x'"}, "having", "a having predicate needs properties to group by"),
         ({"columns": ["mood"]}, "mood", "Person.mood is not stored and cannot be a column"),
         ({"columns": {"x": "mood"}, "group_by": "mood"}, "mood", "Person.mood is not stored"),
         ({"columns": ["age", "name", "age"]}, "age", 'two columns have the name "age"; rename one of them'),
@@ -420,9 +418,7 @@ def test_a_column_refuses_what_its_type_does_not_take(asked: Asked, kind: str, e
         ),
     ],
 )  # fmt: skip
-def test_mistakes_of_columns_name_entity_and_key(
-    staff: Context, given: dict[str, Any], key: str | None, message: str
-) -> None:
+def test_column_errors_name_entity_and_key(staff: Context, given: dict[str, Any], key: str, message: str) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         staff.fetch_rows("Person", **given)
     assert (caught.value.entity, caught.value.key) == ("Person", key)
@@ -439,7 +435,7 @@ def batches(context: Context, **options: Any) -> Any:
     )  # fmt: skip
 
 
-def test_the_four_batches_of_rows_that_were_used_last_stay(staff: Context) -> None:
+def test_four_most_recent_batches_stay_in_memory(staff: Context) -> None:
     for number in range(10):
         staff.insert("Person", name=f"Z{number}")
     staff.save()
@@ -454,7 +450,7 @@ def test_the_four_batches_of_rows_that_were_used_last_stay(staff: Context) -> No
     assert was_read == [True, True, True, True, False, True, True, False, True, True, False, False, False]
 
 
-def test_lazy_rows_are_no_list_and_equal_one(staff: Context) -> None:
+def test_lazy_rows_are_a_sequence_equal_to_a_list(staff: Context) -> None:
     rows = staff.execute(
         FetchRequest("Person", sort="name", result_type="dictionaries", columns=["name", {"id": "SELF"}], batch_size=3)
     )
@@ -467,7 +463,7 @@ def test_lazy_rows_are_no_list_and_equal_one(staff: Context) -> None:
         json.dumps(rows)
 
 
-def test_rows_that_are_read_at_once_whatever_the_batch_size(staff: Context) -> None:
+def test_distinct_rows_ignore_the_batch_size(staff: Context) -> None:
     with log.recorded(0) as lines:
         for _ in range(2):
             assert isinstance(batches(staff, distinct=True), list)
@@ -483,7 +479,7 @@ def test_rows_that_are_read_at_once_whatever_the_batch_size(staff: Context) -> N
     assert [row["name"] for row in batches(staff)] == ["Ada", "Bob", "Cyd", "Dan"]
 
 
-def test_what_nil_means_in_the_condition_on_groups(asked: Asked) -> None:
+def test_nulls_option_applies_to_having(asked: Asked) -> None:
     columns: list[Any] = ["squad.name", {"n": "count:(SELF)", "best": "max:(score)"}]
     for having, memory, database in (
         ("NOT (best > 1)", 5, 0), ("best != 1", 5, 0), ("best == nil", 5, 5), ("NOT ($best == 1) AND n == 3", 2, 0),

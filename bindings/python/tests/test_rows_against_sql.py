@@ -389,7 +389,7 @@ def nearly_tied(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
     return any(math.isclose(x, y, rel_tol=1e-12) for x, y in reals)
 
 
-def test_rows_are_those_of_hand_written_sql_and_of_memory(store: tuple[Context, sqlite3.Connection]) -> None:
+def test_rows_equal_hand_written_sql_and_evaluation_in_memory(store: tuple[Context, sqlite3.Connection]) -> None:
     context, plain = store
     seed = int(os.environ.get("CORESTONE_SEED", "20261122"))
     count = int(os.environ.get("CORESTONE_ROWS", "1000")) // 2

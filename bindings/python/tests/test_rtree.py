@@ -1,4 +1,4 @@
-"""R-tree indexes: which fetches ask them, and that these find what others find."""
+"""R-tree indexes: the fetches that use them, and equality of their results."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def fill_places(context: Context, count: int) -> None:
     context.save()
 
 
-def test_an_r_tree_serves_a_range(tmp_path: Path) -> None:
+def test_r_tree_serves_a_range_condition(tmp_path: Path) -> None:
     with Container(place_model(), tmp_path / "places.sqlite") as container:
         context = container.context()
         fill_places(context, 300)
@@ -90,7 +90,7 @@ def test_an_r_tree_serves_a_range(tmp_path: Path) -> None:
             assert "VIRTUAL TABLE" not in str(context.explain("Place", format)), format
 
 
-def test_an_r_tree_finds_what_memory_finds(tmp_path: Path) -> None:
+def test_r_tree_results_equal_evaluation_in_memory(tmp_path: Path) -> None:
     found = []
     for kind in ("SQLite", "InMemory"):
         with Container(place_model(), tmp_path / kind, type=kind) as container:
@@ -122,7 +122,7 @@ def test_an_r_tree_finds_what_memory_finds(tmp_path: Path) -> None:
     assert sum(bool(each) for each in found[0]) > 100
 
 
-def test_indexed_by_names_an_index_that_is_there(tmp_path: Path) -> None:
+def test_indexed_by_needs_an_existing_index(tmp_path: Path) -> None:
     for kind in ("SQLite", "InMemory"):
         with Container(place_model(), tmp_path / kind, type=kind) as container:
             context = container.context()
@@ -138,7 +138,7 @@ def test_indexed_by_names_an_index_that_is_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("key", "what"), [("label", "String"), ("key", "UUID")])
-def test_an_r_tree_over_text_is_refused(key: str, what: str) -> None:
+def test_r_tree_over_text_is_rejected(key: str, what: str) -> None:
     model = Model({"Place": {"x": "double", "label": "string", "key": "uuid"}})
     model["Place"].index("byLabel", "x", key, kind="rtree")
     with pytest.raises(ModelError, match=rf'"byLabel" of Place contains Place.{key} \({what}\)') as caught:
@@ -146,7 +146,7 @@ def test_an_r_tree_over_text_is_refused(key: str, what: str) -> None:
     assert (caught.value.entity, caught.value.key) == ("Place", key)
 
 
-def test_a_store_without_its_r_tree_still_answers(tmp_path: Path) -> None:
+def test_store_without_its_r_tree_still_returns_results(tmp_path: Path) -> None:
     path = tmp_path / "places.sqlite"
     with Container(place_model(), path) as container:
         context = container.context()
@@ -179,7 +179,7 @@ def altered(path: Path, sql: str) -> None:
 # A plain range leaves the work to what narrows more.
 
 
-def test_another_index_goes_before_the_r_tree(tmp_path: Path) -> None:
+def test_equality_index_is_preferred_to_the_r_tree(tmp_path: Path) -> None:
     with Container(place_model(), tmp_path / "places.sqlite") as container:
         context = container.context()
         fill_places(context, 300)
@@ -203,7 +203,7 @@ def test_another_index_goes_before_the_r_tree(tmp_path: Path) -> None:
         assert is_served(context, "code == nil AND x BETWEEN {-10, 10}")
 
 
-def test_a_limit_needs_few_rows(tmp_path: Path) -> None:
+def test_r_tree_fetch_with_limit_reads_few_rows(tmp_path: Path) -> None:
     with Container(place_model(), tmp_path / "places.sqlite") as container:
         context = container.context()
         context.insert_many("Place", [{"label": f"p{number}", "x": float(number)} for number in range(2000)])
@@ -215,7 +215,7 @@ def test_a_limit_needs_few_rows(tmp_path: Path) -> None:
         assert [each["label"] for each in context.fetch("Place", "x BETWEEN {100, 200}", limit=1)] == ["p100"]
 
 
-def test_indexed_by_tells_where_it_has_no_effect(tmp_path: Path) -> None:
+def test_indexed_by_without_effect_is_logged(tmp_path: Path) -> None:
     with Container(place_model(), tmp_path / "places.sqlite") as container:
         context = container.context()
         fill_places(context, 50)
@@ -246,7 +246,7 @@ def test_indexed_by_tells_where_it_has_no_effect(tmp_path: Path) -> None:
 # Trees that are not as they should be.
 
 
-def test_the_remedy_of_a_lost_trigger_fills_the_tree_again(tmp_path: Path) -> None:
+def test_remedy_for_a_lost_trigger_rebuilds_the_r_tree(tmp_path: Path) -> None:
     path = tmp_path / "places.sqlite"
     with Container(place_model(), path) as container:
         fill_places(container.context(), 60)
@@ -264,7 +264,7 @@ def test_the_remedy_of_a_lost_trigger_fills_the_tree_again(tmp_path: Path) -> No
         assert labels(context, "x BETWEEN {500, 600}") == ["p30", "p31"]
 
 
-def test_the_check_finds_values_outside_of_their_bounds(tmp_path: Path) -> None:
+def test_check_reports_values_outside_their_r_tree_bounds(tmp_path: Path) -> None:
     path = tmp_path / "places.sqlite"
     with Container(place_model(), path) as container:
         context = container.context()
@@ -294,9 +294,7 @@ def test_the_check_finds_values_outside_of_their_bounds(tmp_path: Path) -> None:
      "Z_RT_Place_byPlace_DELETE; DROP TABLE Z_RT_Place_byPlace"],
 )  # fmt: skip
 @pytest.mark.parametrize("read_only", [False, True])
-def test_a_tree_that_cannot_be_read_does_not_keep_a_fetch_from_its_rows(
-    tmp_path: Path, damage: str, read_only: bool
-) -> None:
+def test_damaged_r_tree_does_not_prevent_a_fetch(tmp_path: Path, damage: str, read_only: bool) -> None:
     path = tmp_path / "places.sqlite"
     ranges = [(low, low + 9) for low in range(-100, 100, 10)] + [(-100, 100)]
     with Container(place_model(), path) as container:
@@ -325,7 +323,7 @@ FOREIGN = """<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
 """
 
 
-def test_an_index_of_a_file_that_no_tree_can_serve_is_left_aside(tmp_path: Path) -> None:
+def test_unsupported_r_tree_index_of_a_model_file_is_ignored(tmp_path: Path) -> None:
     model = Model.load(FOREIGN.encode())
     findings = [finding for finding in model.lint() if finding.rule == "unserved-rtree"]
     assert [(finding.entity, finding.key) for finding in findings] == [("Place", "label"), ("Place", "key")]
@@ -344,10 +342,10 @@ def test_an_index_of_a_file_that_no_tree_can_serve_is_left_aside(tmp_path: Path)
     assert check(path) == []
 
 
-# Whoever changes rows, the tree follows.
+# The tree follows every change of rows.
 
 
-def test_batches_go_through_the_tree(tmp_path: Path) -> None:
+def test_batch_requests_use_the_r_tree(tmp_path: Path) -> None:
     found = []
     for kind in ("SQLite", "InMemory"):
         with Container(place_model(), tmp_path / kind, type=kind) as container:
@@ -364,7 +362,7 @@ def test_batches_go_through_the_tree(tmp_path: Path) -> None:
     assert all(found[0][place] for place in (0, 3, 4, 5))
 
 
-def test_unsaved_changes_and_those_of_others_count(tmp_path: Path) -> None:
+def test_r_tree_fetch_includes_unsaved_and_remote_changes(tmp_path: Path) -> None:
     path = tmp_path / "places.sqlite"
     with Container(place_model(), path) as container, Container(place_model(), path) as other:
         context, second = container.context(), other.context()

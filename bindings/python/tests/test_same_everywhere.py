@@ -58,7 +58,7 @@ def titles(found: Any) -> list[Any]:
     return [book.title for book in found]
 
 
-def test_ties_are_broken_by_key_and_what_is_not_saved_comes_last(ctx: Context) -> None:
+def test_ties_are_ordered_by_key_with_unsaved_objects_last(ctx: Context) -> None:
     for title in "dbac":
         ctx.insert("Book", title=title)
         ctx.save()
@@ -73,7 +73,7 @@ def test_ties_are_broken_by_key_and_what_is_not_saved_comes_last(ctx: Context) -
             assert [title for page in pages for title in page] == whole, (sort, limit)
 
 
-def test_nil_is_what_it_is_in_memory(ctx: Context) -> None:
+def test_nil_has_memory_semantics_by_default(ctx: Context) -> None:
     for title in ("x", "y", None):
         ctx.insert("Book", title=title)
     cases = [
@@ -110,7 +110,7 @@ def test_quantifiers_are_logical(ctx: Context) -> None:
         assert {author.name for author in ctx.fetch("Author", text)} == names, text
 
 
-def test_a_mistake_in_a_predicate_is_found_without_a_row(ctx: Context) -> None:
+def test_invalid_predicate_fails_without_rows(ctx: Context) -> None:
     for text, error, words in (
         ("rank > 3 OR title < 5", TypeMismatchError, "title"),
         ("TRUEPREDICATE OR nothing == 1", InvalidArgumentError, "nothing"),
@@ -127,7 +127,7 @@ def test_a_mistake_in_a_predicate_is_found_without_a_row(ctx: Context) -> None:
         ctx.fetch("Book", sort="author.books.title")
 
 
-def test_arithmetic_without_a_result_is_nil_in_a_fetch_alone(ctx: Context) -> None:
+def test_undefined_arithmetic_is_nil_only_in_a_fetch(ctx: Context) -> None:
     ctx.insert("Book", title="a", rank=0)
     ctx.insert("Book", title="b", rank=2, price=3)
     for saved in (False, True):
@@ -146,7 +146,7 @@ def test_arithmetic_without_a_result_is_nil_in_a_fetch_alone(ctx: Context) -> No
             Predicate(text).evaluate({"rank": 0, "price": None})
 
 
-def test_texts_without_options_are_compared_by_their_bytes(ctx: Context) -> None:
+def test_text_comparison_without_options_is_bytewise(ctx: Context) -> None:
     texts = ["e\u0301", "\u00e9", "E", "e", "Z", "z", "\u212a", "K"]
     for text in texts:
         ctx.insert("Book", title=text)
@@ -170,7 +170,7 @@ def test_texts_without_options_are_compared_by_their_bytes(ctx: Context) -> None
         assert set(titles(ctx.fetch("Book", text))) == found, text
 
 
-def test_patterns_are_for_the_whole_text_and_have_bounds(ctx: Context) -> None:
+def test_patterns_match_the_whole_text_within_limits(ctx: Context) -> None:
     for title in ("abc", "xabcx", "caf\u00e9", "a" * 40, "ab" * 250_000):
         ctx.insert("Book", title=title)
     for saved in (False, True):
@@ -188,7 +188,7 @@ def test_patterns_are_for_the_whole_text_and_have_bounds(ctx: Context) -> None:
                 ctx.fetch("Book", "title MATCHES %@", pattern)
 
 
-def test_groups_come_in_the_order_of_their_keys(ctx: Context) -> None:
+def test_groups_are_sorted_by_key(ctx: Context) -> None:
     for number, title in enumerate(["c", "a", None, "b", "a", "c"]):
         ctx.insert("Book", title=title, rank=number % 3, price=Decimal("0.1") * number)
     ctx.save()
@@ -209,7 +209,7 @@ def test_groups_come_in_the_order_of_their_keys(ctx: Context) -> None:
             ctx.fetch_rows("Book", columns=wrong)
 
 
-def test_a_batch_size_without_effect_is_told_once(container: Container) -> None:
+def test_batch_size_without_effect_is_logged_once(container: Container) -> None:
     ctx = container.context()
     for number in range(4):
         ctx.insert("Book", title=str(number // 2))
@@ -232,7 +232,7 @@ def test_a_batch_size_without_effect_is_told_once(container: Container) -> None:
         assert reason is None or reason in batches[0], batches
 
 
-def test_a_to_many_key_without_any_is_told_once(tmp_path: Path) -> None:
+def test_to_many_key_without_quantifier_is_logged_once(tmp_path: Path) -> None:
     for kind in TYPES:
         # The log warns of a key once in a process.
         key = f"of{kind}"
@@ -249,7 +249,7 @@ def test_a_to_many_key_without_any_is_told_once(tmp_path: Path) -> None:
         assert f"write ANY {key}.title == " in lines[0]
 
 
-def test_a_to_many_key_without_any_is_a_collection(ctx: Context) -> None:
+def test_to_many_key_without_quantifier_is_a_collection(ctx: Context) -> None:
     ctx.insert("Author", name="a", books=[ctx.insert("Book", title="t", rank=7)])
     for saved in (False, True):
         if saved:
@@ -269,7 +269,7 @@ def test_a_to_many_key_without_any_is_a_collection(ctx: Context) -> None:
 
 
 @pytest.mark.parametrize("symbol", ["BEGINSWITH", "ENDSWITH[cd]", "LIKE", "MATCHES"])
-def test_a_pattern_over_a_to_many_key_is_refused_without_a_row(ctx: Context, symbol: str) -> None:
+def test_pattern_over_a_to_many_key_fails_without_rows(ctx: Context, symbol: str) -> None:
     for text in (f"books.title {symbol} 't'", f"name == 'nobody' AND books.title {symbol} 't'"):
         with pytest.raises(PredicateError, match=r"Write ANY books\.title"):
             ctx.fetch("Author", text)
@@ -277,7 +277,7 @@ def test_a_pattern_over_a_to_many_key_is_refused_without_a_row(ctx: Context, sym
     assert len(ctx.fetch("Author", f"books.title {symbol} nil")) == 0
 
 
-def test_unique_values_may_change_hands_within_a_save(tmp_path: Path) -> None:
+def test_unique_values_can_be_exchanged_within_a_save(tmp_path: Path) -> None:
     model = Model({"Seat": {"@unique": ["number"], "number": "int32", "name": "string"}})
     for kind in TYPES:
         with Container(model, tmp_path / kind, type=kind, unsaved="discard") as container:
@@ -300,8 +300,8 @@ def test_unique_values_may_change_hands_within_a_save(tmp_path: Path) -> None:
             assert caught.value.code == 133021, kind
 
 
-def test_a_to_many_relationship_without_inverse(container: Container) -> None:
-    """In an SQLite store a member has one owner, the last that took it; in the others it may have several."""
+def test_to_many_without_inverse_has_one_owner_only_in_sqlite(container: Container) -> None:
+    """In an SQLite store a member has one owner, the last one that added it; in other types it may have several."""
     ctx = container.context()
     one, two = (ctx.insert("Author", name=name) for name in ("one", "two"))
     first = ctx.insert("Book", title="first", loose={one, two})
@@ -316,7 +316,7 @@ def test_a_to_many_relationship_without_inverse(container: Container) -> None:
     assert first.title == "first"
 
 
-def test_what_is_no_number_where_the_attribute_allows_it(container: Container) -> None:
+def test_nan_and_infinities_are_kept_when_allowed(container: Container) -> None:
     ctx = container.context()
     for title, value in (("nan", float("nan")), ("inf", float("inf")), ("-inf", float("-inf"))):
         ctx.insert("Book", title=title, real=value)
@@ -328,7 +328,7 @@ def test_what_is_no_number_where_the_attribute_allows_it(container: Container) -
     assert found["nan"] is None if container.store.type == "SQLite" else found["nan"] != found["nan"]
 
 
-def test_a_composite_has_no_entry_for_what_has_no_value(container: Container) -> None:
+def test_composite_omits_elements_without_a_value(container: Container) -> None:
     ctx = container.context()
     whole = {"latitude": 1.5, "town": "Bern"}
     for title, given, expected in (
@@ -347,7 +347,7 @@ def test_a_composite_has_no_entry_for_what_has_no_value(container: Container) ->
     assert set(titles(ctx.fetch("Book", "place.latitude == nil"))) == {"half", "nil", "empty", "none"}
 
 
-def test_required_elements_are_asked_for_where_the_composite_has_a_value(tmp_path: Path) -> None:
+def test_required_elements_are_validated_when_the_composite_has_a_value(tmp_path: Path) -> None:
     model = Model({"Note": {"place": {"latitude": "double", "town": "string?"}}})
     for kind in TYPES:
         with Container(model, tmp_path / kind, type=kind, unsaved="discard") as container:
@@ -377,8 +377,8 @@ for kind in ("SQLite", "InMemory"):
 
 @pytest.mark.parametrize("icu", ["off", ""])
 @pytest.mark.parametrize("selector", ["localizedCompare:", "localizedStandardCompare:"])
-def test_orders_of_a_locale_with_and_without_icu(tmp_path: Path, icu: str, selector: str) -> None:
-    """Symbols, digits, letters; then accents; then small letters before capitals. Swedish is known to ICU alone."""
+def test_locale_sort_order_is_correct_with_and_without_icu(tmp_path: Path, icu: str, selector: str) -> None:
+    """Symbols, digits, letters; then accents; then small letters before capitals. Only ICU supports Swedish."""
     swedish = ["a", "z", "\u00e4"] if not icu and ctypes.util.find_library("icui18n") else ["a", "\u00e4", "z"]
     orders = [["-", "1", "a", "A", "\u00e1", "ab", "b", "z"], swedish]
     # Numbers in their order, with ICU and without.
@@ -389,7 +389,7 @@ def test_orders_of_a_locale_with_and_without_icu(tmp_path: Path, icu: str, selec
     assert [json.loads(line) for line in done.stdout.splitlines()] == orders * 2, done.stderr
 
 
-def test_a_fetch_judges_by_unsaved_values_of_the_fetched_objects_alone(ctx: Context) -> None:
+def test_fetch_sees_unsaved_values_of_the_fetched_objects_only(ctx: Context) -> None:
     author = ctx.insert("Author", name="old")
     for title in "ab":
         ctx.insert("Book", title=title, author=author)
@@ -405,7 +405,7 @@ def test_a_fetch_judges_by_unsaved_values_of_the_fetched_objects_alone(ctx: Cont
     assert titles(ctx.fetch("Book", "author.name == 'new'", sort="title")) == ["a", "b"]
 
 
-def test_an_object_that_was_never_saved_stays_as_it_is_in_a_refresh(ctx: Context) -> None:
+def test_refresh_keeps_unsaved_objects_unchanged(ctx: Context) -> None:
     saved = ctx.insert("Book", title="saved")
     ctx.save()
     new = ctx.insert("Book", title="new", rank=7)
@@ -419,7 +419,7 @@ def test_an_object_that_was_never_saved_stays_as_it_is_in_a_refresh(ctx: Context
     assert saved.title == "saved"
 
 
-def test_what_counts_as_a_changed_value(ctx: Context) -> None:
+def test_changed_values_follow_inverse_relationships(ctx: Context) -> None:
     author = ctx.insert("Author", name="a")
     book = ctx.insert("Book", title="b", author=author)
     assert book.changed_values() == {"title": "b", "rank": 0, "author": author}
@@ -445,7 +445,7 @@ def test_what_counts_as_a_changed_value(ctx: Context) -> None:
     assert author.changed_values() == {"books": None}
 
 
-def test_other_variables_of_a_fetched_property_are_an_error_when_it_is_read(tmp_path: Path) -> None:
+def test_unknown_variable_of_a_fetched_property_fails_when_read(tmp_path: Path) -> None:
     model = Model({"Note": {"name": "string?"}})
     model["Note"].fetched(
         "same", "Note", "name == $FETCH_SOURCE.name AND $FETCHED_PROPERTY.name == 'same'", sort="name"
@@ -463,7 +463,7 @@ def test_other_variables_of_a_fetched_property_are_an_error_when_it_is_read(tmp_
                 list(note.wrong)
 
 
-def test_a_value_that_was_changed_in_place_is_saved_when_it_is_set_again(tmp_path: Path) -> None:
+def test_value_changed_in_place_is_saved_when_set_again(tmp_path: Path) -> None:
     model = Model({"Note": {"box": "transformable?"}})
     for kind in TYPES:
         with Container(model, tmp_path / kind, type=kind, unsaved="discard") as container:
@@ -479,7 +479,7 @@ def test_a_value_that_was_changed_in_place_is_saved_when_it_is_set_again(tmp_pat
 
 
 @pytest.mark.parametrize("kind", [kind for kind in TYPES if kind != "InMemory"])
-def test_ids_of_two_coordinators_are_equal_when_their_models_are_two_instances(tmp_path: Path, kind: str) -> None:
+def test_object_ids_are_equal_across_coordinators_with_equal_models(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "books.store"
     with Container(Model(SPEC), path, type=kind) as one:
         ctx = one.context()

@@ -1,4 +1,4 @@
-"""Signal handlers that raise, at any moment: nothing is left behind, and no object without its values."""
+"""Signal handlers that raise, at any moment: no leaks, and no object without its values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LONGEST = 60.0  # seconds: in these, each test makes what progress it can
 
 
 class Struck(BaseException):
-    """What the handler raises. No Exception, as KeyboardInterrupt is none."""
+    """The exception of the handler. Not a subclass of Exception, like KeyboardInterrupt."""
 
 
 @pytest.fixture
@@ -116,7 +116,9 @@ def check(work: Callable[[int], None], alarm: Alarm, unraisable: list[Any]) -> N
     assert handles() == before
 
 
-def test_inserting(container: Container, alarm: Alarm, unraisable: list[Any]) -> None:
+def test_signal_during_insert_leaves_consistent_objects(
+    container: Container, alarm: Alarm, unraisable: list[Any]
+) -> None:
     ctx = container.context()
 
     def work(number: int) -> None:
@@ -131,7 +133,9 @@ def test_inserting(container: Container, alarm: Alarm, unraisable: list[Any]) ->
     assert sorted(item.name for item in ctx.inserted) == ["Ada", "Bob", "Eve"]
 
 
-def test_no_object_is_half_made(container: Container, alarm: Alarm, unraisable: list[Any]) -> None:
+def test_signal_never_exposes_a_partly_initialised_object(
+    container: Container, alarm: Alarm, unraisable: list[Any]
+) -> None:
     ctx = container.context()
     torn: list[Any] = []
 
@@ -148,7 +152,9 @@ def test_no_object_is_half_made(container: Container, alarm: Alarm, unraisable: 
     assert [repr(item) for item in torn] == []
 
 
-def test_fetching_and_reading(container: Container, alarm: Alarm, unraisable: list[Any]) -> None:
+def test_signal_during_a_fetch_leaves_consistent_objects(
+    container: Container, alarm: Alarm, unraisable: list[Any]
+) -> None:
     ctx = container.context()
     ctx.insert_many("Person", [{"name": f"{place}", "number": place} for place in range(60)])
     ctx.save()
@@ -168,7 +174,9 @@ def test_fetching_and_reading(container: Container, alarm: Alarm, unraisable: li
     check(work, alarm, unraisable)
 
 
-def test_saving(container: Container, alarm: Alarm, unraisable: list[Any]) -> None:
+def test_signal_during_a_save_leaves_a_consistent_context(
+    container: Container, alarm: Alarm, unraisable: list[Any]
+) -> None:
     def counted() -> int:
         context = container.context()
         try:
@@ -189,7 +197,7 @@ def test_saving(container: Container, alarm: Alarm, unraisable: list[Any]) -> No
     assert counted() == len(ctx.fetch("Pet"))
 
 
-def test_contexts_and_blocks(container: Container, alarm: Alarm, unraisable: list[Any]) -> None:
+def test_signal_in_a_with_block_closes_the_context(container: Container, alarm: Alarm, unraisable: list[Any]) -> None:
     def made() -> Context:
         return container.context()
 
@@ -202,7 +210,7 @@ def test_contexts_and_blocks(container: Container, alarm: Alarm, unraisable: lis
     check(work, alarm, unraisable)
 
 
-def test_a_signal_in_a_finalizer(container: Container, alarm: Alarm, unraisable: list[Any]) -> None:
+def test_signal_in_a_finalizer_is_handled(container: Container, alarm: Alarm, unraisable: list[Any]) -> None:
     """Each wrapper and each ID ends while a signal waits to be handled."""
     ctx = container.context()
     ctx.insert_many("Person", [{"name": f"{place}"} for place in range(200)])

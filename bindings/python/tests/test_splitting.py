@@ -1,4 +1,4 @@
-"""Fetches of which SQL cannot say everything, and the two meanings of nil."""
+"""Fetches that SQL can evaluate only in part, and the two semantics of nil."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def numbers(found: Any) -> list[int]:
 SPLIT = "mood == nil AND number > 1"
 
 
-def test_memory_filters_within_order_and_window(context: Any) -> None:
+def test_filter_in_memory_honours_sort_limit_and_offset(context: Any) -> None:
     assert numbers(context.fetch("Item", SPLIT, sort="-number", limit=2, offset=1)) == [4, 3]
     assert context.count("Item", SPLIT) == 4
     assert context.count("Item", SPLIT, limit=3) == 3
@@ -52,8 +52,8 @@ def test_memory_filters_within_order_and_window(context: Any) -> None:
     assert numbers(context.fetch("Item", sort=["mood", "-number"], limit=4)) == [4, 2, 0, 5]
 
 
-def test_a_cursor_leaves_out_the_offset_once(context: Any) -> None:
-    """Only memory knows which numbers pass, and how many of a batch's are still to be left out."""
+def test_cursor_applies_the_offset_once(context: Any) -> None:
+    """Only the evaluation in memory can tell which numbers pass, and how many of a batch the offset skips."""
     register_function("exceeds", lambda number, other: number > other)
     try:
         passing = "FUNCTION(number, 'exceeds', 0) == true"
@@ -65,7 +65,7 @@ def test_a_cursor_leaves_out_the_offset_once(context: Any) -> None:
         unregister_function("exceeds")
 
 
-def test_a_split_can_be_refused(context: Any) -> None:
+def test_split_can_be_disabled(context: Any) -> None:
     for work in (context.fetch, context.count, context.fetch_ids, context.stream):
         with pytest.raises(UnsupportedError, match=r"Item\.mood is transient"):
             work("Item", SPLIT, split=False)
@@ -86,7 +86,7 @@ ROWS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("options", ROWS)
-def test_a_sort_of_rows_in_memory_can_be_refused(context: Any, options: dict[str, Any]) -> None:
+def test_sort_of_rows_in_memory_can_be_disabled(context: Any, options: dict[str, Any]) -> None:
     for key in [*IN_MEMORY, *IN_SQL]:
         for sort in (key, f"-{key}", ["number", key]):
             expected = list(context.fetch_rows("Item", sort=sort, **options))
@@ -98,7 +98,7 @@ def test_a_sort_of_rows_in_memory_can_be_refused(context: Any, options: dict[str
             assert (refused.value.entity, key.rpartition(".")[2] in str(refused.value)) == ("Item", True)
 
 
-def test_nil_has_the_meaning_of_a_database_on_request(context: Any) -> None:
+def test_nulls_option_selects_database_semantics(context: Any) -> None:
     for format, memory, database in (
         ("name != 'a'", [1, 2, 3, 4, 5], [1, 3, 4, 5]),
         ("NOT (name == 'a')", [1, 2, 3, 4, 5], [1, 3, 4, 5]),

@@ -1,4 +1,4 @@
-"""Which copy of SQLite the library gets, and what is said of one that does not suit it."""
+"""The copy of SQLite that the library uses, and the errors for an unsuitable one."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ print(loaded[-1])
     assert done.stdout == "True\n", done.stderr
 
 
-def test_import_needs_no_sqlite_module(run_python: Run) -> None:
+def test_import_succeeds_without_the_sqlite3_module(run_python: Run) -> None:
     done = run_python("import sys; sys.modules['sqlite3'] = None\nimport corestone; print(corestone.__version__)")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
 
 
-def test_old_version_is_refused(hidden: None) -> None:
+def test_old_sqlite_version_is_rejected(hidden: None) -> None:
     with pytest.raises(ImportError, match=r"needs SQLite 3\.35\.0 or newer.*has SQLite 3\.34\.1\..*libsqlite3-0"):
         check(FakeSQLite(3034001, b"3.34.1"))
     assert check(FakeSQLite(3035000, b"3.35.0")) == []
@@ -105,7 +105,7 @@ def test_copy_within_the_interpreters_module_is_a_warning(monkeypatch: pytest.Mo
     assert "has its own copy of SQLite" in message
 
 
-def test_import_warns_of_another_copy_and_goes_on(run_python: Run) -> None:
+def test_import_warns_of_another_copy_and_succeeds(run_python: Run) -> None:
     program = (
         "import sys, types, sqlite3; sys.modules['_sqlite3'] = types.ModuleType('_sqlite3')\nimport corestone\nprint(1)"
     )

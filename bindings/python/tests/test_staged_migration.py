@@ -61,7 +61,7 @@ def split(context: Context) -> None:
             user.pet = context.insert("Pet", name=user.petName)
 
 
-def test_custom_and_lightweight_stages(path: Path, models: list[Model]) -> None:
+def test_custom_and_lightweight_stages_run_in_order(path: Path, models: list[Model]) -> None:
     order: list[str] = []
     kept: list[Any] = []
 
@@ -88,7 +88,7 @@ def test_custom_and_lightweight_stages(path: Path, models: list[Model]) -> None:
     with pytest.raises(Exception, match="context"):
         _ = kept[1].name
     assert users(path, models[2], **options) == {"Ada": "Rex", "Bob": None}
-    assert len(order) == 2, "nothing is left to do"
+    assert len(order) == 2, "the migration is complete"
     assert repr(stages[0]) == '<MigrationStage, custom, "pets">'
 
 
@@ -106,7 +106,7 @@ def test_transformation_fills_the_new_store(path: Path, models: list[Model]) -> 
     assert read_metadata(path)["NSStoreUUID"] == identifier
 
 
-def test_a_mapping_model_is_a_stage(path: Path, models: list[Model]) -> None:
+def test_mapping_model_can_be_a_stage(path: Path, models: list[Model]) -> None:
     mapping = MappingModel.inferred(models[0], models[1])
     stage = MigrationStage.mapping(models[0], models[1], mapping, label="mapped")
     assert repr(stage) == '<MigrationStage, mapping, "mapped">'
@@ -122,7 +122,7 @@ def test_a_mapping_model_is_a_stage(path: Path, models: list[Model]) -> None:
         validate_stages([MigrationStage.mapping(models[0], models[0], mapping)])
 
 
-def test_stages_are_read_from_a_file(tmp_path: Path, path: Path, models: list[Model]) -> None:
+def test_stages_are_loaded_from_a_file(tmp_path: Path, path: Path, models: list[Model]) -> None:
     MappingModel.inferred(models[0], models[1]).write(tmp_path / "pets.cdm")
     bundle, file = tmp_path / "users.xcdatamodeld", tmp_path / "stages.json"
     for place, model in enumerate(models):
@@ -140,7 +140,7 @@ def test_stages_are_read_from_a_file(tmp_path: Path, path: Path, models: list[Mo
     assert users(path, models[2], stages=stages, source_models=models) == {"Ada": None, "Bob": None}
 
 
-def test_mistakes_in_a_file_of_stages_are_named(tmp_path: Path, models: list[Model]) -> None:
+def test_mistakes_in_a_stage_file_are_reported(tmp_path: Path, models: list[Model]) -> None:
     file = tmp_path / "stages.json"
     with pytest.raises(StoreError) as caught:
         MigrationStage.load(file)
@@ -179,7 +179,7 @@ def test_exception_of_a_handler_fails_the_migration(path: Path, models: list[Mod
         assert len(context.fetch("User")) == 2
 
 
-def test_references_are_resolved(tmp_path: Path, path: Path, models: list[Model]) -> None:
+def test_model_references_are_resolved(tmp_path: Path, path: Path, models: list[Model]) -> None:
     place = tmp_path / "users.xcdatamodel"
     reference = ModelReference(place, checksum=models[1].checksum)
     with pytest.raises(MigrationError) as caught:
@@ -199,7 +199,7 @@ def test_references_are_resolved(tmp_path: Path, path: Path, models: list[Model]
     assert users(path, models[1], stages=[stage]) == {"Ada": "Rex", "Bob": None}
 
 
-def test_mistakes_in_stages_are_named(path: Path, models: list[Model]) -> None:
+def test_mistakes_in_stages_are_reported(path: Path, models: list[Model]) -> None:
     lightweight = MigrationStage.lightweight([models[1].checksum])
     validate_stages([lightweight])
     for stages in ([], [lightweight, lightweight], [MigrationStage.custom(models[0], models[0])]):

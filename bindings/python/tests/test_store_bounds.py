@@ -53,7 +53,7 @@ def add(path: Path, data: bytes | None = None, title: str | None = None, **optio
         ("external_limit", [1, 2**63 - 1], [], ""),
     ],
 )
-def test_limits_at_their_ends(
+def test_limit_options_accept_their_bounds_only(
     tmp_path: Path, type: str, name: str, good: list[int], bad: list[int], range: str
 ) -> None:
     for number, limit in enumerate(good):
@@ -68,7 +68,7 @@ def test_limits_at_their_ends(
         assert not path.exists()
 
 
-def test_a_row_is_as_large_as_the_value_limit_at_most(tmp_path: Path) -> None:
+def test_row_larger_than_value_limit_fails_the_save(tmp_path: Path) -> None:
     """A row has a few bytes besides its values."""
     path = tmp_path / "a.sqlite"
     options: dict[str, Any] = {"value_limit": 100_000, "external_threshold": 2**62}
@@ -83,7 +83,7 @@ def test_a_row_is_as_large_as_the_value_limit_at_most(tmp_path: Path) -> None:
         assert [len(each.data) for each in container.context().fetch("Photo")] == [99_900, 100_001]
 
 
-def test_a_file_is_as_large_as_the_external_limit_at_most(tmp_path: Path) -> None:
+def test_external_file_is_limited_by_external_limit(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     add(path, bytes(200_000))
     (size,) = [each.stat().st_size for each in files(path)]
@@ -110,7 +110,7 @@ def test_a_file_is_as_large_as_the_external_limit_at_most(tmp_path: Path) -> Non
     assert not (tmp_path / "b.sqlite").exists()
 
 
-def test_texts_that_expressions_look_into_have_a_512th_of_the_memory_limit(tmp_path: Path) -> None:
+def test_searched_texts_are_limited_to_a_512th_of_memory_limit(tmp_path: Path) -> None:
     cases: list[tuple[str, dict[str, Any], int]] = [("a", {}, 262_144), ("b", {"memory_limit": 1 << 26}, 131_072)]
     for name, options, most in cases:
         path = tmp_path / f"{name}.sqlite"
@@ -127,7 +127,7 @@ def test_texts_that_expressions_look_into_have_a_512th_of_the_memory_limit(tmp_p
 @pytest.mark.parametrize(
     ("threshold", "inline", "beside"), [(None, 102_400, 102_401), (1000, 1000, 1001), (0, 1, 2), (2**62, 300_000, None)]
 )
-def test_larger_values_than_the_threshold_lie_in_files(
+def test_values_above_external_threshold_are_stored_in_files(
     tmp_path: Path, threshold: int | None, inline: int, beside: int | None
 ) -> None:
     path = tmp_path / "a.sqlite"
@@ -144,7 +144,7 @@ def test_larger_values_than_the_threshold_lie_in_files(
 
 
 @pytest.mark.parametrize("type", ["SQLite", "XML", "Binary"])
-def test_permissions_from_0600_to_0777(tmp_path: Path, type: str) -> None:
+def test_file_mode_accepts_0600_to_0777(tmp_path: Path, type: str) -> None:
     for mode in (0o600, 0o620, 0o755, 0o777):
         path = tmp_path / f"{mode:o}"
         with Container(Model(PHOTOS), path, type=type, file_mode=mode) as container:
@@ -157,7 +157,7 @@ def test_permissions_from_0600_to_0777(tmp_path: Path, type: str) -> None:
         assert not (tmp_path / "new").exists()
 
 
-def test_lengths_of_what_a_store_calls_itself(tmp_path: Path) -> None:
+def test_store_identifier_and_entity_names_have_length_limits(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     add(path)
     for length, is_read in [(255, True), (256, False)]:
@@ -180,7 +180,7 @@ def test_lengths_of_what_a_store_calls_itself(tmp_path: Path) -> None:
             corestone.metadata(path)
 
 
-def test_a_table_is_made_by_two_million_characters_at_most(tmp_path: Path) -> None:
+def test_create_table_statement_is_limited_to_2_million_characters(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     add(path, title="x", journal="rollback")
     with closing(sqlite3.connect(path)) as connection:
@@ -200,7 +200,7 @@ def test_a_table_is_made_by_two_million_characters_at_most(tmp_path: Path) -> No
             assert (caught.value.file, caught.value.code) == (str(path), 134080)
 
 
-def test_twenty_problems_of_a_kind_and_property_are_listed(tmp_path: Path) -> None:
+def test_check_lists_20_problems_per_kind_and_property(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     model = Model({"Box": {"owner": "to-one Owner?", "friend": "to-one Owner?"}, "Owner": {}})
     with Container(model, path) as container:
@@ -214,7 +214,7 @@ def test_twenty_problems_of_a_kind_and_property_are_listed(tmp_path: Path) -> No
     assert not any("more of this kind" in message for message in of["friend"])
 
 
-def test_leftovers_are_ten_minutes_old(tmp_path: Path) -> None:
+def test_orphaned_files_are_leftovers_after_10_minutes(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     add(path, bytes(200_000))
     folder = files(path)[0].parent
@@ -229,7 +229,7 @@ def test_leftovers_are_ten_minutes_old(tmp_path: Path) -> None:
     assert len(files(path)) == 3
 
 
-def test_a_save_waits_as_long_as_it_is_told(tmp_path: Path) -> None:
+def test_save_waits_for_the_busy_timeout(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     add(path)
     cases: list[tuple[dict[str, Any], float]] = [

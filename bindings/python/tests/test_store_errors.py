@@ -84,7 +84,7 @@ NOT_A_STORE, IO, CORRUPT = Status.NOT_A_STORE, Status.STORE_IO, Status.STORE_COR
         (nothing, {"must_exist": True}, IO), (nothing, {"read_only": True}, IO),
     ],
 )  # fmt: skip
-def test_what_cannot_be_opened(
+def test_unreadable_store_fails_in_every_function(
     tmp_path: Path, type: str, make: Callable[[Path, str], None], options: dict[str, Any], status: Status
 ) -> None:
     path = tmp_path / "store"
@@ -107,7 +107,7 @@ def test_what_cannot_be_opened(
 
 @pytest.mark.parametrize("type", TYPES)
 @pytest.mark.parametrize(("make", "words"), [(text, "text"), (archive, "archive"), (compiled, "model")])
-def test_what_is_something_else_is_called_so(
+def test_file_of_another_kind_is_named(
     tmp_path: Path, type: str, make: Callable[[Path, str], None], words: str
 ) -> None:
     path = tmp_path / "store"
@@ -120,7 +120,7 @@ def test_what_is_something_else_is_called_so(
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_a_folder_that_is_not_there(tmp_path: Path, type: str) -> None:
+def test_missing_folder_error_names_the_folder(tmp_path: Path, type: str) -> None:
     path = tmp_path / "none" / "store"
     for options in ({}, {"must_exist": True}, {"read_only": True}):
         with pytest.raises(StoreError) as caught:
@@ -131,7 +131,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path, type: str) -> None:
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_a_store_of_another_type_is_named(tmp_path: Path, type: str) -> None:
+def test_store_of_another_type_is_named(tmp_path: Path, type: str) -> None:
     path = tmp_path / "store"
     made(path, type)
     before = state(tmp_path)
@@ -161,7 +161,7 @@ def test_a_store_of_another_type_is_named(tmp_path: Path, type: str) -> None:
         ({"More": {"x": "int?"}}, "More", None),
     ],
 )
-def test_another_model_is_told_by_entity_and_property(
+def test_model_mismatch_error_names_entity_and_property(
     tmp_path: Path, type: str, change: dict[str, Any], entity: str, key: str | None
 ) -> None:
     path = tmp_path / "store"
@@ -185,7 +185,7 @@ def test_another_model_is_told_by_entity_and_property(
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_an_entity_that_the_model_lacks_is_named_as_the_former_model_has_it(tmp_path: Path, type: str) -> None:
+def test_missing_entity_is_named_as_in_the_cached_model(tmp_path: Path, type: str) -> None:
     path = tmp_path / "store"
     entities = {"FieldNote": {"text": "string?"}, "Tag": {"name": "string?"}}
     with Container(Model(entities), path, type=type) as container:
@@ -198,7 +198,7 @@ def test_an_entity_that_the_model_lacks_is_named_as_the_former_model_has_it(tmp_
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_a_read_only_store_refuses_all_that_writes(tmp_path: Path, type: str) -> None:
+def test_read_only_store_rejects_every_write(tmp_path: Path, type: str) -> None:
     path = tmp_path / "store"
     made(path, type)
     before = state(tmp_path)
@@ -225,7 +225,7 @@ def test_a_read_only_store_refuses_all_that_writes(tmp_path: Path, type: str) ->
     assert state(tmp_path) == before
 
 
-def test_the_code_of_sqlite_comes_along(tmp_path: Path) -> None:
+def test_error_has_the_sqlite_code(tmp_path: Path) -> None:
     path = tmp_path / "store"
     made(path, "SQLite")
     with Container(Model(NOTES), path, unsaved="discard", busy_timeout=0.01) as container:
@@ -246,7 +246,7 @@ def test_the_code_of_sqlite_comes_along(tmp_path: Path) -> None:
         context.save()
 
 
-def test_a_file_that_is_written_while_it_is_only_read(tmp_path: Path) -> None:
+def test_read_only_store_is_busy_after_a_write_until_reopened(tmp_path: Path) -> None:
     path = tmp_path / "store"
     made(path, "SQLite", journal="rollback")
     with Container(Model(NOTES), path, read_only=True) as reader:
@@ -272,7 +272,7 @@ def damage(path: Path, *statements: str) -> None:
             connection.execute(statement)
 
 
-def test_warnings_come_last(tmp_path: Path) -> None:
+def test_warnings_follow_problems(tmp_path: Path) -> None:
     path = tmp_path / "store"
     made(path, "SQLite")
     damage(
@@ -297,7 +297,7 @@ def test_warnings_come_last(tmp_path: Path) -> None:
     assert (found[ProblemKind.SPEED].entity, found[ProblemKind.SPEED].key) == ("Note", "text")
 
 
-def test_a_store_with_warnings_alone_is_whole(tmp_path: Path) -> None:
+def test_store_with_warnings_only_can_be_opened(tmp_path: Path) -> None:
     path = tmp_path / "store"
     made(path, "SQLite")
     damage(path, "DROP INDEX Z_Note_text")
@@ -313,7 +313,7 @@ def test_a_store_with_warnings_alone_is_whole(tmp_path: Path) -> None:
         assert len(container.read("Note")) == 51
 
 
-def test_what_is_not_checked_is_the_error_of_opening_it(tmp_path: Path) -> None:
+def test_check_of_an_unreadable_store_raises_the_open_error(tmp_path: Path) -> None:
     for make in (text, archive, database, nothing):
         path = tmp_path / make.__name__
         make(path, "SQLite")
@@ -339,7 +339,7 @@ def test_what_is_not_checked_is_the_error_of_opening_it(tmp_path: Path) -> None:
         assert caught.value.file == str(tmp_path / type)
 
 
-def test_a_check_changes_nothing(tmp_path: Path) -> None:
+def test_check_does_not_change_the_store(tmp_path: Path) -> None:
     path = tmp_path / "store"
     with Container(Model(NOTES), path) as container:
         container.insert("Note", {"text": "in the log"})

@@ -1,4 +1,4 @@
-"""What goes along, and what stays, where stores are migrated, replaced, copied and destroyed; their metadata."""
+"""Content and metadata that are kept when stores are migrated, replaced, copied and destroyed."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def ask(path: Path, statement: str) -> Any:
 
 @pytest.mark.parametrize("is_open", [True, False], ids=["open", "closed"])
 @pytest.mark.parametrize("type", TYPES)
-def test_what_a_store_is_known_by_stays(notes: Model, tmp_path: Path, type: str, is_open: bool) -> None:
+def test_store_identifier_is_kept(notes: Model, tmp_path: Path, type: str, is_open: bool) -> None:
     path = tmp_path / "store"
     coordinator = Coordinator(notes)
     store = coordinator.add_store(path, type=type)
@@ -95,7 +95,7 @@ def test_what_a_store_is_known_by_stays(notes: Model, tmp_path: Path, type: str,
         Container(Model({"Note": {"text": "string?", "more": "string?"}}), path, migrate=False)
 
 
-def test_a_store_in_memory_has_the_metadata_of_its_model(notes: Model) -> None:
+def test_in_memory_store_has_the_metadata_of_its_model(notes: Model) -> None:
     coordinator = Coordinator(notes)
     store = coordinator.add_store("m", type="InMemory")
     own = coordinator.metadata(store)
@@ -109,7 +109,7 @@ def test_a_store_in_memory_has_the_metadata_of_its_model(notes: Model) -> None:
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_metadata_is_read_from_the_file_as_it_is_now(notes: Model, tmp_path: Path, type: str) -> None:
+def test_metadata_is_read_from_the_current_file(notes: Model, tmp_path: Path, type: str) -> None:
     one, other = Coordinator(notes), Coordinator(notes)
     mine, theirs = (each.add_store(tmp_path / "store", type=type) for each in (one, other))
     one.set_metadata(mine, {"a": 1})
@@ -122,7 +122,7 @@ def test_metadata_is_read_from_the_file_as_it_is_now(notes: Model, tmp_path: Pat
 
 @pytest.mark.parametrize("type", [*TYPES, "InMemory"])
 @pytest.mark.parametrize("to", TYPES)
-def test_what_the_application_says_goes_along(notes: Model, tmp_path: Path, type: str, to: str) -> None:
+def test_application_metadata_is_migrated(notes: Model, tmp_path: Path, type: str, to: str) -> None:
     said = {"author": "Ada", "when": [1, 2.5, {"x": b"y"}], "_own": True}
     with Container(notes, tmp_path / "from", type=type) as container:
         container.insert("Note", {"text": "x"})
@@ -163,7 +163,7 @@ def test_migration_copies_unsaved_metadata(notes: Model, tmp_path: Path, type: s
 # --- Migrating
 
 
-def test_a_history_begins_where_the_former_store_had_one(notes: Model, tmp_path: Path) -> None:
+def test_migrated_store_has_history_when_the_source_had_one(notes: Model, tmp_path: Path) -> None:
     count = "SELECT count(*) FROM sqlite_master WHERE name = 'ATRANSACTION'"
     for name, before, after in [("kept", True, None), ("asked", None, True), ("none", None, None)]:
         path, to = tmp_path / name, tmp_path / f"{name}.new"
@@ -180,7 +180,7 @@ def test_a_history_begins_where_the_former_store_had_one(notes: Model, tmp_path:
 
 
 @pytest.mark.parametrize("to", [*TYPES, "InMemory"])
-def test_objects_keep_their_numbers(notes: Model, tmp_path: Path, to: str) -> None:
+def test_migration_keeps_primary_keys(notes: Model, tmp_path: Path, to: str) -> None:
     with Container(notes, tmp_path / "from.sqlite") as container:
         coordinator = container.coordinator
         context = container.context()
@@ -217,7 +217,9 @@ def test_objects_keep_their_numbers(notes: Model, tmp_path: Path, to: str) -> No
 
 @pytest.mark.parametrize("to", [*TYPES, "InMemory"])
 @pytest.mark.parametrize(("key", "stays"), [(2**58, True), (2**58 + 1, False), (-5, False), (0, False)])
-def test_keys_that_a_new_store_cannot_have(notes: Model, tmp_path: Path, to: str, key: int, stays: bool) -> None:
+def test_invalid_primary_keys_are_replaced_by_a_migration(
+    notes: Model, tmp_path: Path, to: str, key: int, stays: bool
+) -> None:
     path = tmp_path / "from"
     filled(notes, path, "a", "b", journal="rollback")
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -244,7 +246,7 @@ def test_keys_that_a_new_store_cannot_have(notes: Model, tmp_path: Path, to: str
 
 
 @pytest.mark.parametrize("to", ["XML", "Binary", "InMemory"])
-def test_references_to_rows_that_are_gone_are_counted_by_the_log(tmp_path: Path, to: str) -> None:
+def test_log_counts_dangling_references_of_a_migration(tmp_path: Path, to: str) -> None:
     model = Model({"Box": {"items": "to-many Item? inverse box"}, "Item": {"box": "to-one Box? inverse items"}})
     with Container(model, tmp_path / "from", journal="rollback") as container:
         container.insert("Box", [{"items": [{}, {}]}, {"items": [{}, {}, {}]}])
@@ -261,8 +263,8 @@ def test_references_to_rows_that_are_gone_are_counted_by_the_log(tmp_path: Path,
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_the_place_of_a_new_store(notes: Model, tmp_path: Path, type: str) -> None:
-    """It may be that of a store without objects; what else is there stays."""
+def test_migration_replaces_only_an_empty_store(notes: Model, tmp_path: Path, type: str) -> None:
+    """The target may be a store without objects; any other file is kept."""
     filled(notes, tmp_path / "empty", type=type)
     filled(notes, tmp_path / "full", "mine", type=type)
     filled(notes, tmp_path / "other type", type="XML" if type == "SQLite" else "SQLite")
@@ -293,7 +295,7 @@ def test_the_place_of_a_new_store(notes: Model, tmp_path: Path, type: str) -> No
 
 
 @pytest.mark.parametrize("to", [*TYPES, "InMemory"])
-def test_a_migration_that_is_ended_leaves_all_as_it_was(notes: Model, tmp_path: Path, to: str) -> None:
+def test_cancelled_migration_leaves_the_store_unchanged(notes: Model, tmp_path: Path, to: str) -> None:
     class EndedError(Exception):
         pass
 
@@ -313,7 +315,7 @@ def test_a_migration_that_is_ended_leaves_all_as_it_was(notes: Model, tmp_path: 
 
 
 @pytest.mark.parametrize("to", [*TYPES, "InMemory"])
-def test_a_migrated_store_takes_its_place_among_others(notes: Model, tmp_path: Path, to: str) -> None:
+def test_migrated_store_keeps_its_position_among_stores(notes: Model, tmp_path: Path, to: str) -> None:
     with Coordinator(notes) as coordinator:
         stores = [coordinator.add_store(tmp_path / name, configuration="Paper") for name in "abc"]
         new = coordinator.migrate_store(stores[1], tmp_path / "d", type=to)
@@ -331,14 +333,14 @@ def test_a_migrated_store_takes_its_place_among_others(notes: Model, tmp_path: P
 
 
 @pytest.mark.parametrize("to", TYPES)
-def test_a_migration_to_a_store_that_is_open_copies_nothing(notes: Model, tmp_path: Path, to: str) -> None:
+def test_migration_into_an_open_store_fails_without_copying(notes: Model, tmp_path: Path, to: str) -> None:
     with Coordinator(notes) as coordinator:
         old = coordinator.add_store(tmp_path / "a")
         empty = coordinator.add_store(tmp_path / "b", type=to)
         with coordinator.context() as context:
             context.assign(context.insert("Note", text="x"), old)
             context.save()
-        with pytest.raises(InvalidArgumentError, match="which has the same identifier as") as caught:
+        with pytest.raises(InvalidArgumentError, match="which the coordinator already has open") as caught:
             coordinator.migrate_store(old, tmp_path / "b", type=to)
         assert caught.value.file == str(tmp_path / "b")
         assert [each.identifier for each in coordinator.stores] == [old.identifier, empty.identifier]
@@ -348,7 +350,7 @@ def test_a_migration_to_a_store_that_is_open_copies_nothing(notes: Model, tmp_pa
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_a_replaced_store_is_another_one_for_whoever_has_it_open(notes: Model, tmp_path: Path, type: str) -> None:
+def test_open_stores_detect_that_they_were_replaced(notes: Model, tmp_path: Path, type: str) -> None:
     source, path = tmp_path / "source", tmp_path / "store"
     filled(notes, source, "new", type=type)
     filled(notes, path, "old", type=type)
@@ -376,7 +378,7 @@ def test_a_replaced_store_is_another_one_for_whoever_has_it_open(notes: Model, t
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_a_copy_takes_the_place_of_an_empty_file(notes: Model, tmp_path: Path, type: str) -> None:
+def test_copy_replaces_an_empty_file(notes: Model, tmp_path: Path, type: str) -> None:
     path = tmp_path / "store"
     filled(notes, path, "x", type=type)
     for name in ("backup", "replaced"):
@@ -397,7 +399,7 @@ def test_a_copy_takes_the_place_of_an_empty_file(notes: Model, tmp_path: Path, t
         assert texts(container.coordinator) == ["x"]
 
 
-def test_a_replaced_store_has_what_lies_in_the_log_and_in_files(notes: Model, tmp_path: Path) -> None:
+def test_replaced_store_includes_log_and_external_files(notes: Model, tmp_path: Path) -> None:
     source, path = tmp_path / "source.sqlite", tmp_path / "store.sqlite"
     filled(notes, path, "old", history=True)
     with Container(notes, path) as container:
@@ -420,7 +422,7 @@ def test_a_replaced_store_has_what_lies_in_the_log_and_in_files(notes: Model, tm
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_how_far_a_backup_is(notes: Model, tmp_path: Path, type: str) -> None:
+def test_backup_reports_progress(notes: Model, tmp_path: Path, type: str) -> None:
     with Container(notes, tmp_path / "store", type=type) as container:
         container.insert("Note", [{"data": bytes(150_000)} for _ in range(3)])
         told: list[tuple[int, int]] = []
@@ -450,7 +452,7 @@ def test_how_far_a_backup_is(notes: Model, tmp_path: Path, type: str) -> None:
 
 
 @pytest.mark.parametrize("type", ["XML", "Binary"])
-def test_a_backup_of_one_file_can_be_cancelled_until_the_end(notes: Model, tmp_path: Path, type: str) -> None:
+def test_backup_of_a_single_file_store_can_be_cancelled_until_the_end(notes: Model, tmp_path: Path, type: str) -> None:
     class EndedError(Exception):
         pass
 
@@ -475,7 +477,7 @@ def test_a_backup_of_one_file_can_be_cancelled_until_the_end(notes: Model, tmp_p
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_a_destroyed_store_is_removed_first(notes: Model, tmp_path: Path, type: str) -> None:
+def test_destroying_an_open_store_removes_it_first(notes: Model, tmp_path: Path, type: str) -> None:
     path = tmp_path / "store"
     with Coordinator(notes) as coordinator:
         coordinator.add_store(tmp_path / "other", type=type)
@@ -507,7 +509,7 @@ def test_a_destroyed_store_is_removed_first(notes: Model, tmp_path: Path, type: 
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_what_is_not_destroyed(notes: Model, tmp_path: Path, type: str) -> None:
+def test_destroy_rejects_files_that_are_not_stores(notes: Model, tmp_path: Path, type: str) -> None:
     (tmp_path / "text").write_text("mine")
     ask(tmp_path / "database", "CREATE TABLE mine (x)")
     with Coordinator(notes) as coordinator:
@@ -528,7 +530,7 @@ def test_what_is_not_destroyed(notes: Model, tmp_path: Path, type: str) -> None:
         assert sorted(each.name for each in tmp_path.iterdir()) == ["database", "text"]
 
 
-def test_force_removes_what_lies_beside_a_locked_store(notes: Model, tmp_path: Path) -> None:
+def test_forced_destruction_removes_files_of_a_locked_store(notes: Model, tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     filled(notes, path, "x")
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -545,13 +547,13 @@ def test_force_removes_what_lies_beside_a_locked_store(notes: Model, tmp_path: P
             assert [each for each in tmp_path.iterdir() if not each.is_dir()] == []
             other.execute("COMMIT")
             assert other.execute("SELECT ZTEXT FROM ZNOTE").fetchall() == [("y",)]
-            # Without anybody in the way the file stays.
+            # Without other connections the file is kept.
             filled(notes, path, "z")
             assert coordinator.destroy_store(path, force=True) is True
             assert path.exists()
 
 
-def test_a_destroyed_store_has_nothing_left(notes: Model, tmp_path: Path) -> None:
+def test_destroyed_store_leaves_no_content(notes: Model, tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     with Container(notes, path, history=True) as container:
         container.insert("Note", {"text": "secret text", "data": bytes(200_000)})
@@ -571,7 +573,7 @@ def test_a_destroyed_store_has_nothing_left(notes: Model, tmp_path: Path) -> Non
 # --- Checkpoints
 
 
-def test_who_is_in_the_way_of_a_checkpoint(notes: Model, tmp_path: Path) -> None:
+def test_checkpoint_is_busy_while_a_pinned_context_reads(notes: Model, tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     with Container(notes, path, busy_timeout=0.02) as container:
         coordinator, store = container.coordinator, container.store
@@ -601,7 +603,7 @@ def test_who_is_in_the_way_of_a_checkpoint(notes: Model, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_one_file_is_one_store_of_a_coordinator(
+def test_file_can_be_added_to_a_coordinator_once(
     notes: Model, tmp_path: Path, type: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "store"
@@ -634,7 +636,7 @@ def test_one_file_is_one_store_of_a_coordinator(
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_a_link_means_what_it_leads_to(notes: Model, tmp_path: Path, type: str) -> None:
+def test_symbolic_link_refers_to_its_target(notes: Model, tmp_path: Path, type: str) -> None:
     path, link = tmp_path / "store", tmp_path / "link"
     filled(notes, path, "a", type=type)
     link.symlink_to(path)
@@ -661,7 +663,7 @@ def test_a_link_means_what_it_leads_to(notes: Model, tmp_path: Path, type: str) 
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_a_link_to_what_is_not_there_yet_is_followed(notes: Model, tmp_path: Path, type: str) -> None:
+def test_dangling_symbolic_link_creates_its_target(notes: Model, tmp_path: Path, type: str) -> None:
     (tmp_path / "folder").mkdir()
     for name, goal in [("inner", "folder/second"), ("link", "inner"), ("whole", str(tmp_path / "folder" / "third"))]:
         (tmp_path / name).symlink_to(goal)
@@ -689,7 +691,7 @@ def test_a_link_to_what_is_not_there_yet_is_followed(notes: Model, tmp_path: Pat
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_a_folder_is_no_place_for_a_store(notes: Model, tmp_path: Path, type: str) -> None:
+def test_folder_is_rejected_as_a_store_path(notes: Model, tmp_path: Path, type: str) -> None:
     filled(notes, tmp_path / "store", "a", type=type)
     with Coordinator(notes) as coordinator:
         store = coordinator.add_store(tmp_path / "store")
@@ -714,7 +716,7 @@ def test_a_folder_is_no_place_for_a_store(notes: Model, tmp_path: Path, type: st
 
 
 @pytest.mark.parametrize("type", ["XML", "Binary"])
-def test_what_only_an_sqlite_store_has(notes: Model, tmp_path: Path, type: str) -> None:
+def test_sqlite_functions_are_unsupported_by_other_types(notes: Model, tmp_path: Path, type: str) -> None:
     path = tmp_path / "store"
     filled(notes, path, "a", type=type)
     looks: list[Callable[[Path], Any]] = [
@@ -731,7 +733,7 @@ def test_what_only_an_sqlite_store_has(notes: Model, tmp_path: Path, type: str) 
 
 
 @pytest.mark.parametrize("type", ["XML", "Binary"])
-def test_a_store_that_is_written_as_a_whole_goes_elsewhere(notes: Model, tmp_path: Path, type: str) -> None:
+def test_atomic_store_can_be_moved(notes: Model, tmp_path: Path, type: str) -> None:
     path, to = tmp_path / "store", tmp_path / "moved"
     with Container(notes, path, type=type, unsaved="discard") as container:
         container.insert("Note", {"text": "a"})
@@ -772,7 +774,7 @@ def test_a_store_that_is_written_as_a_whole_goes_elsewhere(notes: Model, tmp_pat
         assert texts(container.coordinator) == ["a"]
 
 
-def test_an_sqlite_store_goes_where_a_copy_lies(notes: Model, tmp_path: Path) -> None:
+def test_sqlite_store_can_be_moved_to_a_copy(notes: Model, tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     with Container(notes, path) as container:
         container.insert("Note", {"text": "a", "data": bytes(200_000)})
@@ -803,7 +805,7 @@ def test_an_sqlite_store_goes_where_a_copy_lies(notes: Model, tmp_path: Path) ->
         assert texts(container.coordinator) == ["b"]
 
 
-def test_pages_are_those_of_a_new_store(notes: Model, tmp_path: Path) -> None:
+def test_page_pragmas_apply_only_to_a_new_store(notes: Model, tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     filled(notes, path, "a", pragmas={"page_size": 8192, "auto_vacuum": "full"})
     pages = "SELECT * FROM pragma_page_size, pragma_auto_vacuum"
@@ -815,7 +817,7 @@ def test_pages_are_those_of_a_new_store(notes: Model, tmp_path: Path) -> None:
         assert texts(container.coordinator) == ["a", "b"]
 
 
-def test_two_pragmas_that_contradict_options(notes: Model, tmp_path: Path) -> None:
+def test_contradictory_pragmas_and_options_are_rejected(notes: Model, tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     good: list[dict[str, Any]] = [
         {"pragmas": {"journal_mode": "truncate"}, "journal": "rollback"},

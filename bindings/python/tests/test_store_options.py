@@ -1,4 +1,4 @@
-"""Options of stores: settings of SQLite, permissions, values in files, options that do nothing."""
+"""Options of stores: settings of SQLite, permissions, external values, options without effect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def setting(path: Path, name: str) -> Any:
         return file.execute(f"PRAGMA {name}").fetchone()[0]
 
 
-def test_pragmas(model: Model, path: Path) -> None:
+def test_pragmas_are_applied(model: Model, path: Path) -> None:
     with Container(model, path, pragmas={"page_size": 8192, "Journal_Mode": "PERSIST"}, file_mode=0o600) as container:
         ctx = container.context()
         ctx.insert("Employee", name="Ada")
@@ -29,7 +29,7 @@ def test_pragmas(model: Model, path: Path) -> None:
 
 
 @pytest.mark.parametrize("type", ["SQLite", "XML", "Binary"])
-def test_permissions(model: Model, tmp_path: Path, type: str) -> None:
+def test_file_mode_sets_permissions(model: Model, tmp_path: Path, type: str) -> None:
     def mode(path: Path) -> int:
         return path.stat().st_mode & 0o777
 
@@ -56,7 +56,7 @@ def test_permissions(model: Model, tmp_path: Path, type: str) -> None:
         ({"page_size": 1000}, "page_size", "a power of two"),
     ],
 )
-def test_pragmas_that_are_refused(model: Model, path: Path, pragmas: Any, key: str, words: str) -> None:
+def test_unsupported_pragmas_are_rejected(model: Model, path: Path, pragmas: Any, key: str, words: str) -> None:
     with pytest.raises(InvalidArgumentError, match=words) as raised:
         Container(model, path, pragmas=pragmas)
     assert raised.value.key == key
@@ -77,13 +77,13 @@ def test_pragmas_that_are_refused(model: Model, path: Path, pragmas: Any, key: s
         {"foreign_options": 3},
     ],
 )
-def test_arguments_of_other_types(model: Model, path: Path, arguments: dict[str, Any]) -> None:
+def test_options_of_wrong_types_are_rejected(model: Model, path: Path, arguments: dict[str, Any]) -> None:
     with pytest.raises(TypeMismatchError):
         Container(model, path, **arguments)
     assert not path.exists()
 
 
-def test_arguments_of_other_values(model: Model, path: Path) -> None:
+def test_options_out_of_range_are_rejected(model: Model, path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="0400"):
         Container(model, path, file_mode=0o400)
     with pytest.raises(InvalidArgumentError, match="must be at least 0"):
@@ -93,7 +93,7 @@ def test_arguments_of_other_values(model: Model, path: Path) -> None:
     assert not path.exists()
 
 
-def test_analyzing_and_vacuuming(model: Model, path: Path) -> None:
+def test_analyze_and_vacuum_run_when_opening(model: Model, path: Path) -> None:
     with Container(model, path) as container:
         ctx = container.context()
         for place in range(2000):
@@ -111,7 +111,7 @@ def test_analyzing_and_vacuuming(model: Model, path: Path) -> None:
         assert file.execute("SELECT count(*) FROM sqlite_stat1").fetchone()[0] > 0
 
 
-def test_ignoring_versions(path: Path) -> None:
+def test_ignore_versioning_opens_a_store_of_another_model(path: Path) -> None:
     def other() -> Model:
         return Model({"Note": {"text": "string?"}})
 
@@ -122,7 +122,7 @@ def test_ignoring_versions(path: Path) -> None:
     Container(other(), path).close()
 
 
-def test_values_in_files(path: Path) -> None:
+def test_external_threshold_selects_values_in_files(path: Path) -> None:
     model = Model({"Photo": {"data": "binary external"}})
     folder = path.parent / f".{path.stem}_SUPPORT" / "_EXTERNAL_DATA"
     for threshold, files in ((100, 1), (None, 1), (2**40, 1), (0, 2)):
@@ -133,7 +133,7 @@ def test_values_in_files(path: Path) -> None:
         assert len(list(folder.iterdir())) == files
 
 
-def test_foreign_options(model: Model, path: Path) -> None:
+def test_foreign_options_are_ignored_with_a_warning(model: Model, path: Path) -> None:
     name = "NSPersistentStoreUbiquitousContentNameKey"
     with Container(model, path, foreign_options=[name]) as container:
         (warning,) = container.store.warnings
@@ -143,7 +143,7 @@ def test_foreign_options(model: Model, path: Path) -> None:
         Container(model, path, foreign_options=["NSReadOnlyPersistentStoreOption"])
 
 
-def test_a_store_in_memory(model: Model) -> None:
+def test_dev_null_is_a_store_in_memory(model: Model) -> None:
     with Container(model, "/dev/null") as container, Container(model, "/dev/null") as other:
         ctx = container.context()
         ctx.insert("Employee", name="Ada")
@@ -153,7 +153,7 @@ def test_a_store_in_memory(model: Model) -> None:
 
 
 def told(**options: Any) -> dict[str, Any]:
-    """What the library is told, but for what is as it is without options."""
+    """The fields passed to the library that differ from the defaults."""
 
     def plain(given: Any) -> dict[str, Any]:
         names = [each[0] for each in given._fields_ if each[0] != "host_option_values"]  # an address
@@ -195,11 +195,11 @@ def told(**options: Any) -> dict[str, Any]:
         ({"sync": "full", "journal": "wal", "busy_timeout": 5, "cache_kb": 0, "file_mode": None}, {}),
     ],
 )
-def test_each_option_tells_the_library_its_own_field(options: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_each_option_sets_its_own_field(options: dict[str, Any], expected: dict[str, Any]) -> None:
     assert told(**options) == expected
 
 
-def test_options_of_a_host_and_pragmas_in_their_order() -> None:
+def test_custom_options_and_pragmas_keep_their_order() -> None:
     given = store_options(pragmas={"a": 1, "b": "c"}, options={"n": 5, "flag": True, "text": "Zoë", "none": None})
     names = [_abi.decode(given.host_option_names[place]) for place in range(given.host_option_count)]
     assert names == ["n", "flag", "text", "none"]
@@ -247,14 +247,14 @@ def test_options_of_a_host_and_pragmas_in_their_order() -> None:
         ({"options": {1: 2}}, TypeMismatchError, "options", "the names in options must be of type str, not 1"),
     ],
 )
-def test_options_that_are_refused_by_name(options: dict[str, Any], kind: type[Any], key: str, words: str) -> None:
+def test_invalid_options_are_rejected_by_name(options: dict[str, Any], kind: type[Any], key: str, words: str) -> None:
     with pytest.raises(kind) as caught:
         store_options(**options)
     assert words in str(caught.value)
     assert caught.value.key == key
 
 
-def test_milliseconds_and_bounds() -> None:
+def test_option_units_and_bounds_are_converted() -> None:
     assert store_options(busy_timeout=2147483.647).busy_timeout_ms == 2**31 - 1
     assert store_options(cache_kb=2**31 - 1).cache_kb == 2**31 - 1
     assert store_options(busy_timeout=0.0015).busy_timeout_ms == 2

@@ -1,4 +1,4 @@
-"""What is done with stores as a whole: copying, replacing, moving, destroying, their metadata and logs."""
+"""Operations on whole stores: copying, replacing, moving, destroying, metadata and logs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def files(path: Path) -> list[Path]:
     return sorted((path.parent / f".{path.stem}_SUPPORT" / "_EXTERNAL_DATA").glob("*"))
 
 
-def test_backup(photos: Model, tmp_path: Path) -> None:
+def test_backup_copies_the_whole_store(photos: Model, tmp_path: Path) -> None:
     copy = tmp_path / "copy.sqlite"
     told: list[tuple[int, int]] = []
     with Container(photos, tmp_path / "a.sqlite") as container:
@@ -68,7 +68,7 @@ def test_backup(photos: Model, tmp_path: Path) -> None:
             assert other.store.identifier == container.store.identifier
 
 
-def test_a_backup_that_is_stopped(photos: Model, tmp_path: Path) -> None:
+def test_cancelled_backup_leaves_no_file(photos: Model, tmp_path: Path) -> None:
     def fail(done: int, total: int) -> None:
         raise ZeroDivisionError
 
@@ -82,7 +82,7 @@ def test_a_backup_that_is_stopped(photos: Model, tmp_path: Path) -> None:
             container.coordinator.backup(container.store, tmp_path / "copy.sqlite", progress=3)  # type: ignore[arg-type]
 
 
-def test_a_backup_leaves_other_stores_alone(photos: Model, tmp_path: Path) -> None:
+def test_backup_does_not_overwrite_existing_files(photos: Model, tmp_path: Path) -> None:
     Container(photos, tmp_path / "b.sqlite").close()
     (tmp_path / "text").write_text("this is no store")
     with Container(photos, tmp_path / "a.sqlite") as container:
@@ -98,7 +98,7 @@ def test_a_backup_leaves_other_stores_alone(photos: Model, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("options", [{"journal": "rollback"}, {"read_only": True}])
-def test_backup_of_other_openings(photos: Model, tmp_path: Path, options: dict[str, Any]) -> None:
+def test_backup_works_with_every_open_option(photos: Model, tmp_path: Path, options: dict[str, Any]) -> None:
     with Container(photos, tmp_path / "a.sqlite") as container:
         add(container, "a", LARGE)
     with Container(photos, tmp_path / "a.sqlite", **options) as container:
@@ -106,7 +106,7 @@ def test_backup_of_other_openings(photos: Model, tmp_path: Path, options: dict[s
     assert titles(photos, tmp_path / "copy.sqlite") == ["a"]
 
 
-def test_backup_of_stores_in_memory(photos: Model, tmp_path: Path) -> None:
+def test_backup_copies_a_dev_null_store_but_not_an_in_memory_store(photos: Model, tmp_path: Path) -> None:
     with Container(photos, "/dev/null") as container:
         add(container, "a", LARGE)
         container.coordinator.backup(container.store, tmp_path / "copy.sqlite")
@@ -115,7 +115,7 @@ def test_backup_of_stores_in_memory(photos: Model, tmp_path: Path) -> None:
         container.coordinator.backup(container.store, tmp_path / "other.sqlite")
 
 
-def test_replacing(photos: Model, tmp_path: Path) -> None:
+def test_replace_store_replaces_the_file(photos: Model, tmp_path: Path) -> None:
     source, target = tmp_path / "source.sqlite", tmp_path / "a.sqlite"
     for path, title in ((source, "new"), (target, "old")):
         with Container(photos, path) as container:
@@ -139,7 +139,7 @@ def test_replacing(photos: Model, tmp_path: Path) -> None:
     assert titles(photos, target) == ["new"]
 
 
-def test_replacing_honours_locks(photos: Model, tmp_path: Path) -> None:
+def test_replace_store_honours_locks(photos: Model, tmp_path: Path) -> None:
     source, target = tmp_path / "source.sqlite", tmp_path / "a.sqlite"
     for path, title in ((source, "new"), (target, "old")):
         with Container(photos, path) as container:
@@ -152,7 +152,7 @@ def test_replacing_honours_locks(photos: Model, tmp_path: Path) -> None:
     assert titles(photos, target) == ["old"]
 
 
-def test_moving(photos: Model, tmp_path: Path) -> None:
+def test_migrate_store_moves_the_store(photos: Model, tmp_path: Path) -> None:
     with Container(photos, tmp_path / "a.sqlite") as container:
         add(container, "a", LARGE)
         ctx = container.context()
@@ -176,7 +176,7 @@ def test_moving(photos: Model, tmp_path: Path) -> None:
     assert titles(photos, tmp_path / "b.sqlite") == ["b", "c"]
 
 
-def test_metadata(photos: Model, tmp_path: Path) -> None:
+def test_metadata_can_be_read_and_set(photos: Model, tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     with Container(photos, path) as container:
         coordinator, store = container.coordinator, container.store
@@ -210,7 +210,7 @@ def test_metadata(photos: Model, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["a\0b", "\uffff", {"in": [{"\x01": 1}]}])
-def test_metadata_that_an_xml_store_cannot_hold(photos: Model, tmp_path: Path, value: Any) -> None:
+def test_metadata_invalid_in_xml_is_rejected_when_set(photos: Model, tmp_path: Path, value: Any) -> None:
     """It is refused when it is set, not by the saves to come."""
     path = tmp_path / "a.xml"
     with Container(photos, path, type="XML") as container:
@@ -230,14 +230,14 @@ def test_metadata_that_an_xml_store_cannot_hold(photos: Model, tmp_path: Path, v
         assert corestone.metadata(tmp_path / kind)["note"] == value
 
 
-def test_metadata_of_a_store_in_memory(photos: Model) -> None:
+def test_metadata_of_a_store_in_memory_is_kept(photos: Model) -> None:
     with Container(photos, "m", type="InMemory") as container:
         container.coordinator.set_metadata(container.store, {"note": "x"})
         container.context().save()
         assert container.coordinator.metadata(container.store)["note"] == "x"
 
 
-def test_checkpoints(photos: Model, tmp_path: Path) -> None:
+def test_checkpoint_empties_the_write_ahead_log(photos: Model, tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     with Container(photos, path) as container:
         add(container, "a")
@@ -255,7 +255,7 @@ def test_checkpoints(photos: Model, tmp_path: Path) -> None:
         container.coordinator.checkpoint(container.store)
 
 
-def test_optimizing_removes_files_that_nobody_needs(photos: Model, tmp_path: Path) -> None:
+def test_optimize_deletes_orphaned_files(photos: Model, tmp_path: Path) -> None:
     import os
     import uuid
 
@@ -272,7 +272,7 @@ def test_optimizing_removes_files_that_nobody_needs(photos: Model, tmp_path: Pat
         assert container.context().fetch("Photo")[0].data == LARGE
 
 
-def test_destroying_by_force(photos: Model, tmp_path: Path) -> None:
+def test_forced_destruction_ignores_locks(photos: Model, tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     with Container(photos, path) as container:
         add(container, "a", LARGE)
@@ -289,7 +289,7 @@ def test_destroying_by_force(photos: Model, tmp_path: Path) -> None:
     coordinator.add_store(path)
 
 
-def test_moving_a_store_in_one_file(photos: Model, tmp_path: Path) -> None:
+def test_single_file_store_can_be_moved(photos: Model, tmp_path: Path) -> None:
     first, second = tmp_path / "a.binary", tmp_path / "b.binary"
     with Container(photos, first, type="Binary") as container:
         add(container, "a", LARGE)
@@ -309,7 +309,7 @@ def test_moving_a_store_in_one_file(photos: Model, tmp_path: Path) -> None:
     assert titles(photos, second) == ["a", "b"]
 
 
-def test_a_store_in_one_file_as_a_whole(photos: Model, tmp_path: Path) -> None:
+def test_single_file_store_supports_all_maintenance(photos: Model, tmp_path: Path) -> None:
     path, copy = tmp_path / "a.binary", tmp_path / "b.binary"
     with Container(photos, path, type="Binary") as container:
         add(container, "a")
@@ -335,7 +335,7 @@ def test_a_store_in_one_file_as_a_whole(photos: Model, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("type", ["XML", "Binary"])
-def test_a_store_in_one_file_is_not_saved_while_it_is_copied(photos: Model, tmp_path: Path, type: str) -> None:
+def test_save_waits_while_a_single_file_store_is_copied(photos: Model, tmp_path: Path, type: str) -> None:
     looks: list[int] = []
     with Container(photos, tmp_path / "a", type=type) as container:
         background = container.background_context()
@@ -353,8 +353,8 @@ def test_a_store_in_one_file_is_not_saved_while_it_is_copied(photos: Model, tmp_
 
 @pytest.mark.parametrize("how", ["removed", "replaced", "with its log"])
 @pytest.mark.parametrize("journal", ["wal", "rollback"])
-def test_a_file_that_lost_its_name(photos: Model, tmp_path: Path, how: str, journal: str) -> None:
-    """What would be saved into it would be lost: nothing is, and what it holds can be kept."""
+def test_save_fails_when_the_file_lost_its_name(photos: Model, tmp_path: Path, how: str, journal: str) -> None:
+    """A save would be lost, so it fails; the content of the file can still be copied."""
     path, copy = tmp_path / "a.sqlite", tmp_path / "copy.sqlite"
     with Container(photos, path) as container:
         add(container, "old")
@@ -379,7 +379,7 @@ def test_a_file_that_lost_its_name(photos: Model, tmp_path: Path, how: str, jour
         assert len(files(path)) == 1
         with pytest.raises(StoreError):
             ctx.batch_update("Photo", {"title": "c"})
-        # All that was saved is there, also for those who read it for the first time.
+        # All saved values are present, also for new contexts.
         assert sorted(each.title for each in container.context().fetch("Photo")) == ["a", "old"]
         container.coordinator.backup(container.store, copy)
         ctx.rollback()

@@ -1,4 +1,4 @@
-"""Files of strangers: numbers at the ends of 64 bits, references to nothing, boundless expressions, pipes, holes."""
+"""Untrusted files: numbers at 64-bit limits, dangling references, unbounded expressions, pipes, sparse files."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def run(path: Path, *statements: str, values: Iterable[Any] = ()) -> None:
 
 
 def add_to_table(path: Path, table: str, text: str) -> None:
-    """Something more in the text by which a table is made, whatever it is."""
+    """Adds text to the CREATE TABLE statement of a table."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA writable_schema=ON")
         connection.execute(
@@ -82,7 +82,7 @@ def converted(path: Path, to: Path, type: str, from_type: str | None = None) -> 
 
 @pytest.mark.parametrize("type", ["XML", "Binary", "SQLite", "InMemory"])
 @pytest.mark.parametrize("value", [MOST, MOST - 1, -(2**63), 999, 1e300, "text", -1])
-def test_reference_to_nothing(store: Path, tmp_path: Path, type: str, value: Any) -> None:
+def test_dangling_reference_is_read_as_null(store: Path, tmp_path: Path, type: str, value: Any) -> None:
     run(store, "UPDATE ZEMPLOYEE SET ZDEPARTMENT = ? WHERE ZNAME = 'E2'", values=[value])
     if type == "InMemory":
         with Container(Model(COMPANY), store) as container:
@@ -93,7 +93,7 @@ def test_reference_to_nothing(store: Path, tmp_path: Path, type: str, value: Any
 
 @pytest.mark.parametrize("type", ["XML", "Binary", "SQLite"])
 @pytest.mark.parametrize("key", [MOST, MOST - 1, 1 << 62, (1 << 62) + 1])
-def test_rows_with_the_last_keys(store: Path, tmp_path: Path, type: str, key: int) -> None:
+def test_rows_with_the_highest_primary_keys_are_read(store: Path, tmp_path: Path, type: str, key: int) -> None:
     run(store, f"UPDATE ZDEPARTMENT SET Z_PK = {key} WHERE ZNAME = 'D2'")
     run(store, f"UPDATE ZEMPLOYEE SET ZDEPARTMENT = {key} WHERE ZNAME = 'E2'")
     run(store, f"UPDATE ZEMPLOYEE SET Z_PK = {key} WHERE ZNAME = 'E3'")
@@ -106,7 +106,7 @@ def test_rows_with_the_last_keys(store: Path, tmp_path: Path, type: str, key: in
 
 
 @pytest.mark.parametrize("to", ["XML", "SQLite"])
-def test_binary_store_with_a_reference_to_nothing(tmp_path: Path, to: str) -> None:
+def test_binary_store_with_a_dangling_reference_is_read(tmp_path: Path, to: str) -> None:
     path = tmp_path / "company.binary"
     fill(path, "Binary")
     content = binary_reader.content(path.read_bytes())
@@ -117,7 +117,7 @@ def test_binary_store_with_a_reference_to_nothing(tmp_path: Path, to: str) -> No
     assert sorted(department or "" for _, department in found) == ["", "D2", "D3"]
 
 
-def test_no_keys_left(store: Path) -> None:
+def test_insert_fails_when_primary_keys_are_exhausted(store: Path) -> None:
     run(store, f"UPDATE Z_PRIMARYKEY SET Z_MAX = {MOST}")
     with Container(Model(COMPANY), store, unsaved="discard") as container:
         context = container.context()
@@ -128,7 +128,7 @@ def test_no_keys_left(store: Path) -> None:
             context.batch_insert("Employee", [{"name": "new"}])
 
 
-def test_history_without_keys_left(tmp_path: Path) -> None:
+def test_save_fails_when_history_keys_are_exhausted(tmp_path: Path) -> None:
     path = tmp_path / "company.sqlite"
     fill(path, journal="rollback", history=True)
     run(path, f"UPDATE Z_PRIMARYKEY SET Z_MAX = {MOST} WHERE Z_NAME LIKE 'TRANSACTION' OR Z_ENT > 16000")
@@ -145,7 +145,7 @@ def test_history_without_keys_left(tmp_path: Path) -> None:
 GROWING = "max(" + ", ".join(["hex(zeroblob(200000000))"] * 5) + ")"
 
 
-def test_value_limit(store: Path) -> None:
+def test_value_limit_rejects_larger_values(store: Path) -> None:
     run(store, "UPDATE ZEMPLOYEE SET ZNAME = zeroblob(70000000) WHERE ZNAME = 'E2'")
     with Container(Model(COMPANY), store) as container, pytest.raises(InvalidArgumentError) as raised:
         container.context().fetch("Employee", sort="photo")
@@ -155,7 +155,7 @@ def test_value_limit(store: Path) -> None:
         assert len(container.context().fetch("Employee")) == 3
 
 
-def test_writing_beyond_the_value_limit(store: Path) -> None:
+def test_save_beyond_the_value_limit_fails(store: Path) -> None:
     with Container(
         Model(COMPANY), store, value_limit=100_000, external_threshold=2**62, unsaved="discard"
     ) as container:
@@ -166,7 +166,7 @@ def test_writing_beyond_the_value_limit(store: Path) -> None:
 
 
 @pytest.mark.parametrize("store_type", ["XML", "Binary"])
-def test_files_larger_than_the_value_limit(tmp_path: Path, store_type: str) -> None:
+def test_single_file_store_larger_than_the_value_limit_is_read(tmp_path: Path, store_type: str) -> None:
     store = tmp_path / "large"
     with Container(Model(COMPANY), store, type=store_type) as container:
         container.view_context.insert("Employee", name="x" * 200_000)
@@ -175,7 +175,7 @@ def test_files_larger_than_the_value_limit(tmp_path: Path, store_type: str) -> N
         assert len(container.view_context.first("Employee").name) == 200_000
 
 
-def test_values_in_files_larger_than_the_value_limit(tmp_path: Path) -> None:
+def test_external_values_larger_than_the_value_limit_are_read(tmp_path: Path) -> None:
     model = {"Photo": {"data": "binary external"}}
     with Container(Model(model), tmp_path / "store", external_threshold=1000) as container:
         container.view_context.insert("Photo", data=bytes(200_000))
@@ -186,7 +186,7 @@ def test_values_in_files_larger_than_the_value_limit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("limit", ["value_limit", "memory_limit", "step_limit"])
 @pytest.mark.parametrize("type", ["SQLite", "XML", "Binary", "InMemory"])
-def test_limits_out_of_range(tmp_path: Path, type: str, limit: str) -> None:
+def test_limits_out_of_range_are_rejected(tmp_path: Path, type: str, limit: str) -> None:
     with pytest.raises(InvalidArgumentError) as raised:
         Container(Model(COMPANY), tmp_path / "new", type=type, **{limit: 7})  # type: ignore[call-overload]
     assert (raised.value.key, raised.value.value) == (limit, 7)
@@ -203,7 +203,7 @@ def test_limits_out_of_range(tmp_path: Path, type: str, limit: str) -> None:
         "ZMORE INTEGER, CHECK (length(replace(hex(zeroblob(900000)), '0', hex(zeroblob(900000)))) > 1)",
     ],
 )
-def test_expressions_have_a_share_of_memory(store: Path, text: str) -> None:
+def test_expressions_are_limited_to_a_share_of_memory(store: Path, text: str) -> None:
     add_to_table(store, "ZDEPARTMENT", text)
     with Container(Model(COMPANY), store, unsaved="discard") as container:
         assert container.read_only_reason is None
@@ -225,7 +225,7 @@ def test_expressions_have_a_share_of_memory(store: Path, text: str) -> None:
         "CREATE VIEW own AS SELECT ZNAME || '!' AS replace FROM ZDEPARTMENT",
     ],
 )
-def test_words_that_search_for_nothing_limit_nothing(store: Path, text: str) -> None:
+def test_non_searching_expressions_impose_no_limit(store: Path, text: str) -> None:
     with Container(Model(COMPANY), store, external_threshold=2**62) as container:
         context = container.context()
         context.insert("Employee", name="large", photo=bytes(1_000_000))
@@ -262,7 +262,7 @@ def test_searching_expressions_are_limited_by_an_option(store: Path) -> None:
         "ZMORE INTEGER, CHECK (printf('%*d|%-5s|%%|%.2f', 4, 7, 'x', 1.5) = '   7|x    |%|1.50')",
     ],
 )
-def test_store_with_expressions_of_sqlite_is_writable(store: Path, text: str) -> None:
+def test_store_with_built_in_sqlite_expressions_is_writable(store: Path, text: str) -> None:
     add_to_table(store, "ZDEPARTMENT", text)
     run(store, "CREATE INDEX own ON ZDEPARTMENT (lower(ZNAME)) WHERE length(ZNAME) > 1")
     with Container(Model(COMPANY), store) as container:
@@ -281,7 +281,7 @@ def test_store_with_expressions_of_sqlite_is_writable(store: Path, text: str) ->
         "ZMORE VARCHAR DEFAULT (no_such(1))",
     ],
 )
-def test_expression_with_an_unknown_function_is_read_only(store: Path, text: str) -> None:
+def test_store_with_an_unknown_sql_function_is_read_only(store: Path, text: str) -> None:
     add_to_table(store, "ZDEPARTMENT", text)
     with Container(Model(COMPANY), store) as container:
         assert "no_such" in (container.read_only_reason or "")
@@ -291,7 +291,7 @@ def test_expression_with_an_unknown_function_is_read_only(store: Path, text: str
 REPORT = "NSCoreDataTriggerUpdateAffectedObjectValue('ZDEPARTMENT', 1, 1, 'name', 1)"
 
 
-def test_trigger_without_end(store: Path) -> None:
+def test_endless_trigger_is_interrupted(store: Path) -> None:
     many = ", ".join(f"big b{n}" for n in range(6))
     run(store, "CREATE TABLE big (x)")
     run(
@@ -314,8 +314,8 @@ def test_trigger_without_end(store: Path) -> None:
         assert context.count("Department") == 3
 
 
-def test_chain_of_triggers(store: Path) -> None:
-    """Each row that one changes fires another: no step takes much, all of them do."""
+def test_long_chain_of_triggers_is_interrupted(store: Path) -> None:
+    """Each trigger fires the next one: a single step is cheap, the whole chain is not."""
     run(
         store,
         "CREATE TABLE big (x)",
@@ -341,7 +341,7 @@ def test_chain_of_triggers(store: Path) -> None:
         context.save()
 
 
-def test_trigger_that_gathers_memory(store: Path) -> None:
+def test_trigger_beyond_the_memory_limit_fails(store: Path) -> None:
     run(store, "CREATE TABLE big (x)")
     run(
         store,
@@ -367,7 +367,7 @@ def test_recursive_trigger_is_not_fired(store: Path) -> None:
         assert "a recursive query" in (container.read_only_reason or "")
 
 
-# --- What lies beside a store
+# --- Files beside a store
 
 
 def put(kind: str, place: Path) -> None:
@@ -381,7 +381,7 @@ def put(kind: str, place: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["pipe", "folder", "loop", "device"])
 @pytest.mark.parametrize("suffix", ["-journal", "-wal", "-shm"])
-def test_companion_that_is_no_file(store: Path, tmp_path: Path, suffix: str, kind: str) -> None:
+def test_companion_that_is_not_a_regular_file_is_rejected(store: Path, tmp_path: Path, suffix: str, kind: str) -> None:
     put(kind, Path(f"{store}{suffix}"))
     for work in (
         lambda: Container(Model(COMPANY), store),
@@ -397,7 +397,7 @@ def test_companion_that_is_no_file(store: Path, tmp_path: Path, suffix: str, kin
 
 @pytest.mark.parametrize("kind", ["pipe", "folder", "loop", "device"])
 @pytest.mark.parametrize("type", ["SQLite", "XML", "Binary", None])
-def test_store_that_is_no_file(tmp_path: Path, type: str | None, kind: str) -> None:
+def test_store_that_is_not_a_regular_file_is_rejected(tmp_path: Path, type: str | None, kind: str) -> None:
     put(kind, tmp_path / "store")
     with pytest.raises(CorestoneError) as raised:
         Container(Model(COMPANY), tmp_path / "store", type=type)
@@ -408,7 +408,7 @@ def test_store_that_is_no_file(tmp_path: Path, type: str | None, kind: str) -> N
 
 
 @pytest.mark.parametrize("kind", ["pipe", "folder", "loop", "device"])
-def test_value_in_what_is_no_file(store: Path, tmp_path: Path, kind: str) -> None:
+def test_external_value_in_a_non_regular_file_is_rejected(store: Path, tmp_path: Path, kind: str) -> None:
     file = external_file(store)
     file.unlink()
     put(kind, file)
@@ -422,7 +422,7 @@ def test_value_in_what_is_no_file(store: Path, tmp_path: Path, kind: str) -> Non
     assert not (tmp_path / "backup").exists()
 
 
-def test_sparse_value(store: Path, tmp_path: Path) -> None:
+def test_sparse_external_file_is_rejected(store: Path, tmp_path: Path) -> None:
     file = external_file(store)
     file.chmod(0o600)
     os.truncate(file, 1 << 30)
@@ -440,7 +440,7 @@ def test_sparse_value(store: Path, tmp_path: Path) -> None:
         assert whole.read(200_001) == bytes(200_001)
 
 
-def test_external_limit(store: Path, tmp_path: Path) -> None:
+def test_external_limit_rejects_larger_files(store: Path, tmp_path: Path) -> None:
     os.truncate(external_file(store), 300_000)
     with (
         Container(Model(COMPANY), store, external_limit=250_000) as container,
@@ -457,7 +457,7 @@ def test_external_limit(store: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("type", ["XML", "Binary"])
-def test_sparse_store(tmp_path: Path, type: str) -> None:
+def test_sparse_store_file_is_rejected(tmp_path: Path, type: str) -> None:
     path = tmp_path / "company"
     fill(path, type)
     os.truncate(path, 1 << 31)
@@ -471,7 +471,7 @@ def test_sparse_store(tmp_path: Path, type: str) -> None:
         assert (raised.value.key, raised.value.value) == ("value_limit", limit)
 
 
-def test_a_backup_takes_the_greater_limit(store: Path, tmp_path: Path) -> None:
+def test_backup_uses_the_raised_external_limit(store: Path, tmp_path: Path) -> None:
     os.truncate(external_file(store), 1 << 32)
     with Container(Model(COMPANY), store, external_limit=1 << 33) as container:
         container.coordinator.backup(container.store, tmp_path / "backup.sqlite")
@@ -480,10 +480,10 @@ def test_a_backup_takes_the_greater_limit(store: Path, tmp_path: Path) -> None:
     assert 1 << 32 in sizes
 
 
-# --- What a store says of itself
+# --- Metadata of a store
 
 
-def test_identifier_of_megabytes(store: Path) -> None:
+def test_identifier_of_megabytes_is_rejected(store: Path) -> None:
     run(store, "UPDATE Z_METADATA SET Z_UUID = ?", values=["x" * 5_000_000])
     for work in (lambda: corestone.open(store), lambda: corestone.metadata(store)):
         with pytest.raises(StoreCorruptError, match="identifier") as raised:
@@ -491,15 +491,15 @@ def test_identifier_of_megabytes(store: Path) -> None:
         assert len(str(raised.value)) < 1000
 
 
-def test_name_of_megabytes(store: Path) -> None:
+def test_entity_name_of_megabytes_is_rejected(store: Path) -> None:
     run(store, "UPDATE Z_PRIMARYKEY SET Z_NAME = ? WHERE Z_NAME = 'Employee'", values=["x" * 5_000_000])
     with pytest.raises(StoreCorruptError, match="name of entity") as raised:
         corestone.open(store)
     assert len(str(raised.value)) < 1000
 
 
-def test_log_with_pages_that_no_database_has(store: Path) -> None:
-    """Its sums are right, and its frames shorter than what is looked at in them."""
+def test_log_with_an_invalid_page_size_is_rejected(store: Path) -> None:
+    """The checksums are correct, but the frames are shorter than the fields that are read."""
     content = bytearray(store.read_bytes())
     content[16:18] = (8).to_bytes(2, "big")
     store.write_bytes(content)
@@ -524,7 +524,7 @@ def test_log_with_pages_that_no_database_has(store: Path) -> None:
         corestone.open(store)
 
 
-def test_model_that_unpacks_to_gigabytes(store: Path) -> None:
+def test_cached_model_that_decompresses_to_gigabytes_is_not_read(store: Path) -> None:
     run(store, "UPDATE Z_MODELCACHE SET Z_CONTENT = ?", values=[zlib.compress(bytes(300_000_000), 1)])
     with corestone.open(store) as container:
         assert "cannot read the model" in (container.read_only_reason or "")

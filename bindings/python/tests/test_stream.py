@@ -28,20 +28,20 @@ def many(container: Container) -> Context:
     return ctx
 
 
-def test_every_object_once_in_order(many: Context) -> None:
+def test_stream_returns_every_object_once_in_order(many: Context) -> None:
     assert [person.name for person in many.stream("Employee", batch=300)] == [f"{n:04}" for n in range(2500)]
     found = many.stream("Employee", "age == 49", sort="-name", limit=7, offset=1, batch=3)
     assert [person.name for person in found] == [f"{n:04}" for n in range(2449, 2100, -50)][:7]
     assert not list(many.stream("Employee", "age > 50"))
 
 
-def test_batches_have_columns(many: Context) -> None:
+def test_stream_batches_have_columns(many: Context) -> None:
     batches = [batch.column("age") for batch in many.stream("Employee", sort="name", batch=1000).batches()]
     assert [len(ages) for ages in batches] == [1000, 1000, 500]
     assert sum(map(sum, batches)) == sum(n % 50 for n in range(2500))
 
 
-def test_a_batch_is_freed_when_nobody_holds_it(many: Context) -> None:
+def test_unreferenced_batch_is_freed(many: Context) -> None:
     most = 0
     for number, _ in enumerate(many.stream("Employee", batch=100)):
         if number % 100 == 50:
@@ -50,14 +50,14 @@ def test_a_batch_is_freed_when_nobody_holds_it(many: Context) -> None:
     assert most <= 200
 
 
-def test_rows_come_batch_by_batch_beside_unsaved_changes_of_another_entity(many: Context) -> None:
+def test_stream_stays_lazy_with_unsaved_changes_of_another_entity(many: Context) -> None:
     many.insert("Project", title="unsaved")
     before = many.container.coordinator.statistics.fetched_rows
     assert len(next(many.stream("Employee", batch=100).batches())) == 100
     assert many.container.coordinator.statistics.fetched_rows - before == 100
 
 
-def test_closing_the_context_ends_it(many: Context) -> None:
+def test_closing_the_context_ends_the_stream(many: Context) -> None:
     objects = iter(many.stream("Employee", sort="name", batch=300))
     batches = many.stream("Employee", sort="name", batch=300).batches()
     assert next(objects).name == "0000"
@@ -69,7 +69,7 @@ def test_closing_the_context_ends_it(many: Context) -> None:
             next(rest)
 
 
-def test_saving_meanwhile(many: Context) -> None:
+def test_context_can_save_during_a_stream(many: Context) -> None:
     seen = []
     for number, person in enumerate(many.stream("Employee", sort="name", batch=100)):
         seen.append(person.name)
@@ -88,7 +88,7 @@ def test_saving_meanwhile(many: Context) -> None:
     assert many.count("Employee", "nickname == 'seen'") == 2400
 
 
-def test_two_at_once_and_fetches_between(many: Context) -> None:
+def test_streams_and_fetches_can_be_nested(many: Context) -> None:
     outer, inner = many.stream("Employee", batch=500), many.stream("Employee", "age < 25", batch=70)
     pairs = list(zip(outer, inner))
     assert len(pairs) == 1250
@@ -97,7 +97,7 @@ def test_two_at_once_and_fetches_between(many: Context) -> None:
         assert many.count("Employee", "name == %@", person.name) == 1
 
 
-def test_mistakes(many: Context) -> None:
+def test_stream_mistakes_are_reported(many: Context) -> None:
     with pytest.raises(InvalidArgumentError, match="batch"):
         many.stream("Employee", batch=0)
     with pytest.raises(PredicateError, match="salry"):
@@ -107,7 +107,7 @@ def test_mistakes(many: Context) -> None:
         background.stream("Employee")
 
 
-def test_a_store_that_is_open_read_only(many: Context, path: Path, model: Model) -> None:
+def test_stream_reads_a_read_only_store(many: Context, path: Path, model: Model) -> None:
     many.container.close()
     with Container(model, path, read_only=True) as container:
         names = [person.name for person in container.context().stream("Employee", sort="-name", batch=64)]
@@ -115,7 +115,7 @@ def test_a_store_that_is_open_read_only(many: Context, path: Path, model: Model)
 
 
 @pytest.mark.parametrize("kind", ["SQLite", "XML", "Binary", "InMemory"])
-def test_resetting_between_batches(tmp_path: Path, kind: str) -> None:
+def test_stream_continues_after_a_reset(tmp_path: Path, kind: str) -> None:
     """Also where all objects are fetched at once: stores in memory, sorting in memory, unsaved changes."""
     model = Model({"Item": {"number": "int32", "note": "string? transient"}})
     with Container(model, tmp_path / "items", type=kind) as container:
@@ -138,7 +138,7 @@ def test_resetting_between_batches(tmp_path: Path, kind: str) -> None:
         assert sorted(rest) == [499, *range(500, 600), *range(700, 1300)]
 
 
-def test_an_open_cursor_keeps_the_log_of_another_writer(many: Context) -> None:
+def test_open_cursor_prevents_truncation_of_the_log(many: Context) -> None:
     container = many.container
     store, log = container.store, Path(f"{container.store.path}-wal")
     names = (person.name for person in many.stream("Employee", sort="name", batch=100))
@@ -159,7 +159,7 @@ def test_an_open_cursor_keeps_the_log_of_another_writer(many: Context) -> None:
 
 
 @pytest.mark.parametrize("sort", [(), "name"])
-def test_rows_that_change_meanwhile_come_as_they_are_and_once(many: Context, sort: Any) -> None:
+def test_rows_changed_during_a_stream_are_returned_once(many: Context, sort: Any) -> None:
     people = iter(many.stream("Employee", "age < 5", sort=sort, batch=20))
     names = [f"{number:04}" for number in range(2500) if number % 50 < 5]
     assert [next(people).name for _ in range(20)] == names[:20]
@@ -178,9 +178,7 @@ def test_rows_that_change_meanwhile_come_as_they_are_and_once(many: Context, sor
 @pytest.mark.parametrize(
     ("kind", "sort"), [("XML", ()), ("Binary", "number"), ("InMemory", ()), ("InMemory", "number"), ("SQLite", "note")]
 )
-def test_objects_that_are_fetched_at_once_do_not_follow_what_is_saved_elsewhere(
-    tmp_path: Path, kind: str, sort: Any
-) -> None:
+def test_unbatched_stream_does_not_see_later_saves(tmp_path: Path, kind: str, sort: Any) -> None:
     model = Model({"Item": {"number": "int32", "note": "string? transient"}})
     with Container(model, tmp_path / "items", type=kind) as container:
         container.insert("Item", [{"number": number} for number in range(12)])

@@ -34,7 +34,7 @@ def library() -> Model:
     return model
 
 
-def test_templates(library: Model, tmp_path: Path) -> None:
+def test_templates_can_be_added_replaced_and_fetched(library: Model, tmp_path: Path) -> None:
     assert library.templates == ["thick"]
     library.template("all", "Book", sort=["-title"]).remove_template("thick").template(
         "thick", "Book", "pages > $LEAST AND author == $AUTHOR"
@@ -55,7 +55,7 @@ def test_templates(library: Model, tmp_path: Path) -> None:
             context.fetch_template("thikc")
 
 
-def test_kinds_of_results_and_batches(tmp_path: Path) -> None:
+def test_fetch_template_rejects_templates_of_other_result_types(tmp_path: Path) -> None:
     folder = tmp_path / "Books.xcdatamodel"
     folder.mkdir()
     requests = "".join(
@@ -72,7 +72,7 @@ def test_kinds_of_results_and_batches(tmp_path: Path) -> None:
             assert refused.value.entity == "Book"
 
 
-def test_flags_off_their_defaults_are_written_and_read_again() -> None:
+def test_non_default_template_flags_round_trip() -> None:
     flags = {
         "includeSubentities": "NO",
         "includePropertyValues": "NO",
@@ -108,9 +108,7 @@ UNDERSTOOD = [
 
 
 @pytest.mark.parametrize(("name", "value", "is_understood"), UNDERSTOOD)
-def test_what_a_request_says_and_no_request_has_is_kept_and_written_again(
-    name: str, value: str, is_understood: bool
-) -> None:
+def test_unknown_template_attributes_round_trip(name: str, value: str, is_understood: bool) -> None:
     request = f'<fetchRequest name="found" entity="Book" {name}="{value}"/>'
     model = Model.load(f'<model><entity name="Book"/>{request}</model>'.encode())
     kept = {"place": 1, "name": "fetchRequest", "attributes": {"name": "found", "entity": "Book", name: value}}
@@ -121,7 +119,7 @@ def test_what_a_request_says_and_no_request_has_is_kept_and_written_again(
     assert Model.load(model.source().encode()).describe()["fetchRequests"] == model.describe()["fetchRequests"]
 
 
-def test_fetched_properties(library: Model, tmp_path: Path) -> None:
+def test_fetched_properties_return_results(library: Model, tmp_path: Path) -> None:
     described = library["Book"].describe("longer")["fetchRequest"]
     assert (described["entity"], described["sort"], described["limit"]) == ("Book", ["-pages"], 2)
     with Container(library, tmp_path / "s.sqlite") as container:
@@ -140,7 +138,7 @@ def test_fetched_properties(library: Model, tmp_path: Path) -> None:
     assert library["Book"].properties["longer"].is_fetched
 
 
-def test_configurations(library: Model) -> None:
+def test_configurations_list_their_entities(library: Model) -> None:
     library.configuration("Cloud", "Author")
     assert library.configurations == ["Cloud"]
     assert library.entities_of("Cloud") == [library["Author"]]
@@ -152,7 +150,7 @@ def test_configurations(library: Model) -> None:
         library.entities_of("Cloud")
 
 
-def test_indexes(library: Model, tmp_path: Path) -> None:
+def test_fetch_indexes_are_created(library: Model, tmp_path: Path) -> None:
     book = library["Book"]
     book.index("both", "title", "-pages", where="pages > 100")
     book.index("area", "pages", "weight", kind="rtree")
@@ -170,12 +168,12 @@ def test_indexes(library: Model, tmp_path: Path) -> None:
     assert "USING RTREE" in made["Z_RT_Book_area"]
 
 
-def test_mistakes_of_indexes() -> None:
+def test_invalid_index_kind_is_rejected() -> None:
     with pytest.raises(ModelError, match="kind must be"):
         Model({"A": {"x": "int16"}})["A"].index("i", "x", kind="hash")
 
 
-def test_values_that_a_template_has_no_use_for_are_left_aside(library: Model) -> None:
+def test_unused_template_variables_are_ignored(library: Model) -> None:
     described = library.describe()["fetchRequests"]
     request = library.fetch_request("thick", LEAST=7, AUTHOR=None, MORE=1)
     assert request.predicate is not None
@@ -187,7 +185,7 @@ def test_values_that_a_template_has_no_use_for_are_left_aside(library: Model) ->
         assert caught.value.key == missing
 
 
-def test_templates_of_each_kind_of_result_are_executed(tmp_path: Path) -> None:
+def test_templates_of_every_result_type_are_executed(tmp_path: Path) -> None:
     requests = "".join(
         f"<fetchRequest name='{name}' entity='Book' predicateString='pages &gt; $LEAST' fetchLimit='2' {more}/>"
         for name, more in {
@@ -214,7 +212,7 @@ def test_templates_of_each_kind_of_result_are_executed(tmp_path: Path) -> None:
 PAGES = "<attribute name='pages' optional='YES' attributeType='Integer 32'/>"
 
 
-def test_a_model_holds_no_object(library: Model, tmp_path: Path) -> None:
+def test_model_rejects_objects_in_predicates(library: Model, tmp_path: Path) -> None:
     with Container(library.copy(), tmp_path / "s.sqlite") as container:
         context = container.context()
         ada = context.insert("Author", name="Ada")
@@ -250,7 +248,7 @@ def test_a_model_holds_no_object(library: Model, tmp_path: Path) -> None:
             assert not request.predicate.evaluate({"title": 2})
 
 
-def test_a_fetched_property_is_fetched_again_by_a_fault(library: Model, tmp_path: Path) -> None:
+def test_fetched_property_is_refetched_after_refresh(library: Model, tmp_path: Path) -> None:
     with Container(library, tmp_path / "s.sqlite") as container:
         context = container.context()
         books = [context.insert("Book", title=f"B{pages}", pages=pages) for pages in (10, 20, 30, 40)]
@@ -267,7 +265,7 @@ def test_a_fetched_property_is_fetched_again_by_a_fault(library: Model, tmp_path
         assert [book.title for book in books[0].longer] == ["B40", "B30"]
 
 
-def test_properties_come_inherited_ones_first_and_fetched_ones_last() -> None:
+def test_properties_are_ordered_inherited_first_and_fetched_last() -> None:
     model = Model(
         {
             "Base": {"b": "string?", "a": "string?", "link": "to-one Base?"},
@@ -287,7 +285,7 @@ def test_properties_come_inherited_ones_first_and_fetched_ones_last() -> None:
     }
 
 
-def test_a_fetched_property_knows_its_name_and_its_notes(tmp_path: Path) -> None:
+def test_fetched_property_variable_has_name_and_user_info(tmp_path: Path) -> None:
     model = Model({"Word": {"text": "string", "rank": "int32"}})
     word = model["Word"].fetched("same", "Word", "text == $FETCHED_PROPERTY.name")
     word.fetched("noted", "Word", "text == $FETCHED_PROPERTY.userInfo.wanted", sort="rank")

@@ -35,7 +35,7 @@ def run_all(functions: list[Callable[[], None]]) -> None:
         raise failures[0]
 
 
-def test_wrong_thread(staff: Context) -> None:
+def test_objects_cannot_be_used_on_another_thread(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     task = ada.tasks[0]
     uses: list[Callable[[], Any]] = [
@@ -68,7 +68,7 @@ def test_wrong_thread(staff: Context) -> None:
     assert not staff.has_changes
 
 
-def test_the_main_thread_may_not_use_a_context_of_another_thread(container: Container) -> None:
+def test_main_thread_cannot_use_a_context_of_another_thread(container: Container) -> None:
     main_queue.bind()
     made: list[Any] = []
 
@@ -83,7 +83,7 @@ def test_the_main_thread_may_not_use_a_context_of_another_thread(container: Cont
             use()
 
 
-def test_private_context_off_its_queue(container: Container) -> None:
+def test_private_context_cannot_be_used_off_its_queue(container: Container) -> None:
     background = container.background_context()
     with pytest.raises(WrongThreadError):
         background.fetch("Employee")
@@ -93,7 +93,7 @@ def test_private_context_off_its_queue(container: Container) -> None:
     assert background.perform_and_wait(lambda: person.name) == "Ada"
 
 
-def test_ids_cross_threads(staff: Context) -> None:
+def test_object_ids_can_be_passed_between_threads(staff: Context) -> None:
     identity = staff.first("Employee", "name == 'Ada'").id
     found = []
 
@@ -105,7 +105,7 @@ def test_ids_cross_threads(staff: Context) -> None:
     assert found == ["Ada"]
 
 
-def test_threads_with_contexts_of_their_own(container: Container) -> None:
+def test_threads_with_separate_contexts_save_concurrently(container: Container) -> None:
     def work(number: int) -> None:
         with container.context() as ctx:
             team = ctx.insert("Department", name=f"T{number}")
@@ -126,7 +126,7 @@ def test_threads_with_contexts_of_their_own(container: Container) -> None:
     assert ctx.count("Employee", "nickname != nil") == THREADS * ROUNDS * 5
 
 
-def test_threads_that_change_the_same_object(container: Container) -> None:
+def test_threads_that_change_the_same_object_resolve_conflicts(container: Container) -> None:
     ctx = container.context()
     counter = ctx.insert("Employee", name="counter", steps=0)
     ctx.save()
@@ -149,7 +149,7 @@ def test_threads_that_change_the_same_object(container: Container) -> None:
     assert counter.steps == 4 * ROUNDS
 
 
-def test_stress_of_one_private_context(container: Container) -> None:
+def test_stress_of_one_private_context_loses_no_change(container: Container) -> None:
     background = container.background_context()
     counter = background.perform_and_wait(background.insert, "Employee", name="counter", steps=0)
 
@@ -177,8 +177,8 @@ def test_stress_of_one_private_context(container: Container) -> None:
     assert container.context().count("Project") == 6 * 20
 
 
-def test_contexts_that_are_dropped_while_they_merge(container: Container) -> None:
-    """Their queues merge what batch requests change, whether asked to or not, when the last handle goes."""
+def test_contexts_can_be_released_while_they_merge(container: Container) -> None:
+    """Their queues merge the changes of batch requests while the last handle is released."""
     end = time.monotonic() + 2
     with container.context() as ctx:
         ctx.insert_many("Project", [{"title": f"{number}"} for number in range(300)])
@@ -217,7 +217,7 @@ def test_background_tasks_share_few_threads(container: Container) -> None:
     assert max(seen) <= before + THREADS + 16
 
 
-def test_contexts_that_wait_for_one_another(container: Container) -> None:
+def test_contexts_that_wait_for_each_other_make_progress(container: Container) -> None:
     """Each waits for the next one, in calls of the library and for futures that it cannot see."""
     count = 64
     contexts = [container.background_context() for _ in range(count)]
@@ -241,7 +241,7 @@ async def wait_in_line(contexts: list[Context]) -> list[int]:
     return await asyncio.gather(*(ctx.aperform(lambda: threading.get_native_id()) for ctx in contexts))
 
 
-def test_many_contexts_of_one_event_loop(container: Container) -> None:
+def test_many_contexts_of_one_event_loop_share_threads(container: Container) -> None:
     contexts = [container.background_context() for _ in range(64)]
     assert len(set(asyncio.run(wait_in_line(contexts)))) <= 32  # of 64
     for ctx in contexts:

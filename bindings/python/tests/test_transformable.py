@@ -44,7 +44,7 @@ def colours() -> Iterator[None]:
         yield
 
 
-def test_a_value_is_the_same_object_until_it_is_refreshed(tmp_path: Path) -> None:
+def test_value_keeps_its_identity_until_refresh(tmp_path: Path) -> None:
     with Container(items(), tmp_path / "a.sqlite") as container:
         ctx = container.context()
         payload = ["x"]
@@ -67,7 +67,7 @@ def test_a_value_is_the_same_object_until_it_is_refreshed(tmp_path: Path) -> Non
         assert item.payload is not again
 
 
-def test_plain_data_of_every_kind() -> None:
+def test_plain_data_of_every_type_is_archived() -> None:
     value = {
         "none": None,
         "flags": [True, False],
@@ -92,7 +92,7 @@ def test_plain_data_of_every_kind() -> None:
     assert decode_archive(encode_archive(float("-inf"))) == float("-inf")
 
 
-def test_what_cannot_be_archived_is_named(tmp_path: Path) -> None:
+def test_unarchivable_value_is_reported(tmp_path: Path) -> None:
     with pytest.raises(TypeMismatchError, match="register_archivable"):
         encode_archive([object()])
     with pytest.raises(TypeMismatchError, match="must be strings"):
@@ -113,7 +113,7 @@ def test_what_cannot_be_archived_is_named(tmp_path: Path) -> None:
         assert raw_value(item, "payload") == b"no archive"
 
 
-def test_classes_that_are_not_registered_come_as_their_fields(tmp_path: Path) -> None:
+def test_unregistered_classes_are_decoded_as_archived_objects(tmp_path: Path) -> None:
     with Container(items(), tmp_path / "a.sqlite") as container:
         ctx = container.context()
         item = ctx.insert("Item", payload=[Colour(0.5, 0, 1)])
@@ -128,13 +128,13 @@ def test_classes_that_are_not_registered_come_as_their_fields(tmp_path: Path) ->
         assert item.payload.fields["of"].class_name == "Colour"
 
 
-def test_fields_that_make_no_object(tmp_path: Path) -> None:
+def test_registered_class_that_rejects_its_fields_fails(tmp_path: Path) -> None:
     archive = encode_archive(ArchivedObject("Colour", {"hue": 1}))
     with pytest.raises(CallbackError, match="Colour"):
         decode_archive(archive)
 
 
-def test_named_transformers(tmp_path: Path) -> None:
+def test_registered_transformer_converts_values(tmp_path: Path) -> None:
     calls = []
 
     def reverse(data: bytes) -> Any:
@@ -177,7 +177,7 @@ def test_named_transformers(tmp_path: Path) -> None:
         assert connection.execute("SELECT ZPAYLOAD FROM ZITEM WHERE Z_PK = 1").fetchone() == (b"a,b",)
 
 
-def test_json(tmp_path: Path) -> None:
+def test_json_transformer_stores_json(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     value = {"name": "Zoë", "sizes": [1, 2.5, None, True]}
     with Container(items(transformer="JSON"), path) as container:
@@ -192,7 +192,7 @@ def test_json(tmp_path: Path) -> None:
             item.payload = {1, 2}
 
 
-def test_the_class_that_the_model_names(tmp_path: Path) -> None:
+def test_value_class_of_the_model_is_enforced(tmp_path: Path) -> None:
     model = items()
     model["Item"].change("payload", value_class="NSArray")
     with Container(model, tmp_path / "a.sqlite", unsaved="discard") as container:
@@ -202,7 +202,7 @@ def test_the_class_that_the_model_names(tmp_path: Path) -> None:
         item.payload = None
 
 
-def test_raw_values_are_for_transformable_attributes(tmp_path: Path) -> None:
+def test_raw_value_needs_a_transformable_attribute(tmp_path: Path) -> None:
     with Container(items(), tmp_path / "a.sqlite", unsaved="discard") as container:
         item = container.context().insert("Item", name="a")
         with pytest.raises(TypeMismatchError, match=r"Item\.name is not a transformable attribute"):
@@ -212,7 +212,7 @@ def test_raw_values_are_for_transformable_attributes(tmp_path: Path) -> None:
         assert corestone.raw_value(item, "payload") is None
 
 
-def test_the_class_that_the_model_names_however_a_value_is_set(tmp_path: Path) -> None:
+def test_value_class_is_enforced_by_every_setter(tmp_path: Path) -> None:
     model = items()
     model["Item"].change("payload", value_class="Colour")
     with Container(model, tmp_path / "a.sqlite", unsaved="discard") as container:
@@ -227,7 +227,7 @@ def test_the_class_that_the_model_names_however_a_value_is_set(tmp_path: Path) -
                 item.set_primitive("payload", value)
 
 
-def test_a_transformer_of_another_language(tmp_path: Path) -> None:
+def test_values_of_a_foreign_transformer_are_available_only_as_bytes(tmp_path: Path) -> None:
     words = (ctypes.c_void_p * 6)(48, 1, 1, None, None, None)  # never called: Python takes the bytes alone
     callbacks = _abi.TransformerCallbacks.from_buffer(words)
     call(_abi.lib.cst_transformer_register, _abi.text("Foreign"), ctypes.byref(callbacks))
@@ -253,7 +253,7 @@ def test_a_transformer_of_another_language(tmp_path: Path) -> None:
         "NSKeyedUnarchiveFromDataTransformer",
     ],
 )
-def test_keyed_archives_have_five_names(tmp_path: Path, name: str | None) -> None:
+def test_keyed_archive_transformer_has_five_names(tmp_path: Path, name: str | None) -> None:
     value = {"sizes": [1, 2.5], "day": EPOCH}
     with Container(items(**({"transformer": name} if name else {})), tmp_path / "a.sqlite") as container:
         ctx = container.context()
@@ -303,7 +303,7 @@ VALUES: dict[str, Any] = {
         ("NSColor", " ".join(VALUES)),
     ],
 )
-def test_a_class_of_values_takes_what_it_can_be(tmp_path: Path, name: str, kinds: str) -> None:
+def test_value_class_accepts_compatible_values(tmp_path: Path, name: str, kinds: str) -> None:
     model = items()
     model["Item"].change("payload", value_class=name)
     with Container(model, tmp_path / "a.sqlite", unsaved="discard") as container:
@@ -320,7 +320,7 @@ def test_a_class_of_values_takes_what_it_can_be(tmp_path: Path, name: str, kinds
             assert item.payload is None
 
 
-def test_what_predicates_see_of_a_transformable_value(tmp_path: Path) -> None:
+def test_predicates_see_decoded_transformable_values(tmp_path: Path) -> None:
     register_transformer("Commas", lambda value: ",".join(value).encode(), lambda data: data.decode().split(","))
     model = items()
     model["Item"].attribute("tags", "transformable", optional=True, transformer="Commas")
@@ -349,7 +349,7 @@ def test_what_predicates_see_of_a_transformable_value(tmp_path: Path) -> None:
         unregister_transformer("Commas")
 
 
-def test_null_needs_no_transformer_and_overrides_a_default(tmp_path: Path) -> None:
+def test_null_does_not_need_a_transformer_and_overrides_a_default(tmp_path: Path) -> None:
     model = items(transformer="Absent")
     with Container(model, tmp_path / "a.sqlite") as container:
         ctx = container.context()
@@ -371,7 +371,7 @@ def test_null_needs_no_transformer_and_overrides_a_default(tmp_path: Path) -> No
         assert (first.payload, second.payload, raw_value(second, "payload")) == (["kept"], None, None)
 
 
-def test_a_change_inside_a_value_is_not_noticed(tmp_path: Path) -> None:
+def test_change_inside_a_value_is_not_tracked(tmp_path: Path) -> None:
     with Container(items(), tmp_path / "a.sqlite") as container:
         ctx = container.context()
         item = ctx.insert("Item", payload=["a"])

@@ -1,4 +1,4 @@
-"""Keys and values of queries where a fetch takes key paths and expressions, and what operators make of them."""
+"""Typed keys and values in place of key paths and expressions, and the operators of queries."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def staff(tmp_path: Path) -> Iterator[Context]:
         yield context
 
 
-def test_columns(staff: Context) -> None:
+def test_typed_keys_can_be_columns(staff: Context) -> None:
     assert staff.fetch_rows(Human, columns=P.name, sort=P.name, limit=1) == [{"name": "Ada"}]
     assert staff.fetch_rows(Human, columns=[P.name, key("team.name")], sort=key("name").desc(), limit=1) == [
         {"name": "Cyd", "team.name": "Research"}
@@ -69,7 +69,7 @@ def test_columns(staff: Context) -> None:
         staff.fetch_rows(Human, columns=5)  # type: ignore[arg-type]
 
 
-def test_groups(staff: Context) -> None:
+def test_typed_keys_can_be_groups(staff: Context) -> None:
     for by in (P.team.name, [P.team.name], key("team.name"), Expression("team.name")):
         rows = staff.fetch_rows(Human, columns=[P.team.name, {"n": "count:(name)"}], group_by=by)
         assert sorted(row["n"] for row in rows) == [1, 2]
@@ -77,7 +77,7 @@ def test_groups(staff: Context) -> None:
         staff.fetch_rows(Human, columns={"n": "count:(name)"}, group_by=P.age / 2)
 
 
-def test_sort_and_prefetch(staff: Context) -> None:
+def test_typed_keys_can_be_sort_and_prefetch_keys(staff: Context) -> None:
     for sort in (P.name, [P.name], Sort(P.name), SortDescriptor(P.name), key("name"), [key("team.name"), P.name]):
         assert [each.name for each in staff.fetch(Human, sort=sort)] == ["Ada", "Bob", "Cyd"]
     assert staff.fetch(Human, sort=Sort(key("age"), descending=True), prefetch=P.boss).first.boss.name == "Bob"
@@ -90,7 +90,7 @@ def test_sort_and_prefetch(staff: Context) -> None:
         staff.fetch(Human, P.active)
 
 
-def test_options_of_rows(staff: Context) -> None:
+def test_fetch_rows_accepts_query_options(staff: Context) -> None:
     [row] = staff.fetch_rows(Human, "boss.name != 'Ada'", columns="name", nulls="database")
     assert row == {"name": "Cyd"}
     assert len(staff.fetch_rows(Human, "boss.name != 'Ada'", columns="name")) == 2
@@ -100,7 +100,7 @@ def test_options_of_rows(staff: Context) -> None:
         staff.fetch_rows(Human, Predicate.block(lambda item, variables: True), columns="name", split=False)
 
 
-def test_ids_as_columns(staff: Context) -> None:
+def test_object_ids_can_be_columns(staff: Context) -> None:
     ada, bob, _ = staff.fetch(Human, sort=P.name)
     rows = staff.fetch_rows(Human, columns=["objectID", {"id": "objectID", "boss": "boss.objectID"}], sort="name")
     assert rows[1] == {"objectID": bob.id, "id": bob.id, "boss": ada.id}
@@ -130,13 +130,13 @@ def test_ids_as_columns(staff: Context) -> None:
         (key("a")[key("b")], "a[b]"),
     ],
 )
-def test_operators(value: Any, format_: str) -> None:
+def test_operators_build_expressions(value: Any, format_: str) -> None:
     assert str(value) == format_
     assert Expression(format_) == value._cst_expression
     assert Expression("%@", value._cst_expression).format == format_
 
 
-def test_operators_compute() -> None:
+def test_operators_compute_values() -> None:
     item = {"a": 6, "list": ["x", "y"], "at": 1}
     for value, expected in (
         (key("a") & 3, 2), (1 | key("a"), 7), (2 ** key("a"), 64), (20 % key("a"), 2), (1 << key("a"), 64),
@@ -146,7 +146,7 @@ def test_operators_compute() -> None:
     assert (key("list")[0] == "x").evaluate(item)
 
 
-def test_operators_without_a_meaning() -> None:
+def test_unsupported_operators_are_rejected() -> None:
     with pytest.raises(UnsupportedError, match=r"// is not supported.*a / b"):
         key("a") // 2
     with pytest.raises(UnsupportedError, match=r"// is not supported.*a / b"):
@@ -163,7 +163,7 @@ def test_operators_without_a_meaning() -> None:
         key("a")[1:2]  # type: ignore[call-overload]
 
 
-def test_in_takes_several_values() -> None:
+def test_in_requires_a_collection() -> None:
     for one in ("abc", b"abc"):
         with pytest.raises(TypeMismatchError, match=r"in_\(\[value\]\).*contains"):
             key("name").in_(one)
@@ -172,7 +172,7 @@ def test_in_takes_several_values() -> None:
     assert key("a").in_(each for each in (1, 2)).format == "a IN {1, 2}"
 
 
-def test_a_key_in_a_wrong_place_ends() -> None:
+def test_key_in_place_of_a_string_is_rejected() -> None:
     with pytest.raises(TypeMismatchError, match=r"path must be a str, not Key\('a'\)"):
         Expression.key_path(key("a"))  # type: ignore[arg-type]
     with pytest.raises(Exception, match=r"wrong type|cannot be interpreted"):  # ctypes, before and since Python 3.13

@@ -18,6 +18,7 @@ from corestone import (
     ManagedObject,
     Model,
     ObjectGoneError,
+    TypeMismatchError,
     UndoManager,
     UndoNotification,
     WrongThreadError,
@@ -37,7 +38,7 @@ def ctx(tmp_path: Path) -> Any:
         yield context
 
 
-def test_changes_deletions_and_moves(ctx: Any) -> None:
+def test_undo_restores_changes_deletions_and_moves(ctx: Any) -> None:
     shelf = ctx.insert("Shelf", name="A")
     books = [ctx.insert("Book", title=title, shelf=shelf) for title in "abc"]
     ctx.save()
@@ -66,7 +67,7 @@ def test_changes_deletions_and_moves(ctx: Any) -> None:
     assert len(ctx.fetch("Book")) == 3
 
 
-def test_steps_of_the_host(ctx: Any) -> None:
+def test_registered_actions_can_be_undone_and_redone(ctx: Any) -> None:
     manager = ctx.undo_manager
     numbers = [0]
 
@@ -93,7 +94,7 @@ def test_steps_of_the_host(ctx: Any) -> None:
     assert not manager.can_redo
 
 
-def test_what_an_action_raises(ctx: Any) -> None:
+def test_exception_of_an_undo_action_reaches_the_caller(ctx: Any) -> None:
     def refuse() -> None:
         raise KeyError("never")
 
@@ -104,7 +105,7 @@ def test_what_an_action_raises(ctx: Any) -> None:
     assert not ctx.undo_manager.is_undoing
 
 
-def test_registration_levels_and_groups(ctx: Any) -> None:
+def test_registration_levels_and_groups_can_be_controlled(ctx: Any) -> None:
     manager = ctx.undo_manager
     book = ctx.insert("Book", title="a")
     with manager.without_registration():
@@ -134,7 +135,7 @@ def test_registration_levels_and_groups(ctx: Any) -> None:
         manager.end_undo_grouping()
 
 
-def test_a_name_within_nested_groups_is_that_of_the_step(ctx: Any) -> None:
+def test_name_of_a_nested_group_names_the_undo_step(ctx: Any) -> None:
     manager = ctx.undo_manager
     with manager.group(), manager.group("Add"):
         ctx.insert("Book", title="a")
@@ -143,7 +144,7 @@ def test_a_name_within_nested_groups_is_that_of_the_step(ctx: Any) -> None:
     assert manager.redo_action_name == "Add"
 
 
-def test_changes_since_a_named_step_have_no_name(ctx: Any) -> None:
+def test_changes_after_a_named_step_are_unnamed(ctx: Any) -> None:
     manager = ctx.undo_manager
     with manager.group("Add"):
         book = ctx.insert("Book", title="a")
@@ -155,7 +156,7 @@ def test_changes_since_a_named_step_have_no_name(ctx: Any) -> None:
     assert (manager.undo_action_name, manager.undo_menu_item_title) == ("Add", "Undo Add")
 
 
-def test_a_group_ends_also_when_its_block_raises(ctx: Any) -> None:
+def test_undo_group_ends_when_its_block_raises(ctx: Any) -> None:
     def half() -> None:
         with ctx.undo_manager.group("Half"):
             ctx.insert("Book", title="a")
@@ -168,7 +169,7 @@ def test_a_group_ends_also_when_its_block_raises(ctx: Any) -> None:
     assert not ctx.has_changes
 
 
-def test_notifications(ctx: Any) -> None:
+def test_observer_is_notified_of_undo(ctx: Any) -> None:
     heard: list[UndoManager] = []
     with ctx.undo_manager.observe("did_undo", heard.append):
         ctx.insert("Book", title="a")
@@ -182,7 +183,12 @@ def test_notifications(ctx: Any) -> None:
     observation.cancel()
 
 
-def test_actions_end_with_the_manager() -> None:
+def test_observer_that_is_not_callable_is_an_error(ctx: Any) -> None:
+    with pytest.raises(TypeMismatchError, match="function must be a function, not 5"):
+        ctx.undo_manager.observe("did_undo", 5)
+
+
+def test_actions_are_released_with_the_manager() -> None:
     class Payload:
         pass
 
@@ -195,7 +201,7 @@ def test_actions_end_with_the_manager() -> None:
     assert known() is None
 
 
-def test_levels_that_keep_all_or_some(ctx: Any) -> None:
+def test_levels_of_undo_limit_the_stack(ctx: Any) -> None:
     manager = ctx.undo_manager
     assert manager.levels_of_undo == 0
     book = ctx.insert("Book", title="0")
@@ -214,7 +220,7 @@ def test_levels_that_keep_all_or_some(ctx: Any) -> None:
         manager.remove_all_actions()
 
 
-def test_titles_and_names_of_steps(ctx: Any) -> None:
+def test_menu_titles_and_action_names_follow_the_stack(ctx: Any) -> None:
     manager = ctx.undo_manager
 
     def titles() -> tuple[str, str, str, str]:
@@ -245,7 +251,7 @@ def test_titles_and_names_of_steps(ctx: Any) -> None:
     assert not manager.redo()
 
 
-def test_what_was_read_before_a_step_is_not_shown_after_it(ctx: Any) -> None:
+def test_undo_replaces_prefetched_values(ctx: Any) -> None:
     for title in "abc":
         ctx.insert("Book", title=title, pages=1)
     ctx.save()
@@ -262,11 +268,11 @@ def test_what_was_read_before_a_step_is_not_shown_after_it(ctx: Any) -> None:
         assert ctx.undo()
 
 
-# ---- what ends an event, and what is undone
+# ---- ends of events, and undone changes
 
 
 @pytest.mark.parametrize("is_step", [True, False])
-def test_what_ends_an_event_makes_a_step(ctx: Any, is_step: bool) -> None:
+def test_end_of_an_event_closes_an_undo_step(ctx: Any, is_step: bool) -> None:
     book = ctx.insert("Book", title="a", pages=0)
     other = ctx.insert("Book", title="other")
     ctx.save()
@@ -325,7 +331,7 @@ def image(item: Any) -> tuple[Any, ...]:
     return item.name, item.mood, town, item.payload, item.box, set(item.friends)
 
 
-def test_values_of_every_kind_come_back(every: Any) -> None:
+def test_undo_restores_values_of_every_type(every: Any) -> None:
     boxes = [every.insert("Box", name=name) for name in "xyz"]
     items = [every.insert("Item", name=name, box=boxes[0]) for name in "abc"]
     first = items[0]
@@ -352,7 +358,7 @@ def test_values_of_every_kind_come_back(every: Any) -> None:
     assert not every.has_persistent_changes
 
 
-def test_an_undone_insertion_runs_no_delete_rule_and_comes_back_as_it_was(every: Any) -> None:
+def test_undone_insertion_bypasses_delete_rules_and_can_be_redone(every: Any) -> None:
     item = every.insert("Item", name="a")
     every.save()
     every.undo_manager.remove_all_actions()
@@ -371,7 +377,7 @@ def test_an_undone_insertion_runs_no_delete_rule_and_comes_back_as_it_was(every:
     assert (box.is_inserted, item.is_updated) == (True, True)
 
 
-def test_steps_outlive_a_save_as_changes_of_the_other_kind(ctx: Any) -> None:
+def test_undo_after_a_save_makes_inverse_changes(ctx: Any) -> None:
     shelf = ctx.insert("Shelf", name="A")
     ctx.save()
     shelf.name = "B"
@@ -399,7 +405,7 @@ def test_steps_outlive_a_save_as_changes_of_the_other_kind(ctx: Any) -> None:
 
 
 @pytest.mark.parametrize("end", ["rollback", "reset"])
-def test_a_rollback_forgets_the_steps_of_its_context_only(ctx: Any, end: str) -> None:
+def test_rollback_clears_the_steps_of_its_context_only(ctx: Any, end: str) -> None:
     other = ctx.container.context()
     other.undo_manager = manager = ctx.undo_manager
     mine, theirs = ctx.insert("Shelf", name="mine"), other.insert("Shelf", name="theirs")
@@ -424,7 +430,7 @@ def test_a_rollback_forgets_the_steps_of_its_context_only(ctx: Any, end: str) ->
     assert (manager.can_undo, manager.can_redo) == (False, False)
 
 
-def test_a_refresh_without_merging_forgets_the_changes_of_its_object(ctx: Any) -> None:
+def test_refresh_without_merge_clears_the_steps_of_its_object(ctx: Any) -> None:
     shelf, book = ctx.insert("Shelf", name="A"), ctx.insert("Book", title="a", pages=1)
     ctx.save()
     ctx.undo_manager.remove_all_actions()
@@ -440,7 +446,7 @@ def test_a_refresh_without_merging_forgets_the_changes_of_its_object(ctx: Any) -
         ctx.rollback()
 
 
-def test_primitive_values_and_merges_are_no_steps(ctx: Any) -> None:
+def test_primitive_values_and_merges_are_not_undo_steps(ctx: Any) -> None:
     shelf = ctx.insert("Shelf", name="A")
     ctx.save()
     ctx.undo_manager.remove_all_actions()
@@ -458,7 +464,7 @@ def test_primitive_values_and_merges_are_no_steps(ctx: Any) -> None:
     assert not ctx.undo()
 
 
-def test_an_undo_gives_what_others_saved_to_a_property_that_was_unchanged(ctx: Any) -> None:
+def test_undo_restores_merged_values_of_unchanged_properties(ctx: Any) -> None:
     book = ctx.insert("Book", title="a", pages=1)
     ctx.save()
     ctx.undo_manager.remove_all_actions()
@@ -476,10 +482,10 @@ def test_an_undo_gives_what_others_saved_to_a_property_that_was_unchanged(ctx: A
     assert (book.title, book.pages) == ("mine", 2)
 
 
-# ---- what is refused
+# ---- rejected calls
 
 
-def test_what_is_refused_leaves_all_as_it_was(ctx: Any) -> None:
+def test_rejected_calls_leave_the_undo_stack_unchanged(ctx: Any) -> None:
     manager = ctx.undo_manager
     book = ctx.insert("Book", title="a")
     ctx.save()
@@ -506,7 +512,7 @@ def test_what_is_refused_leaves_all_as_it_was(ctx: Any) -> None:
     assert not manager.undo()
 
 
-def test_a_group_without_actions_is_no_step(ctx: Any) -> None:
+def test_empty_group_is_not_an_undo_step(ctx: Any) -> None:
     manager = ctx.undo_manager
     with manager.group("Outer"), manager.group("Inner"):
         pass
@@ -517,7 +523,7 @@ def test_a_group_without_actions_is_no_step(ctx: Any) -> None:
     assert manager.undo()
     with manager.group("Nothing"):
         pass
-    assert manager.can_redo, "what has no action forgets no redo"
+    assert manager.can_redo, "an empty group keeps the redo stack"
     assert manager.redo()
     assert manager.undo()
     with manager.group("Something"):
@@ -527,7 +533,7 @@ def test_a_group_without_actions_is_no_step(ctx: Any) -> None:
         _ = book.title
 
 
-def test_changes_are_undone_on_their_queue_only(ctx: Any) -> None:
+def test_changes_can_be_undone_on_their_queue_only(ctx: Any) -> None:
     manager = ctx.undo_manager
     book = ctx.insert("Book", title="a")
     ran: list[str] = []
@@ -552,7 +558,7 @@ def test_changes_are_undone_on_their_queue_only(ctx: Any) -> None:
     assert (ran, book.title) == (["host's"], "a")
 
 
-def test_what_was_undone_before_an_action_failed_can_be_redone(ctx: Any) -> None:
+def test_actions_undone_before_a_failure_can_be_redone(ctx: Any) -> None:
     manager = ctx.undo_manager
     done = ["a", "b", "c"]
 
@@ -569,7 +575,7 @@ def test_what_was_undone_before_an_action_failed_can_be_redone(ctx: Any) -> None
         manager.register_undo(pop, "c")
     with pytest.raises(CallbackError, match="never"):
         manager.undo()
-    assert done == ["a", "b"], "the newest first, and no further"
+    assert done == ["a", "b"], "the newest first, up to the failure"
     assert (manager.can_undo, manager.can_redo, manager.is_undoing) == (True, True, False)
     assert manager.undo()
     assert done == ["b"]
@@ -578,7 +584,7 @@ def test_what_was_undone_before_an_action_failed_can_be_redone(ctx: Any) -> None
     assert done == ["b", "a", "c"]
 
 
-def test_notifications_come_in_the_order_of_what_happens() -> None:
+def test_notifications_are_posted_in_order() -> None:
     manager = UndoManager()
     heard: list[str] = []
 
@@ -619,7 +625,7 @@ def test_notifications_come_in_the_order_of_what_happens() -> None:
     assert taken() == []
 
 
-def test_a_removed_store_takes_the_steps_of_contexts_that_had_its_objects(tmp_path: Path) -> None:
+def test_removing_a_store_clears_the_steps_of_affected_contexts(tmp_path: Path) -> None:
     coordinator = Coordinator(Model(SHELVES))
     first, second = (coordinator.add_store(tmp_path / name) for name in ("a.sqlite", "b.sqlite"))
     manager = UndoManager()
@@ -677,7 +683,7 @@ def put(ctx: Any, shelf: Any, order: str) -> None:
 
 
 @pytest.mark.parametrize("looks", [False, True])
-def test_an_undo_after_a_merge_has_the_order_of_the_store(ctx: Any, shelf: Any, looks: bool) -> None:
+def test_undo_after_a_merge_uses_the_order_of_the_store(ctx: Any, shelf: Any, looks: bool) -> None:
     put(ctx, shelf, "")
     assert titles(shelf) == []
     ctx.delete(book(ctx, "c"))
@@ -692,7 +698,7 @@ def test_an_undo_after_a_merge_has_the_order_of_the_store(ctx: Any, shelf: Any, 
 
 
 @pytest.mark.parametrize("looks", [False, True])
-def test_undo_and_redo_of_an_order_after_a_merge(ctx: Any, shelf: Any, looks: bool) -> None:
+def test_order_can_be_undone_and_redone_after_a_merge(ctx: Any, shelf: Any, looks: bool) -> None:
     shelf.books = [book(ctx, "b"), book(ctx, "a")]
     ctx.process_pending_changes()
     put(ctx, shelf, "cab")
@@ -706,7 +712,7 @@ def test_undo_and_redo_of_an_order_after_a_merge(ctx: Any, shelf: Any, looks: bo
 
 
 @pytest.mark.parametrize("looks", [False, True])
-def test_a_book_that_others_moved_comes_back_to_its_place(ctx: Any, shelf: Any, looks: bool) -> None:
+def test_undo_restores_the_merged_index_of_a_member(ctx: Any, shelf: Any, looks: bool) -> None:
     a = book(ctx, "a")
     a.shelf = None
     ctx.process_pending_changes()
@@ -720,7 +726,7 @@ def test_a_book_that_others_moved_comes_back_to_its_place(ctx: Any, shelf: Any, 
 
 @pytest.mark.parametrize("how", ["untracked", "primitive", "hook"])
 @pytest.mark.parametrize("ends", [True, False])
-def test_an_undo_leaves_what_was_set_without_tracking_before(tmp_path: Path, how: str, ends: bool) -> None:
+def test_undo_keeps_values_set_earlier_without_tracking(tmp_path: Path, how: str, ends: bool) -> None:
     model = Model({"Thing": {"name": "string", "note": "string?"}})
     if how == "hook":
 
@@ -755,7 +761,7 @@ def test_an_undo_leaves_what_was_set_without_tracking_before(tmp_path: Path, how
         assert (thing.name, thing.note) == ("b", "quiet")
 
 
-def test_an_undo_takes_what_was_set_without_tracking_after_a_change_of_the_same_event(ctx: Any) -> None:
+def test_undo_reverts_untracked_values_set_in_the_same_event(ctx: Any) -> None:
     made = ctx.insert("Book", title="a", pages=1)
     ctx.save()
     ctx.undo_manager = UndoManager()
@@ -769,7 +775,7 @@ def test_an_undo_takes_what_was_set_without_tracking_after_a_change_of_the_same_
         assert (made.title, made.pages) == ("a", pages)
 
 
-def test_a_value_that_was_set_to_what_it_was_becomes_what_others_saved(ctx: Any) -> None:
+def test_value_set_to_its_former_value_adopts_merged_values(ctx: Any) -> None:
     made = ctx.insert("Book", title="a", pages=1)
     ctx.save()
     ctx.undo_manager = UndoManager()

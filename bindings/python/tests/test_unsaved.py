@@ -1,4 +1,4 @@
-"""Changes that were not saved: closing refuses them by itself, and what ends with them is told."""
+"""Unsaved changes: closing fails by default, and lost changes are reported."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ def names(path: Path) -> list[str]:
         return [each.name for each in container.fetch("Employee", sort=["name"])]
 
 
-# ---- what the end of a block says
+# ---- errors at the end of a block
 
 
-def test_a_container_refuses(model: Model, path: Path) -> None:
+def test_container_with_unsaved_changes_cannot_be_closed(model: Model, path: Path) -> None:
     with pytest.raises(UnsavedChangesError) as caught, Container(model, path) as container:  # noqa: PT012
         ctx = container.context()
         ctx.name = "editor"
@@ -90,7 +90,7 @@ def test_a_container_refuses(model: Model, path: Path) -> None:
     assert names(path) == ["Ada Lovelace", "Eve", "Fay"]
 
 
-def test_a_document_refuses(model: Model, path: Path) -> None:
+def test_document_with_unsaved_changes_cannot_be_closed(model: Model, path: Path) -> None:
     document = Document(model, queue="caller")
     with pytest.raises(UnsavedChangesError) as caught, document:
         document.context.insert("Employee", name="Ada")
@@ -105,7 +105,7 @@ def test_a_document_refuses(model: Model, path: Path) -> None:
     assert names(path) == ["Ada"]
 
 
-def test_a_context_refuses(model: Model, path: Path) -> None:
+def test_context_with_unsaved_changes_cannot_be_closed(model: Model, path: Path) -> None:
     with Container(model, path) as container:
         with pytest.raises(UnsavedChangesError) as caught, container.context() as ctx:
             fill(ctx)
@@ -122,7 +122,7 @@ def test_a_context_refuses(model: Model, path: Path) -> None:
 
 
 @pytest.mark.parametrize("queue", ["context", "background_context", "main_context"])
-def test_contexts_of_every_queue_refuse(model: Model, path: Path, queue: str) -> None:
+def test_contexts_of_every_queue_type_refuse_to_close(model: Model, path: Path, queue: str) -> None:
     main_queue.bind()
     with Container(model, path) as container:
         ctx = getattr(container, queue)()
@@ -135,7 +135,7 @@ def test_contexts_of_every_queue_refuse(model: Model, path: Path, queue: str) ->
         assert container.context().count("Employee") == 1
 
 
-def test_a_coordinator_refuses(model: Model, path: Path) -> None:
+def test_coordinator_with_unsaved_changes_cannot_be_closed(model: Model, path: Path) -> None:
     coordinator = Coordinator(model)
     coordinator.add_store(path)
     with pytest.raises(UnsavedChangesError, match=r"the coordinator stays open.*1 Employee inserted"), coordinator:  # noqa: PT012
@@ -148,7 +148,7 @@ def test_a_coordinator_refuses(model: Model, path: Path) -> None:
     assert names(path) == ["Ada"]
 
 
-def test_a_store_that_was_there_refuses(model: Model, path: Path) -> None:
+def test_reopened_store_with_unsaved_changes_cannot_be_closed(model: Model, path: Path) -> None:
     Container(model, path).close()
     with pytest.raises(UnsavedChangesError), open_store(path, writable=True) as container:  # noqa: PT012
         ctx = container.context()
@@ -160,7 +160,7 @@ def test_a_store_that_was_there_refuses(model: Model, path: Path) -> None:
     assert names(path) == ["Ada"]
 
 
-def test_a_block_that_saved_closes(model: Model, path: Path) -> None:
+def test_with_block_closes_after_a_save(model: Model, path: Path) -> None:
     with Container(model, path) as container, container.context() as ctx:
         ctx.insert("Employee", name="Ada")
         ctx.save()
@@ -172,7 +172,9 @@ def test_a_block_that_saved_closes(model: Model, path: Path) -> None:
 
 
 @pytest.mark.parametrize(("policy", "found"), [("save", ["Ada"]), ("discard", [])])
-def test_what_a_container_was_made_with_holds(model: Model, path: Path, policy: Any, found: list[str]) -> None:
+def test_unsaved_policy_of_a_container_applies_at_close(
+    model: Model, path: Path, policy: Any, found: list[str]
+) -> None:
     with Container(model, path, unsaved=policy) as container:
         ctx = container.context()
         ctx.insert("Employee", name="Ada")
@@ -183,13 +185,13 @@ def test_what_a_container_was_made_with_holds(model: Model, path: Path, policy: 
 
 
 @pytest.mark.parametrize(("policy", "found"), [("save", ["Ada"]), ("discard", [])])
-def test_what_a_context_is_made_with_holds(model: Model, path: Path, policy: Any, found: list[str]) -> None:
+def test_unsaved_policy_of_a_context_applies_at_close(model: Model, path: Path, policy: Any, found: list[str]) -> None:
     with Container(model, path) as container, container.context(unsaved=policy) as ctx:
         ctx.insert("Employee", name="Ada")
     assert names(path) == found
 
 
-def test_contexts_have_the_policy_of_who_made_them(model: Model, path: Path) -> None:
+def test_contexts_inherit_the_unsaved_policy_of_their_creator(model: Model, path: Path) -> None:
     with Container(model, path, unsaved="discard") as container:
         with container.context() as ctx:
             ctx.insert("Employee", name="Ada")
@@ -202,7 +204,7 @@ def test_contexts_have_the_policy_of_who_made_them(model: Model, path: Path) -> 
     assert names(path) == []
 
 
-def test_a_child_saves_into_its_parent(model: Model, path: Path) -> None:
+def test_child_with_policy_save_saves_into_its_parent(model: Model, path: Path) -> None:
     with Container(model, path) as container, container.context() as ctx:
         with ctx.child(unsaved="save") as child:
             child.insert("Employee", name="Ada")
@@ -213,7 +215,7 @@ def test_a_child_saves_into_its_parent(model: Model, path: Path) -> None:
         ctx.save()
 
 
-def test_what_cannot_be_saved_keeps_a_context_open(model: Model, path: Path) -> None:
+def test_context_stays_open_when_its_changes_cannot_be_saved(model: Model, path: Path) -> None:
     with Container(model, path) as container:
         with pytest.raises(ValidationError), container.context(unsaved="save") as ctx:
             ctx.insert("Employee")
@@ -221,7 +223,7 @@ def test_what_cannot_be_saved_keeps_a_context_open(model: Model, path: Path) -> 
         ctx.close("discard")
 
 
-def test_a_policy_is_one_of_three(model: Model, path: Path) -> None:
+def test_unknown_unsaved_policy_is_rejected(model: Model, path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="refuse"):
         Container(model, path, unsaved="perhaps")  # type: ignore[call-overload]
     with Container(model, path) as container:
@@ -234,7 +236,7 @@ def test_a_policy_is_one_of_three(model: Model, path: Path) -> None:
 # ---- blocks that raise
 
 
-def test_an_exception_rolls_back_and_goes_on(model: Model, path: Path) -> None:
+def test_exception_in_a_with_block_rolls_back_and_propagates(model: Model, path: Path) -> None:
     lost = LookupError("mine")
     with pytest.raises(LookupError) as caught, Container(model, path, unsaved="save") as container:  # noqa: PT012
         ctx = container.context()
@@ -264,7 +266,7 @@ def test_an_exception_rolls_back_and_goes_on(model: Model, path: Path) -> None:
     assert names(path) == []
 
 
-def test_no_refusal_hides_the_exception(model: Model, path: Path) -> None:
+def test_exception_is_not_hidden_by_unsaved_changes(model: Model, path: Path) -> None:
     container = Container(model, path)
     with log.recorded(0) as lines:
         with pytest.raises(ZeroDivisionError), container, container.context() as ctx:  # noqa: PT012
@@ -278,7 +280,7 @@ def test_no_refusal_hides_the_exception(model: Model, path: Path) -> None:
 # ---- contexts that are shared
 
 
-def test_a_block_with_the_view_context_does_not_close_it(model: Model, path: Path) -> None:
+def test_with_block_does_not_close_the_view_context(model: Model, path: Path) -> None:
     with Container("Staff", model, stores=[StoreDescription(path)]) as container:
         with container.view_context as view:
             view.insert("Employee", name="Ada")
@@ -298,7 +300,7 @@ def test_a_block_with_the_view_context_does_not_close_it(model: Model, path: Pat
     assert view.is_closed
 
 
-def test_a_block_with_the_context_of_a_document_does_not_close_it(model: Model, path: Path) -> None:
+def test_with_block_does_not_close_the_context_of_a_document(model: Model, path: Path) -> None:
     with Document(model) as document:
         document.save_as(path)
         with document.context as ctx, ctx.perform():
@@ -310,7 +312,7 @@ def test_a_block_with_the_context_of_a_document_does_not_close_it(model: Model, 
     assert names(path) == ["Ada"]
 
 
-# ---- what is asked
+# ---- queries for unsaved changes
 
 
 def test_unsaved_changes_are_counted_by_entity(model: Model, path: Path) -> None:
@@ -327,7 +329,7 @@ def test_unsaved_changes_are_counted_by_entity(model: Model, path: Path) -> None
         assert container.unsaved_changes == []
 
 
-def test_a_context_of_another_thread_is_not_counted(model: Model, path: Path) -> None:
+def test_context_of_another_thread_is_not_counted(model: Model, path: Path) -> None:
     container, made, end = Container(model, path), threading.Event(), threading.Event()
     kept: list[Context] = []
 
@@ -354,10 +356,10 @@ def test_a_context_of_another_thread_is_not_counted(model: Model, path: Path) ->
     container.close()
 
 
-# ---- the end of what nobody closed
+# ---- objects released without closing
 
 
-def test_the_garbage_collector_tells_what_it_takes(model: Model, path: Path) -> None:
+def test_collected_context_logs_its_lost_changes(model: Model, path: Path) -> None:
     container = Container(model, path)
     with log.recorded(0) as lines:
         ctx = container.context()
@@ -371,7 +373,7 @@ def test_the_garbage_collector_tells_what_it_takes(model: Model, path: Path) -> 
     container.close()
 
 
-def test_objects_keep_their_context(model: Model, path: Path) -> None:
+def test_objects_retain_their_context(model: Model, path: Path) -> None:
     container = Container(model, path)
     with log.recorded(0) as lines:
         ada = container.context().insert("Employee", name="Ada")
@@ -385,7 +387,7 @@ def test_objects_keep_their_context(model: Model, path: Path) -> None:
 
 
 @pytest.mark.parametrize("end", ["save", "rollback", "reset", "discard", "container"])
-def test_nothing_is_told_of_what_was_saved_or_dropped(model: Model, path: Path, end: str) -> None:
+def test_saved_or_discarded_changes_are_not_logged(model: Model, path: Path, end: str) -> None:
     container = Container(model, path)
     with log.recorded(0) as lines:
         ctx = container.context()
@@ -402,7 +404,7 @@ def test_nothing_is_told_of_what_was_saved_or_dropped(model: Model, path: Path, 
     container.close()
 
 
-def test_a_background_task_that_does_not_save_is_told(model: Model, path: Path) -> None:
+def test_background_task_without_a_save_is_logged(model: Model, path: Path) -> None:
     def work(ctx: Context, fails: bool) -> None:
         ctx.insert("Employee", name="Ada")
         if fails:
@@ -446,7 +448,7 @@ ctx.insert("Department", name="R&D")
 """
 
 
-def test_the_end_of_the_interpreter_warns(tmp_path: Path) -> None:
+def test_interpreter_exit_warns_of_unsaved_changes(tmp_path: Path) -> None:
     done = run(INSERTS, tmp_path)
     assert done.returncode == 0
     warning, line, *more = done.stderr.splitlines()
@@ -469,12 +471,12 @@ def test_the_end_of_the_interpreter_warns(tmp_path: Path) -> None:
         "atexit.register(container.close, 'save')",
     ],
 )
-def test_the_end_of_the_interpreter_is_silent(tmp_path: Path, end: str) -> None:
+def test_interpreter_exit_is_silent_when_changes_are_handled(tmp_path: Path, end: str) -> None:
     done = run(INSERTS + end, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_end_of_the_interpreter_waits_for_nobody(tmp_path: Path) -> None:
+def test_interpreter_exit_does_not_wait_for_busy_contexts(tmp_path: Path) -> None:
     source = """
 container = Container(model, "a.store")
 made = threading.Event()
@@ -503,7 +505,7 @@ made.wait()
         )
 
 
-def test_queued_work_comes_before_the_warning(tmp_path: Path) -> None:
+def test_queued_work_runs_before_the_exit_warning(tmp_path: Path) -> None:
     source = """
 container = Container(model, "a.store")
 ctx = container.background_context()
@@ -516,7 +518,7 @@ ctx.perform(save)
     assert run(source, tmp_path).stderr == ""
 
 
-def test_a_document_without_a_place_is_warned_of(tmp_path: Path) -> None:
+def test_untitled_document_is_reported_at_exit(tmp_path: Path) -> None:
     source = """
 document = Document(model, queue="caller")
 document.context.insert("Employee", name="Ada")
@@ -530,7 +532,7 @@ document.context.save()
 
 
 @pytest.mark.parametrize("arguments", ["del sys.argv", "sys.argv.clear()", "sys.argv[:] = ['']"])
-def test_a_program_without_arguments_is_warned(tmp_path: Path, arguments: str) -> None:
+def test_exit_warning_works_without_program_arguments(tmp_path: Path, arguments: str) -> None:
     source = f"""
 import sys
 {arguments}
@@ -541,7 +543,7 @@ document.context.save()
     assert "python:1: UnsavedChangesWarning: an untitled document was lost" in run(source, tmp_path).stderr
 
 
-def test_what_was_given_to_atexit_before_the_first_queue_comes_first(tmp_path: Path) -> None:
+def test_earlier_atexit_functions_run_before_the_exit_warning(tmp_path: Path) -> None:
     source = """
 container = Container(model, "a.store")
 atexit.register(container.close, "save")
@@ -551,13 +553,13 @@ ctx.perform_and_wait(lambda: ctx.insert("Employee", name="Ada"))
     assert run(source, tmp_path).stderr == ""
 
 
-def test_warnings_may_be_errors_or_ignored(tmp_path: Path) -> None:
+def test_exit_warning_can_be_an_error_or_ignored(tmp_path: Path) -> None:
     done = run(INSERTS, tmp_path, "-W", "error")
     assert 'UnsavedChangesWarning: context "editor" lost' in done.stderr
     assert run(INSERTS, tmp_path, "-W", "ignore").stderr == ""
 
 
-def test_an_uncaught_refusal_is_told(tmp_path: Path) -> None:
+def test_uncaught_unsaved_changes_error_is_reported_once(tmp_path: Path) -> None:
     source = """
 with Container(model, "a.store") as container:
     ctx = container.context()
@@ -572,7 +574,7 @@ with Container(model, "a.store") as container:
     assert "CoreData: warning" not in done.stderr
 
 
-def test_a_refusal_of_an_inner_block_ends_a_program_with_one_warning(tmp_path: Path) -> None:
+def test_uncaught_error_of_a_nested_block_is_reported_once(tmp_path: Path) -> None:
     source = """
 with Container(model, "a.store") as container, container.context() as ctx:
     ctx.insert("Employee", name="Ada")
@@ -587,7 +589,7 @@ with Container(model, "a.store") as container, container.context() as ctx:
 # ---- stores that go
 
 
-def test_what_goes_with_a_removed_store_is_told(model: Model, path: Path, tmp_path: Path) -> None:
+def test_changes_lost_with_a_removed_store_are_logged(model: Model, path: Path, tmp_path: Path) -> None:
     with Coordinator(model) as coordinator:
         coordinator.add_store(path)
         ctx = coordinator.context()
@@ -608,7 +610,7 @@ def test_what_goes_with_a_removed_store_is_told(model: Model, path: Path, tmp_pa
     assert names(path) == ["Ada", "Bob"]
 
 
-def test_what_goes_with_a_destroyed_store_is_told(model: Model, path: Path) -> None:
+def test_changes_lost_with_a_destroyed_store_are_logged(model: Model, path: Path) -> None:
     with Coordinator(model) as coordinator:
         coordinator.add_store(path)
         ctx = coordinator.context()
@@ -621,7 +623,7 @@ def test_what_goes_with_a_destroyed_store_is_told(model: Model, path: Path) -> N
         assert not ctx.has_changes
 
 
-def test_what_goes_with_a_migrated_store_is_told(model: Model, path: Path, tmp_path: Path) -> None:
+def test_changes_lost_with_a_migrated_store_are_logged(model: Model, path: Path, tmp_path: Path) -> None:
     with Coordinator(model) as coordinator:
         store = coordinator.add_store(path)
         ctx = coordinator.context()
@@ -634,7 +636,7 @@ def test_what_goes_with_a_migrated_store_is_told(model: Model, path: Path, tmp_p
         assert ctx.first("Employee").name == "Ada"
 
 
-def test_a_closed_container_tells_nothing(model: Model, path: Path) -> None:
+def test_closed_container_logs_nothing(model: Model, path: Path) -> None:
     with log.recorded(0) as lines:
         container = Container(model, path)
         ctx = container.context()
@@ -648,7 +650,7 @@ def test_a_closed_container_tells_nothing(model: Model, path: Path) -> None:
 # ---- blocks within blocks
 
 
-def test_a_refusal_of_an_inner_block_keeps_the_outer_ones_open(model: Model, path: Path) -> None:
+def test_refused_close_of_a_nested_block_keeps_outer_blocks_open(model: Model, path: Path) -> None:
     refused = pytest.raises(UnsavedChangesError, match=r"a context .* stays open")
     with log.recorded(0) as lines, refused, Container(model, path) as container, container.context() as ctx:
         ctx.insert("Employee", name="Ada")
@@ -660,7 +662,7 @@ def test_a_refusal_of_an_inner_block_keeps_the_outer_ones_open(model: Model, pat
     assert names(path) == ["Ada"]
 
 
-def test_a_refusal_of_a_context_keeps_its_coordinator_open(model: Model, path: Path) -> None:
+def test_refused_close_of_a_context_keeps_its_coordinator_open(model: Model, path: Path) -> None:
     with pytest.raises(UnsavedChangesError, match=r"a context .* stays open"), Coordinator(model) as coordinator:  # noqa: PT012
         coordinator.add_store(path)
         with coordinator.context() as ctx:
@@ -671,7 +673,7 @@ def test_a_refusal_of_a_context_keeps_its_coordinator_open(model: Model, path: P
     assert names(path) == ["Ada"]
 
 
-def test_a_refusal_of_a_child_keeps_its_parent_open(model: Model, path: Path) -> None:
+def test_refused_close_of_a_child_keeps_its_parent_open(model: Model, path: Path) -> None:
     with Container(model, path) as container:
         with pytest.raises(UnsavedChangesError), container.context() as ctx, ctx.child() as child:
             child.insert("Employee", name="Ada")
@@ -682,7 +684,7 @@ def test_a_refusal_of_a_child_keeps_its_parent_open(model: Model, path: Path) ->
     assert names(path) == ["Ada"]
 
 
-def test_a_refusal_closes_what_has_no_changes(model: Model, path: Path) -> None:
+def test_containers_without_changes_close_when_another_refuses(model: Model, path: Path) -> None:
     other = path.with_name("b.store")
     with pytest.raises(UnsavedChangesError), Container(model, path) as container, Container(model, other) as second:
         second.view_context.insert("Employee", name="Ada")
@@ -691,7 +693,7 @@ def test_a_refusal_closes_what_has_no_changes(model: Model, path: Path) -> None:
     second.close("save")
 
 
-def test_a_refusal_of_the_context_of_a_document_keeps_it_open(model: Model, path: Path) -> None:
+def test_refused_close_of_a_document_context_keeps_it_open(model: Model, path: Path) -> None:
     with pytest.raises(UnsavedChangesError), Document(model, queue="caller") as document, document.context as ctx:
         ctx.insert("Employee", name="Ada")
     assert not document.is_closed
@@ -710,7 +712,7 @@ def rolled_back(lines: list[str], kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, asyncio.CancelledError])
-def test_a_silent_exception_is_logged_with_what_it_rolls_back(
+def test_exit_exception_in_a_with_block_logs_rolled_back_changes(
     model: Model, path: Path, kind: type[BaseException]
 ) -> None:
     with log.recorded(0) as lines, pytest.raises(kind), Container(model, path) as container:  # noqa: PT012
@@ -733,7 +735,7 @@ def test_a_silent_exception_is_logged_with_what_it_rolls_back(
     assert names(path) == ["Ada"]
 
 
-def test_a_generator_that_is_dropped_midway_is_logged(model: Model, path: Path) -> None:
+def test_generator_closed_in_a_with_block_logs_rolled_back_changes(model: Model, path: Path) -> None:
     def rows(container: Container) -> Iterator[int]:
         with container.context() as ctx:
             ctx.insert("Employee", name="Ada")
@@ -749,7 +751,7 @@ def test_a_generator_that_is_dropped_midway_is_logged(model: Model, path: Path) 
         rolled_back(lines, "GeneratorExit")
 
 
-def test_sys_exit_in_a_block_is_told_by_the_program(tmp_path: Path) -> None:
+def test_sys_exit_in_a_with_block_logs_rolled_back_changes(tmp_path: Path) -> None:
     source = """
 with Container(model, "a.store") as container:
     ctx = container.context()
@@ -762,10 +764,10 @@ with Container(model, "a.store") as container:
     rolled_back([line], "SystemExit")
 
 
-# ---- contexts on top of others
+# ---- nested contexts
 
 
-def test_a_close_reaches_all_descendants(model: Model, path: Path) -> None:
+def test_close_closes_all_descendant_contexts(model: Model, path: Path) -> None:
     with Container(model, path) as container:
         ctx = container.context()
         ctx.insert("Employee", name="Ada")
@@ -788,7 +790,7 @@ def test_a_close_reaches_all_descendants(model: Model, path: Path) -> None:
         told.clear()
         ctx.close()
         assert [each.is_closed for each in (ctx, child, grandchild)] == [True] * 3
-        assert told == []  # nobody deleted anything
+        assert told == []  # nothing was deleted
         with pytest.raises(InvalidHandleError):
             grandchild.count("Employee")
 
@@ -796,7 +798,7 @@ def test_a_close_reaches_all_descendants(model: Model, path: Path) -> None:
 # ---- work behind a close
 
 
-def test_work_behind_a_close_fails(model: Model, path: Path) -> None:
+def test_work_queued_after_a_close_fails(model: Model, path: Path) -> None:
     with Container(model, path) as container:
         ctx = container.background_context()
         with ctx.perform():

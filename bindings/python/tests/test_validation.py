@@ -1,4 +1,4 @@
-"""Validation: what a save refuses, with every field of the error, and the words of a model's localisation."""
+"""Validation: failed saves, every field of their errors, and localised messages."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def runs(tmp_path: Path) -> Iterator[Context]:
 @pytest.mark.parametrize(
     ("words", "warned"), [(ENGLISH, "Process ID must not be less than 1"), (CHINESE, "进程号不能小于 1")]
 )
-def test_the_run_model(tmp_path: Path, words: dict[str, str], warned: str) -> None:
+def test_run_model_validates_with_localised_messages(tmp_path: Path, words: dict[str, str], warned: str) -> None:
     model = run_model().localize(words)
     assert model.localization("ErrorString/Process ID < 1") == warned
     assert model.localization("Entity/Run") is None
@@ -79,7 +79,7 @@ def test_the_run_model(tmp_path: Path, words: dict[str, str], warned: str) -> No
         context.save()
 
 
-def test_bounds(runs: Context) -> None:
+def test_bounds_are_validated(runs: Context) -> None:
     run = runs.insert("Run", date=NOW, processID=1)
     for note, code, predicate in [
         ("a", CoreDataCode.VALIDATION_STRING_TOO_SHORT, "length >= 2"),
@@ -103,7 +103,7 @@ def test_bounds(runs: Context) -> None:
     assert run.note is None
 
 
-def test_objects(runs: Context) -> None:
+def test_object_validation_reports_related_objects(runs: Context) -> None:
     parent = runs.insert("Run", date=NOW, processID=1)
     child = runs.insert("Run", date=NOW, processID=2, parent=parent)
     child.validate_for_insert()
@@ -123,7 +123,7 @@ def test_objects(runs: Context) -> None:
     assert caught.value.key == "children"
 
 
-def test_unique_values_of_which_one_is_missing(tmp_path: Path) -> None:
+def test_unique_constraint_ignores_null_values(tmp_path: Path) -> None:
     model = Model({"Person": {"first": "string?", "last": "string?", "@unique": [["first", "last"]]}})
     with Container(model, tmp_path / "people.sqlite") as container:
         context = container.context()
@@ -133,7 +133,7 @@ def test_unique_values_of_which_one_is_missing(tmp_path: Path) -> None:
         context.save()
 
 
-def test_a_detail_names_a_target_by_its_id(runs: Context) -> None:
+def test_validation_detail_names_a_target_by_its_id(runs: Context) -> None:
     parent = runs.insert("Run", date=NOW, processID=1, note="no child")
     runs.insert("Run", date=NOW, processID=0, parent=parent)
     with pytest.raises(ValidationError) as caught:
@@ -141,7 +141,7 @@ def test_a_detail_names_a_target_by_its_id(runs: Context) -> None:
     assert {each.key: each.value for each in caught.value.details} == {"processID": 0, "parent": parent.id}
 
 
-def test_conditions_that_make_no_sense() -> None:
+def test_contradictory_conditions_are_rejected() -> None:
     for options in (
         {"type": "int16", "minimum": 2, "maximum": 1},
         {"type": "bool", "minimum": 0},
@@ -154,7 +154,7 @@ def test_conditions_that_make_no_sense() -> None:
             Model({"E": {"a": options}})
 
 
-def test_a_least_value_may_be_the_greatest_too(tmp_path: Path) -> None:
+def test_minimum_may_equal_the_maximum(tmp_path: Path) -> None:
     with Container(Model({"E": {"a": "int16? min 2 max 2"}}), tmp_path / "e.sqlite", unsaved="discard") as container:
         e = container.context().insert("E")
         e.validate_value("a", 2)
@@ -167,7 +167,7 @@ def test_a_least_value_may_be_the_greatest_too(tmp_path: Path) -> None:
             assert (caught.value.key, caught.value.code) == ("a", code)
 
 
-def test_lines(tmp_path: Path) -> None:
+def test_compact_conditions_are_validated(tmp_path: Path) -> None:
     lines = {
         "age": "int16? min 0 max 150",
         "code": "string? min 2 match [A-Z]+ = AB",
@@ -185,7 +185,7 @@ def test_lines(tmp_path: Path) -> None:
             Model({"E": {"a": line}})
 
 
-def test_an_entry_for_an_entity_names_the_property_of_those_that_inherit_too(tmp_path: Path) -> None:
+def test_localisation_of_an_entity_applies_to_its_subentities(tmp_path: Path) -> None:
     model = Model(
         {
             "Base": {"@abstract": True, "name": "string", "size": "int32", "mass": "int32", "tint": "int32"},
@@ -224,7 +224,7 @@ def test_an_entry_for_an_entity_names_the_property_of_those_that_inherit_too(tmp
         assert (caught.value.entity, caught.value.key) == ("Grandchild", "mass")
 
 
-def test_a_save_gathers_all_failures_and_writes_nothing(tmp_path: Path) -> None:
+def test_save_reports_all_failures_and_writes_nothing(tmp_path: Path) -> None:
     model = Model({"Thing": {"number": "int32 max 5", "word": "string min 2"}})
     with Container(model, tmp_path / "things.sqlite", unsaved="discard") as container:
         context = container.context()
@@ -254,7 +254,7 @@ def test_a_save_gathers_all_failures_and_writes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a", "é", "ab", "e\u0301", "😀", "abc", "a😀", "abcd", "😀😀", "ab\r\n"])
-def test_lengths_are_those_of_apples_strings(tmp_path: Path, text: str) -> None:
+def test_string_lengths_count_utf16_code_units(tmp_path: Path, text: str) -> None:
     length = len(text.encode("utf-16-le")) // 2
     with Container(Model({"E": {"a": "string min 2 max 3"}}), tmp_path / "e.sqlite", unsaved="discard") as container:
         e = container.context().insert("E", a=text)
@@ -267,7 +267,7 @@ def test_lengths_are_those_of_apples_strings(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["to-one", "to-many"])
-def test_a_rule_that_denies_counts_what_stays(tmp_path: Path, kind: str) -> None:
+def test_deny_rule_counts_remaining_members(tmp_path: Path, kind: str) -> None:
     model = Model({"A": {"b": f"{kind} B delete deny"}, "B": {}})
     with Container(model, tmp_path / "a.sqlite", unsaved="discard") as container:
         context = container.context()
@@ -284,7 +284,7 @@ def test_a_rule_that_denies_counts_what_stays(tmp_path: Path, kind: str) -> None
         assert context.count("A") == context.count("B") == 0
 
 
-def test_an_update_checks_members_only_when_they_changed(tmp_path: Path) -> None:
+def test_update_validates_members_only_when_they_changed(tmp_path: Path) -> None:
     """A row may be older than the conditions, which are not part of a hash."""
     path = tmp_path / "owners.sqlite"
     owners: dict[str, Any] = {
@@ -315,7 +315,7 @@ def test_an_update_checks_members_only_when_they_changed(tmp_path: Path) -> None
         assert (caught.value.code, caught.value.key) == (1660, "name")
 
 
-def test_bounds_and_patterns_replace_those_set_before() -> None:
+def test_bounds_and_patterns_replace_former_ones() -> None:
     model = Model({"E": {"a": "int32? min 1 max 9", "b": "string? match [a-z]+"}})
 
     def conditions(name: str) -> list[tuple[str, int]]:
@@ -331,7 +331,7 @@ def test_bounds_and_patterns_replace_those_set_before() -> None:
 
 
 @pytest.mark.parametrize("kind", ["double", "float"])
-def test_nan_and_infinities_pass_only_with_the_flag(tmp_path: Path, kind: str) -> None:
+def test_nan_and_infinities_are_valid_only_with_the_flag(tmp_path: Path, kind: str) -> None:
     model = Model({"E": {"strict": f"{kind}?", "lax": f"{kind}? nan"}})
     with Container(model, tmp_path / "e.sqlite", unsaved="discard") as container:
         e = container.context().insert("E")

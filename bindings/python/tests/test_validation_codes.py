@@ -52,7 +52,7 @@ def things(tmp_path: Path) -> Iterator[Context]:
 
 
 def refused(ctx: Context) -> CorestoneError:
-    """What a save says; it says the same when asked before, and leaves everything as it was."""
+    """The error of a save; validate() raises the same error, and neither changes anything."""
     with pytest.raises(ValidationError) as asked:
         ctx.validate()
     with pytest.raises(ValidationError) as saved:
@@ -79,7 +79,9 @@ def refused(ctx: Context) -> CorestoneError:
         (1690, "site", "http://a.example/%4", None, "which is not a URI"),
     ],
 )
-def test_a_value(things: Context, code: int, key: str, value: Any, predicate: str | None, words: str) -> None:
+def test_invalid_value_has_its_code_and_message(
+    things: Context, code: int, key: str, value: Any, predicate: str | None, words: str
+) -> None:
     thing = things.insert("Thing")
     setattr(thing, key, value)
     error = refused(things)
@@ -91,13 +93,13 @@ def test_a_value(things: Context, code: int, key: str, value: Any, predicate: st
     things.save()
 
 
-def test_1550_for_what_no_store_can_keep(things: Context) -> None:
+def test_1550_for_values_that_cannot_be_stored(things: Context) -> None:
     things.insert("Thing", ratio=float("inf"))
     error = refused(things)
     assert (error.code, error.key, error.value) == (1550, "ratio", float("inf"))
 
 
-def test_1551_for_values_that_must_be_unique(things: Context) -> None:
+def test_1551_for_duplicate_unique_values(things: Context) -> None:
     first = things.insert("Thing", serial=7)
     second = things.insert("Thing", serial=7)
     things.insert("Thing", serial=8)
@@ -133,7 +135,7 @@ def test_1560_for_several_failures(things: Context) -> None:
     assert all(detail.entity == "Thing" for detail in error.details)
 
 
-def test_1580_and_1590_for_counts(things: Context) -> None:
+def test_1580_and_1590_for_member_counts(things: Context) -> None:
     whole = things.insert("Thing")
     things.save()  # an optional relationship may be empty
     whole.parts = {things.insert("Thing")}
@@ -146,7 +148,7 @@ def test_1580_and_1590_for_counts(things: Context) -> None:
     things.save()
 
 
-def test_1600_for_a_deletion_that_is_denied(things: Context) -> None:
+def test_1600_for_a_denied_deletion(things: Context) -> None:
     guard = things.insert("Thing")
     guarded = things.insert("Thing", guards={guard})
     things.save()
@@ -160,8 +162,8 @@ def test_1600_for_a_deletion_that_is_denied(things: Context) -> None:
     things.save()
 
 
-def test_1650_for_a_date_that_is_none(things: Context) -> None:
-    """A datetime always is one, so the library is handed what only C can say."""
+def test_1650_for_a_date_that_is_not_finite(things: Context) -> None:
+    """Every datetime is finite, so the value is passed through the C interface."""
     thing = things.insert("Thing")
     cell = values.Cell()
     cell.value.type, cell.value.payload.date = 7, float("inf")

@@ -39,7 +39,7 @@ def context(tmp_path: Path) -> Any:
         yield container.context()
 
 
-def test_the_elements_of_a_composite_attribute_are_read_from_the_object(tmp_path: Path) -> None:
+def test_composite_validator_reads_elements_from_the_object(tmp_path: Path) -> None:
     model = Model({"Pin": {"place": {"x": "double?"}}})
     given: list[Any] = []
 
@@ -59,7 +59,7 @@ def test_the_elements_of_a_composite_attribute_are_read_from_the_object(tmp_path
     assert (given, raised.value.key) == ([None, None], "place")
 
 
-def test_values(context: Context) -> None:
+def test_value_validator_can_replace_or_reject_values(context: Context) -> None:
     person = context.insert("Child", name="  Ada ")
     context.save()
     assert person.name == "Ada"
@@ -76,7 +76,7 @@ def test_values(context: Context) -> None:
     assert person.name == "x"
 
 
-def test_objects(context: Context) -> None:
+def test_object_validator_can_change_or_reject_objects(context: Context) -> None:
     person = context.insert("Person", name="Bo", age=13)
     context.save()
     assert person.name == "Unlucky"
@@ -90,7 +90,7 @@ def test_objects(context: Context) -> None:
     assert context.count("Person") == 2
 
 
-def test_several(context: Context) -> None:
+def test_several_validator_failures_are_combined(context: Context) -> None:
     for _ in range(3):
         context.insert("Person", name="Voldemort")
     with pytest.raises(ValidationError) as raised:
@@ -98,7 +98,7 @@ def test_several(context: Context) -> None:
     assert (raised.value.code, len(raised.value.details)) == (1560, 3)
 
 
-def test_a_validator_inserts_others(tmp_path: Path) -> None:
+def test_validator_may_insert_objects(tmp_path: Path) -> None:
     model = Model({"Node": {"depth": "int32"}})
 
     def grow(node: Any, purpose: str) -> None:
@@ -113,7 +113,7 @@ def test_a_validator_inserts_others(tmp_path: Path) -> None:
         assert context.count("Node") == 6
 
 
-def test_a_validator_must_not_save(tmp_path: Path) -> None:
+def test_validator_cannot_save(tmp_path: Path) -> None:
     model = Model({"Node": {"depth": "int32"}})
     model["Node"].validator(lambda node, purpose: node._cst_context.save())
     with Container(model, tmp_path / "s.sqlite", unsaved="discard") as container:
@@ -123,7 +123,7 @@ def test_a_validator_must_not_save(tmp_path: Path) -> None:
             context.save()
 
 
-def test_mistakes() -> None:
+def test_invalid_validators_are_rejected() -> None:
     model = people()
     with pytest.raises(ModelError, match="pass a function"):
         model["Person"].validator("name")
@@ -134,7 +134,7 @@ def test_mistakes() -> None:
 
 # A round for each object, and a last one in which nothing is new.
 @pytest.mark.parametrize(("depth", "fits"), [(98, True), (99, False)])
-def test_validators_may_insert_in_a_hundred_rounds(tmp_path: Path, depth: int, fits: bool) -> None:
+def test_validators_may_insert_in_100_rounds(tmp_path: Path, depth: int, fits: bool) -> None:
     model = Model({"Node": {"depth": "int32"}})
 
     def grow(node: Any, purpose: str) -> None:
@@ -155,7 +155,7 @@ def test_validators_may_insert_in_a_hundred_rounds(tmp_path: Path, depth: int, f
         assert container.context().count("Node") == 0
 
 
-def test_each_value_is_asked_about_with_its_purpose(tmp_path: Path) -> None:
+def test_validators_are_called_per_value_with_their_purpose(tmp_path: Path) -> None:
     asked: list[Any] = []
     model = Model({"Thing": {"a": "string?", "b": "int32?", "many": "to-many Thing"}, "Kind": {"@parent": "Thing"}})
 
@@ -187,7 +187,7 @@ def test_each_value_is_asked_about_with_its_purpose(tmp_path: Path) -> None:
         assert asked == ["delete"]
 
 
-def test_what_a_validator_changes_is_validated_first(tmp_path: Path) -> None:
+def test_objects_changed_by_a_validator_are_validated(tmp_path: Path) -> None:
     model = Model({"Thing": {"name": "string? max 3", "next": "to-one Thing?"}})
 
     def spread(thing: Any, purpose: str) -> None:
@@ -210,7 +210,7 @@ def test_what_a_validator_changes_is_validated_first(tmp_path: Path) -> None:
         assert caught.value.object_uri == second.id.uri
 
 
-def test_a_frozen_model_takes_no_validator() -> None:
+def test_frozen_model_rejects_validators() -> None:
     model = people()
     model.freeze()
     with pytest.raises(ModelError):

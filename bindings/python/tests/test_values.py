@@ -24,6 +24,7 @@ from corestone import (
     Predicate,
     TypeMismatchError,
     ValidationError,
+    _bulk,
 )
 from corestone.values import date_from_seconds, date_to_seconds, decimal_from_parts, decimal_parts
 
@@ -71,7 +72,7 @@ def shown(case: Any) -> str:
 
 
 @pytest.mark.parametrize(("name", "value"), CASES, ids=shown)
-def test_round_trip(model: Model, path: Path, name: str, value: Any) -> None:
+def test_values_of_every_type_round_trip(model: Model, path: Path, name: str, value: Any) -> None:
     with Container(model, path, sync="normal") as container:
         ctx = container.context()
         person = ctx.insert("Employee", name="Ada")
@@ -95,7 +96,7 @@ def test_round_trip(model: Model, path: Path, name: str, value: Any) -> None:
 
 @pytest.mark.parametrize("text", ["12345678901234567890.123456789012345678", "9" * 38, "1E-100", "-7E+90"])
 def test_large_decimals_are_exact_in_memory(ctx: Context, text: str) -> None:
-    """A SQLite store keeps them as Core Data does, in a double."""
+    """An SQLite store keeps them as Core Data does, in a double."""
     person = ctx.insert("Employee", name="Ada", salary=Decimal(text))
     assert person.salary == Decimal(text)
     ctx.save()
@@ -124,7 +125,7 @@ ORDERED = [
 
 
 @pytest.mark.parametrize("kind", ["string", "binary"])
-def test_a_byte_that_is_0_does_not_end_what_is_compared(tmp_path: Path, kind: str) -> None:
+def test_zero_byte_does_not_end_a_comparison(tmp_path: Path, kind: str) -> None:
     values: list[Any] = [text.encode() if kind == "binary" else text for text in sorted(ORDERED, key=str.encode)]
     places = range(len(values))
     comparisons = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
@@ -155,7 +156,7 @@ def test_a_byte_that_is_0_does_not_end_what_is_compared(tmp_path: Path, kind: st
         assert [row.value for row in fresh.fetch("Row", sort="place")] == values[-1:] + values[:-1]
 
 
-def test_decimal_parts() -> None:
+def test_decimals_split_into_parts_and_back() -> None:
     for text in ("0", "1", "-1", "0.1", "1E+20", "1E-30", "123456789.987654321", "9" * 38, "1E+127", "-5E-128"):
         value = Decimal(text)
         mantissa, aux = decimal_parts(value)
@@ -166,7 +167,7 @@ def test_decimal_parts() -> None:
             decimal_parts(Decimal(text))
 
 
-def test_dates() -> None:
+def test_dates_convert_to_seconds_and_back() -> None:
     assert date_to_seconds(datetime(2001, 1, 1, tzinfo=UTC)) == 0
     assert date_from_seconds(-0.5) == datetime(2000, 12, 31, 23, 59, 59, 500000, tzinfo=UTC)
     for seconds in (1e12, -1e12, math.inf, math.nan):
@@ -175,7 +176,7 @@ def test_dates() -> None:
 
 
 @pytest.mark.parametrize("type", ["SQLite", "XML", "Binary", "InMemory"])
-def test_the_limits_of_datetime_come_back(tmp_path: Path, type: str) -> None:
+def test_datetime_limits_round_trip(tmp_path: Path, type: str) -> None:
     most, least = datetime.max.replace(tzinfo=UTC), datetime.min.replace(tzinfo=UTC)
     dates = [most, least, datetime.max.replace(microsecond=0, tzinfo=UTC), datetime(1, 1, 1, 0, 0, 0, 999999, UTC)]
     # 64 bits have no single microseconds so far from 2001.
@@ -199,7 +200,7 @@ def test_the_limits_of_datetime_come_back(tmp_path: Path, type: str) -> None:
         assert fresh.fetch("Lease", "ends == %@", most).column("n") == [0]
         assert fresh.fetch("Lease", "ends < %@", most).column("n") == [1, 2, 3]
         assert fresh.fetch("Lease", "ends == %@", least).column("n") == [1]
-        # What was read is written back as it was.
+        # Values that were read are written back unchanged.
         record = container.read("Lease", "n == 0")[0]
         assert container.update("Lease", record["@id"], record)[0]["ends"] == most
         assert container.insert("Lease", {"ends": most, "n": 9})["ends"] == most
@@ -210,7 +211,7 @@ def test_the_limits_of_datetime_come_back(tmp_path: Path, type: str) -> None:
 
 
 @pytest.mark.parametrize("limit", [datetime.max, datetime.min])
-def test_dates_that_no_datetime_in_utc_is_are_refused(ctx: Context, limit: datetime) -> None:
+def test_dates_outside_datetime_in_utc_are_rejected(ctx: Context, limit: datetime) -> None:
     """They could be saved, and never be read."""
     value = limit.replace(tzinfo=timezone(timedelta(hours=-5 if limit == datetime.max else 5)))
     person = ctx.insert("Employee", name="Ada")
@@ -224,7 +225,7 @@ def test_dates_that_no_datetime_in_utc_is_are_refused(ctx: Context, limit: datet
     person.hired = limit.replace(tzinfo=UTC)
 
 
-def test_naive_dates_are_refused(ctx: Context) -> None:
+def test_naive_dates_are_rejected(ctx: Context) -> None:
     person = ctx.insert("Employee", name="Ada")
     with pytest.raises(
         InvalidArgumentError, match=r"Employee\.hired: .*does not have a time zone.*timezone\.utc"
@@ -239,7 +240,7 @@ def test_naive_dates_are_refused(ctx: Context) -> None:
     assert person.hired is None
 
 
-def test_large_integers(ctx: Context) -> None:
+def test_integers_beyond_64_bits_are_rejected(ctx: Context) -> None:
     person = ctx.insert("Employee", name="Ada", steps=1)
     for value in (2**63, -(2**63) - 1, 10**100):
         with pytest.raises(InvalidArgumentError, match=r"Employee\.steps: .* 64-bit integer") as caught:
@@ -249,7 +250,7 @@ def test_large_integers(ctx: Context) -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), [("age", 32768), ("age", -32769), ("badge", 2**31)])
-def test_integers_out_of_the_attributes_range(ctx: Context, name: str, value: int) -> None:
+def test_integers_out_of_the_attribute_range_are_rejected(ctx: Context, name: str, value: int) -> None:
     person = ctx.insert("Employee", name="Ada")
 
     def change() -> None:
@@ -278,7 +279,7 @@ def test_integers_out_of_the_attributes_range(ctx: Context, name: str, value: in
         ("department", 7),
     ],
 )
-def test_wrong_types(ctx: Context, name: str, value: Any) -> None:
+def test_values_of_wrong_types_are_rejected(ctx: Context, name: str, value: Any) -> None:
     person = ctx.insert("Employee", name="Ada")
     before = getattr(person, name)
     with pytest.raises(TypeMismatchError) as caught:
@@ -287,7 +288,7 @@ def test_wrong_types(ctx: Context, name: str, value: Any) -> None:
     assert getattr(person, name) == before
 
 
-def test_what_nothing_can_hold(ctx: Context) -> None:
+def test_unsupported_values_are_rejected(ctx: Context) -> None:
     person = ctx.insert("Employee", name="Ada")
     with pytest.raises(TypeMismatchError, match=r"Employee\.name: cannot store a value of type object"):
         person.name = object()
@@ -296,7 +297,7 @@ def test_what_nothing_can_hold(ctx: Context) -> None:
     assert person.name == "Ada"
 
 
-def test_kin_of_the_types(ctx: Context) -> None:
+def test_compatible_types_are_converted(ctx: Context) -> None:
     class Colour(enum.IntEnum):
         RED = 3
 
@@ -325,14 +326,14 @@ def test_kin_of_the_types(ctx: Context) -> None:
     assert (person.height, type(person.height)) == (3.0, float)
 
 
-def test_nan_is_refused_at_save(ctx: Context) -> None:
+def test_nan_is_rejected_by_the_save(ctx: Context) -> None:
     ctx.insert("Employee", name="Ada", height=math.nan)
     with pytest.raises(ValidationError) as caught:
         ctx.save()
     assert any(error.key == "height" for error in [caught.value, *caught.value.details])
 
 
-def test_defaults(ctx: Context) -> None:
+def test_inserted_object_has_the_defaults(ctx: Context) -> None:
     person = ctx.insert("Manager", name="Grace")
     assert (person.age, person.active, person.bonus, person.salary) == (0, True, 0.5, None)
 
@@ -354,8 +355,8 @@ EMPTY: dict[str, Any] = dict.fromkeys(FULL)
 
 
 @pytest.mark.parametrize("way", ["insert", "set", "insert_many", "tuples", "batch", "attributes", "items", "primitive"])
-def test_every_way_to_set_values_sets_all_of_them(tmp_path: Path, way: str) -> None:
-    """A full row, one of None and a full one again, so that none has what is another's."""
+def test_every_setter_sets_every_type_of_value(tmp_path: Path, way: str) -> None:
+    """A full row, a row of None and a full row again, so that a value of another row would be noticed."""
     rows: list[dict[str, Any]] = [{"n": n, **each} for n, each in enumerate((FULL, EMPTY, FULL))]
     with Container(Model(ALL_KINDS), tmp_path / "rows.store", unsaved="discard") as container:
         ctx = container.context()
@@ -395,7 +396,7 @@ def test_every_way_to_set_values_sets_all_of_them(tmp_path: Path, way: str) -> N
         assert len(found) == 3
 
 
-def test_elements_of_composite_attributes_by_their_paths(tmp_path: Path) -> None:
+def test_composite_elements_can_be_set_by_key_path(tmp_path: Path) -> None:
     with Container(Model(ALL_KINDS), tmp_path / "rows.store", unsaved="discard") as container:
         ctx = container.context()
         item = ctx.insert("Row", n=1)
@@ -418,7 +419,7 @@ def test_elements_of_composite_attributes_by_their_paths(tmp_path: Path) -> None
         assert item.where == {"latitude": 2.0}
 
 
-def test_numbers_of_decimal_attributes_are_exact_in_every_way(tmp_path: Path) -> None:
+def test_integers_are_exact_in_decimal_attributes(tmp_path: Path) -> None:
     """An int becomes a Decimal with all digits."""
     large = 10**37 + 1
     model = Model({"Row": {"n": "int16 = 0", "price": "decimal?", "box": {"cost": "decimal?"}}})
@@ -453,7 +454,7 @@ def test_numbers_of_decimal_attributes_are_exact_in_every_way(tmp_path: Path) ->
         ("-0", (0, 0x100)),
     ],
 )
-def test_mantissas_and_exponents(text: str, parts: tuple[int, int]) -> None:
+def test_decimal_mantissa_and_exponent_round_trip(text: str, parts: tuple[int, int]) -> None:
     assert decimal_parts(Decimal(text)) == parts
     mantissa, aux = parts
     again = decimal_from_parts(mantissa & (2**64 - 1), mantissa >> 64, aux)
@@ -462,14 +463,14 @@ def test_mantissas_and_exponents(text: str, parts: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("text", ["1" * 39, "1E+165", "12E+164", "1E-129", "15E-129"])
-def test_decimals_beyond_38_digits_or_the_exponents(text: str) -> None:
+def test_decimals_beyond_38_digits_or_exponents_are_rejected(text: str) -> None:
     with pytest.raises(
         InvalidArgumentError, match="does not fit a decimal, which has up to 38 digits and exponents -128 to 127"
     ):
         decimal_parts(Decimal(text))
 
 
-def test_errors_of_rows_name_the_row_and_the_key(tmp_path: Path) -> None:
+def test_row_errors_name_row_and_key(tmp_path: Path) -> None:
     with Container(Model(ALL_KINDS), tmp_path / "rows.store", unsaved="discard") as container:
         ctx = container.context()
         good: dict[str, Any] = {"n": 1, "text": "a", "made": FULL["made"], "whole": 1}
@@ -492,7 +493,24 @@ def test_errors_of_rows_name_the_row_and_the_key(tmp_path: Path) -> None:
         assert ctx.count("Row") == 0
 
 
-def test_rows_of_other_shapes(tmp_path: Path) -> None:
+def test_row_error_has_the_fields_of_its_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    detail = CorestoneError("a detail")
+
+    def fail(*_: Any) -> None:
+        raise InvalidArgumentError("no value", object_uri="x-coredata:///Row/p1", file="rows", details=[detail])
+
+    with Container(Model(ALL_KINDS), tmp_path / "rows.store", unsaved="discard") as container:
+        ctx = container.context()
+        monkeypatch.setattr(_bulk.values, "encode", fail)
+        with pytest.raises(InvalidArgumentError, match="row 0: no value") as caught:
+            ctx.insert_many("Row", [{"n": 1}, {"n": 1.5}])
+        monkeypatch.undo()
+        error = caught.value
+        assert error.message == "row 0: no value"
+        assert (error.object_uri, error.file, error.details) == ("x-coredata:///Row/p1", "rows", (detail,))
+
+
+def test_insert_many_accepts_rows_of_every_shape(tmp_path: Path) -> None:
     with Container(Model(ALL_KINDS), tmp_path / "rows.store", unsaved="discard") as container:
         ctx = container.context()
         assert ctx.insert_many("Row", []) == 0
@@ -507,11 +525,15 @@ def test_rows_of_other_shapes(tmp_path: Path) -> None:
         ):
             with pytest.raises(InvalidArgumentError, match=words):
                 ctx.insert_many("Row", rows, columns)  # type: ignore[arg-type]
+        numbers: list[Any] = [(1, "a"), 5]
+        with pytest.raises(TypeMismatchError, match="cannot insert Row: row 1 is 5, not a sequence; ") as told:
+            ctx.insert_many("Row", numbers, ["n", "text"])
+        assert (told.value.entity, told.value.value) == ("Row", 5)
         assert not ctx.has_changes
         assert ctx.insert_many("Row", ([n, "a"] for n in (1, 2)), ("n", "text")) == 2
 
 
-def test_links_in_rows(tmp_path: Path) -> None:
+def test_rows_may_contain_related_objects(tmp_path: Path) -> None:
     with Container(Model(ALL_KINDS), tmp_path / "rows.store", unsaved="discard") as container:
         ctx = container.context()
         first = ctx.insert("Row", n=0)
@@ -523,7 +545,7 @@ def test_links_in_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 255, 256, 257, 600])
-def test_columns_of_many_different_values(tmp_path: Path, count: int) -> None:
+def test_columns_with_many_distinct_values_are_read(tmp_path: Path, count: int) -> None:
     with Container(Model(ALL_KINDS), tmp_path / "rows.store", unsaved="discard") as container:
         ctx = container.context()
         targets = ctx.insert_objects("Row", [{"n": -n} for n in range(1, count + 1)])
@@ -570,7 +592,7 @@ def test_dates_keep_their_microseconds_for_272_years(ctx: Context, year: int) ->
 
 
 @pytest.mark.parametrize("year", [1, 9999])
-def test_dates_keep_31_microseconds_at_the_ends_of_the_calendar(ctx: Context, year: int) -> None:
+def test_dates_keep_31_microseconds_at_the_calendar_limits(ctx: Context, year: int) -> None:
     person = ctx.insert("Employee", name="Ada")
     for microsecond in range(0, 1_000_000, 9_973):
         value = datetime(year, 7, 1, 12, 0, 0, microsecond, UTC)

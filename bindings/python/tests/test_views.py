@@ -1,4 +1,4 @@
-"""SQL views with the names of a model, comparing stores, and what a migration tells of its progress."""
+"""SQL views with the names of a model, comparing stores, and the progress of a migration."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def query(path: Path, sql: str, **options: Any) -> list[tuple[Any, ...]]:
         connection.close()
 
 
-def test_entities_by_their_names(store: Path) -> None:
+def test_views_have_the_names_of_entities(store: Path) -> None:
     # SQL does not tell names by the case of letters, and attributes have the first choice.
     rows = query(store, 'SELECT id_, id, entity_, made, code, paid, place_town FROM "Order" ORDER BY id')
     assert [row[2] for row in rows] == ["Order", "Special", "Order"]
@@ -80,7 +80,7 @@ def test_entities_by_their_names(store: Path) -> None:
     assert query(store, "SELECT made FROM \"Order\" WHERE id = 'a'", dates="reference") == [(730902600.0,)]
 
 
-def test_relationships_by_their_names(store: Path) -> None:
+def test_views_have_the_names_of_relationships(store: Path) -> None:
     joined = (
         "SELECT o.id FROM \"Order\" o JOIN Owner w ON o.owner_id = w.id WHERE w.name = 'Ada' ORDER BY o.owner_order"
     )
@@ -99,7 +99,7 @@ def test_relationships_by_their_names(store: Path) -> None:
     assert query(store, pairs) == [("a", "a"), ("a", "b"), ("b", "a")]
 
 
-def test_views_that_last_are_for_copies(store: Path, tmp_path: Path) -> None:
+def test_permanent_views_can_be_created_in_copies(store: Path, tmp_path: Path) -> None:
     assert "TEMP" not in corestone.views(store, temporary=False)
     with Container(Model(MODEL), store) as container:
         container.coordinator.backup(container.store, tmp_path / "copy.sqlite")
@@ -116,14 +116,14 @@ def test_views_that_last_are_for_copies(store: Path, tmp_path: Path) -> None:
     assert corestone.check(tmp_path / "copy.sqlite") == []
 
 
-def test_wrong_arguments(store: Path, tmp_path: Path) -> None:
+def test_invalid_view_arguments_are_rejected(store: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="dates"):
         corestone.views(store, dates="iso")
     with pytest.raises(corestone.CorestoneError):
         corestone.views(tmp_path / "none.sqlite")
 
 
-def test_stores_are_compared(store: Path, tmp_path: Path) -> None:
+def test_compare_reports_progress_and_differences(store: Path, tmp_path: Path) -> None:
     heard: list[tuple[int, int]] = []
     with corestone.open(store) as old, corestone.open(store) as container:
         container.store = container.coordinator.migrate_store(
@@ -149,7 +149,7 @@ def test_stores_are_compared(store: Path, tmp_path: Path) -> None:
         assert any("Note: 1 object in" in each for each in found.details)
 
 
-def test_a_migration_that_is_ended(store: Path, tmp_path: Path) -> None:
+def test_cancelled_migration_leaves_no_file(store: Path, tmp_path: Path) -> None:
     def stop(done: int, total: int) -> None:
         raise KeyError("enough")
 

@@ -31,6 +31,7 @@ from corestone import (
     URL,
     Container,
     CorestoneError,
+    MigrationError,
     Model,
     ModelMismatchError,
     StoreCorruptError,
@@ -67,7 +68,7 @@ def test_every_mapping_model_of_xcode_opens_as_a_store(fixtures: Path, tmp_path:
     assert (counts["objects"], counts["values"]) == (193, 396)
 
 
-def test_a_mapping_model_that_is_written_back_is_the_same_text(fixtures: Path, tmp_path: Path) -> None:
+def test_mapping_model_is_rewritten_as_the_same_text(fixtures: Path, tmp_path: Path) -> None:
     model = mapping_model(tmp_path)
     for file in mappings(fixtures):
         copy = tmp_path / "copy.xml"
@@ -84,7 +85,7 @@ def test_a_mapping_model_that_is_written_back_is_the_same_text(fixtures: Path, t
         assert canonical(now) == canonical(former)
 
 
-def test_all_that_a_store_holds_is_in_its_file(tmp_path: Path) -> None:
+def test_file_has_all_values_of_the_store(tmp_path: Path) -> None:
     path = tmp_path / "things.xml"
     with Container(Model(THINGS), path, type="XML") as container:
         fill(container)
@@ -102,7 +103,7 @@ def test_all_that_a_store_holds_is_in_its_file(tmp_path: Path) -> None:
     assert again == wanted
 
 
-def test_nan_and_infinities(tmp_path: Path) -> None:
+def test_nan_and_infinities_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "things.xml"
     with Container(Model(THINGS), path, type="XML") as container:
         context = container.context()
@@ -114,7 +115,7 @@ def test_nan_and_infinities(tmp_path: Path) -> None:
         assert str((a.real, a.single, b.real, b.single)) == "(nan, inf, -inf, nan)"
 
 
-def test_migrating_there_and_back(tmp_path: Path) -> None:
+def test_migration_to_xml_and_back_keeps_all_values(tmp_path: Path) -> None:
     with Container(Model(THINGS), tmp_path / "a.sqlite") as container:
         fill(container)
         wanted = graph(container)
@@ -122,11 +123,11 @@ def test_migrating_there_and_back(tmp_path: Path) -> None:
             kind = "XML" if name.endswith("xml") else "SQLite"
             container.store = container.coordinator.migrate_store(container.store, tmp_path / name, type=kind)
             assert graph(container) == wanted
-    # What lies there says of which type it is.
+    # The type of the existing file is detected.
     assert corestone.metadata(tmp_path / "e.xml")["NSStoreType"] == "XML"
 
 
-def test_every_store_of_apples_goes_to_xml_and_back(fixtures: Path, tmp_path: Path) -> None:
+def test_every_apple_store_converts_to_xml_and_back(fixtures: Path, tmp_path: Path) -> None:
     stores = compared = 0
     left_out: list[str] = []
     for place, file in enumerate(sorted(path for path in fixtures.glob("stores/*/*") if path.is_file())):
@@ -157,7 +158,7 @@ def test_every_store_of_apples_goes_to_xml_and_back(fixtures: Path, tmp_path: Pa
     assert stores > 20
 
 
-def test_what_is_wrong_is_named(tmp_path: Path) -> None:
+def test_invalid_xml_error_names_line_and_problem(tmp_path: Path) -> None:
     path = tmp_path / "things.xml"
     with Container(Model(THINGS), path, type="XML") as container:
         fill(container)
@@ -219,7 +220,7 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
             assert line(pattern) in str(error), (error, line(pattern))
 
 
-def test_sides_that_do_not_agree_are_refused(tmp_path: Path) -> None:
+def test_inconsistent_inverse_relationships_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "things.xml"
     with Container(Model(THINGS), path, type="XML") as container:
         context = container.context()
@@ -251,7 +252,7 @@ def test_sides_that_do_not_agree_are_refused(tmp_path: Path) -> None:
         assert sorted(thing.title for thing in owner.things) == ["a", "b"]
 
 
-def test_metadata_without_a_model(fixtures: Path, tmp_path: Path) -> None:
+def test_metadata_is_readable_without_a_model(fixtures: Path, tmp_path: Path) -> None:
     file = mappings(fixtures)[0]
     said = corestone.metadata(file)
     text = file.read_text(encoding="utf-8")
@@ -267,7 +268,7 @@ def test_metadata_without_a_model(fixtures: Path, tmp_path: Path) -> None:
     assert mapping_model(tmp_path).is_compatible(file)
 
 
-def test_names_that_case_alone_tells_apart_are_refused(tmp_path: Path) -> None:
+def test_names_that_differ_only_in_case_are_rejected(tmp_path: Path) -> None:
     for model, names in [
         (Model({"Book": {"title": "string?", "Title": "string?"}}), ["Book.title", "Book.Title"]),
         (Model({"Book": {"title": "string?"}, "BOOK": {"title": "string?"}}), ["Book", "BOOK"]),
@@ -280,7 +281,7 @@ def test_names_that_case_alone_tells_apart_are_refused(tmp_path: Path) -> None:
         assert not (tmp_path / "a.xml").exists()
 
 
-def test_files_that_others_made_by_hand(tmp_path: Path) -> None:
+def test_hand_written_files_are_read(tmp_path: Path) -> None:
     path = tmp_path / "hand.xml"
     path.write_text(
         """<database>
@@ -309,7 +310,7 @@ def test_files_that_others_made_by_hand(tmp_path: Path) -> None:
         assert str(container.fetch("Thing", "title BEGINSWITH 'a <'")[0].id) == uri
 
 
-def test_a_reference_that_no_action_leaves_behind_is_not_written(tmp_path: Path) -> None:
+def test_dangling_reference_of_no_action_is_not_written(tmp_path: Path) -> None:
     model = Model(
         {
             "Author": {"name": "string", "books": "to-many Book inverse author delete no-action"},
@@ -332,7 +333,7 @@ def test_a_reference_that_no_action_leaves_behind_is_not_written(tmp_path: Path)
     assert found == {"a": None, "b": "kept", "c": None}
 
 
-def test_objects_are_written_by_number_and_comments_are_lost(tmp_path: Path) -> None:
+def test_objects_are_written_in_key_order_and_comments_are_lost(tmp_path: Path) -> None:
     model = Model({"A": {"name": "string"}, "B": {"name": "string"}})
     path = tmp_path / "notes.xml"
     with Container(model, path, type="XML") as container:
@@ -378,21 +379,23 @@ ATTRIBUTE = re.compile(r'<attribute name="([^"]*)" type="([^"]*)">([^<]*)</attri
         ("payload", b"\x00\x01", "transformable", "AAE=\n"),
     ],
 )
-def test_how_a_value_is_spelled(tmp_path: Path, name: str, value: Any, kind: str, text: str) -> None:
+def test_values_are_written_in_their_documented_form_and_read_back(
+    tmp_path: Path, name: str, value: Any, kind: str, text: str
+) -> None:
     model = Model({**THINGS, "Thing": {**THINGS["Thing"], "payload": "transformable?"}})
     path = tmp_path / "value.xml"
     with Container(model, path, type="XML") as container:
         context = container.context()
         keep(context.insert("Thing"), name, value)
         context.save()
-    # What is nil has no element.
+    # A null value has no element.
     assert ATTRIBUTE.findall(path.read_text(encoding="utf-8")) == [(name, kind, text)]
     with Container(model, path, type="XML", read_only=True) as container:
         found = stored_value(container.fetch("Thing")[0], name)
         assert found == (pytest.approx(0.1) if kind == "float" else value)
 
 
-def test_bytes_of_a_transformable_attribute_may_be_called_binary(tmp_path: Path) -> None:
+def test_transformable_bytes_may_be_declared_binary(tmp_path: Path) -> None:
     model = Model({"Thing": {"payload": "transformable?", "data": "binary?"}})
     path = tmp_path / "value.xml"
     with Container(model, path, type="XML") as container:
@@ -411,7 +414,21 @@ def test_bytes_of_a_transformable_attribute_may_be_called_binary(tmp_path: Path)
     assert 'has the type "string" in the file, but transformable in the model' in caught.value.message
 
 
-def test_relationships_tell_their_bounds_their_destination_and_their_order(tmp_path: Path) -> None:
+def test_migration_names_the_object_whose_value_it_cannot_keep(tmp_path: Path) -> None:
+    path, exact = tmp_path / "prices.xml", Decimal("0.12345678901234567890123")
+    with Container(Model({"Item": {"price": "decimal?"}}), path, type="XML") as container:
+        context = container.context()
+        context.insert("Item", price=Decimal("0.5"))
+        item = context.insert("Item", price=exact)
+        context.save()
+        uri = item.id.uri
+    with pytest.raises(MigrationError, match="cannot keep exactly") as caught:
+        Container(Model({"Item": {"price": "decimal?", "name": "string?"}}), path, type="XML", migrate=True)
+    error = caught.value
+    assert (error.entity, error.key, error.value, error.object_uri) == ("Item", "price", exact, uri)
+
+
+def test_relationships_have_bounds_destination_and_order(tmp_path: Path) -> None:
     model = Model(
         {
             "Node": {
@@ -447,7 +464,7 @@ def test_relationships_tell_their_bounds_their_destination_and_their_order(tmp_p
     ]
 
 
-def test_a_required_relationship_to_a_deleted_object_is_refused(tmp_path: Path) -> None:
+def test_required_relationship_to_a_deleted_object_fails_the_save(tmp_path: Path) -> None:
     """Without an inverse, no delete rule reaches the reference, and the file cannot hold it."""
     model = Model({"Node": {"name": "string?", "anchor": "to-one Base"}, "Base": {"name": "string?"}})
     path = tmp_path / "store.xml"

@@ -51,7 +51,7 @@ READERS: dict[str, Callable[[str], Any]] = {
 
 @dataclass
 class Object:
-    """One object: the entity's name in capital letters, values and IDs of others by names in small ones."""
+    """One object: the entity's name in capitals; values and IDs of related objects by names in lower case."""
 
     entity: str
     values: dict[str, Any] = field(default_factory=dict)
@@ -101,7 +101,7 @@ def stored(container: Container, roots: list[str]) -> dict[str, Object]:
 
 
 def graph(container: Container) -> dict[str, list[Any]]:
-    """All that a store holds, whatever its objects are called: by root entity, in the order of their keys."""
+    """The content of a store, independent of object IDs: by root entity, in the order of their keys."""
     context = container.context()
     roots = {}
     for name in container.model:

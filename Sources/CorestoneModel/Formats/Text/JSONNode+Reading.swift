@@ -1,11 +1,12 @@
+import CorestoneFormats
 import CorestonePredicate
 import CorestoneValues
 
-/// What the parts of a model's text have to be, and the errors when they are something else.
+/// Reading of the parts of a model text, with errors for parts of the wrong type.
 extension JSONNode {
     var isNull: Bool { if case .plain(.null) = content { true } else { false } }
 
-    /// The kind of value, for messages.
+    /// The type of the value, for messages.
     var kindName: String {
         switch content {
         case .object: "an object"
@@ -27,9 +28,9 @@ extension JSONNode {
     /// The value for an error; nil for a container.
     private var plainContent: PropertyValue? { if case .plain(let value) = content { value } else { nil } }
 
-    /// The members of an object, no name of which is there twice.
+    /// Returns the members of an object. Throws for duplicate names.
     ///
-    /// - Parameter within: what a member of a name is, for the error about two of it; the place itself unless given.
+    /// - Parameter within: returns the place of a member, for the error about duplicates; nil to use `place`.
     func members(
         _ place: TextPlace, _ wanted: String, within: (String) -> TextPlace? = { _ in nil }
     ) throws -> [JSONMember] {
@@ -52,7 +53,7 @@ extension JSONNode {
         return text.string
     }
 
-    /// True or false, or the number that stands for it; null is false.
+    /// Returns a Boolean, which may be written as 0 or 1; null is false.
     func flag(_ place: TextPlace) throws -> Bool {
         switch content {
         case .plain(.bool(let flag)): flag
@@ -62,7 +63,7 @@ extension JSONNode {
         }
     }
 
-    /// How many members a relationship has; null is 0.
+    /// Returns a number of members; null is 0.
     func count(_ place: TextPlace) throws -> UInt32 {
         switch content {
         case .plain(.null): return 0
@@ -73,7 +74,9 @@ extension JSONNode {
         throw mismatch(place, "a number of members, 0 to \(UInt32.max)")
     }
 
-    /// The value of an attribute, with the tags of docs/reference/archive.md for what JSON has no type for.
+    /// Returns the value of an attribute.
+    ///
+    /// Types that JSON does not support are tagged as in docs/reference/archive.md.
     func value(_ place: TextPlace) throws -> PropertyValue { try place.naming { try untagged(try plainValue(place)) } }
 
     private func plainValue(_ place: TextPlace) throws -> PropertyValue {

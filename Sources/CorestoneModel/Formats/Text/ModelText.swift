@@ -1,37 +1,40 @@
+import CorestoneFormats
 import CorestoneValues
 
-/// A model as one text of JSON: an object of entities, each an object of properties, most of them one line of text.
+/// Models as JSON text.
+///
+/// The text is an object of entities, each an object of properties, most of which are one line of text.
 ///
 ///     {"Person": {"name": "string", "age": "int16? min 0 = 18", "friends": "to-many Person inverse friends"},
 ///      "Employee": {"@parent": "Person", "salary": "decimal"}}
 ///
-/// `PropertyDefinition` has the grammar of a property; docs/reference/model.md has all of it.
+/// `PropertyDefinition` has the grammar of a property; docs/reference/model.md describes the whole format.
 extension Model {
-    /// Values in the text of a model: strings, objects and so on.
+    /// The limit of JSON values in a model text.
     static let maximumTextValues = 1_000_000
 
     /// Creates a model from a text. The model is not frozen.
     ///
     /// - Parameter text: JSON: an object of entities, each an object of properties.
-    /// - Throws: `.model` with entity and key for a mistake in the text, with the offset for one in its JSON. A value that does
-    ///   not suit its attribute and a condition that cannot be read throw what `Attribute.setDefaultValue` and
-    ///   `Predicate.parse` throw, with entity and key.
+    /// - Throws: `.model` with entity and key for an error in the text, and with the offset for invalid JSON. Also
+    ///   errors of `Attribute.setDefaultValue` and `Predicate.parse`, with entity and key.
     public convenience init(text: String) throws {
         self.init()
         try add(text: text)
     }
 
-    /// Adds the entities of a text. An entity that the model has already gets the properties and options of the text in
-    /// addition to its own.
+    /// Adds the entities of a text.
     ///
-    /// - Throws: as `init(text:)`. Like every mistake in construction, the first one sticks.
+    /// An existing entity gets the properties and options of the text in addition to its own.
+    ///
+    /// - Throws: as `init(text:)`. Like every error of the construction, the first one is kept.
     public func add(text: String) throws { _ = try add(text: text, allowsMissing: false) }
 
-    /// The same for a program that adds more entities later.
+    /// Adds the entities of a text, where further entities may follow later.
     ///
-    /// - Parameter allowsMissing: whether a relationship may name a destination or an inverse that the model does not have. A
-    ///   relationship without destination leads to its own entity until it gets one; `freeze` refuses it.
-    /// - Returns: the relationships that name something missing.
+    /// - Parameter allowsMissing: whether a relationship may name a destination or an inverse that does not exist.
+    ///   Until a missing destination is set, the relationship's own entity is its placeholder, and `freeze` fails.
+    /// - Returns: the relationships with a missing destination or inverse.
     package func add(text: String, allowsMissing: Bool) throws -> [MissingEnd] {
         try change {
             let root = try ModelText.decode(text)
@@ -41,13 +44,14 @@ extension Model {
     }
 }
 
-/// A relationship that names a destination or an inverse that the model does not have.
+/// A relationship whose destination or inverse does not exist in the model.
 package struct MissingEnd {
     package let relationship: Relationship
     package let destination: String
     package let inverse: String?
 }
 
+/// Decoding of the JSON of a model text.
 enum ModelText {
     static func decode(_ text: String) throws -> JSONNode {
         var text = text
@@ -66,7 +70,7 @@ enum ModelText {
         }
     }
 
-    /// The line and the column in characters, both counted from 1.
+    /// Returns the line and column of an offset, in characters from 1.
     private static func place(of offset: Int, in bytes: UnsafeRawBufferPointer) -> String {
         var (line, column) = (1, 1)
         for byte in bytes.prefix(offset) {

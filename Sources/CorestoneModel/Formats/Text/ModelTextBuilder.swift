@@ -1,11 +1,14 @@
+import CorestoneFormats
 import CorestoneValues
 
-/// Adds what the text of a model has to the model: first all entities, then their properties, which may lead to any of them.
+/// The addition of the entities of a model text to a model.
+///
+/// All entities are added first, then their properties, because any entity can be a destination.
 struct ModelTextBuilder {
     let model: Model
     let allowsMissing: Bool
     private var missing: [MissingEnd] = []
-    /// Of the entity whose properties are added.
+    /// The names of the indexes of the current entity.
     private var indexNames: Set<String> = []
     /// The relationships that name an inverse.
     private var inverses: [(relationship: Relationship, name: String)] = []
@@ -168,7 +171,7 @@ struct ModelTextBuilder {
         try relationship.describe(definition, place)
     }
 
-    /// Joins relationships with the inverses that they name. Two that contradict each other are a mistake.
+    /// Sets the inverses that relationships name. Throws for contradictory inverses.
     private mutating func connect() throws {
         var named: [ObjectIdentifier: Relationship] = [:]
         var found: [(relationship: Relationship, inverse: Relationship)] = []

@@ -2,7 +2,7 @@ import CorestonePredicate
 import CorestoneValues
 
 extension Property {
-    /// What attributes and relationships share.
+    /// Applies the settings that attributes and relationships share.
     func describe(_ definition: PropertyDefinition, _ place: TextPlace) throws {
         for (condition, warning) in definition.validation {
             let predicate = try place.naming { try Predicate.parse(format: condition) }
@@ -14,7 +14,7 @@ extension Property {
 }
 
 extension Attribute {
-    /// Gives a new attribute, or element of one, what a text says of it.
+    /// Applies a definition to a new attribute or element.
     func fill(_ definition: PropertyDefinition, _ place: TextPlace) throws {
         try setAllowsExternalStorage(definition.allowsExternalStorage)
         try setPreservesValueInHistory(definition.preservesValueInHistory)
@@ -31,14 +31,18 @@ extension Attribute {
         }
         try addElements(definition, place)
         if definition.minimum != nil || definition.maximum != nil {
-            try setBounds(least: try bound(definition.minimum, place), greatest: try bound(definition.maximum, place))
+            try setBounds(
+                least: try bound(definition.minimum, "minimum", place),
+                greatest: try bound(definition.maximum, "maximum", place))
         }
         if let pattern = definition.pattern { try place.naming { try setPattern(pattern) } }
         try describe(definition, place)
     }
 
-    /// Adds the elements of a composite attribute, and sets the default value of any attribute. The default of a composite
-    /// attribute is an object with those of its elements; an element that it leaves out keeps its own.
+    /// Adds the elements of a composite attribute, and sets the default value of any attribute.
+    ///
+    /// The default of a composite attribute is an object with defaults of its elements. An element that is missing in
+    /// this object keeps its own default.
     private func addElements(_ definition: PropertyDefinition, _ place: TextPlace) throws {
         guard let elements = definition.elements else {
             if let value = definition.defaultValue {
@@ -72,10 +76,17 @@ extension Attribute {
         }
     }
 
-    /// The bounds of a string are lengths.
-    private func bound(_ value: PropertyDefinition.Value?, _ place: TextPlace) throws -> PropertyValue? {
-        // Of a type without bounds nothing needs to be read: it has none.
+    /// Reads a bound. The bounds of a string are lengths.
+    ///
+    /// - Parameter name: "minimum" or "maximum", for errors.
+    private func bound(
+        _ value: PropertyDefinition.Value?, _ name: String, _ place: TextPlace
+    ) throws -> PropertyValue? {
+        // A type that does not support bounds cannot read the value; `setBounds` reports the error.
         guard type.boundCodes != nil else { return value.map { _ in .null } }
+        if type == .string, case .written(let text)? = value, Int64(text) == nil {
+            throw place.error(": the \(name) length \"\(text)\" is not an integer", value: .string(text))
+        }
         return try value?.read(as: type == .string ? .integer64 : type, place, orWrite: "minimum")
     }
 }
@@ -88,12 +99,12 @@ extension PropertyDefinition.Value {
         }
     }
 
-    /// A number of members.
+    /// The value as a number of members; nil if it is not an integer in JSON.
     var count: UInt32? { if case .json(.int(let number)) = self { UInt32(exactly: number) } else { nil } }
 
-    /// The value for an attribute of a type.
+    /// Reads the value for an attribute of a type.
     ///
-    /// - Parameter option: what takes the value in an object of options, when a line cannot have it.
+    /// - Parameter option: the option for the value in an object, for the error that a line cannot contain it.
     func read(as type: AttributeType, _ place: TextPlace, orWrite option: String) throws -> PropertyValue {
         switch self {
         case .written(let text):
@@ -103,7 +114,7 @@ extension PropertyDefinition.Value {
                     value: .string(text))
             }
             return try PropertyDefinition.Value.read(text, as: type, place)
-        // A string stands for what JSON has no type for, and for nothing else.
+        // A string represents a value only for types that JSON does not have.
         case .json(.text(let text)) where type.isTextInJSON:
             return try PropertyDefinition.Value.read(text.string, as: type, place)
         case .json(let value): return value
@@ -145,7 +156,7 @@ extension PropertyDefinition.Value {
 }
 
 extension AttributeType {
-    /// Whether a line can have a value of the type.
+    /// Whether a line can contain a value of the type.
     fileprivate var isWritable: Bool {
         switch self {
         case .binary, .transformable, .undefined, .objectID, .composite: false
@@ -153,7 +164,7 @@ extension AttributeType {
         }
     }
 
-    /// Whether a string of JSON stands for a value of the type.
+    /// Whether a JSON string represents a value of the type.
     fileprivate var isTextInJSON: Bool {
         switch self {
         case .decimal, .date, .uuid, .binary, .transformable: true
@@ -161,7 +172,9 @@ extension AttributeType {
         }
     }
 
-    /// For an error message: the range or the form that a text does not have; empty where the type says enough.
+    /// Returns the range or form that the text does not match, for an error message.
+    ///
+    /// Empty if the type implies the form.
     fileprivate func form(missedBy text: String) -> String {
         switch self {
         case .boolean: return "; write true or false"

@@ -1,7 +1,7 @@
 import CorestoneValues
 
 extension PropertyDefinition {
-    /// Reads a property from one line of text.
+    /// Parses a property in one line of text.
     init(line: String, _ place: TextPlace) throws {
         var words = LineWords(line, place)
         switch words.peek?.lowercased() {
@@ -24,7 +24,7 @@ extension PropertyDefinition {
         "renaming_identifier",
     ]
 
-    /// Everything behind the first "=" is the default, or of a derived attribute the expression.
+    /// Parses an attribute. The text after the first "=" is the default, or the expression of a derived attribute.
     private init(attribute line: String, _ place: TextPlace) throws {
         let scalars = line.unicodeScalars
         let equals = scalars.firstIndex(of: "=")
@@ -32,7 +32,10 @@ extension PropertyDefinition {
         let isDerived = words.peek?.lowercased() == "derived"
         if isDerived { words.take() }
         guard let name = words.take() else {
-            throw place.error(" has no attribute type; write a line such as \"string?\" or \"int16 = 0\"")
+            throw place.error(
+                isDerived
+                    ? " has no attribute type; write a line such as \"derived int64? = articles.@count\""
+                    : " has no attribute type; write a line such as \"string?\" or \"int16 = 0\"")
         }
         let isOptional = name.hasSuffix("?")
         let type = try AttributeType(
@@ -108,7 +111,7 @@ extension PropertyDefinition {
 
 // MARK: - Words
 
-/// The words of a line, one after the other.
+/// A reader of the words of a line.
 private struct LineWords {
     let place: TextPlace
     private let words: [String]
@@ -128,13 +131,13 @@ private struct LineWords {
         return words[next - 1]
     }
 
-    /// The word behind another one.
+    /// Returns the word after another one.
     mutating func argument(of word: String, _ what: String) throws -> String {
         guard let argument = take() else { throw place.error(": \"\(word)\" needs \(what) after it") }
         return argument
     }
 
-    /// A number of members.
+    /// Returns a number of members.
     mutating func count(of word: String) throws -> UInt32 {
         let text = try argument(of: word, "a number")
         guard let count = Int64(text).flatMap({ UInt32(exactly: $0) }) else {

@@ -1,8 +1,10 @@
+import CorestoneFormats
 import CorestoneValues
 
 extension PropertyDefinition {
-    /// Reads a property: a line of text, or an object of options. One without a type is a composite attribute, of whose elements
-    /// it has the definitions.
+    /// Reads a property: a line of text, or an object of options.
+    ///
+    /// An object without a type is a composite attribute and contains the definitions of its elements.
     init(_ node: JSONNode, _ place: TextPlace) throws {
         if case .plain(.text(let line)) = node.content {
             self = try PropertyDefinition(line: line.string, place)
@@ -27,7 +29,7 @@ extension PropertyDefinition {
         elements = try PropertyDefinition.elements(members, place)
     }
 
-    /// The options of an attribute, of a to-one and of a to-many relationship.
+    /// The options of the kind of property.
     private var knownOptions: [String] {
         let common = ["optional", "transient", "validation", "user_info", "renaming_identifier"]
         switch kind {
@@ -74,7 +76,7 @@ extension PropertyDefinition {
         }
     }
 
-    /// null stands for an absent bound.
+    /// Reads a bound; returns nil for null.
     private func bound(_ node: JSONNode, _ place: TextPlace) throws -> Value? {
         if node.isNull { return nil }
         if case .attribute = kind { return .json(try node.value(place)) }
@@ -112,7 +114,7 @@ extension PropertyDefinition {
 }
 
 extension AttributeType {
-    /// A name, or Core Data's code.
+    /// Reads a name, or Core Data's code.
     init(_ node: JSONNode, _ place: TextPlace, option: String) throws {
         if case .plain(.int(let code)) = node.content {
             guard let type = Int32(exactly: code).flatMap({ AttributeType(rawValue: $0) }) else {
@@ -128,7 +130,7 @@ extension AttributeType {
 }
 
 extension DeleteRule {
-    /// A name, or Core Data's code.
+    /// Reads a name, or Core Data's code.
     fileprivate init(_ node: JSONNode, _ place: TextPlace) throws {
         if case .plain(.int(let code)) = node.content {
             guard let rule = UInt32(exactly: code).flatMap({ DeleteRule(rawValue: $0) }) else {

@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// A property as the text of a model has it: a line (`init(line:_:)`) or an object of options (`init(_:_:)`).
+/// A property in a model text: a line (`init(line:_:)`) or an object of options (`init(_:_:)`).
 ///
 ///     attribute     TYPE['?'] [indexed] [transient] [external] [preserved] [nan]
 ///                   [min N] [max N] [match REGEX] [transformer NAME] [renaming_identifier NAME] ['=' DEFAULT]
@@ -8,17 +8,17 @@ import CorestoneValues
 ///     relationship  to-one ENTITY['?'] [inverse NAME] [delete RULE] [renaming_identifier NAME]
 ///                   to-many [ordered] ENTITY [inverse NAME] [delete RULE] [min N] [max N] [renaming_identifier NAME]
 ///
-/// The words of a line stand in any order behind the type or the entity. The bounds of a string are those of its length; a
-/// regular expression has neither a space nor a "=" here. "?" means optional; a to-many relationship may be empty unless
-/// `min` says otherwise.
+/// The words after the type or the entity may have any order. The bounds of a string are those of its length. A regular
+/// expression in a line cannot contain a space or a "=". "?" means optional; a to-many relationship may be empty unless
+/// `min` requires members.
 struct PropertyDefinition: Sendable {
     enum Kind: Equatable { case attribute(AttributeType), toOne, toMany }
 
-    /// A value whose type is that of the attribute.
+    /// A value that is converted to the type of the attribute.
     enum Value {
-        /// As a line has it.
+        /// A value in a line.
         case written(String)
-        /// As JSON has it.
+        /// A value in JSON.
         case json(PropertyValue)
     }
 
@@ -28,7 +28,7 @@ struct PropertyDefinition: Sendable {
     var renamingIdentifier: String?
     var validation: [(condition: String, warning: String)] = []
     var userInfo: [(key: String, value: String)] = []
-    /// Bounds of the value, or of the number of members.
+    /// The bounds of the value, or of the number of members.
     var minimum: Value?
     var maximum: Value?
 
@@ -43,7 +43,7 @@ struct PropertyDefinition: Sendable {
     var transformer: String?
     var derivation: String?
     var derivationFilter: String?
-    /// Of a composite attribute; nil when the text gives none.
+    /// The elements of a composite attribute; nil if the text does not define elements.
     var elements: [(name: String, definition: PropertyDefinition)]?
 
     // Relationships
@@ -58,7 +58,7 @@ struct PropertyDefinition: Sendable {
 // MARK: - Names
 
 extension AttributeType {
-    /// The names that a text may give the type; the first one is shown. Case, spaces, hyphens and underscores do not count.
+    /// The names of the type in a text; messages show the first one. Case, spaces, hyphens and underscores are ignored.
     var textNames: [String] {
         switch self {
         case .undefined: ["undefined"]
@@ -83,7 +83,7 @@ extension AttributeType {
     private static let byTextName = Dictionary(
         uniqueKeysWithValues: allCases.flatMap { type in type.textNames.map { ($0, type) } })
 
-    /// The type of a name in a text.
+    /// Creates a type from its name in a text.
     init(text: String, _ place: TextPlace, otherWords: [String] = []) throws {
         guard let type = AttributeType.byTextName[folded(text)] else {
             let known = AttributeType.allCases.flatMap(\.textNames)
@@ -105,7 +105,7 @@ extension DeleteRule {
         }
     }
 
-    /// The rule of a name in a text, whose case, spaces, hyphens and underscores do not count.
+    /// Creates a rule from its name in a text. Case, spaces, hyphens and underscores are ignored.
     init(text: String, _ place: TextPlace) throws {
         guard let rule = DeleteRule.allCases.first(where: { folded($0.textName) == folded(text) }) else {
             throw place.unknown(

@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// What a mistake in the text of a model belongs to: the text, an entity, a property, or an option of one of these.
+/// The place of an error in a model text: the text itself, an entity, a property, or an option of one of these.
 struct TextPlace {
     let entity: String?
     /// The path of the property.
@@ -14,22 +14,24 @@ struct TextPlace {
     func element(_ name: String) -> TextPlace { TextPlace(entity, key.map { "\($0).\(name)" } ?? name) }
     func option(_ name: String) -> TextPlace { TextPlace(entity, key, option: name) }
 
-    /// How a message begins: `Person.age`, or `Person.age: "optional"`.
+    /// The beginning of a message: `Person.age`, or `Person.age: "optional"`.
     private var subject: String {
         let name = entity.map { entity in key.map { "\(entity).\($0)" } ?? entity } ?? "the model text"
         return option.map { "\(name): \"\($0)\"" } ?? name
     }
 
-    /// An error whose message begins with the place.
+    /// Creates an error whose message begins with the place.
     func error(_ message: String, value: PropertyValue? = nil) -> CoreError {
         modelError("\(subject)\(message)", entity: entity, key: key ?? option, value: value)
     }
 
-    /// The error for a word that none of `known` is. Of very many words only the first ones are compared.
+    /// Creates the error for an unknown word.
+    ///
+    /// Only the first 10,000 of `known` are searched for a similar word.
     ///
     /// - Parameters:
-    ///   - remedy: what to do when no word is near, empty for nothing; to use one of the words unless given.
-    ///   - text: the word as the text has it, if that is another spelling.
+    ///   - remedy: the remedy if no word is similar; empty for no remedy, nil to list the words.
+    ///   - text: the word in the spelling of the text, if that differs.
     func unknown(
         _ word: String, _ complaint: String, among known: some Collection<String>, remedy: String? = nil,
         text: String? = nil
@@ -42,10 +44,10 @@ struct TextPlace {
         return error(remedy.isEmpty ? complaint : "\(complaint); \(remedy)", value: value)
     }
 
-    /// The same with each word in quotes.
+    /// Lists words in quotes: "a", "b" or "c".
     static func quoted(_ words: some Collection<String>) -> String { listed(words.lazy.map { "\"\($0)\"" }) }
 
-    /// "a, b or c"; of more than 30 words the first ones.
+    /// Lists words: "a, b or c"; only the first 30.
     static func listed(_ words: some Collection<String>) -> String {
         let shown = Array(words.prefix(30))
         guard let last = shown.last, shown.count > 1 else { return shown.first ?? "" }
@@ -53,7 +55,7 @@ struct TextPlace {
         return shown.dropLast().joined(separator: ", ") + " or " + last
     }
 
-    /// Runs what knows nothing of the place; its errors name it.
+    /// Runs `body`, and adds the place to its errors.
     func naming<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CoreError where error.entity == nil {
             throw error.within("\(subject)", entity: entity, key: key ?? option)

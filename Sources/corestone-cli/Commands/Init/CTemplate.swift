@@ -1,4 +1,4 @@
-/// A project in C: a program and its Makefile.
+/// A C project: a program and its Makefile.
 struct CTemplate: ProjectTemplate {
     let name: String
     let installation: Installation
@@ -49,7 +49,7 @@ struct CTemplate: ProjectTemplate {
             int result = EXIT_FAILURE;
             cst_error *error = NULL;
             cst_container *container = NULL;
-            cst_coordinator *coordinator = NULL; /* those without an owner of their own are borrowed */
+            cst_coordinator *coordinator = NULL; /* borrowed, like store, model, entity and context */
             cst_store *store = NULL;
             cst_model *model = NULL;
             cst_entity *entity = NULL;

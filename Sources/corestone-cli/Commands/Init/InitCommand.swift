@@ -1,7 +1,7 @@
 import Corestone
 import Glibc
 
-/// `corestone init`: a project that keeps its data with Corestone, ready to run.
+/// `corestone init`: creates a runnable project that stores its data with Corestone.
 struct InitCommand: Command {
     static let manual = Manual(
         command: "init", summary: "create a project that keeps its data in a store",
@@ -14,7 +14,7 @@ struct InitCommand: Command {
                     + "default the C interface of the installed library", value: "PATH"),
         ],
         details: [
-            "Creates what \"Use Core Data\" creates in Xcode: a model with one entity, which corestone model and Xcode "
+            "Creates the same parts as \"Use Core Data\" in Xcode: a model with one entity, which corestone model and Xcode "
                 + "can edit; a container, with its store in the user's data folder (XDG_DATA_HOME); and a program that "
                 + "inserts an object, saves, and lists the contents of the store.",
             "FOLDER must not exist yet, or must be empty.",
@@ -35,7 +35,7 @@ struct InitCommand: Command {
         switch options["language"] ?? "python" {
         case "c": template = CTemplate(name: name, installation: .ofThisTool)
         case "python":
-            // The command of the Python package names the interpreter that it belongs to.
+            // The command of the Python package sets its interpreter in this variable.
             let interpreter = getenv("CORESTONE_PYTHON").map { String(cString: $0) } ?? ""
             template = PythonTemplate(name: name, interpreter: interpreter.isEmpty ? "python3" : interpreter)
         case "swift":
@@ -79,10 +79,10 @@ struct InitCommand: Command {
     }
 }
 
-/// The files of a project beside its model.
+/// The files of a project, apart from its model.
 protocol ProjectTemplate: Sendable {
     var name: String { get }
     var files: [(name: String, text: String)] { get }
-    /// What to do next, in one line.
+    /// The next steps for the user, on one line.
     var steps: String { get }
 }

@@ -9,7 +9,7 @@ struct Installation {
     /// The folder of the library; nil if linkers search it without a flag.
     let library: String?
 
-    /// That of this program, whose file is in `bin` of a prefix or of the Python package.
+    /// The installation of this program, whose file is in `bin` of a prefix or of the Python package.
     static var ofThisTool: Installation {
         guard let tool = realpath("/proc/self/exe", nil) else { return Installation(headers: nil, library: nil) }
         defer { free(tool) }

@@ -1,7 +1,7 @@
 /// A project in Python: one program.
 struct PythonTemplate: ProjectTemplate {
     let name: String
-    /// The interpreter that has the package.
+    /// The interpreter for which the package is installed.
     let interpreter: String
     private var file: String { "\(name.lowercased()).py" }
 

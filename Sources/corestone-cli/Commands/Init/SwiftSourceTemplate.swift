@@ -1,7 +1,7 @@
-/// A project in Swift on Corestone's own package: a package with one program, which uses the Swift interface.
+/// A Swift project that depends on Corestone's package: a package with one program, which uses the Swift interface.
 struct SwiftSourceTemplate: ProjectTemplate {
     let name: String
-    /// Corestone's own package.
+    /// The path of Corestone's package.
     let package: String
 
     var steps: String { "run it with swift run; edit the model with corestone model" }

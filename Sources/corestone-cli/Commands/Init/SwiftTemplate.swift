@@ -1,4 +1,4 @@
-/// A project in Swift on the installed library: a package with one program, which calls the C interface.
+/// A Swift project that uses the installed library: a package with one program, which calls the C interface.
 struct SwiftTemplate: ProjectTemplate {
     let name: String
     let installation: Installation
@@ -127,7 +127,7 @@ struct SwiftTemplate: ProjectTemplate {
 }
 
 extension String {
-    /// A literal of Swift with this text.
+    /// The text as a Swift string literal.
     fileprivate var swiftLiteral: String {
         "\"\(replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
     }

@@ -1,6 +1,6 @@
 import Corestone
 
-/// `corestone model add`: adds a part to a source model, with what Xcode would write of it.
+/// `corestone model add`: adds an element to a source model, with the defaults of Xcode.
 struct AddCommand: Command {
     static let manual = Manual(
         command: "model add", summary: "add an entity, a property or another part to a source model",
@@ -94,7 +94,7 @@ struct AddCommand: Command {
         self.kind = kind
         name = options.operand(2) ?? ""
         let rest = options.operands.dropFirst(3)
-        // Predicates hold equals signs too.
+        // Predicates can contain equals signs too.
         words = rest.filter { !Assignment.looksLikeOne($0) }
         assignments = try rest.filter(Assignment.looksLikeOne).map { try Assignment($0) }
     }
@@ -105,7 +105,7 @@ struct AddCommand: Command {
         return .done
     }
 
-    /// The words behind the name: as many as are needed, and no more than are known.
+    /// Returns the arguments after the name. Throws if their number is not between `least` and `most`.
     private func rest(_ least: Int, _ most: Int) throws -> [String] {
         guard words.count >= least else {
             throw UsageError("model add \(kind.name) has too few arguments; write \(kind.usage)")
@@ -167,7 +167,7 @@ struct AddCommand: Command {
         try edited.write()
     }
 
-    /// The relationship of that name at the other end, which is made when it is not there.
+    /// Returns the inverse relationship with this name, and creates it if it does not exist.
     private func inverse(named name: String, of relationship: Relationship) throws -> Relationship {
         let destination = relationship.destination
         if let known = destination.ownProperty(named: name) {
@@ -271,7 +271,7 @@ struct AddCommand: Command {
 }
 
 extension Assignment {
-    /// `key=value`, and no predicate such as `a == 3`.
+    /// Whether a word has the form `key=value`, unlike a predicate such as `a == 3`.
     static func looksLikeOne(_ word: String) -> Bool {
         guard let place = word.firstIndex(of: "="), place > word.startIndex else { return false }
         let isName = word[..<place].allSatisfy { $0.isLetter || $0.isNumber || $0 == "." || $0 == "_" }

@@ -1,6 +1,6 @@
 import Corestone
 
-/// `corestone model check-migration`: whether stores of earlier versions of a model can be migrated to a newer one.
+/// `corestone model check-migration`: checks that stores of earlier versions of a model can be migrated to a newer one.
 struct CheckMigrationCommand: Command {
     static let manual = Manual(
         command: "model check-migration", summary: "check that stores of earlier versions can be migrated to a new one",
@@ -10,7 +10,7 @@ struct CheckMigrationCommand: Command {
         ],
         options: [
             .init(
-                "from", "a version of OLD from which stores come; by default every one", value: "NAME",
+                "from", "a version of OLD that wrote stores; by default every version", value: "NAME",
                 repeatable: true),
             .init("to", "the version of NEW; by default the current one", value: "NAME"),
             .init(
@@ -31,12 +31,12 @@ struct CheckMigrationCommand: Command {
             "Prints one line per finding, with severity, message, remedy, rule and the versions from which the step fails; "
                 + "docs/reference/lint.md explains each rule. The exit code is 1 if there are errors, with --strict also if there "
                 + "are warnings.",
-            "With one bundle, the steps from every earlier version to the current one are checked. Earlier are versions whose "
-                + "names differ only in lower numbers, and all with another name. With OLD and NEW, the steps from every version "
+            "With one bundle, the steps from every earlier version to the current one are checked. Earlier versions are those whose "
+                + "names differ only in lower numbers, and those with another name. With OLD and NEW, the steps from every version "
                 + "of OLD to NEW are checked. Frozen versions are also compared with the versions of the same name in NEW, which "
                 + "must not change.",
             "A step for which there is a mapping model, or a chain of mapping models and inferred mappings over other versions, has no "
-                + "findings: its author decided what happens to the data.",
+                + "findings, because its author decided how the data is migrated.",
             "With --stores, every store of the folder and its subfolders is copied into TMPDIR, and the copy is migrated to NEW and "
                 + "opened. The stores are only read.",
             "json is one object: newest, older (a list), stores (their number) and findings, each with rule, severity (error, "
@@ -68,7 +68,7 @@ struct CheckMigrationCommand: Command {
         check.profile = profile
         if options.has("allow-casts") { check.typeChanges = .exact }
         let mappings = options.all("mapping")
-        // The search skips files that it cannot read.
+        // The search skips files that it cannot read, so they are read here.
         for path in mappings where path.hasSuffix(".cdm") || path.hasSuffix(".xcmappingmodel") {
             _ = try MappingModel(contentsOf: path)
         }
@@ -129,7 +129,7 @@ extension LintFinding.Severity {
     fileprivate func fails(isStrict: Bool) -> Bool { self == .error || isStrict && self == .warning }
 }
 
-/// A finding that a team accepted: `RULE`, `RULE:ENTITY` or `RULE:ENTITY.KEY`.
+/// A pattern of findings to be ignored: `RULE`, `RULE:ENTITY` or `RULE:ENTITY.KEY`.
 private struct Ignored {
     let text: String
     private let rule: MigrationRule

@@ -1,7 +1,7 @@
 import Corestone
 import Glibc
 
-/// `corestone model codegen`: typed classes for the objects of a model.
+/// `corestone model codegen`: generates typed classes for the objects of a model.
 struct CodegenCommand: Command {
     static let languages: [(name: String, generator: any CodeGenerator.Type)] = [
         ("python", PythonGenerator.self), ("c", CGenerator.self), ("swift", SwiftGenerator.self),

@@ -1,6 +1,6 @@
 import Corestone
 
-/// `corestone model compile`: what Xcode's compiler makes of a source model.
+/// `corestone model compile`: compiles a source model, like Xcode's compiler.
 struct CompileCommand: Command {
     static let manual = Manual(
         command: "model compile", summary: "compile a source model: .xcdatamodeld to .momd, .xcdatamodel to .mom",
@@ -8,7 +8,7 @@ struct CompileCommand: Command {
         options: [
             .init(
                 "output", "the file to write, .momd or .mom; by default next to the source", value: "FILE", letter: "o"),
-            .init("module", "the Swift module of classes whose names have none (.Note)", value: "NAME"),
+            .init("module", "the Swift module for class names without one (.Note)", value: "NAME"),
         ],
         details: [
             "A .momd contains every version, and VersionInfo.plist with the hashes; a .mom contains the current "
@@ -36,7 +36,7 @@ struct CompileCommand: Command {
     }
 }
 
-/// `corestone model decompile`: a source model of a compiled one, or of a store's.
+/// `corestone model decompile`: creates a source model from a compiled model or a store.
 struct DecompileCommand: Command {
     static let manual = Manual(
         command: "model decompile", summary: "create a source model from a compiled model or a store",

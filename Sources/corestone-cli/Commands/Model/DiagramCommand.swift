@@ -1,6 +1,6 @@
 import Corestone
 
-/// `corestone model diagram`: a picture of a model.
+/// `corestone model diagram`: draws a diagram of a model.
 struct DiagramCommand: Command {
     static let manual = Manual(
         command: "model diagram", summary: "draw the entities and their relationships",

@@ -1,6 +1,6 @@
 import Corestone
 
-/// `corestone model diff`: what makes two models different.
+/// `corestone model diff`: lists the differences between two models.
 struct DiffCommand: Command {
     static let manual = Manual(
         command: "model diff", summary: "compare two models, or two versions of one",
@@ -12,13 +12,13 @@ struct DiffCommand: Command {
             .init("from", "a version of OLDER; by default the current one", value: "NAME"),
             .init("to", "a version of NEWER; by default the current one", value: "NAME"),
             .init("hash-only", "only changes that alter version hashes and so require a migration of stores"),
-            .init("all", "also changes that only concern how a source model is edited or spelt"),
+            .init("all", "also changes that affect only the editing or the form of a source model"),
             .init("format", "text (the default) or json", value: "FORMAT"),
         ],
         details: [
             "Prints one line per difference, grouped by entity. A line that begins with * changes the version hash of its entity, so "
                 + "stores need a migration. The exit code is 0 without differences, otherwise 1, as for diff.",
-            "Only differences that stores or programs notice are printed and counted. Others need --all: positions in the diagram, "
+            "Only differences that affect stores or programs are printed and counted. Others need --all: positions in the diagram, "
                 + "versions of Xcode, the order of lists, renaming identifiers that record a printed rename, and settings of source models "
                 + "that a compiled model cannot have.",
             "json is a list of objects with action (added, removed, changed, renamed), part, entity, name, field, old, new, "
@@ -43,8 +43,8 @@ struct DiffCommand: Command {
 
     func run(to output: Output) throws -> ExitCode {
         let path = options.operand(0) ?? ""
-        let older = try NamedModel(path, version: options["from"], isChecked: false)
-        let newer = try NamedModel(options.operand(1) ?? path, version: options["to"], isChecked: false)
+        let older = try NamedModel(path, version: options["from"], option: "--from", isChecked: false)
+        let newer = try NamedModel(options.operand(1) ?? path, version: options["to"], option: "--to", isChecked: false)
         var changes = older.model.changes(to: newer.model)
         if options.has("hash-only") { changes = changes.filter(\.changesHash) }
         if !options.has("all") { changes = changes.filter { !$0.isEditorial || $0.changesHash } }

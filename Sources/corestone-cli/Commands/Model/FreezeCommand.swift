@@ -1,6 +1,6 @@
 import Corestone
 
-/// `corestone model freeze`: a released version of a model as a file that does not change.
+/// `corestone model freeze`: keeps a released version of a model as a file that must not change.
 struct FreezeCommand: Command {
     static let manual = Manual(
         command: "model freeze", summary: "keep a released version of a model, or check the kept ones",
@@ -13,12 +13,12 @@ struct FreezeCommand: Command {
             .init("check", "write nothing: check that the frozen versions are unchanged, also in MODEL"),
         ],
         details: [
-            "Writes the compiled version, NAME.mom, and a manifest, NAME.json, with its checksum and version hashes. Both belong into "
-                + "version control. The same version gives the same bytes. A version that is frozen already is never "
+            "Writes the compiled version, NAME.mom, and a manifest, NAME.json, with its checksum and version hashes. Both belong in "
+                + "version control. The output is deterministic. A version that is frozen already is never "
                 + "overwritten: the same model changes nothing, another one is an error.",
-            "With --check, the exit code is 1 if a frozen file was changed, or if MODEL lacks a frozen version or has another model "
-                + "under its name.",
-            "The folder is a value for model check-migration, and for --source of migrate.",
+            "With --check, the exit code is 1 if a frozen file was changed, or if MODEL does not contain a frozen version, or has "
+                + "another model under its name.",
+            "Pass the folder to model check-migration, or to --source of migrate.",
         ],
         examples: [
             "corestone model freeze Notes.xcdatamodeld released",

@@ -1,6 +1,6 @@
 import Corestone
 
-/// `corestone model lint`: what is wrong or doubtful in a model.
+/// `corestone model lint`: reports errors and risks in a model.
 struct LintCommand: Command {
     static let manual = Manual(
         command: "model lint", summary: "report mistakes and risks in a model",

@@ -1,6 +1,6 @@
 import Corestone
 
-/// `corestone model merge`: one model of several.
+/// `corestone model merge`: merges several models into one.
 struct MergeCommand: Command {
     static let manual = Manual(
         command: "model merge", summary: "merge several models into one",

@@ -1,6 +1,6 @@
 import Corestone
 
-/// `corestone model show`: a model as text that a diff can compare.
+/// `corestone model show`: prints a model as text that is suitable for a diff.
 struct ModelShowCommand: Command {
     static let manual = Manual(
         command: "model show", summary: "print a model as text, one fact per line",
@@ -62,7 +62,7 @@ struct ModelShowCommand: Command {
 }
 
 extension Format {
-    /// Of commands that print text or json.
+    /// Whether the format is json, for commands that print text or json.
     static func isJSON(_ options: Options) throws -> Bool {
         switch options["format"] {
         case nil, "text": false

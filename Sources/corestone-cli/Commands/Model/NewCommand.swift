@@ -1,6 +1,6 @@
 import Corestone
 
-/// `corestone model new`: an empty source model.
+/// `corestone model new`: creates an empty source model.
 struct NewCommand: Command {
     static let manual = Manual(
         command: "model new", summary: "create an empty source model",

@@ -1,6 +1,6 @@
 import Corestone
 
-/// `corestone model remove`: takes a part out of a source model.
+/// `corestone model remove`: removes an element from a source model.
 struct RemoveCommand: Command {
     static let manual = Manual(
         command: "model remove", summary: "remove an entity, a property or another part of a source model",

@@ -1,6 +1,6 @@
 import Corestone
 
-/// `corestone model rename`: gives an entity or a property of a source model another name.
+/// `corestone model rename`: renames an entity or a property of a source model.
 struct RenameCommand: Command {
     static let manual = Manual(
         command: "model rename", summary: "rename an entity or a property",
@@ -12,7 +12,8 @@ struct RenameCommand: Command {
             NamedModel.version,
         ],
         details: [
-            "The former name is recorded as the renaming identifier (elementID), unless there is one: by it a migration keeps the data.",
+            "The former name is recorded as the renaming identifier (elementID), so that a migration keeps the data. An "
+                + "existing identifier is kept.",
             "References are renamed too: inverses, indexes, constraints, configurations, fetch requests, and key paths "
                 + "in predicates and derivations. A class that has the name of its entity is renamed with it.",
         ],

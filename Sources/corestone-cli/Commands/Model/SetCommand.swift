@@ -1,6 +1,6 @@
 import Corestone
 
-/// `corestone model set`: changes what is said of a part of a source model.
+/// `corestone model set`: changes settings of an element of a source model.
 struct SetCommand: Command {
     static let manual = Manual(
         command: "model set", summary: "change settings of an entity, a property or another part",

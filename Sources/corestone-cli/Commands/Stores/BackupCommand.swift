@@ -1,6 +1,6 @@
 import Corestone
 
-/// `corestone backup`: a copy of a store that others use.
+/// `corestone backup`: copies a store that other programs use.
 struct BackupCommand: Command {
     static let manual = Manual(
         command: "backup", summary: "copy a store while other programs read and save",

@@ -1,7 +1,7 @@
 import Corestone
 import Glibc
 
-// What the commands share that make stores, or change them.
+// Helpers for commands that create or change stores.
 
 extension Manual {
     static let timeout = Option(
@@ -10,8 +10,9 @@ extension Manual {
 }
 
 extension Command {
-    /// Opens a store that is there and takes part in its locks, as every program that uses it does; read-only where nothing may be
-    /// written, and without a trace then.
+    /// Opens an existing store with the normal locks.
+    ///
+    /// If it is not writable, it is opened read-only, without locks or log files.
     func openSharedStore(_ path: String, _ options: Options) throws -> Coordinator {
         let model = try takingStore(path) { try options.model(forStoreAt: path) }
         var settings = try storeOptions(options)
@@ -23,7 +24,7 @@ extension Command {
         }
     }
 
-    /// The store that was opened; it must have a persistent history.
+    /// Returns the opened store. Throws if it does not have a persistent history.
     func storeWithHistory(of coordinator: Coordinator, _ path: String) throws -> Store {
         guard let store = coordinator.stores.first, try coordinator.currentHistoryToken() != nil else {
             if let type = coordinator.stores.first?.type, type != .sqlite {
@@ -53,10 +54,10 @@ extension Command {
         return settings
     }
 
-    /// A coordinator for what needs no model.
+    /// Creates a coordinator for operations that do not need a model.
     func bareCoordinator() throws -> Coordinator { try Coordinator(model: Model()) }
 
-    /// Throws when something is at the path that the command would make.
+    /// Throws if the path that the command would create already exists. An empty file is accepted.
     func requireFree(_ path: String, _ remedy: String) throws {
         var facts = stat()
         guard lstat(path, &facts) == 0 else { return }
@@ -66,7 +67,7 @@ extension Command {
 }
 
 extension HistoryRequest.Start {
-    /// A place of a history as people type it; `name` is the option or operand.
+    /// Parses a position in the history from the command line. `name` is the option or operand.
     init(typed text: String, _ name: String, _ store: Store) throws {
         if let number = Int64(text), number >= 0 {
             self = .token(HistoryToken(storeIdentifier: store.identifier, transactionNumber: number))
@@ -81,7 +82,7 @@ extension HistoryRequest.Start {
         }
     }
 
-    /// A place of which the past is opened: a number beyond the last transaction is a mistake.
+    /// Parses a past position. A number beyond the last transaction is an error.
     init(past text: String, _ name: String, of coordinator: Coordinator, _ store: Store) throws {
         let last = try coordinator.currentHistoryToken(of: [store])?.transactionNumber(ofStore: store.identifier) ?? 0
         if let number = Int64(text), number > last {
@@ -96,7 +97,7 @@ extension HistoryRequest.Start {
 }
 
 extension StoreType {
-    /// As people type it.
+    /// Parses the name of a store type from the command line.
     static func named(_ name: String) throws -> StoreType {
         if name.lowercased() == "memory" { return .inMemory }
         do { return try StoreTypes.type(named: name) } catch let error as CoreError { throw UsageError(error.message) }

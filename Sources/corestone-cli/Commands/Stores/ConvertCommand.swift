@@ -1,7 +1,7 @@
 import Corestone
 import Glibc
 
-/// `corestone convert`: a store as one of another type.
+/// `corestone convert`: converts a store to another type.
 struct ConvertCommand: Command {
     static let manual = Manual(
         command: "convert", summary: "convert a store to another type",
@@ -69,7 +69,7 @@ struct ConvertCommand: Command {
                 "\(source) is read with a model inferred from its tables; add --model MODEL to use the original model")
         }
         var store = first
-        // What is needed on the way only.
+        // The folder for intermediate stores.
         let folder = "\(path).\(getpid()).tmp"
         defer { OutputFile(path: folder).removeTree() }
         Interruption.await()
@@ -80,7 +80,7 @@ struct ConvertCommand: Command {
             store = try migrate(store, in: coordinator, to: step, at: "\(folder)/\(place)").store
         }
         let made = try migrate(store, in: coordinator, to: type, at: path)
-        // No word of sameness, which --check alone finds out.
+        // The line does not claim equality, because only --check compares the stores.
         let line =
             "converted \(source) to \(type == .inMemory ? "a store in memory" : path) (\(type.rawValue)): "
             + plural(made.objects, "object")
@@ -88,7 +88,7 @@ struct ConvertCommand: Command {
             try output.line(line)
             return .done
         }
-        // Both as anybody would open them.
+        // Both stores are opened again, as any program would open them.
         let old = try openStore(source, options)
         let comparison: GraphComparison
         if type == .inMemory {

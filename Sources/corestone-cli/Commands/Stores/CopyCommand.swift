@@ -1,6 +1,6 @@
 import Corestone
 
-/// `corestone copy`: a store as a whole, with what lies beside it.
+/// `corestone copy`: copies a store with its log and backing files.
 struct CopyCommand: Command {
     static let manual = Manual(
         command: "copy", summary: "copy a store with its log and its backing files",

@@ -1,7 +1,7 @@
 import Corestone
 import Glibc
 
-/// `corestone destroy`: empties a store.
+/// `corestone destroy`: removes the contents of a store.
 struct DestroyCommand: Command {
     static let manual = Manual(
         command: "destroy", summary: "remove the contents of a store",
@@ -32,7 +32,7 @@ struct DestroyCommand: Command {
     }
 
     func run(to output: Output) throws -> ExitCode {
-        // Before anybody is asked, and for what is no store.
+        // The metadata is read before the confirmation; this throws if the file is not a store.
         let metadata = try takingStore(path) { try StoreMetadata(ofStoreAt: path) }
         guard try options.has("yes") || isConfirmed(metadata) else {
             Tool.note("\(path) was not changed")
@@ -60,7 +60,7 @@ struct DestroyCommand: Command {
         return .done
     }
 
-    /// Asks a person.
+    /// Asks the user for confirmation.
     private func isConfirmed(_ metadata: StoreMetadata) throws -> Bool {
         guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
             throw UsageError(

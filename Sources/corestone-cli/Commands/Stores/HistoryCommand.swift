@@ -1,28 +1,29 @@
 import Corestone
 
-/// `corestone history`: who changed what in a store, and when.
+/// `corestone history`: prints the persistent history of a store.
 struct HistoryCommand: Command {
     static let manual = Manual(
         command: "history", summary: "print the persistent history of a store",
         operands: [.init("STORE", "a store with persistent history, of Core Data or of this library")],
         options: [
             .init(
-                "since", "what comes after a transaction number, a date (ISO 8601) or a history token (JSON)",
+                "since", "only transactions after a transaction number, a date (ISO 8601) or a history token (JSON)",
                 value: "PLACE"),
             .init("author", "only transactions of this author", value: "NAME"),
-            .init("exclude-author", "no transactions of this author; those without author stay", value: "NAME"),
+            .init(
+                "exclude-author", "exclude transactions of this author, but not those without an author", value: "NAME"),
             .init(
                 "entity", "only changes of objects of this entity, without its subentities", value: "NAME",
                 repeatable: true),
             .init("limit", "print at most N transactions; 0 prints all", value: "N"),
             .init("format", "table (the default), json or csv", value: "FORMAT"),
-            .init("follow", "keep running, and print what any process saves"),
+            .init("follow", "keep running, and print new transactions of all processes"),
             Formula.option,
             Manual.model,
             Manual.timeout,
         ],
         details: [
-            "The table has a line for each changed object: what was done to it, and for an update the names of the changed properties. "
+            "The table has a line for each changed object: the kind of the change, and for an update the names of the changed properties. "
                 + "Transactions without changes, such as migrations, have one line. Values are not printed, except "
                 + "those that the model preserves when an object is deleted (the tombstone): see history object and history diff.",
             "json is one array of transactions with their changes; with --follow, one transaction on each line. csv has a line for "
@@ -63,7 +64,7 @@ struct HistoryCommand: Command {
                 try printer.print(transaction)
             } else if follows {
                 try printer.flush()
-                // Ctrl-C does not end a wait.
+                // Ctrl-C does not interrupt a wait, so each wait is short.
                 while !Interruption.hasCome, try !cursor.wait(milliseconds: HistoryCommand.patience) {}
             } else {
                 break
@@ -74,7 +75,7 @@ struct HistoryCommand: Command {
         return .done
     }
 
-    /// Milliseconds between two looks for Ctrl-C.
+    /// The interval between checks for Ctrl-C, in milliseconds.
     private static let patience = 200
 
     private func request(_ store: Store, _ model: Model) throws -> HistoryRequest {
@@ -101,14 +102,14 @@ struct HistoryCommand: Command {
     }
 }
 
-/// Transactions in one of the formats.
+/// A printer of transactions in one of the formats.
 private struct HistoryPrinter {
     private let format: Format
     private let output: Output
     private let follows: Bool
     private let isGuarded: Bool
     private var count = 0
-    /// Lines that wait for the widths of the columns.
+    /// Lines that are buffered until the widths of the columns are known.
     private var waiting: [[String]] = []
     private var table: Table?
 
@@ -116,7 +117,7 @@ private struct HistoryPrinter {
         Table.Column("transaction", .right), Table.Column("time"), Table.Column("author"), Table.Column("change"),
         Table.Column("object"), Table.Column("properties"),
     ]
-    /// How many lines give the table its widths.
+    /// The number of lines that determine the widths of the table.
     private static let sample = 200
 
     init(_ format: Format, to output: Output, follows: Bool, isGuarded: Bool) throws {
@@ -153,7 +154,7 @@ private struct HistoryPrinter {
         self.table = table
     }
 
-    /// Shows what was printed so far, before a wait.
+    /// Flushes the output before a wait.
     mutating func flush() throws {
         if format == .table, table == nil { try beginTable() }
         try output.finish()
@@ -178,9 +179,9 @@ extension HistoryTransaction {
 
     /// The names of `texts` in a CSV file.
     static let header = ["transaction", "time", "author", "context", "bundle", "process"]
-    /// Its number and time, and who saved it.
+    /// The number, the time and the author of the transaction, and other origins, as texts.
     var texts: [String?] { [String(number), time, author, contextName, bundleIdentifier, processIdentifier] }
-    /// The same as members of a JSON object.
+    /// The same fields as members of a JSON object.
     var members: [(String, JSON)] {
         [
             ("number", .number(String(number))), ("time", .string(time)), ("author", .optional(author)),

@@ -1,13 +1,13 @@
 import Corestone
 
 extension Manual {
-    /// A place of a history, as `--since`.
+    /// The forms of a position in the history.
     fileprivate static let place = "a transaction number, a date (ISO 8601) or a history token (JSON)"
     fileprivate static let completeness =
         "Only a complete history (CST_STORE_COMPLETE_HISTORY) keeps the values that each transaction replaced. "
 }
 
-/// `corestone history object`: who changed one object, when, and how.
+/// `corestone history object`: prints the changes of one object.
 struct HistoryObjectCommand: Command {
     static let manual = Manual(
         command: "history object", summary: "print the changes of one object with their values",
@@ -80,7 +80,7 @@ struct HistoryObjectCommand: Command {
     }
 }
 
-/// `corestone history diff`: what is different between two places of a history.
+/// `corestone history diff`: compares two positions of a history.
 struct HistoryDiffCommand: Command {
     static let manual = Manual(
         command: "history diff", summary: "compare a store at two places of its history",
@@ -139,7 +139,7 @@ struct HistoryDiffCommand: Command {
     }
 }
 
-/// `corestone history at`: a store as it was, as a store of its own.
+/// `corestone history at`: writes a past state of a store as a new store.
 struct HistoryAtCommand: Command {
     static let manual = Manual(
         command: "history at", summary: "write a store as it was at a place of its history",
@@ -214,7 +214,7 @@ struct HistoryAtCommand: Command {
 }
 
 extension Coordinator {
-    /// How many values of the past are unknown, and of how many objects.
+    /// Returns the number of unknown values of a past state, and the number of objects with such values.
     fileprivate func unknownValues(_ past: Past) throws -> (values: Int, objects: Int) {
         if past.isComplete { return (0, 0) }
         let context = Context(coordinator: self)

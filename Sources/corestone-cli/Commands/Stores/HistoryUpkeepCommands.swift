@@ -1,14 +1,14 @@
 import Corestone
 
-/// `corestone history purge`: removes the transactions that are no longer needed.
+/// `corestone history purge`: deletes transactions that are no longer needed.
 struct HistoryPurgeCommand: Command {
     static let manual = Manual(
         command: "history purge", summary: "delete old transactions of a history",
         operands: [.init("STORE", "a store with persistent history")],
         options: [
-            .init("older-than", "delete transactions older than so many days", value: "DAYS"),
+            .init("older-than", "delete transactions older than this number of days", value: "DAYS"),
             .init("keep", "keep only the newest N transactions", value: "N"),
-            .init("max-size", "keep only the newest transactions, up to so many megabytes", value: "MB"),
+            .init("max-size", "keep only the newest transactions, up to this number of megabytes", value: "MB"),
             .init("all", "delete all transactions"),
             .init("progress", "show a bar also if the output is not a terminal"),
             .init("format", "text (the default) or json", value: "FORMAT"),
@@ -17,10 +17,10 @@ struct HistoryPurgeCommand: Command {
         ],
         details: [
             "A transaction is deleted if it is beyond one of the limits and every registered consumer of the history has read it. A "
-                + "consumer that was not seen for its lease (30 days by default) is not waited for. A store that CloudKit mirrors "
-                + "keeps at least seven days, and what its mirror has yet to export.",
+                + "consumer whose lease (30 days by default) has expired is ignored. A store that CloudKit mirrors "
+                + "keeps at least seven days, and all transactions that its mirror has not exported yet.",
             "It deletes in steps, so other programs can save meanwhile. Objects are not touched, and the file does not shrink: "
-                + "SQLite uses the space again.",
+                + "SQLite reuses the space.",
         ],
         examples: [
             "corestone history purge Notes.sqlite --older-than 30",
@@ -60,7 +60,7 @@ struct HistoryPurgeCommand: Command {
         let coordinator = try openSharedStore(path, options)
         let store = try storeWithHistory(of: coordinator, path)
         let size = try coordinator.historySize(of: store)
-        // The purge calls it on this thread alone.
+        // The purge calls the function only on this thread.
         nonisolated(unsafe) let bar = ProgressBar(
             "purging", .things("transactions"), isForced: options.has("progress"))
         defer { bar.end() }
@@ -91,13 +91,13 @@ struct HistoryPurgeCommand: Command {
             )
         }
         for consumer in purge.expired {
-            try output.line("the lease of the consumer \"\(consumer.name)\" has run out; it was not waited for")
+            try output.line("the lease of the consumer \"\(consumer.name)\" has expired, so its position was ignored")
         }
         if let reason = purge.reason { try output.line("\(reason); later transactions stay") }
     }
 }
 
-/// `corestone history size`: how much of a store its history takes, and who reads it.
+/// `corestone history size`: prints the size of a history and its consumers.
 struct HistorySizeCommand: Command {
     static let manual = Manual(
         command: "history size", summary: "print the size of a history and its consumers",
@@ -105,7 +105,7 @@ struct HistorySizeCommand: Command {
         options: [.init("format", "text (the default) or json", value: "FORMAT"), Manual.model],
         details: [
             "The bytes are those of the tables and their indexes. Consumers are programs that registered with the store "
-                + "(cst_coordinator_register_history_consumer); no purge removes what a living one has yet to read."
+                + "(cst_coordinator_register_history_consumer); a purge keeps transactions that an active consumer has not read."
         ],
         examples: ["corestone history size Notes.sqlite"])
 
@@ -156,7 +156,7 @@ struct HistorySizeCommand: Command {
             try output.line("from \(text(oldest)) to \(text(newest))")
         }
         for consumer in consumers {
-            let state = consumer.isLiving(at: now) ? "" : ", its lease has run out"
+            let state = consumer.isLiving(at: now) ? "" : ", its lease has expired"
             try output.line(
                 "consumer \(consumer.name): at transaction \(consumer.transactionNumber), last seen \(text(consumer.lastSeen))\(state)"
             )

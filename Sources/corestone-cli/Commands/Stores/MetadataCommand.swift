@@ -1,6 +1,6 @@
 import Corestone
 
-/// `corestone metadata`: what a store says about itself.
+/// `corestone metadata`: prints or changes the metadata of a store.
 struct MetadataCommand: Command {
     static let manual = Manual(
         command: "metadata", summary: "print or change the metadata of a store",
@@ -70,7 +70,7 @@ struct MetadataCommand: Command {
 
     private static let types = ["string", "int", "real", "bool", "date", "data", "json"]
 
-    /// `KEY=VALUE` or `KEY:TYPE=VALUE`.
+    /// Parses `KEY=VALUE` or `KEY:TYPE=VALUE`.
     private static func change(_ word: String) throws -> (String, PropertyListValue) {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
         guard parts.count == 2, !parts[0].isEmpty else {
@@ -91,7 +91,7 @@ struct MetadataCommand: Command {
         return (key, value)
     }
 
-    /// How the values of each type are written, for error messages.
+    /// The forms of values of each type, for error messages.
     private static let forms = [
         "int": "an integer from \(Int64.min) to \(Int64.max)", "real": "a number such as 1.5",
         "bool": "true, false, yes, no, 1 or 0", "data": "base64", "json": "JSON without null",
@@ -120,7 +120,7 @@ struct MetadataCommand: Command {
 
     // MARK: Printing
 
-    /// What it is, then what the application adds, then all about the model.
+    /// Returns the lines in this order: type and identifier, the application's entries, then entries about the model.
     private func lines(_ values: [String: PropertyListValue]) -> [String] {
         let first = [
             StoreMetadata.Key.storeType, StoreMetadata.Key.uuid, StoreMetadata.Key.frameworkVersion,

@@ -1,7 +1,7 @@
 import Corestone
 import Glibc
 
-/// `corestone migrate`: a store as one of another version of its model.
+/// `corestone migrate`: migrates a store to another version of its model.
 struct MigrateCommand: Command {
     static let manual = Manual(
         command: "migrate", summary: "migrate a store to another version of its model",
@@ -18,20 +18,20 @@ struct MigrateCommand: Command {
                 "mapping", "a mapping model (.cdm, .xcmappingmodel) that is tried before an inferred mapping",
                 value: "FILE",
                 repeatable: true),
-            .init("stages", "migrate stage by stage, as FILE lists them in JSON", value: "FILE"),
+            .init("stages", "migrate in the stages that FILE lists as JSON", value: "FILE"),
             .init("plan", "print what would change, and change nothing"),
             .init("dry-run", "migrate a copy of the store, report the result and remove the copy"),
             .init("sql", "with --plan: print the SQL statements"),
             .init(
-                "backup", "copy the store first, to STORE.backup-TIME beside it or in FOLDER", value: "FOLDER",
+                "backup", "copy the store first, to STORE.backup-TIME in its folder or in FOLDER", value: "FOLDER",
                 optionalValue: true),
-            .init("keep", "with --backup: how many backups stay afterwards; by default 3", value: "N"),
-            .init("verify", "compare the migrated objects with the former ones before the commit"),
+            .init("keep", "with --backup: the number of backups to keep; by default 3", value: "N"),
+            .init("verify", "compare the migrated objects with the original ones before the commit"),
             .init("defer", "leave removed columns and tables in the file, hidden, for --finish-deferred"),
-            .init("finish-deferred", "remove what --defer left in the store"),
-            .init("restore", "put a backup in the place of the store; the newest one by default"),
+            .init("finish-deferred", "finish the tasks that --defer left in the store"),
+            .init("restore", "replace the store with a backup; by default the newest one"),
             .init("from", "with --restore: the backup", value: "BACKUP"),
-            .init("allow-removal", "migrate also if MODEL only lacks what the store has and may be older"),
+            .init("allow-removal", "migrate also if MODEL only removes parts, so that it may be older"),
             .init("allow-casts", "migrate attributes whose type changed if every value can be kept exactly"),
             .init("progress", "show a bar also if the output is not a terminal"),
             Manual.timeout,
@@ -40,14 +40,14 @@ struct MigrateCommand: Command {
         details: [
             "The mapping is inferred from names and renaming identifiers, as Core Data's lightweight migration does. An SQLite store is "
                 + "migrated in place, in one transaction: keys, versions and the identifier stay, and the file is unchanged if anything fails. "
-                + "Stores of other types are written as a whole and replaced at the end. Mapping models and stages make the objects again.",
+                + "Stores of other types are written as a whole and replaced at the end. With mapping models and stages, objects are created again.",
             "--plan lists every entity with what is added, removed, renamed and filled, the number of its objects, and the values and "
-                + "pairs that would be lost. A problem is something in the store that the new model does not allow, such as objects "
+                + "pairs that would be lost. A problem is data in the store that is not valid in the new model, such as objects "
                 + "without a required value; the migration fails until it is changed. With mapping models or stages it lists the steps.",
             "The file of --stages is an object with the list \"stages\". A stage has \"lightweight\", a list of versions that are reached by "
                 + "inferred mappings, or \"from\", \"to\" and, unless that mapping is inferred, \"mapping\", the path of a mapping model; and "
-                + "perhaps a \"label\". A version is a name in the bundles of --to and --source, or a checksum.",
-            "--restore and --finish-deferred need no model. --restore looks for backups beside the store, or in the folder of --backup.",
+                + "optionally a \"label\". A version is a name in the bundles of --to and --source, or a checksum.",
+            "--restore and --finish-deferred do not need a model. --restore looks for backups beside the store, or in the folder of --backup.",
             "json is one object: with --plan needed, losesData, entities, steps, warnings and problems, and with --sql statements; with "
                 + "--restore store and restored; with --finish-deferred store and finishedTasks; otherwise store, migrated and "
                 + "backup, and with --defer deferredTasks.",
@@ -116,7 +116,7 @@ struct MigrateCommand: Command {
         var migration = try migration(to: model)
         if options.has("plan") { return try plan(model, migration, output) }
         if options.has("dry-run") { return try dryRun(model, migration, output) }
-        // What cannot be migrated, and what need not be, gets no backup.
+        // The report is created first, so that a store that cannot or need not be migrated is not backed up.
         let report = try report(model, migration)
         guard report.isNeeded else {
             return try finish(output, isMigrated: false, "\(path) is a store of this model already; nothing to do")
@@ -156,11 +156,11 @@ struct MigrateCommand: Command {
         return .done
     }
 
-    /// Returns the number of tasks that were left for later.
+    /// Returns the number of deferred tasks.
     private func migrate(_ path: String, _ model: Model, _ migration: MigrationOptions) throws -> Int {
         var settings = try storeOptions(options)
         settings.mustExist = true
-        // The migration calls it on this thread alone.
+        // The migration calls the function only on this thread.
         nonisolated(unsafe) let bar = ProgressBar(
             "migrating", .things("rows"), isForced: options.has("progress"))
         defer { bar.end() }

@@ -1,6 +1,8 @@
 import Corestone
 
-/// Changes of objects with their values, in one of the formats: of one object over time, or between two places of a history.
+/// A printer of changes of objects with their values in one of the formats.
+///
+/// It prints the changes of one object, or the differences between two positions of a history.
 struct RevisionPrinter {
     enum Subject { case object, difference }
 
@@ -8,7 +10,7 @@ struct RevisionPrinter {
     private let format: Format
     private let isGuarded: Bool
 
-    /// How many changes give the table its widths.
+    /// The number of changes that determine the widths of the table.
     private static let sample = 200
     private static let unknown = "unknown"
 
@@ -35,13 +37,13 @@ struct RevisionPrinter {
     // MARK: - Values
 
     private enum Side {
-        /// There was no object, or the change has no values of such a property.
+        /// The object did not exist, or the change does not contain values of this property.
         case absent
         case unknown
         case value(PropertyValue)
     }
 
-    /// A value before and after.
+    /// Returns the value before and after a change.
     private func sides(_ value: ObjectRevision.Value, _ revision: ObjectRevision) -> (old: Side, new: Side) {
         func side(_ known: PropertyValue?, hasObject: Bool) -> Side {
             if let known { return .value(known) }
@@ -52,7 +54,9 @@ struct RevisionPrinter {
         )
     }
 
-    /// A change of one object has no values of to-many relationships and derived attributes.
+    /// Whether a change contains values of a property.
+    ///
+    /// Changes of one object do not contain to-many relationships and derived attributes.
     private func hasValues(_ key: String, _ revision: ObjectRevision) -> Bool {
         guard subject == .object else { return true }
         switch revision.objectID.entity.property(named: key) {
@@ -89,7 +93,9 @@ struct RevisionPrinter {
         try output.line(plural(revisions.count, subject == .object ? "change" : "different object"))
     }
 
-    /// A line for each property; of an inserted or deleted object, without null values and empty relationships.
+    /// Returns a line for each property.
+    ///
+    /// Null values and empty relationships of inserted and deleted objects are left out.
     private func lines(_ revision: ObjectRevision) -> [[String]] {
         var head = [revision.objectID.shortText]
         if let transaction = revision.transaction, subject == .object {
@@ -101,7 +107,7 @@ struct RevisionPrinter {
         if values.isEmpty { return [head + [revision.kind.name, "", "", ""]] }
         return values.map { value in
             let (old, new) = sides(value, revision)
-            // Neither side: only the change is known.
+            // Neither value is known. The change only shows that the property changed.
             if case (.absent, .absent) = (old, new) { return head + [revision.kind.name, value.key, "-", "-"] }
             return head + [revision.kind.name, value.key, cell(old), cell(new)]
         }
@@ -109,10 +115,10 @@ struct RevisionPrinter {
 
     private func isEmpty(_ value: PropertyValue) -> Bool { value.isNull || members(value)?.isEmpty == true }
 
-    /// More members than these are counted.
+    /// The number of members that are listed; more members are only counted.
     private static let shownMembers = 10
 
-    /// A short form for people.
+    /// Returns the short form of a value in a table.
     private func cell(_ side: Side) -> String {
         switch side {
         case .absent: return ""
@@ -138,7 +144,7 @@ struct RevisionPrinter {
         return .object(members)
     }
 
-    /// Sides that are known, and the names of those that are not.
+    /// Returns the known values, and the names of the unknown ones.
     private func json(_ value: ObjectRevision.Value, _ revision: ObjectRevision) -> JSON {
         let (old, new) = sides(value, revision)
         var members: [(String, JSON)] = [("property", .string(value.key))]

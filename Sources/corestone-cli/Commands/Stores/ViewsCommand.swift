@@ -1,7 +1,7 @@
 import Corestone
 import Glibc
 
-/// `corestone views`: SQL views with the names of the model.
+/// `corestone views`: creates SQL views with the names of the model.
 struct ViewsCommand: Command {
     static let manual = Manual(
         command: "views", summary: "write SQL views of a store with the names of its model",
@@ -66,7 +66,7 @@ struct ViewsCommand: Command {
             if !options.has("replace") { try requireFree(copy, "choose another path, or add --replace") }
             var settings = StoreOptions()
             var facts = stat()
-            // A store that nobody may write gets a copy into which views can be written.
+            // The copy of a read-only store must be writable for the views.
             if stat(path, &facts) == 0 { settings.fileMode = facts.st_mode & 0o777 | 0o600 }
             try bareCoordinator().replaceStore(.sqlite, at: copy, byStoreAt: path, options: settings)
             try views.add(toCopyAt: copy)

@@ -1,0 +1,241 @@
+import CorestoneFormats
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// A reader of the member lists of relationships in a binary store.
+///
+/// The file contains both sides of a relationship, which must agree.
+struct BinaryLists {
+    private let nodes: Nodes
+    private let path: String
+    /// The identifier of the store; nil if the file does not have one.
+    private let store: String?
+    private let leftOut: SkippedContent?
+
+    private typealias Key = BinaryFormat.Key
+
+    /// Whether the row of a missing object may have been skipped.
+    private var mayBeLeftOut: Bool { leftOut?.readOnlyReason != nil }
+
+    /// Creates a reader of member lists.
+    ///
+    /// - Parameters:
+    ///   - nodes: The content of the store, with all rows of the file.
+    ///   - leftOut: Records relationships that the model does not have; nil to throw an error for them.
+    init(_ nodes: Nodes, _ path: String, _ store: String?, _ leftOut: SkippedContent?) {
+        (self.nodes, self.path, self.store, self.leftOut) = (nodes, path, store, leftOut)
+    }
+
+    /// Reads the member lists of the file.
+    ///
+    /// - Throws: `.storeCorrupt` with entity and key for a list that is incomplete, repeated or inconsistent with the
+    ///   other side. `.modelMismatch` for a relationship that the model does not have.
+    func read(_ lists: [PropertyListValue]) throws {
+        var listed: Set<UInt32> = []
+        for list in lists {
+            let entries = list.dictionary ?? [:]
+            let name = entries[Key.name]?.string ?? ""
+            guard let relationship = nodes.listedRelationships.first(where: { $0.listName == name }) else {
+                if let leftOut {
+                    leaveOut(name, entries, leftOut)
+                    continue
+                }
+                let (entity, key) = BinaryLists.parts(of: name)
+                let subject = name.isEmpty ? "a relationship without a name" : "the relationship \(name)"
+                throw CoreError(
+                    .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
+                    "\(path) has members of \(subject), which the model does not have; open it with the model it was "
+                        + "written with", entity: entity.isEmpty ? nil : entity, key: key, file: path)
+            }
+            guard listed.insert(relationship.key).inserted else {
+                throw damaged(relationship, "are listed twice")
+            }
+            try read(entries, relationship)
+        }
+        for relationship in nodes.model.entities.flatMap(\.ownRelationships) where !relationship.isTransient {
+            guard let inverse = relationship.inverse, !inverse.isTransient else { continue }
+            if relationship.isToMany, inverse.isToMany {
+                try checkMembers(relationship, inverse)
+            } else if !relationship.isToMany {
+                try checkTargets(relationship, inverse)
+            }
+        }
+    }
+
+    /// Records a relationship that the model does not have.
+    ///
+    /// - Parameter name: The name in the form "Entity.relationship".
+    private func leaveOut(_ name: String, _ entries: [String: PropertyListValue], _ leftOut: SkippedContent) {
+        if PackedNumbers(entries[Key.members])?.count == 0 { return }
+        let (entity, key) = BinaryLists.parts(of: name)
+        leftOut.add(entity, key)
+    }
+
+    private static func parts(of name: String) -> (entity: String, key: String?) {
+        let parts = name.split(separator: ".", maxSplits: 1).map { String($0) }
+        return (parts.first ?? name, parts.count > 1 ? parts[1] : nil)
+    }
+
+    private func read(_ entries: [String: PropertyListValue], _ relationship: Relationship) throws {
+        guard let owners = PackedNumbers(entries[Key.owners]), let counts = PackedNumbers(entries[Key.counts]),
+            let members = PackedNumbers(entries[Key.members]), owners.count == counts.count
+        else { throw damaged(relationship, "are incomplete") }
+        var place = 0
+        var known: Set<Int64> = []
+        for (owner, count) in zip(owners, counts) {
+            let entity = entity(owner, relationship.entity)
+            let isOwner = entity?.isKind(of: relationship.entity) ?? mayBeLeftOut
+            if let entity, !isOwner {
+                let what = "belong to object \(owner) of \(entity.name), not of \(relationship.entity.name)"
+                throw leftOut == nil ? damaged(relationship, what, owner) : mismatch(relationship, what, owner)
+            }
+            guard isOwner else { throw damaged(relationship, "have the owner \(owner), which does not exist", owner) }
+            guard known.insert(owner).inserted else {
+                throw damaged(relationship, "of object \(owner) are listed twice", owner)
+            }
+            guard count >= 0, count <= Int64(members.count - place) else {
+                throw damaged(
+                    relationship,
+                    "of object \(owner) have the count \(count), which must be 0 to \(members.count - place)", owner,
+                    value: .int(count))
+            }
+            var keys = Array(members[place..<place + Int(count)])
+            place += Int(count)
+            if entity == nil { continue }
+            try settle(&keys, relationship, owner)
+            nodes.setMembers(relationship, owner, keys)
+        }
+        if place != members.count { throw damaged(relationship, "exceed the counts of their owners") }
+    }
+
+    /// Checks that each member exists, has the right entity and occurs once.
+    ///
+    /// Removes deleted members of a relationship without an inverse.
+    private func settle(_ keys: inout [Int64], _ relationship: Relationship, _ owner: Int64) throws {
+        var known: Set<Int64> = []
+        let (destination, inverse) = (relationship.destination, relationship.inverse)
+        var isMended = false
+        for key in keys {
+            guard known.insert(key).inserted else {
+                throw damaged(relationship, "of object \(owner) include object \(key) twice", owner, value: .int(key))
+            }
+            guard let member = nodes.node(destination.root, key)?.record else {
+                // A list without an inverse keeps deleted members. Objects that are left out do not have rows either.
+                guard inverse == nil || mayBeLeftOut else {
+                    throw damaged(
+                        relationship, "of object \(owner) include object \(key), which does not exist", owner,
+                        value: .int(key))
+                }
+                isMended = true
+                continue
+            }
+            let entity = nodes.model.entities[Int(member.header.pointee.entity)]
+            guard entity.isKind(of: destination) else {
+                let what =
+                    "of object \(owner) include object \(key) of \(entity.name), not of \(destination.name)"
+                throw leftOut == nil
+                    ? damaged(relationship, what, owner, value: .int(key))
+                    : mismatch(relationship, what, owner, value: .int(key))
+            }
+            if let inverse, !inverse.isToMany, target(of: member, inverse) != owner {
+                throw damaged(
+                    relationship,
+                    "of object \(owner) include object \(key), but its \(inverse.name) does not refer back", owner,
+                    value: .int(key))
+            }
+        }
+        if isMended { keys.removeAll { nodes.node(destination.root, $0) == nil } }
+    }
+
+    private func entity(_ key: Int64, _ like: Entity) -> Entity? {
+        nodes.node(like.root, key).map { nodes.model.entities[Int($0.record.header.pointee.entity)] }
+    }
+
+    private func target(of record: Record, _ relationship: Relationship) -> Int64? {
+        let entity = nodes.model.entities[Int(record.header.pointee.entity)]
+        let slot = Int(relationship.slot)
+        return entity.isKind(of: relationship.entity) ? record.target(slot, entity.layout.slots[slot])?.primaryKey : nil
+    }
+
+    // MARK: Both sides
+
+    /// Checks that both sides of a many-to-many relationship list the same pairs.
+    private func checkMembers(_ relationship: Relationship, _ inverse: Relationship) throws {
+        var back: [Int64: Set<Int64>] = [:]
+        for (owner, members) in nodes.lists(of: inverse) { back[owner] = Set(members) }
+        for (owner, members) in nodes.lists(of: relationship) {
+            if let member = members.first(where: { !(back[$0]?.contains(owner) ?? false) }) {
+                throw damaged(
+                    relationship,
+                    "of object \(owner) include object \(member), but its \(inverse.name) does not refer back", owner,
+                    value: .int(member))
+            }
+        }
+    }
+
+    /// Checks the targets of a to-one relationship.
+    ///
+    /// The delete rule "no action" can leave a reference to a deleted object, which is accepted.
+    private func checkTargets(_ relationship: Relationship, _ inverse: Relationship) throws {
+        var failure: CoreError?
+        nodes.tree(of: relationship.entity).forEach { record in
+            let owner = nodes.model.entities[Int(record.header.pointee.entity)]
+            let slot = Int(relationship.slot)
+            guard owner.isKind(of: relationship.entity),
+                let target = record.target(slot, owner.layout.slots[slot]),
+                let other = nodes.node(relationship.destination.root, target.primaryKey)?.record
+            else { return true }
+            let key = record.primaryKey
+            if other.header.pointee.entity != target.entity {
+                let found = nodes.model.entities[Int(other.header.pointee.entity)].name
+                let expected = nodes.model.entities[Int(target.entity)].name
+                failure = damaged(
+                    relationship,
+                    "of object \(key) refers to object \(target.primaryKey) of \(found), not of \(expected)", key,
+                    value: .int(target.primaryKey))
+            } else if !inverse.isToMany, self.target(of: other, inverse) != key {
+                failure = damaged(
+                    relationship,
+                    "of object \(key) refers to object \(target.primaryKey), but its \(inverse.name) does not refer back",
+                    key, value: .int(target.primaryKey))
+            }
+            return failure == nil
+        }
+        if let failure { throw failure }
+    }
+
+    /// Creates the error for damaged members of a relationship.
+    ///
+    /// - Parameter owner: The key of the object that has the members or the target.
+    private func damaged(
+        _ relationship: Relationship, _ what: String, _ owner: Int64? = nil, value: PropertyValue? = nil
+    ) -> CoreError {
+        BinaryFormat.damaged(
+            path, described(relationship, what), entity: relationship.entity.name, key: relationship.name, value: value,
+            object: uri(owner, relationship))
+    }
+
+    private func mismatch(
+        _ relationship: Relationship, _ what: String, _ owner: Int64, value: PropertyValue? = nil
+    ) -> CoreError {
+        CoreError.ofAnotherModel(
+            path, described(relationship, what), entity: relationship.entity.name, key: relationship.name, value: value,
+            object: uri(owner, relationship))
+    }
+
+    private func uri(_ owner: Int64?, _ relationship: Relationship) -> String? {
+        guard let owner, let store else { return nil }
+        let entity = entity(owner, relationship.entity) ?? relationship.entity
+        return ObjectID.uri(ofKey: owner, entity: entity.name, store: store)
+    }
+
+    private func described(_ relationship: Relationship, _ what: String) -> String {
+        "\(relationship.isToMany ? "the members of " : "")\(relationship.listName) \(what)"
+    }
+}
+
+extension Relationship {
+    /// The relationship's name in a binary store.
+    var listName: String { "\(entity.name).\(name)" }
+}

@@ -1,0 +1,55 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// In-memory stores.
+///
+/// Their content is visible to all contexts of the coordinator, and is lost when the store is removed.
+package struct InMemoryKind: StoreKind {
+    package let type = StoreType.inMemory
+    package let hasFile = false
+    package let abilities = StoreAbilities.uniqueConstraints
+
+    package init() {}
+
+    package func open(_ path: String, model: Model, options: StoreOptions) throws -> any PersistentStore {
+        if options.mustExist {
+            throw CoreError(
+                .storeIO, code: .persistentStoreOpen,
+                "an in-memory store cannot exist before it is added; add \(path) without CST_STORE_MUST_EXIST "
+                    + "(must_exist)", file: path)
+        }
+        try options.limits.check(path)
+        return NodeStore(
+            Nodes(model), StoreMetadata(model: model, type: type), type: type, file: nil, path: path, options)
+    }
+
+    package func metadata(ofStoreAt path: String) throws -> StoreMetadata { throw nowhere(path) }
+    package func setMetadata(_ metadata: StoreMetadata, ofStoreAt path: String) throws { throw nowhere(path) }
+
+    /// Returns false, because an in-memory store does not exist outside its coordinator.
+    package func destroy(_ path: String, options: StoreOptions, removing: () throws -> Void) throws -> Bool { false }
+
+    package func replace(
+        _ path: String, byStoreAt source: String, options: StoreOptions, removing: () throws -> Void
+    ) throws { throw nowhere(source) }
+
+    package func unlink(_ place: StoreLocation, if isEmpty: () -> Bool) {}
+
+    private func nowhere(_ path: String) -> CoreError {
+        CoreError(
+            .invalidArgument, code: .persistentStoreOperation,
+            "cannot use \(path) as a store of type \(type.rawValue), which does not have a file; use the coordinator "
+                + "that has the store open, or pass the type of the file",
+            file: path)
+    }
+}
+
+extension NodeStore {
+    /// Returns an empty in-memory store, for the rows of a custom atomic store.
+    package static func inMemory(
+        _ model: Model, _ metadata: StoreMetadata, type: StoreType, path: String
+    ) -> NodeStore {
+        NodeStore(Nodes(model), metadata, type: type, file: nil, path: path, StoreOptions())
+    }
+}

@@ -1,0 +1,115 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// The options of Apple's framework that have no effect in this library.
+///
+/// They are accepted with a warning, so that a ported program need not change. Other options are rejected. If the
+/// library has its own name for an option, the error suggests it.
+enum AppleOptions {
+    private static let reasons: [(prefix: String, why: String)] = [
+        (
+            "NSPersistentStoreUbiquitous",
+            "stores are not synchronised with iCloud"
+        ),
+        (
+            "NSPersistentStoreRemoveUbiquitousMetadata",
+            "stores do not have iCloud metadata"
+        ),
+        (
+            "NSPersistentStoreRebuildFromUbiquitousContent",
+            "stores do not have iCloud content to rebuild from"
+        ),
+        (
+            "NSPersistentStoreFileProtection",
+            "files are protected by their permissions; set file_mode for a new store"
+        ),
+        ("NSExternalRecord", "external records for Spotlight are not written"),
+        ("NSBinaryStore", "binary stores contain plain values, not archived objects"),
+        ("NSValidateXMLStore", "the structure of an XML store is always validated, without its document type"),
+        ("NSCoreDataCoreSpotlight", "objects are not indexed for Spotlight"),
+    ]
+
+    private static let known = [
+        "NSPersistentStoreUbiquitousContentNameKey", "NSPersistentStoreUbiquitousContentURLKey",
+        "NSPersistentStoreUbiquitousPeerTokenOption", "NSPersistentStoreUbiquitousContainerIdentifierKey",
+        "NSPersistentStoreRemoveUbiquitousMetadataOption", "NSPersistentStoreRebuildFromUbiquitousContentOption",
+        "NSPersistentStoreFileProtectionKey", "NSExternalRecordsFileFormatOption", "NSExternalRecordsDirectoryOption",
+        "NSExternalRecordExtensionOption", "NSBinaryStoreSecureDecodingClasses",
+        "NSBinaryStoreInsecureDecodingCompatibilityOption", "NSValidateXMLStoreOption",
+        "NSCoreDataCoreSpotlightExporter",
+    ]
+
+    /// The library's own names of options: in C, and in parentheses in Python.
+    private static let own = [
+        "NSReadOnlyPersistentStoreOption": "CST_STORE_READ_ONLY (read_only)",
+        "NSPersistentStoreTimeoutOption": "busy_timeout_ms (busy_timeout)",
+        "NSSQLitePragmasOption": "pragmas",
+        "NSSQLiteAnalyzeOption": "CST_STORE_ANALYZE (analyze)",
+        "NSSQLiteManualVacuumOption": "CST_STORE_VACUUM (vacuum)",
+        "NSIgnorePersistentStoreVersioningOption": "CST_STORE_IGNORE_VERSIONING (ignore_versioning)",
+        "NSPersistentHistoryTrackingKey": "CST_STORE_HISTORY (history)",
+        "NSPersistentStoreRemoteChangeNotificationPostOptionKey": "CST_STORE_POSTS_OWN_CHANGES (posts_own_changes)",
+        "NSPersistentStoreConnectionPoolMaxSizeKey": "max_connections",
+        "NSPersistentStoreForceDestroyOption": "CST_STORE_FORCE_DESTROY (force)",
+    ]
+
+    /// Returns the warnings for the names of options.
+    ///
+    /// - Throws: `.invalidArgument` with the key for an option that is not in the list.
+    static func warnings(_ names: [String], path: String) throws -> [String] {
+        try names.map { name in
+            if known.contains(name), let reason = reasons.first(where: { name.hasPrefix($0.prefix) }) {
+                return "\(path) was opened with \(name), which has no effect: \(reason.why)"
+            }
+            let remedy =
+                own[name].map { "use \($0) instead" }
+                ?? nearestName(to: name, among: known + own.keys.sorted()).map { "did you mean \"\($0)\"?" }
+                ?? "leave it out. The accepted options are \(known.joined(separator: ", "))"
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOpen,
+                "\(path) cannot be opened with the foreign option \"\(name)\"; \(remedy)", key: name, file: path)
+        }
+    }
+}
+
+extension StoreTypes {
+    /// Returns warnings for options that have no effect, and logs them if SQL logging is enabled.
+    static func warnings(_ options: StoreOptions, _ type: StoreType, _ path: String) throws -> [String] {
+        if let name = options.hostOptions.keys.min(), try !kind(of: type).isHosted {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOpen,
+                "\(path) cannot be opened with the custom option \"\(name)\", which \(type.rawValue) stores do not accept; "
+                    + "leave it out, or open a custom store", key: name, value: options.hostOptions[name], file: path)
+        }
+        var warnings = try AppleOptions.warnings(options.foreignOptions, path: path)
+        if type != .sqlite {
+            let unused = [
+                (!options.pragmas.isEmpty, "pragmas"), (options.analyzes, "analyzing"), (options.vacuums, "vacuuming"),
+                (options.keepsHistory || options.keepsCompleteHistory, "history"),
+                (options.historyRetention != nil, "purging the history"),
+            ].filter(\.0).map(\.1)
+            if !unused.isEmpty {
+                warnings.append(
+                    "\(path) was opened with options for \(unused.joined(separator: ", ")), which have no effect on a store of type "
+                        + "\(type.rawValue); use an SQLite store")
+            }
+            if try options.fileMode != nil && !kind(of: type).hasFile {
+                warnings.append(
+                    "\(path) was opened with a file mode, which has no effect on a store of type \(type.rawValue); use an SQLite, "
+                        + "XML or Binary store")
+            }
+        }
+        if type == .xml || type == .binary, !options.isReadOnly, let place = try? StoreLocation(path),
+            place.hasOtherNames
+        {
+            warnings.append(
+                "\(path) has another hard link, which does not see saved changes, because a save replaces the file; use a "
+                    + "symbolic link instead")
+        }
+        if DebugLog.sqlDetail != .nothing {
+            for warning in warnings { DebugLog.write("CoreData: warning: \(warning)") }
+        }
+        return warnings
+    }
+}

@@ -1,0 +1,50 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneSQLite
+import CorestoneValues
+
+extension Coordinator {
+    /// Replaces a store with a backup from a migration, atomically and with backing files, as `replaceStore` does.
+    ///
+    /// The backup is kept. If the store is open in this coordinator, it is removed first, as by `remove`.
+    ///
+    /// - Parameters:
+    ///   - path: The store, which need not exist; relative to the working directory at the time of the call.
+    ///   - backup: The path of the backup; nil for the newest one.
+    ///   - folder: The folder of the backups; nil for the folder of the store.
+    ///   - options: As for `replaceStore`.
+    /// - Returns: The path of the backup.
+    /// - Throws: `.storeIO` if there is no backup. `.invalidArgument` if the backup is a copy of another store.
+    ///   Otherwise as `replaceStore`. The store is then unchanged.
+    @discardableResult
+    public func restoreStore(
+        at path: String, from backup: String? = nil, in folder: String? = nil, options: StoreOptions = StoreOptions()
+    ) throws -> String {
+        let own = (try? StoreMetadata(ofStoreAt: path))?.uuid
+        guard let source = try backup ?? newestBackup(of: path, in: folder, own) else {
+            throw CoreError(
+                .storeIO, code: .persistentStoreOperation,
+                "there is no backup of \(path) in \(folder ?? "its folder"); pass the path of a copy, or migrate with a backup next time",
+                file: path)
+        }
+        // The identifier of a damaged store may be unreadable.
+        let identifier = try StoreMetadata(ofStoreAt: source).uuid
+        if let own, own != identifier {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOperation,
+                "\(source) is not a copy of \(path), which was not changed; pass a backup of this store, or call "
+                    + "cst_coordinator_replace_store (replace_store)", value: .uuid(identifier), file: source)
+        }
+        try replaceStore(at: path, byStoreAt: source, options: options)
+        return source
+    }
+
+    /// Returns the newest backup with the store's identifier.
+    ///
+    /// Stores with the same name in different folders can share a backup folder.
+    private func newestBackup(of path: String, in folder: String?, _ own: UUIDValue?) throws -> String? {
+        let copies = try MigrationBackup.backups(ofStoreAt: path, in: folder)
+        guard let own else { return copies.first }
+        return copies.first { (try? StoreMetadata(ofStoreAt: $0))?.uuid == own }
+    }
+}

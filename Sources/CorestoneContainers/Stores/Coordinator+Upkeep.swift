@@ -1,0 +1,111 @@
+import CorestoneAtomicStores
+import CorestoneFileSystem
+import CorestoneGraph
+import CorestoneModel
+import CorestoneSQLite
+import CorestoneValues
+
+extension Coordinator {
+    /// Copies an open store in its current state, with its backing files.
+    ///
+    /// Meanwhile other contexts and processes can read and save. The copy is an independent store with the same
+    /// identifier.
+    ///
+    /// If the store has a rollback journal, is in memory, or is an atomic store, saves wait for the end of the copy.
+    ///
+    /// - Parameters:
+    ///   - path: An unused path, or an earlier copy of this store, which is replaced atomically; relative to the
+    ///     working directory at the time of the call.
+    ///   - options: The time-out for another process's lock on an earlier copy, and the permissions of a new file; by
+    ///     default those of the store.
+    ///   - progress: Receives the number of copied bytes and the total, on this thread. It may read from the store, but
+    ///     must not save. If it returns false, the call fails with `.cancelled`.
+    /// - Throws: `.invalidArgument` if the store is not open in this coordinator, or if `path` is another store or an
+    ///   open one; `.storeIO`, `.storeBusy`, `.notAStore`. The file at `path` is then unchanged.
+    public func backup(
+        _ store: Store, to path: String, options: StoreOptions = StoreOptions(),
+        progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
+    ) throws {
+        try requireOwn(store)
+        if let other = self.store(at: path) {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOperation,
+                "cannot copy \(store.path) to \(path), which is \(other === store ? "the same store" : "open in this coordinator"); "
+                    + "choose another path", file: path)
+        }
+        if path == StoreLocation.nowhere {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOperation,
+                "cannot copy \(store.path) to \(path), which does not store data; choose the path of a file", file: path
+            )
+        }
+        if let backing = store.backing as? any SQLiteUpkeep {
+            return try store.use {
+                try failingBeyondFileSize { try backing.backup(to: path, options: options, progress: progress) }
+            }
+        }
+        guard let kind = try StoreTypes.kind(of: store.type) as? AtomicKind else {
+            throw CoreError(
+                .unsupported, code: .persistentStoreOperation,
+                store.type == .inMemory
+                    ? "\(store.path) is an in-memory store without a file to copy to \(path); migrate it with "
+                        + "cst_coordinator_migrate_store (migrate_store)"
+                    : "\(store.path) is a custom store of type \(store.type.rawValue), which the library cannot copy; "
+                        + "migrate it with cst_coordinator_migrate_store (migrate_store)",
+                file: store.path)
+        }
+        if let there = try? StoreMetadata(ofStoreAt: path), there.uuid.description != store.identifier {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOperation,
+                "\(path) is not a copy of \(store.path) and was not changed; choose an unused path or an earlier copy",
+                file: path)
+        }
+        try performAndWait("copy \(store.path) to \(path)") {
+            try failingBeyondFileSize {
+                try kind.copy(store.path, to: path, options: options, progress: progress)
+            }
+        }
+    }
+
+    /// Copies the write-ahead log of an SQLite store into its file. SQLite also does this automatically.
+    ///
+    /// - Returns: The result; nil for a store without a write-ahead log.
+    /// - Throws: `.storeBusy` if other connections block it for longer than the store's time-out. `.storeReadOnly` if
+    ///   the store cannot be written. `.unsupported` for another store type. `.invalidArgument` if the store is not
+    ///   open in this coordinator.
+    @discardableResult
+    public func checkpoint(_ store: Store, _ mode: CheckpointMode = .passive) throws -> CheckpointResult? {
+        let backing = try sqlite(store, "checkpoints")
+        return try performAndWait("checkpoint \(store.path)") {
+            try store.use { try failingBeyondFileSize { try backing.checkpoint(mode) } }
+        }
+    }
+
+    /// Updates the statistics by which SQLite chooses indexes, and deletes orphaned backing files.
+    ///
+    /// Large saves also update the statistics.
+    ///
+    /// - Returns: The names of the deleted files. Empty if it cannot be determined which files are orphaned.
+    /// - Throws: `.storeBusy`, `.storeReadOnly`. `.unsupported` for another store type. `.invalidArgument` if the store
+    ///   is not open in this coordinator.
+    @discardableResult
+    public func optimize(_ store: Store) throws -> [String] {
+        let backing = try sqlite(store, "optimisation")
+        return try performAndWait("optimize \(store.path)") {
+            try store.use { try backing.optimize() }
+            guard try StoreTypes.place(of: store) != nil else { return [] }
+            let leftovers = try StoreLeftovers(ofStoreAt: store.path)
+            return leftovers.sharer != nil || leftovers.names.isEmpty
+                ? [] : try StoreLeftovers.remove(fromStoreAt: store.path).names
+        }
+    }
+
+    private func sqlite(_ store: Store, _ what: String) throws -> any SQLiteUpkeep {
+        try requireOwn(store)
+        if let backing = store.backing as? any SQLiteUpkeep { return backing }
+        throw CoreError(
+            .unsupported, code: .persistentStoreOperation,
+            "\(store.path) is a store of type \(store.type.rawValue), which does not support \(what); use an SQLite store",
+            file: store.path)
+    }
+}

@@ -1,0 +1,386 @@
+import CorestoneFormats
+import CorestoneGraph
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// A custom incremental store.
+///
+/// Requests of the coordinator become callbacks with batches of references, and the application pushes rows.
+final class CustomPersistentStore: PersistentStore, @unchecked Sendable {
+    let host: any HostedStore
+    let calls: HostCalls
+    let names: RowNames
+    let place: HostPlace
+    let abilities: StoreAbilities
+    let isReadOnly: Bool
+    let readOnlyReason: String?
+    private let said: Locked<StoreMetadata>
+    /// Whether the metadata must be passed to the application with the next save.
+    private let isNews: Locked<Bool>
+
+    /// Data that is not in the coordinator's row cache.
+    private let spare: Locked<Spare>
+    /// The row cache for pushed rows.
+    private let rowCache = Locked<(any RowKeeping)?>(nil)
+    /// The rows of the last save whose saved values may differ from the requested ones.
+    private let computed = Locked<[(entity: UInt32, primaryKey: Int64)]>([])
+
+    struct Spare {
+        /// The rows that the last save returned, until the context reads them; by the index of the root entity.
+        var rows: [[Int64: KeptRow]]
+        /// The members that were pushed with rows, by relationship and owner, until they are read.
+        var members: [UInt32: [Int64: KeptMembers]] = [:]
+        var memberLists = 0
+        /// The number of lists at which the lists of released rows are removed.
+        var sweepAt = 1024
+        /// A counter that each save and each invalidation increase. Results of calls that began before are not kept.
+        var state: UInt64 = 0
+        /// The versions that saves assigned to rows of a store without versions, by the index of the root entity.
+        var versions: [[Int64: Int32]]
+        var keepsVersions = false
+    }
+
+    struct KeptRow {
+        let record: Record
+        let chunk: RecordChunk
+        init(_ record: Record) { (self.record, chunk) = (record, record.chunk.takeUnretainedValue()) }
+    }
+
+    /// The members that were pushed with a row. They are valid while the row's chunk exists.
+    struct KeptMembers {
+        let members: [Int64]
+        weak var chunk: RecordChunk?
+    }
+
+    init(
+        _ host: any HostedStore, _ model: Model, _ metadata: StoreMetadata, type: StoreType, path: String,
+        abilities: StoreAbilities, readOnlyReason: String?, isNews: Bool
+    ) {
+        self.host = host
+        place = HostPlace(type: type, path: path, identifier: metadata.uuid.description)
+        calls = HostCalls(place)
+        names = RowNames(model, ReferenceTable.of(metadata.uuid.description))
+        var abilities = abilities.union(.emptySaves)
+        if host.observesRegistrations { abilities.insert(.registrations) }
+        self.abilities = abilities
+        (isReadOnly, self.readOnlyReason) = (readOnlyReason != nil, readOnlyReason)
+        (said, self.isNews) = (Locked(metadata), Locked(isNews))
+        let none = [[Int64: KeptRow]](repeating: [:], count: model.entities.count)
+        spare = Locked(Spare(rows: none, versions: Array(repeating: [:], count: model.entities.count)))
+    }
+
+    var type: StoreType { place.type }
+    var identifier: String { place.identifier }
+    var path: String { place.path }
+    var model: Model { names.model }
+    var references: ReferenceTable? { names.table }
+    var decidesVersions: Bool { true }
+    var postsOwnChanges: Bool { false }
+    var lastOwnTransaction: Int64? { nil }
+
+    func noteEntity(_ entity: Entity, ofKey key: Int64) { if !entity.isAbstract { names.guess(entity, key) } }
+
+    func metadata() -> StoreMetadata { said.withLock { $0 } }
+
+    func watch(_ tell: @escaping @Sendable (ExternalChanges) -> Void) throws -> (any StoreWatch)? { nil }
+    func setInterruptCheck(_ check: (() -> Bool)?) {}
+    func endRead() { forgetSpare() }
+    func keepUnasked(in rows: any RowKeeping) { rowCache.withLock { $0 = rows } }
+
+    func move(to path: String) throws {
+        try calls.refuseReentry()
+        try calls.run("be moved to \(path)") { try host.move(to: path) }
+        place.move(to: path)
+    }
+
+    func close() { calls.close { host.close() } }
+
+    func didRegister(_ ids: [ObjectID]) { calls.notify { host.didRegister(ids.map(row)) } }
+    func didUnregister(_ ids: [ObjectID]) { calls.notify { host.didUnregister(ids.map(row)) } }
+
+    private func row(_ id: ObjectID) -> RowReference {
+        RowReference(id.entity, names.table.reference(of: id.reference, id.entity.root))
+    }
+
+    // MARK: Keys
+
+    func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64 {
+        throw CoreError(
+            .internal,
+            "cannot reserve primary keys in \(place.shown), which identifies rows by references; report it as a defect of the library",
+            entity: root.name, file: place.file)
+    }
+
+    func obtainKeys(for rows: [NewRow]) throws -> [Int64]? {
+        try calls.refuseReentry()
+        if isReadOnly { throw readOnlyError() }
+        return try calls.keys(for: rows, of: host, names, place) { _ in .text(UUIDValue.random().description) }
+    }
+
+    func readOnlyError() -> CoreError {
+        CoreError(
+            .storeReadOnly, code: .persistentStoreSave, "\(place.shown) is open read-only: \(readOnlyReason ?? "")",
+            file: place.file)
+    }
+
+    // MARK: Saving
+
+    func save(by author: SaveAuthor, _ body: (any SaveTransaction) throws -> Void) throws {
+        try calls.refuseReentry()
+        if isReadOnly { throw readOnlyError() }
+        let changes = HostChanges(author, names)
+        if isNews.withLock({ $0 }) { changes.setMetadata(metadata()) }
+        try body(HostTransaction(self, changes))
+        let sink = RowSink(.saved(changes.savedRecords), names, place)
+        do {
+            try calls.run("save", changes.firstEntity, code: .persistentStoreSave) {
+                do { try host.save(changes, into: sink) } catch { if changes.conflicts.isEmpty { throw error } }
+            }
+            // The merge policy must compare with the rows of the store.
+            if !changes.conflicts.isEmpty { forgetSpare() }
+            try changes.throwConflicts(in: path)
+        } catch {
+            for (record, entity) in changes.inserted { names.forget(record.primaryKey, entity.root) }
+            throw error
+        }
+        finish(changes, sink)
+    }
+
+    private func finish(_ changes: HostChanges, _ sink: RowSink) {
+        if let metadata = changes.metadata {
+            said.withLock { $0 = metadata }
+            isNews.withLock { $0 = false }
+        }
+        for row in changes.deleted { names.forget(changes.key(of: row.row), row.row.entity.root) }
+        spare.withLock { spare in
+            spare.forget()
+            if sink.sawVersions { spare.keepsVersions = true }
+            for row in sink.rows { spare.rows[Int(row.entity.rootIndex)][row.key] = row.record.map(KeptRow.init) }
+            if spare.keepsVersions { return }
+            for (record, entity) in changes.inserted {
+                spare.versions[Int(entity.rootIndex)][record.primaryKey] = record.version
+            }
+            for row in changes.updated {
+                spare.versions[Int(row.entity.rootIndex)][row.record.primaryKey] = row.record.version
+            }
+        }
+        computed.withLock { $0 = sink.computed(changes) }
+    }
+
+    func takeComputedRows() -> [(entity: UInt32, primaryKey: Int64)] {
+        computed.withLock { computed in
+            defer { computed = [] }
+            return computed
+        }
+    }
+}
+
+// MARK: - Pushed rows and members
+
+extension CustomPersistentStore {
+    func forgetSpare() { spare.withLock { $0.forget() } }
+
+    /// Records in a sink the states that show later whether its rows are outdated.
+    func stamp(_ sink: RowSink) {
+        sink.state = spare.withLock { $0.state }
+        sink.rowState = rowCache.withLock { $0?.state } ?? 0
+    }
+
+    /// Removes and returns the spare rows of the given keys.
+    func takeSpare(_ keys: [Int64], _ root: Entity) -> [KeptRow] {
+        spare.withLock { spare in
+            let root = Int(root.rootIndex)
+            return spare.rows[root].isEmpty ? [] : keys.compactMap { spare.rows[root].removeValue(forKey: $0) }
+        }
+    }
+
+    func takeSpareMembers(_ relationship: Relationship, _ owner: Int64) -> [Int64]? {
+        spare.withLock { spare in
+            guard let kept = spare.members[relationship.key]?.removeValue(forKey: owner) else { return nil }
+            spare.memberLists -= 1
+            return kept.chunk == nil ? nil : kept.members
+        }
+    }
+
+    /// Keeps the members that were pushed with rows.
+    func keepMembers(_ sink: RowSink) {
+        spare.withLock { spare in
+            if sink.sawVersions, !spare.keepsVersions {
+                spare.keepsVersions = true
+                for root in spare.versions.indices { spare.versions[root].removeAll() }
+            }
+            if sink.state != spare.state { return }
+            // The members of a row that was pushed without members may have changed.
+            for relationship in spare.members.keys {
+                guard let owners = spare.members[relationship] else { continue }
+                let old = sink.rows.filter { row in
+                    let slot = Int(relationship & (1 << Entity.slotBits - 1))
+                    return row.record != nil && slot < Int(row.entity.slotCount)
+                        && row.entity.slotKeys[slot] == relationship && owners[row.key] != nil
+                }
+                for row in old where spare.members[relationship]?.removeValue(forKey: row.key) != nil {
+                    spare.memberLists -= 1
+                }
+            }
+            for each in sink.embedded {
+                let kept = KeptMembers(
+                    members: each.members, chunk: sink.rows[each.row].record?.chunk.takeUnretainedValue())
+                if spare.members[each.relationship.key, default: [:]].updateValue(kept, forKey: each.owner) == nil {
+                    spare.memberLists += 1
+                }
+            }
+            if spare.memberLists > spare.sweepAt { spare.sweep() }
+        }
+    }
+
+    /// Adds pushed rows to the row cache. They expire like all other rows.
+    func keepUnasked(_ sink: RowSink, but unfinished: Set<Int> = []) {
+        guard let rowCache = rowCache.withLock({ $0 }) else { return }
+        var batches: [Int: RowBatch] = [:]
+        for (place, row) in sink.rows.enumerated() where !unfinished.contains(place) {
+            if let record = row.record {
+                batches[Int(row.entity.rootIndex), default: RowBatch()].records.append(record)
+            }
+        }
+        for (root, var batch) in batches {
+            batch.chunks = sink.writer.chunks
+            rowCache.add(batch, root: model.entities[root], asOf: sink.rowState)
+        }
+    }
+
+    /// Returns the version of a row that was pushed without a version.
+    func version(_ key: Int64, _ root: Entity) -> Int32 {
+        spare.withLock { $0.versions[Int(root.rootIndex)][key] ?? 0 }
+    }
+}
+
+extension RowSink {
+    /// Returns the rows that must be read again after their save.
+    ///
+    /// They are those that the save returned, or all of them if a returned row was rejected.
+    func computed(_ changes: HostChanges) -> [(entity: UInt32, primaryKey: Int64)] {
+        if !hasRefused { return rows.map { ($0.entity.index, $0.key) } }
+        return changes.inserted.map { ($0.entity.index, $0.record.primaryKey) }
+            + changes.updated.map { ($0.entity.index, $0.record.primaryKey) }
+    }
+}
+
+extension CustomPersistentStore.Spare {
+    mutating func forget() {
+        state += 1
+        for root in rows.indices { rows[root].removeAll() }
+        members.removeAll()
+        memberLists = 0
+    }
+
+    mutating func sweep() {
+        for relationship in members.keys { members[relationship] = members[relationship]?.filter { $1.chunk != nil } }
+        memberLists = members.values.reduce(0) { $0 + $1.count }
+        sweepAt = max(1024, 2 * memberLists)
+    }
+}
+
+extension HostChanges {
+    var firstEntity: Entity? {
+        inserted.first?.entity ?? updated.first?.entity ?? deleted.first?.row.entity
+    }
+
+    func key(of row: RowReference) -> Int64 { names.table.key(of: row.reference, row.entity.root) }
+
+    /// The records to be written, by the index of the root entity and the key.
+    var savedRecords: [Int: [Int64: Record]] {
+        var saved: [Int: [Int64: Record]] = [:]
+        for (record, entity) in inserted { saved[Int(entity.rootIndex), default: [:]][record.primaryKey] = record }
+        for row in updated { saved[Int(row.entity.rootIndex), default: [:]][row.record.primaryKey] = row.record }
+        return saved
+    }
+
+    /// Throws the reported conflicts, which the context's merge policy resolves.
+    func throwConflicts(in path: String) throws {
+        if conflicts.isEmpty { return }
+        let taken = conflicts.first { $0.kind == .unique }.map { taken in
+            CoreError(
+                .conflict, code: .managedObjectConstraintMerge,
+                "another \(taken.row.entity.root.name) in \(HostPlace.shown(path)) already has the unique values of \(taken.row.entity.name) "
+                    + "\(taken.row.reference); change the values, or fetch that object and change it instead",
+                entity: taken.row.entity.name, value: taken.row.reference.value,
+                file: path.isEmpty ? nil : path)
+        }
+        let rows = conflicts.filter { $0.kind == .version }.map { ($0.row.entity, key(of: $0.row)) }
+        throw SaveObstacle.reported(ReportedRows(rows, taken: taken))
+    }
+}
+
+extension HostCalls {
+    /// Returns the keys of new rows, from the references that the application returns, or else from generated ones.
+    func keys(
+        for rows: [NewRow], of host: any HostedStore, _ names: RowNames, _ place: HostPlace,
+        made: (NewRow) -> StoreReference
+    ) throws -> [Int64] {
+        let given = try run("obtain permanent IDs", rows.first?.entity, code: .persistentStoreSave) {
+            try host.references(for: rows)
+        }
+        guard let given else { return rows.map { names.table.key(of: made($0), $0.entity.root) } }
+        var seen: [Set<Int64>] = Array(repeating: [], count: names.model.entities.count)
+        return try rows.enumerated().map { index, row in
+            guard index < given.count, let reference = given[index] else {
+                throw CoreError(
+                    .callback, code: .persistentStoreSave,
+                    "\(place.subject) did not return a reference for the new \(row.entity.name), object "
+                        + "\(index + 1) of \(rows.count); return an integer, string or bytes per object, in order",
+                    entity: row.entity.name, file: place.file)
+            }
+            let key = names.table.key(of: reference, row.entity.root)
+            guard seen[Int(row.entity.rootIndex)].insert(key).inserted else {
+                throw CoreError(
+                    .callback, code: .persistentStoreSave,
+                    "\(place.subject) returned the reference \(reference) for two new objects, the second "
+                        + "of \(row.entity.name); return references that are unique in the entity tree",
+                    entity: row.entity.name, value: reference.value, file: place.file)
+            }
+            return key
+        }
+    }
+}
+
+/// The transaction that collects the changes of a save.
+private final class HostTransaction: SaveTransaction {
+    private let store: CustomPersistentStore
+    private let changes: HostChanges
+
+    init(_ store: CustomPersistentStore, _ changes: HostChanges) { (self.store, self.changes) = (store, changes) }
+
+    func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64 {
+        try store.reservePrimaryKeys(of: root, count: count)
+    }
+    func permanentKeys(for rows: [NewRow]) throws -> [Int64]? { rows.isEmpty ? [] : try store.obtainKeys(for: rows) }
+    func insert(_ records: [Record], entity: Entity) { changes.insert(records, entity) }
+
+    /// Records the rows. Returns no conflicts, because the application compares the versions when it saves.
+    func update(_ rows: [UpdatedRow], slots: [Int], entity: Entity) -> [Int] {
+        changes.update(rows, slots, entity)
+        return []
+    }
+    func delete(_ rows: [(primaryKey: Int64, version: Int32)], entity: Entity) -> [Int] {
+        changes.delete(rows, entity)
+        return []
+    }
+    func isCurrent(_ primaryKey: Int64, version: Int32, entity: Entity) -> Bool {
+        changes.lock(primaryKey, version, entity)
+        return true
+    }
+    func link(_ relationship: Relationship, added: [Link], removed: [Link]) {
+        changes.link(relationship, added, removed)
+    }
+    func setOrder(_ relationship: Relationship, owners: [(owner: Int64, members: [Int64])]) {
+        changes.setOrder(relationship, owners)
+    }
+    func setMetadata(_ metadata: StoreMetadata) { changes.setMetadata(metadata) }
+    func setApplicationMetadata(_ values: [String: PropertyListValue]) {
+        if values.isEmpty { return }
+        var metadata = changes.metadata ?? store.metadata()
+        metadata.values.merge(values) { $1 }
+        changes.setMetadata(metadata)
+    }
+}

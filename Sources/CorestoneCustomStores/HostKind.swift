@@ -1,0 +1,169 @@
+import CorestoneContainers
+import CorestoneFormats
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+import Glibc
+
+/// A store type that the application registered.
+package final class HostKind: StoreKind {
+    package let type: StoreType
+    package let host: any HostedType
+    package var abilities: StoreAbilities { host.isAtomic ? host.abilities.union(.uniqueConstraints) : host.abilities }
+    /// False, because a path of a custom store need not be a file path.
+    package let hasFile = false
+    package let isHosted = true
+
+    package init(_ name: String, _ host: any HostedType) { (type, self.host) = (StoreType(rawValue: name), host) }
+
+    package func open(_ path: String, model: Model, options: StoreOptions) throws -> any PersistentStore {
+        let fresh = StoreMetadata(model: model, type: type)
+        let opening = StoreOpening(
+            type: type, path: path, model: model, configuration: options.configuration, isReadOnly: options.isReadOnly,
+            mustExist: options.mustExist, isNew: HostKind.isNothing(path), metadata: fresh,
+            options: options.hostOptions)
+        let place = HostPlace(type: type, path: path, identifier: fresh.uuid.description)
+        let opened: (store: any HostedStore, metadata: [String: PropertyListValue]?)?
+        do { opened = try host.open(opening) } catch {
+            throw HostCalls.failure(place, "be opened", nil, .persistentStoreOpen, error)
+        }
+        guard let (store, said) = opened else {
+            throw CoreError(
+                .storeIO, code: .persistentStoreOpen,
+                "\(place.subject) does not exist; check the path"
+                    + (options.mustExist ? ", or open it without CST_STORE_MUST_EXIST (must_exist)" : ""),
+                file: place.file)
+        }
+        do {
+            var metadata = try said.map { try self.metadata($0, fresh, path) } ?? fresh
+            if !options.ignoresVersioning { try checkModel(metadata, model, path) }
+            let reason =
+                options.isReadOnly
+                ? Store.isOpenForReading
+                : store.canSave ? nil : "this store of type \(type.rawValue) does not support saving"
+            let isNews = options.ignoresVersioning && reason == nil && metadata.isOfAnotherModel(than: model)
+            if isNews { metadata.setModel(model) }
+            if host.isAtomic {
+                return try HostAtomicStore(
+                    store, model, metadata, type: type, path: path, abilities: host.abilities, isNew: said == nil,
+                    readOnlyReason: reason, isNews: isNews)
+            }
+            return CustomPersistentStore(
+                store, model, metadata, type: type, path: path, abilities: host.abilities, readOnlyReason: reason,
+                isNews: isNews)
+        } catch {
+            store.close()
+            throw error
+        }
+    }
+
+    /// Whether a path does not exist, or is an empty file that the application created to reserve the name.
+    private static func isNothing(_ path: String) -> Bool {
+        var facts = stat()
+        guard !path.isEmpty, !path.utf8.contains(0), stat(path, &facts) == 0 else { return true }
+        return facts.st_mode & S_IFMT == S_IFREG && facts.st_size == 0
+    }
+
+    /// Completes and checks the metadata of a custom store.
+    private func metadata(
+        _ values: [String: PropertyListValue], _ fresh: StoreMetadata, _ path: String
+    ) throws -> StoreMetadata {
+        var metadata = fresh
+        metadata.values = values
+        if let given = values[StoreMetadata.Key.uuid] {
+            guard let text = given.string, let uuid = UUIDValue(text) else {
+                throw CoreError(
+                    .storeCorrupt, code: .persistentStoreOpen,
+                    "\(StoreMetadata.Key.uuid) in the metadata of \(subject(path)) is "
+                        + "\(given.string.map { "\"\($0)\", not a UUID" } ?? "not a string"); return the UUID with which the "
+                        + "store was created", key: StoreMetadata.Key.uuid, value: given.string.map { .string($0) },
+                    file: filed(path))
+            }
+            metadata.uuid = uuid
+        }
+        // Case is ignored, as in the search for store types.
+        if let said = values[StoreMetadata.Key.storeType], said.string?.lowercased() != type.rawValue.lowercased() {
+            let complaint =
+                said.string.map { "\"\($0)\", but the store is used as type \"\(type.rawValue)\"; use its own type" }
+                ?? "not a string; return \"\(type.rawValue)\""
+            throw CoreError(
+                .notAStore, code: .persistentStoreTypeMismatch,
+                "\(StoreMetadata.Key.storeType) in the metadata of \(HostPlace.shown(path)) is \(complaint), or leave out "
+                    + "\(StoreMetadata.Key.storeType)", key: StoreMetadata.Key.storeType,
+                value: said.string.map { .string($0) }, file: filed(path))
+        }
+        metadata.values[StoreMetadata.Key.uuid] = nil
+        metadata.values[StoreMetadata.Key.storeType] = .string(type.rawValue)
+        return metadata
+    }
+
+    /// Returns the store for messages. Its path may be empty.
+    private func subject(_ path: String) -> String {
+        "the \(type.rawValue) store \(path.isEmpty ? "without a path" : path)"
+    }
+
+    /// Returns the file of an error, or nil for a store without a path.
+    private func filed(_ path: String) -> String? { path.isEmpty ? nil : path }
+
+    private func checkModel(_ metadata: StoreMetadata, _ model: Model, _ path: String) throws {
+        if metadata.entityVersionHashes.isEmpty { return }
+        let difference = metadata.differingEntities(from: model)
+        if difference.isEmpty { return }
+        throw CoreError(
+            .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
+            "\(HostPlace.shown(path)) was written with another model: \(difference.text); open it with that model",
+            entity: difference.first, file: filed(path))
+    }
+
+    // MARK: Functions for stores that are not open
+
+    private func calling<Result>(_ doing: String, _ path: String, _ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch let error as CoreError where error.status == .unsupported { throw error } catch {
+            throw HostCalls.failure(
+                HostPlace(type: type, path: path, identifier: ""), doing, nil, .persistentStoreOperation, error)
+        }
+    }
+
+    package func metadata(ofStoreAt path: String) throws -> StoreMetadata {
+        guard let values = try calling("return its metadata", path, { try host.metadata(ofStoreAt: path) }) else {
+            throw CoreError(
+                .storeIO, code: .persistentStoreOperation,
+                "\(subject(path)) does not exist; check the path", file: filed(path))
+        }
+        return try metadata(values, StoreMetadata(uuid: .random()), path)
+    }
+
+    package func setMetadata(_ metadata: StoreMetadata, ofStoreAt path: String) throws {
+        try calling("set its metadata", path) { try host.setMetadata(metadata.dictionary, ofStoreAt: path) }
+    }
+
+    package func destroy(_ path: String, options: StoreOptions, removing: () throws -> Void) throws -> Bool {
+        try removing()
+        return try calling("be destroyed", path) { try host.destroy(path) }
+    }
+
+    package func replace(
+        _ path: String, byStoreAt source: String, options: StoreOptions, removing: () throws -> Void
+    ) throws {
+        if path == source {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOperation,
+                "cannot replace \(HostPlace.shown(path)) with itself; choose another path", file: filed(path))
+        }
+        try removing()
+        try calling("be replaced by \(HostPlace.shown(source))", path) { try host.replace(path, byStoreAt: source) }
+    }
+
+    package func unlink(_ place: StoreLocation, if isEmpty: () -> Bool) {}
+}
+
+extension CoreError {
+    /// Creates the error for an operation that a type of custom stores does not support.
+    package static func cannot(_ what: String, type: String, path: String? = nil, reason: String) -> CoreError {
+        CoreError(
+            .unsupported, code: .persistentStoreOperation,
+            (path.map { "the \(type) store \($0.isEmpty ? "without a path" : $0)" } ?? "stores of type \(type)")
+                + " cannot \(what): \(reason)",
+            file: path?.isEmpty == true ? nil : path)
+    }
+}

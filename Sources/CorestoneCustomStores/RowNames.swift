@@ -1,0 +1,80 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// The known references and entities of a custom store's rows, for any thread.
+///
+/// Entities are recorded only for trees with several entities.
+package final class RowNames: @unchecked Sendable {
+    package let model: Model
+    let table: ReferenceTable
+    /// Whether an entity tree has several entities, by the index of its root.
+    private let isMixed: [Bool]
+
+    struct Known {
+        let entity: UInt32
+        /// Whether the store returned the entity. If false, it is a guess from a reference or an object ID.
+        let isCertain: Bool
+    }
+
+    private let known: Locked<[[Int64: Known]]>
+
+    init(_ model: Model, _ table: ReferenceTable) {
+        (self.model, self.table) = (model, table)
+        isMixed = model.entities.map { !$0.withDescendants.dropFirst().isEmpty }
+        known = Locked(Array(repeating: [:], count: model.entities.count))
+    }
+
+    /// Returns the entity of a row, or nil if it is unknown.
+    func entity(of key: Int64, _ root: Entity) -> Entity? {
+        if !isMixed[Int(root.rootIndex)] { return root.root }
+        return known.withLock { $0[Int(root.rootIndex)][key] }.map { model.entities[Int($0.entity)] }
+    }
+
+    /// Returns the reference of a row.
+    ///
+    /// - Parameter asked: The assumed entity, which is used if the entity is unknown.
+    func row(_ key: Int64, _ asked: Entity) -> RowReference {
+        RowReference(entity(of: key, asked) ?? asked, table.reference(of: key, asked.root))
+    }
+
+    /// Records the entity that the store returned for a row.
+    ///
+    /// - Returns: The entity that it returned before, if that was a different one.
+    @discardableResult
+    func note(_ entity: Entity, _ key: Int64) -> Entity? {
+        let root = Int(entity.rootIndex)
+        if !isMixed[root] { return nil }
+        return known.withLock { known in
+            if let before = known[root][key], before.isCertain, before.entity != entity.index {
+                return model.entities[Int(before.entity)]
+            }
+            known[root][key] = Known(entity: entity.index, isCertain: true)
+            return nil
+        }
+    }
+
+    func known(_ key: Int64, _ root: Entity) -> Known? {
+        isMixed[Int(root.rootIndex)] ? known.withLock { $0[Int(root.rootIndex)][key] } : nil
+    }
+
+    /// Restores the previous entity after a row was rejected.
+    func restore(_ key: Int64, _ root: Entity, _ before: Known?) {
+        if isMixed[Int(root.rootIndex)] { known.withLock { $0[Int(root.rootIndex)][key] = before } }
+    }
+
+    /// Records an assumed entity, unless one is known.
+    func guess(_ entity: Entity, _ key: Int64) {
+        let root = Int(entity.rootIndex)
+        if !isMixed[root] { return }
+        known.withLock { if $0[root][key] == nil { $0[root][key] = Known(entity: entity.index, isCertain: false) } }
+    }
+
+    func isCertain(_ key: Int64, _ root: Entity) -> Bool {
+        !isMixed[Int(root.rootIndex)] || known.withLock { $0[Int(root.rootIndex)][key]?.isCertain } == true
+    }
+
+    func forget(_ key: Int64, _ root: Entity) {
+        if isMixed[Int(root.rootIndex)] { known.withLock { $0[Int(root.rootIndex)][key] = nil } }
+    }
+}

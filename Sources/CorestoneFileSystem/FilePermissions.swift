@@ -1,0 +1,135 @@
+import CPlatform
+import Glibc
+
+/// The owner, group, mode and access list of a file.
+package struct FilePermissions: Sendable {
+    /// The owner; nil for the user who creates the file.
+    private var owner: uid_t?
+    /// The group; nil for the group that the system assigns.
+    private var group: gid_t?
+    private var mode: mode_t
+    /// The access list. Its mask replaces the group bits in the file's mode, but not in `mode`.
+    private var list: AccessList?
+
+    /// Reads the permissions of a file, following links; nil if it does not exist.
+    package init?(of path: String) {
+        var facts = stat()
+        guard stat(path, &facts) == 0 else { return nil }
+        (owner, group, mode) = (facts.st_uid, facts.st_gid, facts.st_mode & 0o7777)
+        list = AccessList(of: path)
+        if let list { mode = mode & ~0o070 | list.groupBits }
+    }
+
+    /// Creates the permissions for a new file with an explicit mode, regardless of the process's mask.
+    ///
+    /// - Parameter reserved: the permissions of an empty file that the new file replaces.
+    package init(mode: UInt32, inPlaceOf reserved: FilePermissions? = nil) {
+        (owner, group, self.mode) = (reserved?.owner, reserved?.group, mode)
+    }
+
+    /// The permissions of companion files next to this file.
+    package var ofCompanions: FilePermissions {
+        var permissions = self
+        permissions.mode = mode & 0o666 | 0o600
+        return permissions
+    }
+
+    /// The permissions of a folder for companion files: users who may read them may also search the folder.
+    package var ofFolder: FilePermissions {
+        var permissions = self
+        permissions.mode |= (mode & 0o444) >> 2
+        permissions.list = nil
+        return permissions
+    }
+
+    /// Returns the permissions for a copy of the file.
+    ///
+    /// A user without read or write permission for the file does not have it for the copy either. The user who creates
+    /// the copy and owns it is an exception. A read-only file can be copied to a writable one.
+    ///
+    /// - Parameters:
+    ///   - reserved: the permissions of an empty file that the copy replaces. The copy does not get permissions that
+    ///     this file lacks. It keeps the owner of this file, if that user may read the original.
+    ///   - asked: an explicit mode; nil derives the mode from the original.
+    package func ofCopy(inPlaceOf reserved: FilePermissions?, mode asked: UInt32? = nil) -> FilePermissions {
+        var permissions = ofCompanions
+        (permissions.owner, permissions.list) = (nil, nil)
+        if let reserved {
+            if reserved.owner == owner || mode & 0o044 == 0o044 { permissions.owner = reserved.owner }
+            if reserved.group != group { permissions.mode = modeInAnotherGroup & 0o666 | 0o600 }
+            permissions.group = reserved.group
+            permissions.mode &= reserved.mode | 0o600
+        } else if asked != nil {
+            permissions.group = nil
+        }
+        permissions.mode = asked ?? permissions.mode
+        return permissions
+    }
+
+    /// The mode for another group.
+    ///
+    /// Its members and all other users get the permissions that both the original group and all other users have.
+    private var modeInAnotherGroup: mode_t {
+        let common = mode >> 3 & mode & 0o007
+        return mode & ~0o077 | common << 3 | common
+    }
+
+    // MARK: Applying
+
+    /// Applies the permissions to a file, as far as the process may.
+    ///
+    /// Uses the descriptor, because another file may have replaced the name.
+    package func give(to descriptor: Int32) {
+        if let owner { _ = fchown(descriptor, owner, gid_t.max) }
+        let isInGroup = group.map { fchown(descriptor, uid_t.max, $0) == 0 } ?? true
+        // After the change of the owner, which clears set-user-ID and set-group-ID bits.
+        fchmod(descriptor, isInGroup ? mode : modeInAnotherGroup)
+        if isInGroup, let list { list.give(to: descriptor) }
+    }
+
+    /// Applies the permissions to a new folder. A set-group-ID bit that it inherited from its parent folder stays.
+    package func give(toFolderAt path: String) {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        var facts = stat()
+        // Another process may have replaced the folder.
+        guard fstat(descriptor, &facts) == 0, facts.st_uid == geteuid() else { return }
+        var permissions = self
+        permissions.mode |= facts.st_mode & S_ISGID
+        permissions.give(to: descriptor)
+    }
+}
+
+/// A POSIX ACL in the kernel's form: permissions of a file in addition to those of its mode.
+private struct AccessList {
+    private let bytes: [UInt8]
+
+    /// The tags of the entries for the owning group and for the mask.
+    private static let (groupTag, maskTag) = (UInt8(0x04), UInt8(0x10))
+    private static let (headSize, entrySize, longest) = (4, 8, 64 << 10)
+
+    /// Reads the access list of a file; nil if it does not have one.
+    package init?(of path: String) {
+        var size = platform_access_list(path, nil, 0)
+        guard size > AccessList.headSize, size <= AccessList.longest else { return nil }
+        var bytes = [UInt8](repeating: 0, count: size)
+        size = platform_access_list(path, &bytes, size)
+        guard size == bytes.count else { return nil }
+        self.bytes = bytes
+    }
+
+    /// The effective permissions of the owning group, as the group bits of a mode.
+    package var groupBits: mode_t {
+        var (group, mask): (UInt8, UInt8) = (0, 0o7)
+        for place in stride(
+            from: AccessList.headSize, through: bytes.count - AccessList.entrySize, by: AccessList.entrySize)
+        {
+            if bytes[place] == AccessList.groupTag { group = bytes[place + 2] }
+            if bytes[place] == AccessList.maskTag { mask = bytes[place + 2] }
+        }
+        return mode_t(group & mask & 0o7) << 3
+    }
+
+    package func give(to descriptor: Int32) { _ = platform_set_access_list(descriptor, bytes, bytes.count) }
+}

@@ -1,0 +1,63 @@
+import CorestoneValues
+
+/// A parsed JSON value that keeps the order of members and the offset of each part.
+///
+/// It is used for text that people write, so that an error can report its offset. Names may occur more than once.
+package struct JSONNode {
+    package enum Content {
+        case object([JSONMember])
+        case array([JSONNode])
+        /// Null, a boolean, a number or a string.
+        case plain(PropertyValue)
+    }
+
+    package let content: Content
+    /// The byte offset of its start.
+    package let offset: Int
+}
+
+/// A member of a JSON object.
+package struct JSONMember {
+    package let name: String
+    package let value: JSONNode
+    /// The byte offset of the name.
+    package let offset: Int
+}
+
+/// Parses JSON as `decodeJSON` does, into nodes. A number whose digits a double does not reproduce becomes a decimal.
+///
+/// - Parameters:
+///   - limit: the largest number of values in the text.
+///   - failure: creates the error from a complaint such as "is missing a \":\"" and its byte offset.
+package func decodeJSONNode(
+    _ bytes: UnsafeRawBufferPointer, limit: Int,
+    failure: @escaping (_ complaint: String, _ offset: Int) -> CoreError
+) throws -> JSONNode {
+    var reader = JSONReader(bytes, allowsTwins: true, keepsDigits: true, readsBytes: false, failure: failure)
+    var left = limit
+    return try reader.whole { try $0.readNode(depth: 0, left: &left, limit: limit) }
+}
+
+extension JSONReader {
+    fileprivate mutating func readNode(depth: Int, left: inout Int, limit: Int) throws -> JSONNode {
+        try check(depth: depth)
+        skipSpace()
+        left -= 1
+        guard left >= 0 else { throw error("has more than \(limit) values") }
+        let start = place
+        switch next {
+        case UInt8(ascii: "{"):
+            var members: [JSONMember] = []
+            try eachMember { reader, name, offset in
+                let value = try reader.readNode(depth: depth + 1, left: &left, limit: limit)
+                members.append(JSONMember(name: name, value: value, offset: offset))
+            }
+            return JSONNode(content: .object(members), offset: start)
+        case UInt8(ascii: "["):
+            var elements: [JSONNode] = []
+            try eachElement { elements.append(try $0.readNode(depth: depth + 1, left: &left, limit: limit)) }
+            return JSONNode(content: .array(elements), offset: start)
+        default: return JSONNode(content: .plain(try read(depth: depth)), offset: start)
+        }
+    }
+}

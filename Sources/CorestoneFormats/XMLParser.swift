@@ -1,0 +1,135 @@
+import CExpat
+import CorestoneValues
+
+/// The handler of parser events. An error that it throws ends parsing and is rethrown.
+package protocol XMLHandler: AnyObject {
+    func start(_ name: String, _ attributes: XMLAttributes) throws
+    func text(_ bytes: UnsafeRawBufferPointer)
+    func end(_ name: String) throws
+}
+
+/// The attributes of an element, in the order of the document.
+package struct XMLAttributes: Sequence {
+    fileprivate let pairs: UnsafeMutablePointer<UnsafePointer<XML_Char>?>?
+
+    package func makeIterator() -> AnyIterator<(name: String, value: String)> {
+        var place = 0
+        return AnyIterator {
+            guard let name = pairs?[place], let value = pairs?[place + 1] else { return nil }
+            place += 2
+            return (String(cString: name), String(cString: value))
+        }
+    }
+}
+
+/// A parser of XML from untrusted bytes, based on expat.
+///
+/// Entity declarations in the document are rejected, so that entities cannot expand, and external entities are never
+/// loaded. The size and the depth are limited.
+package final class XMLParser {
+    private let what: String
+    private let maximumDepth: Int
+    private let maximumSize: Int
+    private unowned let handler: any XMLHandler
+    private var parser: XML_Parser?
+    private var failure: (any Error)?
+    private var depth = 0
+
+    /// Creates a parser.
+    ///
+    /// - Parameters:
+    ///   - what: the kind of document, for messages.
+    ///   - maximumDepth: the limit of nested elements.
+    ///   - maximumSize: the limit of the document's size in bytes.
+    package init(_ what: String, maximumDepth: Int, maximumSize: Int, handler: any XMLHandler) {
+        self.what = what
+        self.maximumDepth = maximumDepth
+        self.maximumSize = min(maximumSize, Int(Int32.max))
+        self.handler = handler
+    }
+
+    /// Parses a document.
+    ///
+    /// - Throws: `.storeCorrupt` with the error and its byte offset, or the handler's error.
+    package func parse(_ bytes: [UInt8]) throws {
+        guard bytes.count <= maximumSize else {
+            throw corrupt("it has \(bytes.count) bytes, but the limit is \(maximumSize)")
+        }
+        guard let parser = XML_ParserCreate(nil) else {
+            throw CoreError(.noMemory, "out of memory: cannot read the \(what); free some memory")
+        }
+        self.parser = parser
+        defer {
+            XML_ParserFree(parser)
+            self.parser = nil
+        }
+        XML_SetUserData(parser, Unmanaged.passUnretained(self).toOpaque())
+        XML_SetElementHandler(
+            parser, { data, name, attributes in XMLParser.from(data)?.start(name, attributes) },
+            { data, name in XMLParser.from(data)?.end(name) })
+        XML_SetCharacterDataHandler(parser) { data, text, count in XMLParser.from(data)?.text(text, count) }
+        XML_SetEntityDeclHandler(parser) { data, _, _, _, _, _, _, _, _ in
+            XMLParser.from(data)?.run {
+                throw $0.corrupt("entity declarations are not allowed, because they can expand without limit")
+            }
+        }
+        let status = bytes.withUnsafeBytes { raw in
+            XML_Parse(parser, raw.bindMemory(to: CChar.self).baseAddress, Int32(raw.count), 1)
+        }
+        if let failure { throw failure }
+        guard status == XML_STATUS_OK else {
+            throw corrupt(String(cString: XML_ErrorString(XML_GetErrorCode(parser))))
+        }
+    }
+
+    /// Whether the bytes may be XML: they begin with `<` after optional white space, or with a byte order mark.
+    package static func mayRead(_ bytes: [UInt8]) -> Bool {
+        let marks: [[UInt8]] = [[0xEF, 0xBB, 0xBF], [0xFE, 0xFF], [0xFF, 0xFE]]
+        let first = bytes.first { ![0x09, 0x0A, 0x0D, 0x20].contains($0) }
+        return first == UInt8(ascii: "<") || marks.contains { bytes.starts(with: $0) }
+    }
+
+    /// Creates an error at the current position of the parser.
+    package func corrupt(_ what: String, key: String? = nil) -> CoreError {
+        let offset = parser.map { Int(XML_GetCurrentByteIndex($0)) } ?? 0
+        return CoreError(
+            .storeCorrupt, code: .persistentStoreOpen,
+            "cannot read the \(self.what) at byte \(offset): \(what)", key: key, offset: offset)
+    }
+
+    private static func from(_ data: UnsafeMutableRawPointer?) -> XMLParser? {
+        data.map { Unmanaged<XMLParser>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// Runs a handler function, unless an earlier one failed.
+    private func run(_ body: (XMLParser) throws -> Void) {
+        guard failure == nil else { return }
+        do { try body(self) } catch {
+            failure = error
+            if let parser { XML_StopParser(parser, XML_Bool(XML_FALSE)) }
+        }
+    }
+
+    private func start(_ name: UnsafePointer<XML_Char>?, _ attributes: UnsafeMutablePointer<UnsafePointer<XML_Char>?>?)
+    {
+        run { parser in
+            parser.depth += 1
+            guard parser.depth <= parser.maximumDepth else {
+                throw parser.corrupt("more than \(parser.maximumDepth) nested elements")
+            }
+            try parser.handler.start(name.map { String(cString: $0) } ?? "", XMLAttributes(pairs: attributes))
+        }
+    }
+
+    private func text(_ bytes: UnsafePointer<XML_Char>?, _ count: Int32) {
+        guard failure == nil else { return }
+        handler.text(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
+    }
+
+    private func end(_ name: UnsafePointer<XML_Char>?) {
+        run { parser in
+            parser.depth -= 1
+            try parser.handler.end(name.map { String(cString: $0) } ?? "")
+        }
+    }
+}

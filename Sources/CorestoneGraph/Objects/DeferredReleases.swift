@@ -1,0 +1,25 @@
+import CPlatform
+
+/// The deferred deallocation of objects, to avoid recursion.
+///
+/// The deallocation of an object releases the objects to which it refers, which may be deallocated in turn. For a list
+/// of a hundred thousand objects, this recursion would exhaust the stack. Released objects are therefore added to a
+/// list of the thread, which the outermost deallocation empties.
+final class DeferredReleases {
+    private var waiting: [AnyObject] = []
+
+    /// Runs `letGo`, which adds the objects to which the deallocated object refers.
+    static func run(_ letGo: (DeferredReleases) -> Void) {
+        guard let slot = platform_thread_slot() else { return }
+        if let outer = slot.pointee {
+            return letGo(Unmanaged<DeferredReleases>.fromOpaque(outer).takeUnretainedValue())
+        }
+        let list = DeferredReleases()
+        slot.pointee = Unmanaged.passUnretained(list).toOpaque()
+        letGo(list)
+        while let last = list.waiting.popLast() { _ = last }
+        slot.pointee = nil
+    }
+
+    func take(_ object: AnyObject) { waiting.append(object) }
+}

@@ -1,0 +1,85 @@
+/// An index of the positions of a list's objects, by address.
+///
+/// It stores each object's rank, which is its position including removed objects. Removals from the middle are counted
+/// in a tree, so that they do not change any rank.
+final class PositionIndex {
+    private let table = KeyTable()
+    /// The number of removed objects by rank, as a binary indexed tree.
+    ///
+    /// Empty until an object is removed from the middle.
+    private var left: [Int32] = []
+    private var leftCount = 0
+
+    init(_ objects: [ManagedObject]) {
+        table.reserve(objects.count)
+        for (rank, object) in objects.enumerated() { set(object, rank: rank) }
+    }
+
+    /// Returns the key of an object. Addresses of objects are multiples of 16 and not 0.
+    private func key(_ object: ManagedObject) -> Int64 { Int64(UInt(bitPattern: ObjectIdentifier(object)) >> 4) }
+    private func rank(of object: ManagedObject) -> Int? { table.find(key(object)).map { Int(bitPattern: $0) - 1 } }
+
+    /// Stores the rank of an object.
+    ///
+    /// The value is the rank plus one as the bits of a pointer, because a stored pointer must not be 0.
+    private func set(_ object: ManagedObject, rank: Int) {
+        if let bits = UnsafeMutableRawPointer(bitPattern: rank + 1) { table.set(key(object), bits) }
+    }
+
+    // MARK: Places
+
+    func place(of object: ManagedObject) -> Int? { rank(of: object).map { $0 - leftBefore($0) } }
+
+    /// Adds an object after `count` objects.
+    func append(_ object: ManagedObject, count: Int) { set(object, rank: count + leftCount) }
+
+    /// Adds an object after `count` objects. Returns false if it is already in the index.
+    func enter(_ object: ManagedObject, count: Int) -> Bool {
+        guard let bits = UnsafeMutableRawPointer(bitPattern: count + leftCount + 1) else { return false }
+        return table.setIfAbsent(key(object), bits)
+    }
+
+    /// Removes the last of `count` objects.
+    func removeLast(_ object: ManagedObject, count: Int) -> Bool {
+        leftCount == 0 ? forget(object) : remove(object, count: count)
+    }
+
+    /// Removes one of `count` objects; the positions of the following ones decrease.
+    ///
+    /// Returns false if the index cannot record the removal and must be discarded.
+    func remove(_ object: ManagedObject, count: Int) -> Bool {
+        guard let rank = rank(of: object) else { return false }
+        // The capacity is twice the size, so a rebuilt index remains valid for at least half its size.
+        if left.isEmpty { left = [Int32](repeating: 0, count: 2 * count + 1) }
+        var node = rank + 1
+        if node >= left.count { return false }
+        while node < left.count {
+            left[node] += 1
+            node += node & -node
+        }
+        leftCount += 1
+        return forget(object)
+    }
+
+    /// Replaces a removed object by the last of `count` objects.
+    func replace(_ object: ManagedObject, byLast last: ManagedObject, count: Int) -> Bool {
+        guard let rank = rank(of: object), removeLast(last, count: count) else { return false }
+        set(last, rank: rank)
+        return forget(object)
+    }
+
+    private func forget(_ object: ManagedObject) -> Bool {
+        table.remove(key(object))
+        return true
+    }
+
+    private func leftBefore(_ rank: Int) -> Int {
+        if leftCount == 0 { return 0 }
+        var (node, sum) = (min(rank, left.count - 1), 0)
+        while node > 0 {
+            sum += Int(left[node])
+            node -= node & -node
+        }
+        return sum
+    }
+}

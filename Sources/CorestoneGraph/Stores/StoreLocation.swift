@@ -1,0 +1,190 @@
+import CorestoneValues
+import Glibc
+
+/// The location of a store's file, and whether the file exists.
+package struct StoreLocation {
+    package enum State { case missing, empty, present }
+
+    /// The path as the application passed it, for messages.
+    package let given: String
+    /// The absolute path.
+    ///
+    /// A later change of the working directory thus has no effect, and SQLite does not treat any name specially.
+    package let absolute: String
+    /// The absolute path without symbolic links, even if their target does not exist yet.
+    ///
+    /// SQLite creates companion files beside it.
+    package let path: String
+    package let folder: String
+    package let state: State
+    /// The size in bytes.
+    package let size: Int
+
+    /// The path of an SQLite store in memory, for one coordinator.
+    package static let nowhere = "/dev/null"
+
+    /// Creates the location of a store in memory.
+    package init(nowhere given: String) {
+        (self.given, absolute, path, folder, state, size) = (given, given, given, "", .present, 0)
+    }
+
+    package var isNowhere: Bool { folder.isEmpty }
+
+    package init(_ given: String) throws {
+        self.given = given
+        guard !given.isEmpty else {
+            throw StoreLocation.failure(
+                .invalidArgument, "the path of a store is empty; pass the path of a file", given)
+        }
+        guard !given.utf8.contains(0) else {
+            throw StoreLocation.failure(
+                .invalidArgument,
+                "the path of the store \"\(given.prefix { $0 != "\0" })\" contains a NUL byte; remove it", given)
+        }
+        absolute = given.hasPrefix("/") ? given : try StoreLocation.workingDirectory(for: given) + "/" + given
+        guard absolute.utf8.last != UInt8(ascii: "/") else {
+            try StoreLocation.refuseModel(given)
+            throw StoreLocation.failure(.invalidArgument, "\(given) names a folder; pass the path of a file", given)
+        }
+        path = try StoreLocation.withoutLinks(absolute, given)
+        folder = StoreLocation.parts(of: path).folder
+
+        var facts = stat()
+        if stat(absolute, &facts) == 0 {
+            guard facts.st_mode & S_IFMT == S_IFREG else {
+                try StoreLocation.refuseModel(given)
+                throw StoreLocation.failure(
+                    .notAStore,
+                    "\(given) is \(facts.st_mode & S_IFMT == S_IFDIR ? "a folder" : "not a regular file"); "
+                        + "pass the path of a file", given)
+            }
+            size = Int(facts.st_size)
+            state = size == 0 ? .empty : .present
+            return
+        }
+        let reason = errno
+        size = 0
+        guard reason == ENOENT else {
+            throw StoreLocation.failure(
+                .storeIO,
+                "cannot access \(given): \(StoreLocation.text(of: reason)); check the path and the permissions of its folder",
+                given)
+        }
+        guard stat(folder, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else {
+            throw StoreLocation.failure(
+                .storeIO,
+                "the folder \(folder) of the store \(given) does not exist; check the path, or create the folder first",
+                given)
+        }
+        state = .missing
+    }
+
+    /// Whether the file has other hard links than the path.
+    package var hasOtherNames: Bool {
+        var facts = stat()
+        return stat(path, &facts) == 0 && facts.st_nlink > 1
+    }
+
+    /// Throws if the file is missing or empty.
+    package func requireStore() throws {
+        switch state {
+        case .present: return
+        case .empty:
+            // A store is never empty. This is another kind of file, or the remains of a store.
+            throw StoreLocation.failure(
+                .notAStore,
+                "\(given) is an empty file, not a store; restore it from a backup, or delete it to create a new store "
+                    + "there", given)
+        case .missing: throw StoreLocation.failure(.storeIO, "the store \(given) does not exist; check the path", given)
+        }
+    }
+
+    /// Throws if the path is, by its name, one of Apple's model folders.
+    private static func refuseModel(_ given: String) throws {
+        var name = given[...]
+        while name.last == "/" { name = name.dropLast() }
+        guard [".xcdatamodeld", ".xcdatamodel", ".momd"].contains(where: name.hasSuffix) else { return }
+        throw failure(.notAStore, "\(given) is a model, not a store; pass it as the model of a store", given)
+    }
+
+    /// Returns the path without symbolic links, even if the file does not exist.
+    private static func withoutLinks(_ path: String, _ given: String) throws -> String {
+        var path = path
+        // The limit is the number of links that Linux follows; `stat` fails for a cycle of links.
+        for _ in 0..<40 {
+            if let whole = try real(path, given) { return whole }
+            let (parent, name) = parts(of: path)
+            let folder = try real(parent, given) ?? parent
+            path = (folder == "/" ? "" : folder) + "/" + name
+            guard let goal = try goal(ofLink: path, given) else { break }
+            path = goal.hasPrefix("/") ? goal : folder + "/" + goal
+        }
+        return path
+    }
+
+    /// Returns the target of a symbolic link; nil if the path is not a link.
+    private static func goal(ofLink path: String, _ given: String) throws -> String? {
+        var goal = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+        guard readlink(path, &goal, goal.count - 1) > 0 else { return nil }
+        return try utf8(goal, "\(given) resolves to a path", given)
+    }
+
+    /// Returns the resolved path; nil if it does not exist.
+    private static func real(_ path: String, _ given: String) throws -> String? {
+        guard let text = realpath(path, nil) else { return nil }
+        defer { free(text) }
+        return try utf8(text, "\(given) resolves to a path", given)
+    }
+
+    /// Returns a path as a string.
+    ///
+    /// Throws for a path that is not UTF-8, because a replacement text would be the path of another file.
+    private static func utf8(_ text: UnsafePointer<CChar>, _ subject: String, _ given: String) throws -> String {
+        if let path = String(validatingCString: text) { return path }
+        throw failure(
+            .invalidUTF8, "\(subject) that is not UTF-8 (\(String(cString: text))); rename its folders and files",
+            given)
+    }
+
+    private static func parts(of path: String) -> (folder: String, name: Substring) {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return ("/", path[...]) }
+        return (slash == path.startIndex ? "/" : String(path[..<slash]), path[path.utf8.index(after: slash)...])
+    }
+
+    private static func failure(_ status: Status, _ message: String, _ file: String) -> CoreError {
+        CoreError(status, code: .persistentStoreOpen, message, file: file)
+    }
+
+    private static func workingDirectory(for given: String) throws -> String {
+        guard let text = getcwd(nil, 0) else { return "" }
+        defer { free(text) }
+        return try utf8(text, "\(given) is relative to a path", given)
+    }
+
+    /// Returns the system's description of an `errno`.
+    package static func text(of code: Int32) -> String {
+        var buffer = [CChar](repeating: 0, count: 256)
+        guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
+        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// Whether a companion of the store's file, such as its write-ahead log, exists and is not empty.
+    package func hasCompanion(_ suffix: String) -> Bool {
+        var facts = stat()
+        return stat(path + suffix, &facts) == 0 && facts.st_size > 0
+    }
+
+    /// The device and inode numbers, which currently identify the file.
+    package var number: [UInt] {
+        var facts = stat()
+        return stat(path, &facts) == 0 ? [UInt(facts.st_dev), UInt(facts.st_ino)] : []
+    }
+
+    /// The current size of the file in bytes; 0 if it does not exist.
+    package var sizeNow: Int {
+        var facts = stat()
+        return stat(path, &facts) == 0 ? Int(facts.st_size) : 0
+    }
+
+    package var mayWriteFolder: Bool { faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 }
+}

@@ -1,0 +1,55 @@
+import CorestoneGraph
+import CorestoneValues
+import Glibc
+
+/// A detector of writes to a file that was opened as immutable.
+struct ImmutableFileCheck {
+    private let path: String
+    private let given: String
+    private let before: Facts
+
+    private struct Facts: Equatable {
+        var file: UInt = 0
+        var size = 0
+        var seconds = 0
+        var nanoseconds = 0
+
+        init(_ path: String) {
+            var facts = stat()
+            guard stat(path, &facts) == 0 else { return }
+            file = facts.st_ino
+            size = Int(facts.st_size)
+            seconds = facts.st_mtim.tv_sec
+            nanoseconds = facts.st_mtim.tv_nsec
+        }
+    }
+
+    init(_ place: StoreLocation) {
+        path = place.path
+        given = place.given
+        before = Facts(path)
+    }
+
+    /// Whether the file was written. A file that was replaced or moved away was not, because the open file is
+    /// unchanged.
+    private var wasWritten: Bool {
+        let now = Facts(path)
+        return now.file == before.file && now != before
+    }
+
+    /// Runs `body`, which reads the file.
+    ///
+    /// - Throws: `.storeBusy` if the file was written in the meantime, because the result may be inconsistent.
+    func reading<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            let result = try body()
+            if !wasWritten { return result }
+        } catch {
+            if !wasWritten { throw error }
+        }
+        throw CoreError(
+            .storeBusy, code: .persistentStoreOperation,
+            "\(given) was changed while it was open read-only; open it again to read the new state",
+            file: given)
+    }
+}
