@@ -66,7 +66,7 @@ export CORESTONE_LIBRARY := $(BUILD)/lib/libcorestone.so
 export PYTHONPATH := $(ROOT)/bindings/python
 export PYTHONDONTWRITEBYTECODE := 1
 
-C_TESTS = $(MAKE) -C Tests/C LIB=$(BUILD)/lib INCLUDE=$(BUILD)/include
+C_TESTS = $(MAKE) -C Tests/c LIB=$(BUILD)/lib INCLUDE=$(BUILD)/include
 TIMED = SECONDS=0; trap 'code=$$?; echo "make $@: $$([ $$code = 0 ] && echo done || echo FAILED) in $$SECONDS seconds"' EXIT
 
 .PHONY: help deps build library tool portable pages sbom wheel sdist deb dist check-install check-reproducible generate abi demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile check-migration check-mapping check-history check-mutants fuzz bench install clean

@@ -21,8 +21,10 @@ func library(_ name: String, _ dependencies: [Target.Dependency], settings: [Swi
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .testTarget(name: name, dependencies: dependencies, swiftSettings: [.swiftLanguageMode(.v6)])
+/// Tests in `Tests/swift/<folder>`.
+func tests(_ name: String, _ folder: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies, path: "Tests/swift/\(folder)", swiftSettings: [.swiftLanguageMode(.v6)])
 }
 
 let package = Package(
@@ -97,25 +99,25 @@ let package = Package(
         .executableTarget(
             name: "corestone-cli", dependencies: ["Corestone", "CUTF8Proc"], swiftSettings: [.swiftLanguageMode(.v6)]),
 
-        tests("CorestoneValuesTests", ["CorestoneValues"]),
-        tests("CorestoneFileSystemTests", ["CorestoneFileSystem"]),
-        tests("CorestoneFormatsTests", ["CorestoneFormats"]),
-        tests("CorestonePredicateTests", ["CorestonePredicate"]),
-        tests("CorestoneModelTests", ["CorestoneModel"]),
-        tests("CorestoneSQLTests", ["CorestoneSQL", "CSQLite"]),
+        tests("CorestoneValuesTests", "values", ["CorestoneValues"]),
+        tests("CorestoneFileSystemTests", "file-system", ["CorestoneFileSystem"]),
+        tests("CorestoneFormatsTests", "formats", ["CorestoneFormats"]),
+        tests("CorestonePredicateTests", "predicate", ["CorestonePredicate"]),
+        tests("CorestoneModelTests", "model", ["CorestoneModel"]),
+        tests("CorestoneSQLTests", "sql", ["CorestoneSQL", "CSQLite"]),
         // A graph and a reference, changed by the same random steps: for a test and for `make stress`.
         .target(
-            name: "GraphSteps", dependencies: ["Corestone"], path: "Tests/GraphSteps",
+            name: "GraphSteps", dependencies: ["Corestone"], path: "Tests/graph-steps",
             swiftSettings: [.swiftLanguageMode(.v6)]),
         .executableTarget(
-            name: "graph-steps", dependencies: ["GraphSteps"], path: "Tests/GraphStepsTool",
+            name: "graph-steps", dependencies: ["GraphSteps"], path: "Tests/graph-steps-tool",
             swiftSettings: [.swiftLanguageMode(.v6)]),
-        tests("CorestoneGraphTests", ["Corestone", "GraphSteps"]),
-        tests("CorestoneSQLiteTests", ["CorestoneContainers", "CorestoneSQLite", "CSQLite"]),
-        tests("CorestoneAtomicStoresTests", ["Corestone"]),
-        tests("CorestoneTests", ["Corestone"]),
-        tests("CorestoneMigrationTests", ["CorestoneContainers", "CorestoneMigration"]),
-        tests("CorestoneABITests", ["CCorestone", "CorestoneABI"]),
+        tests("CorestoneGraphTests", "graph", ["Corestone", "GraphSteps"]),
+        tests("CorestoneSQLiteTests", "sqlite", ["CorestoneContainers", "CorestoneSQLite", "CSQLite"]),
+        tests("CorestoneAtomicStoresTests", "atomic-stores", ["Corestone"]),
+        tests("CorestoneTests", "corestone", ["Corestone"]),
+        tests("CorestoneMigrationTests", "migration", ["CorestoneContainers", "CorestoneMigration"]),
+        tests("CorestoneABITests", "abi", ["CCorestone", "CorestoneABI"]),
     ]
 )
 
@@ -128,6 +130,6 @@ if Context.environment["CORESTONE_FUZZ"] != nil {
             dependencies: [
                 "CorestoneGraph", "CorestoneMigration", "CorestoneModel", "CorestoneSQLite", "CorestoneContainers",
             ],
-            path: "Tests/Fuzz",
+            path: "Tests/fuzz",
             swiftSettings: core + [.unsafeFlags(["-parse-as-library"])]))
 }

@@ -28,7 +28,7 @@ LARGEST = 65536
 
 
 def stores() -> list[bytes]:
-    """Returns small stores. Tests/C/damaged_stores.c tests a fixed number of damages to whole stores."""
+    """Returns small stores. Tests/c/damaged_stores.c tests a fixed number of damages to whole stores."""
     files = [path for path in sorted(FIXTURES.glob("stores/*/*")) if path.is_file()]
     return [path.read_bytes() for path in files if path.stat().st_size <= LARGEST]
 
@@ -106,7 +106,7 @@ def binary_stores() -> list[bytes]:
 def predicates() -> list[bytes]:
     """Returns the formats of the sample cases and of the tests of the predicate language."""
     texts = set(
-        re.findall(r'"((?:[^"\\\n]|\\.)+)"', (ROOT / "Tests/CorestonePredicateTests/LanguageTests.swift").read_text())
+        re.findall(r'"((?:[^"\\\n]|\\.)+)"', (ROOT / "Tests/swift/predicate/LanguageTests.swift").read_text())
     )
     cases = FIXTURES.parent / "predicate-cases.json"
     if cases.exists():

@@ -33,8 +33,8 @@ def formatted_python(text: str) -> str:
 OUTPUTS: dict[Path, Callable[[Interface], str]] = {
     DESCRIPTION: description.to_json,
     ROOT / "bindings/python/corestone/_abi_generated.py": lambda each: formatted_python(python_layer.generate(each)),
-    ROOT / "Tests/C/headers/layout.c": layouts.program,
-    ROOT / "Tests/CorestoneABITests/EveryStructTests.swift": layouts.swift_test,
+    ROOT / "Tests/c/headers/layout.c": layouts.program,
+    ROOT / "Tests/swift/abi/EveryStructTests.swift": layouts.swift_test,
     ROOT / "docs/reference/functions.md": index.functions_page,
 }
 

@@ -1,4 +1,4 @@
-"""Runs random calls within callbacks (Tests/C/reentrancy.c) for many seeds, several hundred in each process.
+"""Runs random calls within callbacks (Tests/c/reentrancy.c) for many seeds, several hundred in each process.
 
 A crash is reported with its seed and the calls and callbacks in which it happened. A new process then continues with
 the next seed. Usage: reentrancy.py PROGRAM [--first SEED] [--seeds N] [--chunk N]

@@ -61,7 +61,7 @@ class Suite:
 
 def c_tests(*more: str) -> list[str]:
     places = [f"LIB={BUILD / 'lib'}", f"INCLUDE={BUILD / 'include'}", f"OUT={BUILD / 'c-tests'}"]
-    return ["make", "-j", "2", "-C", "Tests/C", *places, *more]
+    return ["make", "-j", "2", "-C", "Tests/c", *places, *more]
 
 
 def pytest(folder: str, parallel: bool = False) -> list[str]:

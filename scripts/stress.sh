@@ -3,7 +3,7 @@
 # object graph. Usage: stress.sh BUILD GRAPH-STEPS
 set -euo pipefail
 cd "$(dirname "$0")/.."
-make -C Tests/C LIB="$1/lib" INCLUDE="$1/include" OUT="$1/c-tests" stress
+make -C Tests/c LIB="$1/lib" INCLUDE="$1/include" OUT="$1/c-tests" stress
 "$1/venv/bin/python" -m pytest -p no:cacheprovider bindings/python/tests -k "thread or stress"
 # Compares predicates in SQL, in memory and in both, with a new seed in every run, which is printed.
 CORESTONE_SEED="${CORESTONE_SEED:-$RANDOM}" CORESTONE_PREDICATES="${CORESTONE_PREDICATES:-200000}" \

@@ -6,4 +6,4 @@ source scripts/sanitized.sh
 sanitized_library address "$1"
 # test_leaks.sh tests for leaks with the release library. Here, LeakSanitizer would report caches of the Swift runtime.
 export ASAN_OPTIONS=detect_leaks=0:abort_on_error=1
-make -C Tests/C LIB="$lib" INCLUDE="$PWD/include" OUT="$1/address/c-tests" SAN=address CC="$cc" run
+make -C Tests/c LIB="$lib" INCLUDE="$PWD/include" OUT="$1/address/c-tests" SAN=address CC="$cc" run

@@ -8,4 +8,4 @@ install -C -m 755 "$2" "$lib/libcorestone.so.1"
 ln -sfn libcorestone.so.1 "$lib/libcorestone.so"
 export LSAN_OPTIONS=exitcode=23
 # The tests that are scripts are omitted: they run programs without LeakSanitizer, such as the tool, Python and sqlite3.
-make -C Tests/C LIB="$lib" INCLUDE="$PWD/include" OUT="$1/leaks/c-tests" SAN=leak SCRIPTS= run
+make -C Tests/c LIB="$lib" INCLUDE="$PWD/include" OUT="$1/leaks/c-tests" SAN=leak SCRIPTS= run

@@ -7,5 +7,5 @@ export TSAN_OPTIONS=second_deadlock_stack=1
 # Predicates are compared on one thread, so a tenth of them is sufficient here.
 export CORESTONE_PREDICATES="${CORESTONE_PREDICATES:-2000}"
 sanitized_library thread "$1"
-make -C Tests/C LIB="$lib" INCLUDE="$PWD/include" OUT="$1/thread/c-tests" SAN=thread CC="$cc" stress
+make -C Tests/c LIB="$lib" INCLUDE="$PWD/include" OUT="$1/thread/c-tests" SAN=thread CC="$cc" stress
 "${SWIFT:-swift}" test --scratch-path "$1/swift/thread-tests" --sanitize=thread

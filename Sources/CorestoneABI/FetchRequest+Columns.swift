@@ -9,23 +9,30 @@ public func cst_fetch_request_set_columns(
 ) -> cst_status {
     boundary(error) {
         let box = try requestBox(pointer)
+        try box.setColumns(columns, count, "columns")
+    }
+}
+
+extension FetchRequestBox {
+    /// Sets the columns of rows, and retains their expressions.
+    func setColumns(_ columns: UnsafePointer<cst_column>?, _ count: Int, _ parameter: StaticString) throws {
         var boxes: [ExpressionBox] = []
-        let properties = try array(columns, count, "columns").map { column -> FetchedColumn in
+        let properties = try array(columns, count, parameter).map { column -> FetchedColumn in
             let name = try column.name.string("columns.name")
             guard column.reserved == 0 else {
                 throw CoreError(
                     .unsupported, "reserved of the column \"\(name)\" is \(column.reserved), but must be 0",
-                    entity: box.request.entityName, key: name, value: .int(Int64(column.reserved)))
+                    entity: request.entityName, key: name, value: .int(Int64(column.reserved)))
             }
-            let type = try attributeType(column.type, of: box.request.entityName, name)
+            let type = try attributeType(column.type, of: request.entityName, name)
             guard let pointer = column.expression else { return .property(name) }
             let expression = try expressionBox(pointer)
             boxes.append(expression)
             return .expression(
                 ExpressionDescription(name: name, expression: expression.expression, resultType: type))
         }
-        box.request.propertiesToFetch = properties
-        box.columns = boxes
+        request.propertiesToFetch = properties
+        self.columns = boxes
     }
 }
 

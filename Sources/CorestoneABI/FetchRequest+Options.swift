@@ -89,7 +89,7 @@ private func refused(_ request: FetchRequest, _ option: FetchOption, _ value: In
         entity: request.entityName, value: .int(value))
 }
 
-private func resultType(_ value: Int64, of request: FetchRequest) throws -> FetchRequest.ResultType {
+func resultType(_ value: Int64, of request: FetchRequest) throws -> FetchRequest.ResultType {
     if let type = FetchRequest.ResultType(rawValue: value) { return type }
     throw CoreError(
         .unsupported, code: .persistentStoreUnsupportedRequestType,

@@ -1,4 +1,5 @@
 import CCorestone
+import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneModel
 import CorestoneContainers
@@ -78,7 +79,7 @@ private struct GuardOptions {
     private static func stores(in paths: [String]) throws -> [String] {
         var found: [String] = []
         for path in paths {
-            if ModelFile(path).isFolder {
+            if LocalFile(path).isFolder {
                 found += try MigrationGuard.stores(inFolder: path)
                 continue
             }
@@ -195,7 +196,7 @@ public func cst_model_release_check(
 /// Without this check, a misspelt path would look like a folder without releases.
 private func releaseFolder(_ text: cst_string) throws -> String {
     let path = try text.filePath("folder")
-    if ModelFile(path).isFolder { return path }
+    if LocalFile(path).isFolder { return path }
     guard access(path, F_OK) != 0 else {
         throw CoreError(
             .storeIO, code: .coreData, "\(path) is not a folder; pass the folder of the releases", key: "folder",

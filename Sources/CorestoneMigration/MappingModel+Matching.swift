@@ -1,3 +1,4 @@
+import CorestoneFileSystem
 import CorestoneModel
 import CorestoneValues
 
@@ -36,7 +37,7 @@ extension MappingModel {
     public static func find(in paths: [String], from source: Model, to destination: Model) -> MappingModel? {
         let hashes = (entityVersionHashes(of: source), entityVersionHashes(of: destination))
         for path in paths {
-            for file in candidates(ModelFile(path), depth: 0) {
+            for file in candidates(LocalFile(path), depth: 0) {
                 do {
                     let found = try MappingModel(contentsOf: file.path)
                     if found.matches(hashes.0, hashes.1) { return found }
@@ -55,7 +56,7 @@ extension MappingModel {
     private static let models = [".mom", ".omo"]
     private static let parts: Set = ["Contents", "Resources", "Frameworks", "Versions", "A"]
 
-    private static func candidates(_ file: ModelFile, depth: Int) -> [ModelFile] {
+    private static func candidates(_ file: LocalFile, depth: Int) -> [LocalFile] {
         if isMappingModel(file.name) { return [file] }
         if !file.isFolder { return models.contains(where: file.name.hasSuffix) ? [] : [file] }
         let names: [String]
@@ -63,7 +64,7 @@ extension MappingModel {
             skip(file, error)
             return []
         }
-        return names.flatMap { name -> [ModelFile] in
+        return names.flatMap { name -> [LocalFile] in
             if isMappingModel(name) { return [file.child(name)] }
             guard depth < maximumDepth, parts.contains(name) || bundles.contains(where: { name.hasSuffix($0) }) else {
                 return []
@@ -77,7 +78,7 @@ extension MappingModel {
         name.hasSuffix(".cdm") || name.hasSuffix(".xcmappingmodel")
     }
 
-    private static func skip(_ file: ModelFile, _ error: any Error) {
+    private static func skip(_ file: LocalFile, _ error: any Error) {
         let message = (error as? CoreError)?.message ?? "\(error)"
         DebugLog.write(
             "CoreData: warning: \(file.path) was skipped in the search for a mapping model: \(message); replace or remove it"

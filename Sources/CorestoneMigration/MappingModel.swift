@@ -1,3 +1,4 @@
+import CorestoneFileSystem
 import CorestoneFormats
 import CorestoneModel
 import CorestonePredicate
@@ -40,7 +41,7 @@ public final class MappingModel: @unchecked Sendable {
     ///
     /// - Throws: `.storeIO` if it cannot be read; `.model` if it is damaged or exceeds a limit.
     public convenience init(contentsOf path: String) throws {
-        var file = ModelFile(path)
+        var file = LocalFile(path)
         if file.isFolder { file = file.child("xcmapping.xml") }
         let bytes = try file.bytes()
         let parts = try file.reading(as: "a mapping model") { try MappingModel.read(bytes) }

@@ -1,3 +1,4 @@
+import CorestoneFileSystem
 import CorestoneFormats
 import CorestoneValues
 import Glibc
@@ -36,7 +37,7 @@ extension Model {
     }
 
     private convenience init(_ path: String, _ version: String?, asDraft: Bool) throws {
-        var file = ModelFile(path)
+        var file = LocalFile(path)
         if file.isFolder {
             // An .xcdatamodel is a folder with one model; a bundle has several.
             if let source = Model.source(in: file) {
@@ -62,7 +63,7 @@ extension Model {
     /// Rejects a compiled model whose hashes differ from those that the bundle records.
     ///
     /// Stores of that version would not open. Hashes that are not confirmed are not compared.
-    private func requireHashes(_ version: ModelVersion, in bundle: ModelFile) throws {
+    private func requireHashes(_ version: ModelVersion, in bundle: LocalFile) throws {
         guard !version.recordedHashes.isEmpty, extrapolations.isEmpty else { return }
         let computed = entityVersionHashes(of: self)
         let names = Set(computed.keys).union(version.recordedHashes.keys)
@@ -82,7 +83,7 @@ extension Model {
 
     /// Returns the versions of a bundle, by name. A model without versions is a single version.
     public static func versions(of path: String) throws -> [ModelVersion] {
-        let file = ModelFile(path)
+        let file = LocalFile(path)
         if file.isFolder, source(in: file) == nil {
             guard let bundle = try ModelBundle(file) else { throw noModel(file) }
             return bundle.versions
@@ -95,17 +96,17 @@ extension Model {
     }
 
     /// Returns the model file in an .xcdatamodel: XML, or the archive of older editors.
-    private static func source(in folder: ModelFile) -> ModelFile? {
+    private static func source(in folder: LocalFile) -> LocalFile? {
         ["contents", "elements"].map(folder.child).first(where: \.exists)
     }
 
-    private static func noModel(_ folder: ModelFile) -> CoreError {
+    private static func noModel(_ folder: LocalFile) -> CoreError {
         folder.failure(
             "does not contain a model: it has neither a contents file nor versions; pass a .xcdatamodel, .xcdatamodeld or "
                 + ".momd folder", .model)
     }
 
-    private static func refuse(_ version: String?, of file: ModelFile) throws {
+    private static func refuse(_ version: String?, of file: LocalFile) throws {
         guard let version, version != file.stem else { return }
         try file.requireExistence()
         throw file.failure(
@@ -114,7 +115,7 @@ extension Model {
     }
 
     /// Reads a file. Detects the format by its first bytes.
-    private convenience init(_ file: ModelFile, asDraft: Bool) throws {
+    private convenience init(_ file: LocalFile, asDraft: Bool) throws {
         var file = file
         var bytes = try file.bytes()
         if bytes.starts(with: "momv2$".utf8) {

@@ -1,3 +1,4 @@
+import CorestoneFileSystem
 import CorestoneFormats
 import CorestoneValues
 
@@ -34,9 +35,9 @@ extension Model {
     /// Of several forms of one model, the compiled form is used.
     package static func paths(inFolder path: String) throws -> [String] { try files(inFolder: path).map(\.path) }
 
-    private static func files(inFolder path: String) throws -> [ModelFile] {
-        let folder = ModelFile(path)
-        var chosen: [String: (kind: ModelKind, file: ModelFile)] = [:]
+    private static func files(inFolder path: String) throws -> [LocalFile] {
+        let folder = LocalFile(path)
+        var chosen: [String: (kind: ModelKind, file: LocalFile)] = [:]
         for name in try folder.entries() {
             let file = folder.child(name)
             guard !name.hasPrefix("."), let kind = try? ModelKind(file) else { continue }

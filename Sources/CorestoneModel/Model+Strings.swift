@@ -1,3 +1,4 @@
+import CorestoneFileSystem
 import CorestoneFormats
 import CorestoneValues
 import Glibc
@@ -7,7 +8,7 @@ extension Model {
     ///
     /// - Throws: `.storeIO` if the file cannot be read; `.model` if it is damaged.
     public func loadStrings(_ path: String) throws {
-        let file = ModelFile(path)
+        let file = LocalFile(path)
         for (key, text) in try file.reading(as: "a strings file", { try decodeStringsFile(try file.bytes()) }) {
             try setLocalization(text, forKey: key)
         }
@@ -24,7 +25,7 @@ extension Model {
     /// - Returns: whether a file was found.
     @discardableResult
     public func loadStrings(besideModel path: String, languages: [String] = Model.userLanguages) throws -> Bool {
-        let model = ModelFile(path)
+        let model = LocalFile(path)
         let folder = model.folder
         let name = model.stem + "Model.strings"
         let wanted = languages.flatMap(languageNames).map { "\($0).lproj/\(name)" }

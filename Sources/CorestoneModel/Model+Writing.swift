@@ -1,3 +1,4 @@
+import CorestoneFileSystem
 import CorestoneValues
 
 extension Model {
@@ -21,7 +22,7 @@ extension Model {
     public func write(
         to path: String, version: String? = nil, makesCurrent: Bool = true, isLossy: Bool = false
     ) throws {
-        let named = ModelFile(path)
+        let named = LocalFile(path)
         let kind = try ModelKind(named)
         if !kind.isBundle, let version, version != named.stem {
             throw named.failure(
@@ -81,13 +82,13 @@ extension Model {
     public static func convert(
         _ path: String, to target: String, module: String? = nil, isLossy: Bool = false
     ) throws {
-        let named = ModelFile(target)
+        let named = LocalFile(target)
         let kind = try ModelKind(named)
         let file = try named.withoutLinks()
         if kind.isSource, file.exists {
             throw file.failure("already exists; remove it first, or choose another path", .invalidArgument)
         }
-        guard !file.contains(ModelFile(path)) else {
+        guard !file.contains(LocalFile(path)) else {
             throw file.failure(
                 "contains \(path), which would be replaced; choose another folder", .invalidArgument,
                 value: .string(path))
@@ -99,11 +100,11 @@ extension Model {
         }
         let versions = try Model.versions(of: path)
         guard let current = versions.first(where: \.isCurrent) else {
-            let missing = try ModelBundle(ModelFile(path))?.current
+            let missing = try ModelBundle(LocalFile(path))?.current
             let fault =
                 missing.map { "has the current version \"\($0)\", which does not exist" }
                 ?? "does not have a current version"
-            throw ModelFile(path).failure(
+            throw LocalFile(path).failure(
                 versions.isEmpty
                     ? "does not contain any versions; add one"
                     : "\(fault); set one with corestone model set \(path) . currentVersion=NAME "
@@ -150,7 +151,7 @@ enum ModelKind: String {
     case compiled = "mom"
     case compiledBundle = "momd"
 
-    init(_ file: ModelFile) throws {
+    init(_ file: LocalFile) throws {
         guard !file.path.utf8.contains(0) else {
             throw CoreError(
                 .invalidArgument, "the path of the model \"\(file.path)\" contains a NUL byte; remove it",

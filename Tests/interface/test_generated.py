@@ -163,12 +163,12 @@ def raw_layer() -> Any:
 def test_struct_layouts_agree_in_every_language(tmp_path: Path) -> None:
     """In C by a compiler, in Python by ctypes; EveryStructTests.swift has the same numbers for Swift."""
     program = tmp_path / "layout"
-    source = ROOT / "Tests/C/headers/layout.c"
+    source = ROOT / "Tests/c/headers/layout.c"
     subprocess.run(["cc", "-std=c11", f"-I{ROOT / 'include'}", str(source), "-o", str(program)], check=True)
     done = subprocess.run([str(program)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     structs = raw_layer().STRUCTS
-    swift = (ROOT / "Tests/CorestoneABITests/EveryStructTests.swift").read_text(encoding="utf-8")
+    swift = (ROOT / "Tests/swift/abi/EveryStructTests.swift").read_text(encoding="utf-8")
     members = 0
     for each in INTERFACE.structs:
         python = structs[each.name]

@@ -2,7 +2,7 @@
 
 The policy creates a country, and finds or creates its continent among the registered objects of the new store
 (M044 of the sample scenarios). `same_policy.txt` is the expected content; MigrationPolicyTests in
-Tests/CorestoneMigrationTests compares that of the policy in Swift with the same file.
+Tests/swift/migration compares that of the policy in Swift with the same file.
 """
 
 from __future__ import annotations

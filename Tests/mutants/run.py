@@ -107,7 +107,7 @@ class Checkout:
         for command in (
             ["make", "build"],
             ["swift", "build", "--build-tests"],
-            ["make", "-C", "Tests/C", *(f"{name}={path}" for name, path in self.paths().items()), "all"],
+            ["make", "-C", "Tests/c", *(f"{name}={path}" for name, path in self.paths().items()), "all"],
         ):
             subprocess.run(command, cwd=self.root, check=True, stdout=subprocess.DEVNULL)
 
@@ -155,7 +155,7 @@ class Checkout:
             (bundle,) = (self.root / ".build").glob("*/debug/corestonePackageTests.xctest")
             return [str(bundle), *([selection.name] if selection.name else [])], self.root
         if selection.kind == "c":
-            return [str(self.build / "c-tests" / selection.name)], self.root / "Tests/C"
+            return [str(self.build / "c-tests" / selection.name)], self.root / "Tests/c"
         python = str(self.build / "venv/bin/python")
         return [python, "-m", "pytest", "-q", "-x", "-rfE", "--no-header", selection.name], self.root
 
@@ -218,7 +218,7 @@ class Campaign:
         return [Selection(kind, name) for kind, names in tests.items() for name in names]
 
     def _all(self) -> list[Selection]:
-        programs = sorted(path.stem for path in (self.checkout.root / "Tests/C").glob("test_*.c"))
+        programs = sorted(path.stem for path in (self.checkout.root / "Tests/c").glob("test_*.c"))
         folders = [("tool", "Tests/tool"), ("scenarios", "Tests/scenarios"), ("python", "bindings/python/tests")]
         return [
             *(Selection("c", program) for program in programs),

@@ -193,7 +193,7 @@ def reason(mark: pytest.Mark, kind: str) -> str | None:
 def swift_scenarios() -> list[tuple[str, str]]:
     """The area and the name of each scenario in Swift: `FaultingScenarios` are of the area faulting."""
     found = []
-    for file in sorted((ROOT / "Tests" / "CorestoneGraphTests" / "Scenarios").glob("*.swift")):
+    for file in sorted((ROOT / "Tests" / "swift" / "graph" / "scenarios").glob("*.swift")):
         kind = ""
         for match in re.finditer(r"class (\w+)Scenarios\b|func (testS\d{3}\w*)\(", file.read_text(encoding="utf-8")):
             if match[1]:

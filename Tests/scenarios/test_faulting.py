@@ -1,6 +1,6 @@
 """Scenarios of faulting: what a refresh keeps and drops, how many objects one request realises.
 
-Those with an incremental store of their own (S185, S188, S191) are Swift tests, in Tests/CorestoneGraphTests/Scenarios.
+Those with an incremental store of their own (S185, S188, S191) are Swift tests, in Tests/swift/graph/scenarios.
 """
 
 from __future__ import annotations

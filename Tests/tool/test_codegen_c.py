@@ -1,4 +1,4 @@
-"""corestone model codegen --language c: the header that Tests/C puts to work, and how strictly it compiles."""
+"""corestone model codegen --language c: the header that Tests/c puts to work, and how strictly it compiles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from conftest import MODELS, ROOT, run
 
-GENERATED = ROOT / "Tests" / "C" / "generated"
+GENERATED = ROOT / "Tests" / "c" / "generated"
 PACKAGES = ROOT / "examples" / "packages" / "Packages.xcdatamodeld"
 
 

@@ -1,4 +1,4 @@
-"""corestone model codegen --language swift: the files that Tests/CorestoneTests compiles and puts to work."""
+"""corestone model codegen --language swift: the files that Tests/swift/corestone compiles and puts to work."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from conftest import MODELS, ROOT, run
 
-GENERATED = ROOT / "Tests" / "CorestoneTests" / "Generated"
+GENERATED = ROOT / "Tests" / "swift" / "corestone" / "generated"
 
 
 def test_generated_swift_matches_expected_source(tmp_path: Path) -> None:

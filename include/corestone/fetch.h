@@ -240,6 +240,75 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_having(cst_fetch_requ
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_distinct(cst_fetch_request *request, bool distinct,
                                                                     cst_error **error);
 
+/* Flags of cst_fetch_options. Without flags, the options have the initial values of CST_FETCH_…. */
+enum {
+    CST_FETCH_WITHOUT_SUBENTITIES = 1u << 0,     /* clears CST_FETCH_INCLUDES_SUBENTITIES */
+    CST_FETCH_WITHOUT_PENDING_CHANGES = 1u << 1, /* clears CST_FETCH_INCLUDES_PENDING_CHANGES */
+    CST_FETCH_WITHOUT_PROPERTY_VALUES = 1u << 2, /* clears CST_FETCH_INCLUDES_PROPERTY_VALUES */
+    CST_FETCH_WITHOUT_FAULTS = 1u << 3,          /* clears CST_FETCH_RETURNS_FAULTS */
+    CST_FETCH_WITHOUT_SPLIT = 1u << 4,           /* clears CST_FETCH_ALLOWS_SPLIT */
+    CST_FETCH_WITH_REFRESH = 1u << 5,            /* sets CST_FETCH_REFRESHES_REFETCHED */
+    CST_FETCH_WITH_DISTINCT_ROWS = 1u << 6,      /* sets CST_FETCH_DISTINCT */
+    CST_FETCH_WITH_ROWS_IN_MEMORY = 1u << 7      /* sets CST_FETCH_ROWS_IN_MEMORY */
+};
+
+/* All parts of a new request, for bindings that create a request in one call. Start from CST_FETCH_OPTIONS_INIT; 0 is
+ * the default of every member. The function that sets a part alone describes it. */
+typedef struct cst_fetch_options {
+    size_t struct_size;
+    uint32_t flags;       /* CST_FETCH_WITH_… and CST_FETCH_WITHOUT_… */
+    uint32_t result_type; /* CST_RESULT_…; others fail with code 134091 */
+    uint32_t nulls;       /* CST_NULLS_… */
+    uint32_t reserved;
+    const cst_entity *entity; /* or NULL; then entity_name, which may be null too, is looked up at each use */
+    cst_string entity_name;
+    cst_predicate *predicate; /* retained by the request; NULL selects every object */
+    size_t sort_count;
+    const cst_sort *sort; /* NULL: without sort descriptors */
+    uint64_t limit;
+    uint64_t offset;
+    uint64_t batch_size;
+    size_t prefetch_count;
+    const cst_string *prefetch; /* key paths */
+    size_t column_count;
+    const cst_column *columns; /* NULL: without columns */
+    size_t group_by_count;
+    const cst_string *group_by;
+    cst_predicate *having; /* retained by the request; may be NULL */
+    size_t store_count;
+    const cst_store *const *stores; /* NULL: all stores; with a count of 0, no store is searched */
+} cst_fetch_options;
+#define CST_FETCH_OPTIONS_INIT                                                                                         \
+    {sizeof(cst_fetch_options),                                                                                        \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     {NULL, 0},                                                                                                        \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     NULL}
+
+/* Creates a request with all of its parts. Options are read during the call, and may be NULL. Errors are those of the functions that set
+ * the parts; the key of an error is the name of the part, such as "limit". Fails with CST_E_INVALID_ARGUMENT if both
+ * `entity` and `entity_name` are set. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_new_with_options(const cst_fetch_options *options,
+                                                                        cst_fetch_request **out_request CST_OWNED,
+                                                                        cst_error **error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -78,7 +78,7 @@ def _inner(member: Member) -> Iterator[tuple[str, Member]]:
 
 
 def program(interface: Interface) -> str:
-    """Returns the text of Tests/C/headers/layout.c."""
+    """Returns the text of Tests/c/headers/layout.c."""
     lines = [f"    SIZE({each.name}, {each.size});" for each in interface.aliases]
     for struct in interface.structs:
         lines.append(f"    SIZE({struct.type}, {struct.size});")
@@ -90,7 +90,7 @@ def program(interface: Interface) -> str:
 
 
 def swift_test(interface: Interface) -> str:
-    """Returns the text of Tests/CorestoneABITests/EveryStructTests.swift."""
+    """Returns the text of Tests/swift/abi/EveryStructTests.swift."""
     lines = [SWIFT_HEAD]
     for struct in interface.structs:
         lines += [f"    private func {_method(struct)}() {{", f"        size({struct.name}.self, {struct.size})"]

@@ -1,3 +1,4 @@
+import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
@@ -24,13 +25,13 @@ package struct AtomicKind: StoreKind {
         let place = try StoreLocation(path)
         try place.requireStore()
         return try format.metadata(
-            ModelFile(place.path, shownAs: path).bytes(limit: .max, holes: StoreLimits().valueBytes), path: path)
+            LocalFile(place.path, shownAs: path).bytes(limit: .max, holes: StoreLimits().valueBytes), path: path)
     }
 
     package func setMetadata(_ metadata: StoreMetadata, ofStoreAt path: String) throws {
         let place = try StoreLocation(path)
         try place.requireStore()
-        let file = ModelFile(place.path, shownAs: path)
+        let file = LocalFile(place.path, shownAs: path)
         try StoreFile(place, format, StoreOptions(), areOptionsGiven: false).alone {
             let bytes = try file.bytes(limit: .max, holes: StoreLimits().valueBytes)
             do {
@@ -75,7 +76,7 @@ package struct AtomicKind: StoreKind {
         try options.requireUsableFileMode(path)
         let origin = try StoreLocation(source)
         try origin.requireStore()
-        let original = ModelFile(origin.path, shownAs: source)
+        let original = LocalFile(origin.path, shownAs: source)
         let bytes = try original.bytes(limit: .max, holes: options.limits.valueBytes)
         _ = try format.metadata(bytes, path: source)
         let place = try StoreLocation(path)
@@ -109,7 +110,7 @@ package struct AtomicKind: StoreKind {
     ) throws -> (entity: String, key: String, value: PropertyValue, uri: String)? {
         let nodes = format.nodes(model)
         let metadata = try format.decode(
-            ModelFile(place.path, shownAs: place.given).bytes(limit: .max, holes: options.limits.valueBytes),
+            LocalFile(place.path, shownAs: place.given).bytes(limit: .max, holes: options.limits.valueBytes),
             into: nodes, path: place.given, leftOut: nil)
         for entity in model.entities {
             let slots = (0..<Int(entity.slotCount)).filter {
@@ -149,7 +150,7 @@ package struct AtomicKind: StoreKind {
     ) throws -> (any PersistentStore)? {
         let nodes = format.nodes(model)
         _ = try format.decode(
-            ModelFile(draft, shownAs: place.given).bytes(limit: .max, holes: options.limits.valueBytes), into: nodes,
+            LocalFile(draft, shownAs: place.given).bytes(limit: .max, holes: options.limits.valueBytes), into: nodes,
             path: place.given, leftOut: nil)
         let file = StoreFile(place, format, options)
         return try file.alone {

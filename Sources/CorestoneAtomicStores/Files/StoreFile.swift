@@ -36,7 +36,7 @@ final class StoreFile: @unchecked Sendable {
     /// Closes the file if opening failed. In that case `close` is not called.
     deinit { if let known { Glibc.close(known.descriptor) } }
 
-    private var file: ModelFile { ModelFile(place.path, shownAs: place.given) }
+    private var file: LocalFile { LocalFile(place.path, shownAs: place.given) }
 
     /// Opens the store. Creates the file first if it is missing or empty.
     func open(_ model: Model) throws -> NodeStore {
@@ -64,11 +64,11 @@ final class StoreFile: @unchecked Sendable {
     private func requireWritable(toReplace: Bool = false) throws {
         // A store that does not exist cannot be opened read-only.
         let mayRead = !toReplace && place.state == .present
-        if file.name.utf8.count > ModelFile.longestName {
+        if file.name.utf8.count > LocalFile.longestName {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
                 "the file name of \(place.given) has \(file.name.utf8.count) bytes, but a writable store allows at most "
-                    + "\(ModelFile.longestName); choose a shorter name"
+                    + "\(LocalFile.longestName); choose a shorter name"
                     + (mayRead ? " or open the store read-only" : ""), value: .string(file.name), file: place.given)
         }
         let mayWrite = place.state == .missing || faccessat(AT_FDCWD, place.path, W_OK, AT_EACCESS) == 0
@@ -133,7 +133,7 @@ final class StoreFile: @unchecked Sendable {
     func move(to place: StoreLocation, _ uuid: UUIDValue) throws {
         if place.state == .present {
             let there = try format.metadata(
-                ModelFile(place.path, shownAs: place.given).bytes(
+                LocalFile(place.path, shownAs: place.given).bytes(
                     limit: .max, holes: options.limits.valueBytes), path: place.given)
             guard there.uuid == uuid else {
                 throw CoreError(

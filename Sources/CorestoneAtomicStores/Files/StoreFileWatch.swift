@@ -1,3 +1,4 @@
+import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneValues
 
@@ -53,7 +54,7 @@ final class StoreFileWatch: StoreWatch {
         // A moved store does not have a file until its next save.
         if FileState(path) == nil { state.withLock { $0.file = .removed } }
         sights.withLock { $0.begin() }
-        try folder.start(path, look: look, tell: tell)
+        try folder.start(path) { [self] in check(tell) }
     }
 
     func stop() {
@@ -61,7 +62,7 @@ final class StoreFileWatch: StoreWatch {
         folder.stop()
     }
 
-    @Sendable private func look() -> FolderWatch.Sight {
+    private func check(_ tell: @escaping @Sendable (ExternalChanges) -> Void) -> FolderWatch.Check {
         let now = FileState(path)
         let (isStopped, isGone) = state.withLock { state in
             let isGone = now == nil && state.file == .written
@@ -70,10 +71,13 @@ final class StoreFileWatch: StoreWatch {
         }
         if isStopped { return .stopped }
         if isGone {
-            var changes = ExternalChanges()
-            changes.file = .removed
-            return .changes(changes)
+            return .changed {
+                var changes = ExternalChanges()
+                changes.file = .removed
+                tell(changes)
+            }
         }
-        return now.map { now in sights.withLock { $0.look(now) } } ?? false ? .changes(.unknown) : .nothing
+        guard let now, sights.withLock({ $0.look(now) }) else { return .unchanged }
+        return .changed { tell(.unknown) }
     }
 }

@@ -37,7 +37,7 @@ struct FileMigration {
         guard case (var metadata, let source)? = try begin() else { return .migratedByOthers }
         metadata.rememberModel()
         metadata.setModel(model)
-        guard let workFolder = ModelFile(place.path, shownAs: path).workFolder() else {
+        guard let workFolder = LocalFile(place.path, shownAs: path).workFolder() else {
             throw CoreError(
                 .storeIO, code: .migration,
                 "cannot migrate \(path): cannot create a folder in \(place.folder): \(StoreLocation.text(of: errno)); make "

@@ -1,25 +1,6 @@
 import CorestoneModel
 import CorestoneValues
 
-/// The state of the hooks that run in a context.
-struct HookState {
-    /// The nesting depth of running hooks.
-    var depth = 0
-    /// The nesting depth of `withoutTracking`.
-    var untracked = 0
-    /// The first error of a hook during a call that continues regardless.
-    var failure: (any Error)?
-    /// The objects that events touched while a save runs hooks; otherwise nil.
-    var touched: [ManagedObject]?
-    /// Whether this is the last round of hooks before a save.
-    ///
-    /// `culprit` is the object that a hook changed in this round, with the keys.
-    var namesCulprit = false
-    var culprit: (object: ManagedObject, keys: [String])?
-    /// Whether validators of the application run, which must not save.
-    var isAskingValidators = false
-}
-
 extension Context {
     /// The maximum nesting depth of hooks, such as a hook that reads an object whose hook reads another one.
     static let maximumHookNesting = 100

@@ -133,11 +133,11 @@ struct SectionCache {
             mkdir(String(decoding: path.utf8.prefix(place), as: UTF8.self), 0o700)
         }
         // A failure has no effect except that the sections are computed again.
-        try? ModelFile(path).write(Array(text.utf8))
+        try? LocalFile(path).write(Array(text.utf8))
     }
 
     private func read() -> RememberedSections? {
-        guard let bytes = try? ModelFile(path).bytes(), bytes.count > 129 else { return nil }
+        guard let bytes = try? LocalFile(path).bytes(), bytes.count > 129 else { return nil }
         let body = bytes.dropLast(64)
         guard SectionCache.hexadecimal(String(decoding: body, as: UTF8.self)).utf8.elementsEqual(bytes.suffix(64)),
             body.starts(with: "\(digest)\n".utf8)

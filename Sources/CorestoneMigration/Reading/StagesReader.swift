@@ -1,3 +1,4 @@
+import CorestoneFileSystem
 import CorestoneFormats
 import CorestoneGraph
 import CorestoneModel
@@ -34,7 +35,7 @@ private struct StagesReader {
     private typealias Fields = [String: PropertyValue]
 
     func read() throws -> [MigrationStage] {
-        let bytes = try ModelFile(path, shownAs: path).bytes()
+        let bytes = try LocalFile(path, shownAs: path).bytes()
         let root: PropertyValue
         do { root = try decodeTaggedJSON(bytes) } catch let error as CoreError {
             throw CoreError(

@@ -1,3 +1,4 @@
+import CorestoneFileSystem
 import CorestoneModel
 import CorestoneValues
 
@@ -10,7 +11,7 @@ extension MappingModel {
     /// - Throws: `.invalidArgument` for another extension. `.unsupported` or `.model` for content that the format
     ///   cannot represent. `.storeIO` if the file cannot be written.
     public func write(to path: String) throws {
-        let file = ModelFile(path)
+        let file = LocalFile(path)
         if file.name.hasSuffix(".cdm") {
             try file.write(try compiled())
         } else if file.name.hasSuffix(".xcmappingmodel") {

@@ -1,3 +1,4 @@
+import CorestoneFileSystem
 import CorestoneFormats
 import CorestoneValues
 
@@ -5,7 +6,7 @@ import CorestoneValues
 final class BundleDraft {
     private let kind: ModelKind
     private let folder: FolderDraft
-    private let target: ModelFile
+    private let target: LocalFile
     /// The names of the versions so far.
     private var names: [String] = []
     /// The bundle's property list of versions, including unknown entries.
@@ -13,7 +14,7 @@ final class BundleDraft {
     private var hashes: [String: [String: [UInt8]]] = [:]
     private var checksums: [String: String] = [:]
 
-    init(_ target: ModelFile, _ kind: ModelKind) throws {
+    init(_ target: LocalFile, _ kind: ModelKind) throws {
         self.target = target
         self.kind = kind
         folder = try FolderDraft(replacing: target)

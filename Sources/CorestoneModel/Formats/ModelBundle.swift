@@ -1,3 +1,4 @@
+import CorestoneFileSystem
 import CorestoneFormats
 import CorestoneValues
 
@@ -29,7 +30,7 @@ struct ModelBundle {
     static let compiledList = "VersionInfo.plist"
 
     /// Reads a bundle; nil if the folder is not a bundle.
-    init?(_ folder: ModelFile) throws {
+    init?(_ folder: LocalFile) throws {
         let entries = try folder.entries()
         let sources = entries.filter { $0.hasSuffix(".xcdatamodel") }
         let compiled = entries.filter { $0.hasSuffix(".mom") }
@@ -45,9 +46,9 @@ struct ModelBundle {
     }
 
     private static func versions(
-        _ names: [String], in folder: ModelFile, current: String?, _ list: [String: PropertyListValue]
+        _ names: [String], in folder: LocalFile, current: String?, _ list: [String: PropertyListValue]
     ) -> [ModelVersion] {
-        let stems = names.map(ModelFile.stem)
+        let stems = names.map(LocalFile.stem)
         // The default is the only version, or the version with the name of the bundle.
         let chosen = stems.place(of: current ?? (stems.count == 1 ? stems[0] : folder.stem))
         func recorded(_ name: String, _ place: Int) -> PropertyListValue? {
@@ -74,7 +75,7 @@ struct ModelBundle {
         return (Text(String(name.dropLast(digits))), Int(name.suffix(digits)) ?? 0)
     }
 
-    private static func propertyList(_ file: ModelFile) throws -> [String: PropertyListValue] {
+    private static func propertyList(_ file: LocalFile) throws -> [String: PropertyListValue] {
         try file.reading(as: "a property list") {
             var limits = PropertyListLimits()
             limits.size = 16 << 20
@@ -86,11 +87,11 @@ struct ModelBundle {
     ///
     /// Other dots are part of the name, as in `1.5`.
     private static func versionName(_ text: String) -> String {
-        [".xcdatamodel", ".mom"].contains { text.hasSuffix($0) } ? ModelFile.stem(text) : text
+        [".xcdatamodel", ".mom"].contains { text.hasSuffix($0) } ? LocalFile.stem(text) : text
     }
 
     /// Returns the version of a name; nil is the current version.
-    func version(_ name: String?, of folder: ModelFile) throws -> ModelVersion {
+    func version(_ name: String?, of folder: LocalFile) throws -> ModelVersion {
         let names = versions.map(\.name)
         if let name {
             if let place = names.place(of: name) ?? names.place(of: ModelBundle.versionName(name)) {

@@ -1,3 +1,4 @@
+import CorestoneFileSystem
 import CorestoneValues
 
 /// A check of migrations from earlier versions of a model to a newer one.
@@ -98,7 +99,7 @@ extension MigrationGuard {
         let before =
             earlier.filter { !VersionOrder($0.name).isSeries(with: own) }
             + earlier.filter { VersionOrder($0.name).isSeries(with: own) }
-        let isSame = new == nil || ModelFile(target).isSame(as: ModelFile(old))
+        let isSame = new == nil || LocalFile(target).isSame(as: LocalFile(old))
         let releases = isSame ? [] : try ModelRelease.releases(inFolder: old)
         if !releases.isEmpty {
             let sorted = releases.sorted { VersionOrder.precedes($0.name, $1.name) }
@@ -125,7 +126,7 @@ extension MigrationGuard {
         for wanted in names where !items.contains(where: { name($0) == wanted }) {
             let all = items.map { "\"\(name($0))\"" }.joined(separator: ", ")
             let near = nearestName(to: wanted, among: items.map(name)).map { "; did you mean \"\($0)\"?" }
-            throw ModelFile(path).failure(
+            throw LocalFile(path).failure(
                 "has no earlier version \"\(wanted)\""
                     + (near ?? (all.isEmpty ? "; pass a model with earlier versions" : "; choose one of \(all)")),
                 .invalidArgument, value: .string(wanted))
@@ -181,9 +182,9 @@ private struct VersionOrder {
     }
 }
 
-extension ModelFile {
+extension LocalFile {
     /// Whether both paths denote the same file or folder.
-    fileprivate func isSame(as other: ModelFile) -> Bool {
+    fileprivate func isSame(as other: LocalFile) -> Bool {
         guard let one = facts, let two = other.facts else { return path == other.path }
         return one.st_ino == two.st_ino && one.st_dev == two.st_dev
     }

@@ -1,3 +1,4 @@
+import CorestoneFileSystem
 import CorestoneFormats
 import CorestoneValues
 import Glibc
@@ -21,7 +22,7 @@ public struct ModelRelease: Sendable, Hashable {
     ///
     /// - Throws: `.model` if the file does not match its manifest.
     public func model() throws -> Model {
-        let file = ModelFile(path)
+        let file = LocalFile(path)
         let bytes = try file.bytes()
         guard sha256(bytes) == fileDigest else {
             throw file.failure("does not match its manifest; restore both files from version control", .model)
@@ -44,7 +45,7 @@ extension ModelRelease {
     ///   file name; `.model` if the model is invalid; `.storeIO` for errors of the file system.
     @discardableResult
     public static func keep(_ model: Model, as name: String, inFolder path: String) throws -> Bool {
-        let folder = ModelFile(path)
+        let folder = LocalFile(path)
         let isUsable = !name.isEmpty && !name.utf8.contains(0) && name.utf8.count <= 200
         guard isUsable, name.utf8.first != UInt8(ascii: "."), !name.utf8.contains(UInt8(ascii: "/")) else {
             throw folder.failure(
@@ -98,7 +99,7 @@ extension ModelRelease {
     ///
     /// - Throws: `.model` if a manifest cannot be read.
     public static func releases(inFolder path: String) throws -> [ModelRelease] {
-        let folder = ModelFile(path)
+        let folder = LocalFile(path)
         guard folder.isFolder else { return [] }
         let entries = try folder.entries()
         let names = Set(entries)
@@ -112,7 +113,7 @@ extension ModelRelease {
         return found.sorted { ModelBundle.order($0.name) < ModelBundle.order($1.name) }
     }
 
-    private init(_ folder: ModelFile, manifest: ModelFile) throws {
+    private init(_ folder: LocalFile, manifest: LocalFile) throws {
         let content = try manifest.reading(as: "a manifest") { try decodeJSON(try manifest.bytes(limit: 16 << 20)) }
         func text(_ value: PropertyValue) -> String? { if case .text(let text) = value { text.string } else { nil } }
         func bytes(_ value: PropertyValue) -> [UInt8]? { text(value).flatMap { decodeBase64(Array($0.utf8)) } }
@@ -151,7 +152,7 @@ extension ModelRelease {
                 ]
             }
             guard let version = versions.first(where: { $0.name == release.name }) else {
-                if versions.count == 1, !ModelFile(bundle).isBundle { return [] }
+                if versions.count == 1, !LocalFile(bundle).isBundle { return [] }
                 return [
                     MigrationFinding(
                         .missingRelease, versions: [release.name],
@@ -180,7 +181,7 @@ extension ModelRelease {
     }
 }
 
-extension ModelFile {
+extension LocalFile {
     /// Whether the file is a bundle of versions.
     fileprivate var isBundle: Bool { isFolder && ((try? ModelBundle(self)) ?? nil) != nil }
 

@@ -23,39 +23,17 @@ struct BackingFileMove {
         let names = names.filter { ExternalFile.isThere("\(source)/\($0)") }
         if names.isEmpty { return }
         let permissions = FilePermissions(of: place.path)
-        try makeFolders(permissions)
+        try ExternalFile.makeFolders(folder, beside: permissions) { failure("create", $0, $1) }
         for name in names {
             let path = "\(folder)/\(name)"
             // A backing file never changes, so an existing one is not replaced.
             if ExternalFile.isThere(path) { continue }
             try move(name, to: path, permissions)
         }
-        try synchroniseFolders()
+        try ExternalFile.synchroniseFolders(folder) { failure("write", $0, $1) }
     }
 
-    /// The folder of the backing files, and the one that it is in.
-    private var folders: [String] {
-        [String(folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)]), folder]
-    }
-
-    // Within `run`, the optimiser joined the ends of both loops, or did not, from one build to the next. Libraries of two builds must be
-    // equal, so neither function is inlined.
-    @inline(never)
-    private func makeFolders(_ permissions: FilePermissions?) throws {
-        for path in folders {
-            let code = ExternalFile.makeFolder(path, beside: permissions)
-            guard code == 0 || code == EEXIST else { throw failure("create", path, code) }
-        }
-    }
-
-    @inline(never)
-    private func synchroniseFolders() throws {
-        for path in folders {
-            let code = synchronise(folder: path)
-            guard code == 0 else { throw failure("write", path, code) }
-        }
-    }
-
+    // Not inlined, because the optimiser did not compile the loop in `run` alike in each build.
     @inline(never)
     private func move(_ name: String, to path: String, _ permissions: FilePermissions?) throws {
         let origin = "\(source)/\(name)"

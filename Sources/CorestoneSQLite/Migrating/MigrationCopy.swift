@@ -44,8 +44,7 @@ struct MigrationCopy {
         }
         for name in files { unlink("\(folder)/\(name)") }
         // A folder with other files is not removed.
-        rmdir(folder)
-        rmdir(String(folder[..<(folder.lastIndex(of: "/") ?? folder.endIndex)]))
+        for path in ExternalFile.folders(folder).reversed() { rmdir(path) }
     }
 
     /// Returns the backing files to be removed with the copy. The set is empty if another store may need some of them.

@@ -1,3 +1,4 @@
+import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
@@ -24,7 +25,7 @@ struct RouteMigration {
     /// - Parameter report: Receives the completed and the total rows. Returning false cancels the migration.
     func run(_ report: @escaping (_ done: Int, _ total: Int) -> Bool) throws {
         // The write lock makes the removal safe: no other process writes to the store.
-        let file = ModelFile(place.path, shownAs: place.given)
+        let file = LocalFile(place.path, shownAs: place.given)
         file.removeDrafts()
         guard let workFolder = file.workFolder() else {
             throw CoreError(

@@ -1,4 +1,5 @@
 import CSQLite
+import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
@@ -191,7 +192,7 @@ struct StoreOpening {
         let isWAL = try journalMode(connection, place) == "wal"
         try tidy(connection, place)
         // A migration that was killed may have left a folder.
-        ModelFile(place.path, shownAs: place.given).removeAbandonedFolders()
+        LocalFile(place.path, shownAs: place.given).removeAbandonedFolders()
         try derive(schema, in: connection, place)
         let history =
             options.refusesHistory ? nil : try beginHistory(in: connection, model: schema.model) ?? examination.history

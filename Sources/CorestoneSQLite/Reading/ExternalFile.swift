@@ -28,14 +28,39 @@ enum ExternalFile {
         return parts.dropLast().joined(separator: "/") + "/.\(stem)_SUPPORT/_EXTERNAL_DATA"
     }
 
-    /// Creates a folder for the backing files of a store.
+    /// Returns a folder of backing files and its parent, both of which exist only for these files. The parent is first.
+    static func folders(_ folder: String) -> [String] {
+        [String(folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)]), folder]
+    }
+
+    /// Creates a folder of backing files and its parent, unless they exist.
     ///
-    /// - Parameter permissions: The permissions of the folder; nil restricts it to the owner.
-    /// - Returns: 0 or an `errno`.
-    static func makeFolder(_ path: String, beside permissions: FilePermissions?) -> Int32 {
-        guard mkdir(path, 0o700) == 0 else { return errno }
-        permissions?.ofCompanions.ofFolder.give(toFolderAt: path)
-        return 0
+    /// - Parameters:
+    ///   - permissions: The permissions of the store; nil restricts the folders to the owner.
+    ///   - failure: Returns the error for a folder that cannot be created, from its path and an `errno`.
+    // The optimiser may join the ends of this loop and of the one below in a caller, or may not, from one build to the
+    // next. Libraries of two builds must be equal, so neither function is inlined.
+    @inline(never)
+    static func makeFolders(
+        _ folder: String, beside permissions: FilePermissions?, failure: (String, Int32) -> CoreError
+    ) throws {
+        for path in folders(folder) {
+            guard mkdir(path, 0o700) == 0 else {
+                let code = errno
+                if code == EEXIST { continue }
+                throw failure(path, code)
+            }
+            permissions?.ofCompanions.ofFolder.give(toFolderAt: path)
+        }
+    }
+
+    /// Flushes the entries of a folder of backing files and of its parent to disk.
+    @inline(never)
+    static func synchroniseFolders(_ folder: String, failure: (String, Int32) -> CoreError) throws {
+        for path in folders(folder) {
+            let code = synchronise(folder: path)
+            guard code == 0 else { throw failure(path, code) }
+        }
     }
 
     /// Whether a regular file exists at the path.

@@ -69,8 +69,7 @@ struct StoreDestruction {
         // The folders are removed before the file, because its lock prevents other processes from creating them.
         // Folders that are not empty remain.
         let folder = ExternalFile.folder(ofStore: place.path)
-        rmdir(folder)
-        rmdir(String(folder[..<(folder.lastIndex(of: "/") ?? folder.endIndex)]))
+        for path in ExternalFile.folders(folder).reversed() { rmdir(path) }
         guard unlink(place.path) == 0 else { return }
         // A process that opened the file in the meantime and waits for the lock must not find a store.
         sqlite3_exec(connection.db, "PRAGMA writable_schema=ON; DELETE FROM sqlite_schema; COMMIT", nil, nil, nil)

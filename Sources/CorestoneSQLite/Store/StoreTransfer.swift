@@ -214,11 +214,7 @@ struct StoreTransfer {
     private func copyFiles(_ made: inout [String], _ lost: inout Set<String>) throws -> Int {
         if names.isEmpty { return 0 }
         let folder = ExternalFile.folder(ofStore: place.path)
-        let parent = String(folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)])
-        for path in [parent, folder] {
-            let code = ExternalFile.makeFolder(path, beside: permissions)
-            guard code == 0 || code == EEXIST else { throw failure("create", path, code) }
-        }
+        try ExternalFile.makeFolders(folder, beside: permissions) { failure("create", $0, $1) }
         var done = 0
         for name in names.sorted() {
             let size = StoreTransfer.size("\(sourceFolder)/\(name)")
@@ -229,10 +225,7 @@ struct StoreTransfer {
             done = done.addingClamped(size)
             guard progress(done, total) else { throw cancelled() }
         }
-        for path in [parent, folder] {
-            let code = synchronise(folder: path)
-            guard code == 0 else { throw failure("write", path, code) }
-        }
+        try ExternalFile.synchroniseFolders(folder) { failure("write", $0, $1) }
         return done
     }
 

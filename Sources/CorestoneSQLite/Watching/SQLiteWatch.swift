@@ -1,4 +1,5 @@
 import CPlatform
+import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneValues
 import Glibc
@@ -53,7 +54,7 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
     /// Starts the watcher. Later commits are reported.
     func start() throws {
         try lock.with { source = isReadOnly ? .facts(SQLiteKind.writtenState(ofStoreAt: path)) : try open() }
-        do { try folder.start(path, look: look, tell: tell) } catch {
+        do { try folder.start(path, check: check) } catch {
             stop()
             throw error
         }
@@ -90,12 +91,12 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
 
     // MARK: - Reading changes
 
-    @Sendable private func look() -> FolderWatch.Sight {
+    @Sendable private func check() -> FolderWatch.Check {
         lock.with {
             if source == nil { return .stopped }
-            if let lost = fileState() { return .changes(lost) }
             // With a rollback journal, another process may be committing, which blocks readers.
-            return ((try? news()) ?? nil).map { .changes($0) } ?? .nothing
+            guard let changes = fileState() ?? (try? news()) ?? nil else { return .unchanged }
+            return .changed { self.tell(changes) }
         }
     }
 

@@ -72,12 +72,8 @@ final class ExternalWrites {
 
     /// Creates the folder and the hidden folder that contains it.
     private func makeFolder() throws {
-        let parent = String(folder.prefix(upTo: folder.lastIndex(of: "/") ?? folder.startIndex))
-        for path in [parent, folder] {
-            let code = ExternalFile.makeFolder(path, beside: permissions)
-            guard code == 0 || code == EEXIST else { throw failure("create", path, code) }
-        }
-        try makeDurable(parent)
+        try ExternalFile.makeFolders(folder, beside: permissions) { failure("create", $0, $1) }
+        try makeDurable(ExternalFile.folders(folder)[0])
     }
 
     private func makeDurable(_ path: String) throws {

@@ -288,6 +288,14 @@ SORT_LOCALIZED_STANDARD = 8
 SORT_COMPARATOR = 16
 NULLS_MEMORY = 0
 NULLS_DATABASE = 1
+FETCH_WITHOUT_SUBENTITIES = 1
+FETCH_WITHOUT_PENDING_CHANGES = 2
+FETCH_WITHOUT_PROPERTY_VALUES = 4
+FETCH_WITHOUT_FAULTS = 8
+FETCH_WITHOUT_SPLIT = 16
+FETCH_WITH_REFRESH = 32
+FETCH_WITH_DISTINCT_ROWS = 64
+FETCH_WITH_ROWS_IN_MEMORY = 128
 HISTORY_INSERT = 0
 HISTORY_UPDATE = 1
 HISTORY_DELETE = 2
@@ -905,6 +913,35 @@ class Column(Structure):
     )
 
 
+class FetchOptions(Structure):
+    """cst_fetch_options"""
+
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        ("flags", ctypes.c_uint32),
+        ("result_type", ctypes.c_uint32),
+        ("nulls", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("entity", c_void_p),
+        ("entity_name", InputString),
+        ("predicate", c_void_p),
+        ("sort_count", ctypes.c_size_t),
+        ("sort", POINTER(Sort)),
+        ("limit", ctypes.c_uint64),
+        ("offset", ctypes.c_uint64),
+        ("batch_size", ctypes.c_uint64),
+        ("prefetch_count", ctypes.c_size_t),
+        ("prefetch", POINTER(InputString)),
+        ("column_count", ctypes.c_size_t),
+        ("columns", POINTER(Column)),
+        ("group_by_count", ctypes.c_size_t),
+        ("group_by", POINTER(InputString)),
+        ("having", c_void_p),
+        ("store_count", ctypes.c_size_t),
+        ("stores", POINTER(c_void_p)),
+    )
+
+
 class HistoryChange(Structure):
     """cst_history_change"""
 
@@ -1450,6 +1487,7 @@ STRUCTS: dict[str, Any] = {
     "cst_store_description": StoreDescription,
     "cst_sort": Sort,
     "cst_column": Column,
+    "cst_fetch_options": FetchOptions,
     "cst_history_change": HistoryChange,
     "cst_history_transaction": HistoryTransaction,
     "cst_history_options": HistoryOptions,
@@ -1506,6 +1544,7 @@ TYPES: dict[str, Any] = {
     "FAILURE_FN": FAILURE_FN,
     "FETCH_DONE_FN": FETCH_DONE_FN,
     "FUNCTION_FN": FUNCTION_FN,
+    "FetchOptions*": POINTER(FetchOptions),
     "HISTORY_ENDED_FN": HISTORY_ENDED_FN,
     "HISTORY_FN": HISTORY_FN,
     "HISTORY_PROGRESS_FN": HISTORY_PROGRESS_FN,
@@ -1946,6 +1985,7 @@ cst_fetch_request_set_columns int32 pointer size_t Column* pointer*
 cst_fetch_request_set_group_by int32 pointer size_t InputString* pointer*
 cst_fetch_request_set_having int32 pointer pointer pointer*
 cst_fetch_request_set_distinct int32 pointer bool pointer*
+cst_fetch_request_new_with_options int32 FetchOptions* pointer* pointer*
 cst_coordinator_copy_history_token int32 pointer size_t pointer* pointer* pointer*
 cst_history_token_new int32 InputString pointer* pointer*
 cst_history_token_new_at int32 InputString int64 pointer* pointer*

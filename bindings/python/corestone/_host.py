@@ -199,7 +199,7 @@ class _Encoder:
 
     def _add_as(self, value: Any) -> None:
         """Adds a value that the caller converted to a plain type."""
-        self._add_level([(-1, (value,))], {})
+        self._add_level([(-1, (value,))], {}, (value,))
 
     def _add_other(self, value: Any) -> None:
         words = self.words

@@ -111,11 +111,9 @@ class ModelContents:
 
     def _request(self, entity: Entity | str, predicate: str | Predicate | None, options: dict[str, Any]) -> Request:
         """Returns a fetch request for a template or a fetched property."""
-        from ._request import Request, fill_request
+        from ._request import new_request
 
-        request = Request(self[entity] if isinstance(entity, str) else entity)
-        fill_request(request, predicate, (), **options)
-        return request
+        return new_request(self[entity] if isinstance(entity, str) else entity, predicate, **options)
 
     def _template_entity(self, name: str) -> Entity:
         """Returns the entity of a fetch request template of a frozen model."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ctypes
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from . import _abi
 from ._abi import lib, optional_text, texts
-from ._arguments import choice, shown, whole
-from ._call import call, owned
+from ._arguments import choice, one_of, shown, whole
+from ._call import owned
+from ._handles import Token
 from .entity import Entity
 from .errors import InvalidArgumentError, TypeMismatchError
 from .expression import KeyPath, key_path, listed
 from .predicate import Predicate
+from .rows import ColumnLike, column_array
 from .sort import SortKey, sort_descriptors
 
 
@@ -21,12 +24,9 @@ class Request:
 
     __slots__ = ("entity", "handle")
 
-    def __init__(self, entity: Entity | str | None) -> None:
+    def __init__(self, entity: Entity | str | None, handle: Token) -> None:
         self.entity: Any = entity
-        if isinstance(entity, Entity):
-            self.handle = owned(lib.cst_fetch_request_new, entity._handle)
-        else:
-            self.handle = owned(lib.cst_fetch_request_new_named, optional_text(entity, "entity"))
+        self.handle = handle
 
 
 def sort_array(sort: SortKey | Sequence[SortKey]) -> Any:
@@ -65,7 +65,7 @@ def make_request(
     entity: Entity,
     predicate: str | Predicate | None,
     arguments: Sequence[Any],
-    sort: SortKey | Sequence[SortKey],
+    sort: SortKey | Sequence[SortKey] | None,
     limit: int | None,
     offset: int,
     prefetch: KeyPath | Sequence[KeyPath],
@@ -74,22 +74,21 @@ def make_request(
     as_faults: bool,
     nulls: str = "memory",
     split: bool = True,
+    **rows: Any,
 ) -> Request:
-    """Returns a request with these values, and freezes the model."""
+    """Returns a request with these values and those of `new_request`, and freezes the model."""
     entity._model.freeze()
-    request = Request(entity)
-    fill_request(
-        request, predicate, arguments, sort, limit, offset, prefetch,
-        include_subentities, include_pending_changes, as_faults, nulls, split,
+    return new_request(
+        entity, predicate, arguments, sort, limit, offset, prefetch,
+        include_subentities, include_pending_changes, as_faults, nulls, split, **rows,
     )  # fmt: skip
-    return request
 
 
-def fill_request(
-    request: Request,
+def new_request(
+    entity: Entity | str | None,
     predicate: str | Predicate | None,
-    arguments: Sequence[Any],
-    sort: SortKey | Sequence[SortKey] = (),
+    arguments: Sequence[Any] = (),
+    sort: SortKey | Sequence[SortKey] | None = None,
     limit: int | None = None,
     offset: int = 0,
     prefetch: KeyPath | Sequence[KeyPath] = (),
@@ -98,29 +97,66 @@ def fill_request(
     as_faults: bool = True,
     nulls: str = "memory",
     split: bool = True,
-) -> None:
-    """Sets the values of a request that differ from their defaults."""
-    handle = request.handle
-    predicate = given_predicate(predicate, arguments, getattr(request.entity, "name", request.entity))
-    if predicate is not None:
-        call(lib.cst_fetch_request_set_predicate, handle, predicate._handle)
-    array = sort_array(sort)
-    if len(array):
-        call(lib.cst_fetch_request_set_sort, handle, len(array), array)
+    *,
+    columns: ColumnLike | Iterable[ColumnLike] = (),
+    group_by: KeyPath | Sequence[KeyPath] = (),
+    having: str | Predicate | None = None,
+    distinct: bool = False,
+    in_memory: bool = False,
+    batch_size: int = 0,
+    result_type: int = 0,
+    include_property_values: bool = True,
+    refresh: bool = False,
+    stores: tuple[int, Any] | None = None,
+) -> Request:
+    """Returns a request with these values, created in one call of the library.
+
+    `result_type` is a CST_RESULT_ constant, and `stores` the count and array of handles; the other parameters are
+    those of Context.fetch and Context.fetch_rows.
+    """
+    name = entity.name if isinstance(entity, Entity) else entity
+    given = _abi.FetchOptions(ctypes.sizeof(_abi.FetchOptions))
+    if isinstance(entity, Entity):
+        given.entity = entity._handle
+    else:
+        given.entity_name = optional_text(entity, "entity")
+    given.flags = (
+        (0 if include_subentities else _abi.FETCH_WITHOUT_SUBENTITIES)
+        | (0 if include_pending_changes else _abi.FETCH_WITHOUT_PENDING_CHANGES)
+        | (0 if include_property_values else _abi.FETCH_WITHOUT_PROPERTY_VALUES)
+        | (0 if as_faults else _abi.FETCH_WITHOUT_FAULTS)
+        | (0 if split else _abi.FETCH_WITHOUT_SPLIT)
+        | (_abi.FETCH_WITH_REFRESH if refresh else 0)
+        | (_abi.FETCH_WITH_DISTINCT_ROWS if distinct else 0)
+        | (_abi.FETCH_WITH_ROWS_IN_MEMORY if in_memory else 0)
+    )
+    condition = given_predicate(predicate, arguments, name)
+    if condition is not None:
+        given.predicate = condition._handle
+    if sort is not None:
+        order = sort_array(sort)
+        given.sort_count, given.sort = len(order), order
     if limit is not None:
-        call(lib.cst_fetch_request_set_limit, handle, whole(limit, "limit"))
-    if offset != 0:
-        call(lib.cst_fetch_request_set_offset, handle, whole(offset, "offset"))
+        given.limit = whole(limit, "limit")
+    given.offset = whole(offset, "offset")
+    given.batch_size = whole(batch_size, "batch_size")
+    given.result_type = result_type
     paths = [key_path(each, "prefetch") for each in listed(prefetch)]
     if paths:
-        call(lib.cst_fetch_request_set_prefetch, handle, len(paths), texts(paths))
-    if not include_subentities:
-        call(lib.cst_fetch_request_set_includes_subentities, handle, False)
-    if not include_pending_changes:
-        call(lib.cst_fetch_request_set_includes_pending_changes, handle, False)
-    if not as_faults:
-        call(lib.cst_fetch_request_set_returns_faults, handle, False)
+        given.prefetch_count, given.prefetch = len(paths), texts(paths)
     if nulls != "memory":
-        call(lib.cst_fetch_request_set_nulls, handle, _abi.NULLS[choice(nulls, "nulls", _abi.NULLS)])
-    if not split:
-        call(lib.cst_fetch_request_set_allows_split, handle, False)
+        given.nulls = _abi.NULLS[choice(nulls, "nulls", _abi.NULLS)]
+    cells, expressions = column_array(columns)
+    if cells:
+        given.column_count, given.columns = len(cells), cells
+    groups = [key_path(each, "group_by") for each in listed(group_by)]
+    if groups:
+        given.group_by_count, given.group_by = len(groups), texts(groups)
+    if having is not None:
+        condition_of_groups = Predicate(having) if isinstance(having, str) else one_of(Predicate, having, "having")
+        given.having = condition_of_groups._handle
+    if stores is not None:
+        given.store_count, given.stores = stores
+    request = Request(entity, owned(lib.cst_fetch_request_new_with_options, ctypes.byref(given)))
+    del expressions  # the columns refer to them until the call returns
+    return request

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar, Union, cast, 
 
 from . import _abi, _interrupt, faulting, nesting, queue
 from ._abi import lib
-from ._aggregates import aggregate, set_rows
+from ._aggregates import aggregate
 from ._ahead import Ahead, Stamp, contexts
 from ._arguments import shown, whole
 from ._bulk import Block, columns_of, plain_columns
@@ -559,7 +559,7 @@ class Context:
         """
         request = make_request(
             self._entity(entity), predicate, arguments, (), limit, offset, (),
-            include_subentities, include_pending_changes, True, nulls, split,
+            include_subentities, include_pending_changes, True, nulls, split, group_by=() if by is None else by,
         )  # fmt: skip
         if key is not None or by is not None:
             return aggregate(self, Aggregate.COUNT, request.handle, key, by)
@@ -589,8 +589,9 @@ class Context:
         InvalidArgumentError names a key for which the aggregate is not defined.
         """
         request = make_request(
-            self._entity(entity), predicate, arguments, (), None, 0, (), include_subentities, True, True, nulls
-        )
+            self._entity(entity), predicate, arguments, (), None, 0, (), include_subentities, True, True, nulls,
+            group_by=() if by is None else by,
+        )  # fmt: skip
         return aggregate(self, which, request.handle, key, by)
 
     def sum(
@@ -679,8 +680,8 @@ class Context:
         request = make_request(
             self._entity(entity), predicate, arguments, sort, limit, offset, (),
             include_subentities, True, True, nulls, split,
+            columns=columns, group_by=group_by, having=having, distinct=distinct, in_memory=in_memory,
         )  # fmt: skip
-        set_rows(request.handle, columns, group_by, having, distinct, in_memory)
         out = Handle()
         self._work(lib.cst_context_fetch_rows, request.handle, byref(out))
         return read_rows(out.token)
@@ -719,15 +720,15 @@ class Context:
 
         InvalidArgumentError names an invalid column.
         """
+        names = key_paths(columns)
+        if distinct or having is not None or listed(group_by):
+            names = None
         request = make_request(
             self._entity(entity), predicate, arguments, sort, limit, offset, (),
             include_subentities, include_pending_changes, True, nulls, split,
+            columns=columns if names is None else (), group_by=group_by, having=having, distinct=distinct,
         )  # fmt: skip
-        names = key_paths(columns)
-        if names is None or distinct or having is not None or listed(group_by):
-            set_rows(request.handle, columns, group_by, having, distinct)
-            names = []
-        return fetch_data(self, request, names, flags(keys, decimal_text), batch_size)
+        return fetch_data(self, request, names or [], flags(keys, decimal_text), batch_size)
 
     def explain(
         self,
@@ -757,8 +758,8 @@ class Context:
         request = make_request(
             self._entity(entity), predicate, arguments, sort, limit, offset, (),
             include_subentities, include_pending_changes, True, nulls, split,
+            columns=columns, group_by=group_by, having=having, distinct=distinct,
         )  # fmt: skip
-        set_rows(request.handle, columns, group_by, having, distinct)
         rows = _abi.EXPLAIN_ROWS if listed(columns) or listed(group_by) else 0
         text, report = _abi.Buffer(), _abi.Buffer()
         self._work(lib.cst_context_explain, request.handle, _abi.EXPLAIN_TEXT | rows, byref(text))

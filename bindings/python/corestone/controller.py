@@ -138,8 +138,6 @@ class FetchedResultsController:
 
     def _made(self) -> Token:
         asked = self.request._made(self.context)
-        if self.request.sort is not None and not self.request.sort:
-            call(lib.cst_fetch_request_set_sort, asked.handle, 0, None)
         self._entity = self.context.model[self.request.entity_name or ""]
         out = Handle()
         if callable(self._sections):

@@ -8,21 +8,21 @@ from ctypes import byref
 from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi
-from ._abi import lib, texts
-from ._arguments import flag, handles, one_of, quoted, shown, whole
+from ._abi import lib
+from ._arguments import flag, handles, one_of, quoted, shown
 from ._call import call, owned
 from ._definition import attribute_type
 from ._handles import Handle
-from ._request import Request, fill_request
+from ._request import Request, new_request
 from .archive import read_json
 from .coordinator import Store
 from .errors import InvalidArgumentError, TypeMismatchError, UnsupportedError
-from .expression import Expression, KeyPath, key_path, listed
+from .expression import Expression, KeyPath
 from .object import ManagedObject
 from .object_id import ObjectID
 from .predicate import Predicate
 from .results import Results
-from .rows import ColumnLike, ExpressionDescription, LazyRows, read_rows, set_columns
+from .rows import ColumnLike, ExpressionDescription, LazyRows, read_rows
 from .sort import SortDescriptor, SortKey
 
 if TYPE_CHECKING:
@@ -199,12 +199,6 @@ class FetchRequest(PersistentStoreRequest):
                 key="entity",
                 value=self._entity.name,
             )
-        request = Request(self._entity if name is None else name)
-        handle = request.handle
-        fill_request(
-            request, self.predicate, (), self.sort or (), self.limit or None, self.offset, self.prefetch or (),
-            self.include_subentities, self.include_pending_changes, self.as_faults, self.nulls, self.split,
-        )  # fmt: skip
         if not isinstance(self.result_type, str) or self.result_type not in _RESULTS:
             raise UnsupportedError(
                 f"result_type must be {quoted(_RESULTS)}, not {shown(self.result_type)}",
@@ -213,26 +207,16 @@ class FetchRequest(PersistentStoreRequest):
                 key="result_type",
                 value=self.result_type,
             )
-        for option, value, default in (
-            (_abi.FETCH_BATCH_SIZE, whole(self.batch_size, "batch_size"), 0),
-            (_abi.FETCH_RESULT_TYPE, _RESULTS[self.result_type], 0),
-            (_abi.FETCH_INCLUDES_PROPERTY_VALUES, flag(self.include_property_values, "include_property_values"), True),
-            (_abi.FETCH_REFRESHES_REFETCHED, flag(self.refresh, "refresh"), False),
-            (_abi.FETCH_DISTINCT, flag(self.distinct, "distinct"), False),
-        ):
-            if value != default:
-                call(lib.cst_fetch_request_set_option, handle, option, value)
-        if self.columns is not None:
-            set_columns(handle, self.columns)
-        names = [key_path(each, "group_by") for each in listed(self.group_by or ())]
-        if names:
-            call(lib.cst_fetch_request_set_group_by, handle, len(names), texts(names))
-        if self.having is not None:
-            having = Predicate(self.having) if isinstance(self.having, str) else self.having
-            call(lib.cst_fetch_request_set_having, handle, one_of(Predicate, having, "having")._handle)
-        if self.stores is not None:
-            call(lib.cst_fetch_request_set_affected_stores, handle, *handles(self.stores, Store, "stores"))
-        return request
+        return new_request(
+            self._entity if name is None else name, self.predicate, (), self.sort, self.limit or None, self.offset,
+            self.prefetch or (), self.include_subentities, self.include_pending_changes, self.as_faults, self.nulls,
+            self.split, columns=() if self.columns is None else self.columns, group_by=self.group_by or (),
+            having=self.having, distinct=flag(self.distinct, "distinct"), batch_size=self.batch_size,
+            result_type=_RESULTS[self.result_type],
+            include_property_values=flag(self.include_property_values, "include_property_values"),
+            refresh=flag(self.refresh, "refresh"),
+            stores=None if self.stores is None else handles(self.stores, Store, "stores"),
+        )  # fmt: skip
 
     def _execute(self, context: Context) -> FetchResult:
         request = self._made(context)

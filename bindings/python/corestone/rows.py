@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Union, overload
 
 from . import _abi, _host
-from ._abi import lib, text, texts
-from ._arguments import MOST, one_of, plural, shown, whole
+from ._abi import lib, text
+from ._arguments import MOST, plural, shown, whole
 from ._call import call
 from ._definition import attribute_type
 from .codes import AttributeType
 from .errors import TypeMismatchError
 from .expression import Expression, ExpressionType, KeyPath, expression, key_path, listed
-from .predicate import Predicate
 
 if TYPE_CHECKING:
     from .query import Value
@@ -71,31 +70,19 @@ def _computed(given: Any) -> Expression:
     return Expression.key_path(owner) if owner else Expression.evaluated_object()
 
 
-def set_columns(request: int, columns: ColumnLike | Iterable[ColumnLike]) -> None:
-    """Sets the columns of a fetch request."""
+def column_array(columns: ColumnLike | Iterable[ColumnLike]) -> tuple[Any, list[Expression]]:
+    """Returns columns as an array of cst_column, and the expressions to which it refers."""
     cells = []
-    kept = []
+    expressions = []
     for column in _described(columns):
         if isinstance(column, str):
             cells.append(_abi.Column(text(column), None, 0, 0))
             continue
         computed = _computed(column.expression)
-        kept.append(computed)
+        expressions.append(computed)
         kind = attribute_type(column.type, key=column.name, place=f'the column "{column.name}"')
         cells.append(_abi.Column(text(column.name), computed._handle, kind, 0))
-    if cells:
-        call(lib.cst_fetch_request_set_columns, request, len(cells), (_abi.Column * len(cells))(*cells))
-
-
-def set_groups(request: int, group_by: KeyPath | Sequence[KeyPath], having: Predicate | None, distinct: bool) -> None:
-    """Sets the grouping options of a fetch request: keys, condition and distinct rows."""
-    names = [key_path(each, "group_by") for each in listed(group_by)]
-    if names:
-        call(lib.cst_fetch_request_set_group_by, request, len(names), texts(names))
-    if having is not None:
-        call(lib.cst_fetch_request_set_having, request, one_of(Predicate, having, "having")._handle)
-    if distinct:
-        call(lib.cst_fetch_request_set_distinct, request, True)
+    return (_abi.Column * len(cells))(*cells), expressions
 
 
 def key_paths(columns: ColumnLike | Iterable[ColumnLike]) -> list[str] | None:

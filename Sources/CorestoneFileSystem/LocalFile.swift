@@ -1,0 +1,139 @@
+import CorestoneValues
+import Glibc
+
+/// A file or folder of a model, of a store or of something beside them.
+///
+/// Errors name the path of the host.
+package struct LocalFile {
+    package let path: String
+    /// The path for errors: the host's path, even for a draft and for the target of a link.
+    package let shown: String
+
+    package init(_ path: String, shownAs shown: String? = nil) {
+        var path = path
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        self.path = path
+        self.shown = shown ?? path
+    }
+
+    /// The last component of the path. `stem` is the name without its extension.
+    package var name: String { path.split(separator: "/").last.map(String.init) ?? path }
+    package var stem: String { LocalFile.stem(name) }
+
+    package static func stem(_ name: String) -> String {
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return name }
+        return String(name[..<dot])
+    }
+
+    /// The parent folder.
+    package var folder: LocalFile {
+        guard let slash = path.lastIndex(of: "/") else { return LocalFile(".") }
+        return LocalFile(slash == path.startIndex ? "/" : String(path[..<slash]))
+    }
+
+    package func child(_ name: String) -> LocalFile {
+        func inside(_ path: String) -> String { path == "/" ? "/\(name)" : "\(path)/\(name)" }
+        return LocalFile(inside(path), shownAs: inside(shown))
+    }
+
+    /// The file status, following links; nil if it cannot be read, for example because the file does not exist.
+    package var facts: stat? {
+        var facts = stat()
+        return stat(path, &facts) == 0 ? facts : nil
+    }
+
+    package var isFolder: Bool { facts.map { $0.st_mode & S_IFMT == S_IFDIR } ?? false }
+    package var exists: Bool { facts != nil }
+    /// The permissions of the file; nil if it does not exist.
+    package var permissions: FilePermissions? { FilePermissions(of: path) }
+
+    /// Checks that the file or folder exists.
+    ///
+    /// - Throws: `.storeIO` if it does not exist, or with the system's error if its status cannot be read.
+    package func requireExistence() throws {
+        var facts = stat()
+        guard stat(path, &facts) != 0 else { return }
+        let number = errno
+        throw failure(
+            number == ENOENT || number == ENOTDIR
+                ? "does not exist; check the path" : "cannot be read: \(String(cString: strerror(number)))")
+    }
+
+    /// The limit of entries of a folder. Bundles contain a few versions.
+    static let maximumEntries = 10_000
+
+    /// Returns the names in the folder, sorted, without `.` and `..`.
+    package func entries() throws -> [String] {
+        guard let folder = FolderNames(path) else {
+            throw failure("cannot be listed: \(String(cString: strerror(errno)))")
+        }
+        var names: [String] = []
+        for name in folder {
+            names.append(name)
+            guard names.count <= LocalFile.maximumEntries else {
+                throw failure(
+                    "contains more than \(LocalFile.maximumEntries) files, which is the limit; remove files that are not part of the model"
+                )
+            }
+        }
+        return sortedByBytes(names)
+    }
+
+    /// Reads a regular file as a whole.
+    ///
+    /// - Parameter holes: the limit of bytes in the holes of a sparse file, which use memory but no disk space.
+    package func bytes(limit: Int, holes: Int = .max) throws -> [UInt8] {
+        // O_NONBLOCK, because opening a pipe would wait for a writer.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw failure("cannot be read: \(String(cString: strerror(errno)))") }
+        defer { close(descriptor) }
+        var facts = stat()
+        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
+            throw failure("is not a regular file")
+        }
+        guard facts.st_size <= limit else {
+            throw failure("has \(facts.st_size) bytes, but the limit is \(limit)")
+        }
+        let size = Int(facts.st_size)
+        if hasHoles(descriptor, size: size, over: holes) {
+            throw failure(
+                "is a sparse file of \(size) bytes with holes beyond the store's value_limit of \(holes) bytes; raise "
+                    + "value_limit if the file is trusted", key: "value_limit", value: .int(Int64(holes)))
+        }
+        try MemoryCheck.require(size, to: "read \(shown)", file: shown, isOfAtomicStore: holes != .max)
+        var (count, errorNumber) = (0, Int32(0))
+        let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, used in
+            while count < size {
+                let got = read(descriptor, buffer.baseAddress.map { $0 + count }, size - count)
+                if got < 0 && errno == EINTR { continue }
+                if got < 0 { errorNumber = errno }
+                if got <= 0 { break }
+                count += got
+            }
+            used = count
+        }
+        guard errorNumber == 0 else { throw failure("cannot be read: \(String(cString: strerror(errorNumber)))") }
+        return bytes
+    }
+
+    /// Creates the error for a failed operation on the file.
+    ///
+    /// - Parameter what: the clause after the path.
+    package func failure(
+        _ what: String, _ status: Status = .storeIO, entity: String? = nil, key: String? = nil,
+        value: PropertyValue? = nil
+    ) -> CoreError {
+        CoreError(status, code: .coreData, "\(shown) \(what)", entity: entity, key: key, value: value, file: shown)
+    }
+
+    /// Runs `body`, which reads the file. Its errors name the file.
+    package func reading<Result>(as noun: String = "a model", _ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch let error as CoreError where error.file == nil {
+            throw CoreError(
+                error.status == .storeCorrupt ? .model : error.status, code: .coreData,
+                "\(shown) cannot be read as \(noun): \(error.message)", entity: error.entity, key: error.key,
+                value: error.value, predicate: error.predicate, objectURI: error.objectURI, file: shown,
+                offset: error.offset)
+        }
+    }
+}

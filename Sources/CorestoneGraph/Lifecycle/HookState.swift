@@ -1,0 +1,18 @@
+/// The state of the hooks that run in a context.
+struct HookState {
+    /// The nesting depth of running hooks.
+    var depth = 0
+    /// The nesting depth of `withoutTracking`.
+    var untracked = 0
+    /// The first error of a hook during a call that continues regardless.
+    var failure: (any Error)?
+    /// The objects that events touched while a save runs hooks; otherwise nil.
+    var touched: [ManagedObject]?
+    /// Whether this is the last round of hooks before a save.
+    ///
+    /// `culprit` is the object that a hook changed in this round, with the keys.
+    var namesCulprit = false
+    var culprit: (object: ManagedObject, keys: [String])?
+    /// Whether validators of the application run, which must not save.
+    var isAskingValidators = false
+}
